@@ -1,0 +1,1 @@
+"""Data sets: registry, download, readers, generators, nested subsets."""

@@ -1,0 +1,1 @@
+"""Training algorithms for support vector machines, and the certificate that judges them."""

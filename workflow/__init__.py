@@ -1,0 +1,1 @@
+"""The steps of the workflow, each run as ``python -m svmrepro.workflow.<step>``."""
