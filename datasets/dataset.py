@@ -1,0 +1,41 @@
+"""What every way of getting data returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Examples and labels of a binary classification problem.
+
+    Attributes
+    ----------
+    X : ndarray (n, d) of float64, or scipy CSR matrix of float64
+        Binary data come as CSR whose stored values are all one, with sorted column indices.
+    y : ndarray (n,) of float64
+        Labels, -1 or +1; both occur.
+    name : str
+        The data set's name in the registry, or the name a user gave it.
+    provenance : mapping
+        Where each number comes from: files and their SHA-256 or generator, version and seed; how the rows
+        were chosen; ``n_requested`` and ``n_actual``.
+    """
+
+    X: FloatArray | sparse.csr_matrix
+    y: FloatArray
+    name: str
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse shapes that do not fit."""
+        if self.X.ndim != 2 or self.y.shape != (self.X.shape[0],):
+            raise ValueError(f"{self.name}: X has shape {self.X.shape}, y has shape {self.y.shape}")
