@@ -1,1 +1,36 @@
-"""Training algorithms for support vector machines, and the certificate that judges them."""
+"""Training algorithms for support vector machines, and the certificate that judges them.
+
+>>> from svmrepro.solvers import Kernel, Problem, certify, solve
+>>> problem = Problem([[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1], C=10.0)
+>>> solution = solve(problem, "smo")
+>>> solution.status
+'optimal'
+>>> certify(problem, solution).max_violation <= 1e-3
+True
+
+Importing this package loads no compiled code; the first ``solve`` does.
+"""
+
+from svmrepro.solvers.certificate import Certificate, certify
+from svmrepro.solvers.driver import solve, warm
+from svmrepro.solvers.kernel import Kernel
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.registry import SOLVERS, SolverSpec
+from svmrepro.solvers.solution import Solution
+from svmrepro.solvers.source import fingerprint, fingerprint_all
+from svmrepro.solvers.storage import STORAGES
+
+__all__ = [
+    "SOLVERS",
+    "STORAGES",
+    "Certificate",
+    "Kernel",
+    "Problem",
+    "Solution",
+    "SolverSpec",
+    "certify",
+    "fingerprint",
+    "fingerprint_all",
+    "solve",
+    "warm",
+]

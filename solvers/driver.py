@@ -1,0 +1,163 @@
+"""The loop around every solver: slices, limits, progress, clocks."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from svmrepro.solvers.kernel import Kernel
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.registry import NO_BIAS, SolverSpec, get
+from svmrepro.solvers.solution import ITERATION_LIMIT, TIME_LIMIT, Solution
+
+_SLICE_SECONDS = 0.05  # a slice aims at this: limits are kept to about as much
+_FIRST_SLICE = 200_000  # entries read in the first slice, some 0.2 ms to 1 ms
+_NO_LIMIT = 2**62
+
+Progress = Callable[[float, int, float], None]
+
+
+def solve(
+    problem: Problem,
+    name: str,
+    *,
+    eps: float = 1e-3,
+    time_limit: float | None = None,
+    memory_limit_mb: float | None = None,
+    iteration_limit: int | None = None,
+    progress: Progress | None = None,
+    trace: bool = False,
+    **options: Any,
+) -> Solution:
+    """Train on a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    name : str
+        A name in ``SOLVERS``.
+    eps : float
+        Stopping tolerance on the KKT conditions.
+    time_limit : float, optional
+        CPU seconds of this thread; kept to about 0.1 s.
+    memory_limit_mb : float, optional
+        Limit on the matrix that chunking keeps, in MB of 2^20 bytes, counted at 4 bytes an entry of
+        the sub-problem's square. Solvers without such a matrix ignore it.
+    iteration_limit : int, optional
+        Largest number of steps.
+    progress : callable, optional
+        Called after each slice with (CPU seconds, steps, dual objective).
+    trace : bool
+        Whether to keep (CPU seconds, dual objective) after each slice.
+    **options
+        The solver's own options, see ``SOLVERS[name].options``.
+
+    Returns
+    -------
+    Solution
+        Its clocks cover the solver alone: the representation is built and the code loaded before.
+
+    Raises
+    ------
+    ValueError
+        If the solver is unknown, lacks an option, or cannot take the problem.
+    """
+    spec = get(name)
+    full = spec.check(problem, options)
+    _check_limits(eps, time_limit, memory_limit_mb, iteration_limit)
+    module = spec.load()
+    if hasattr(module, "MEMORY_LIMITED"):
+        full["memory_limit_bytes"] = _NO_LIMIT if memory_limit_mb is None else memory_limit_mb * 2**20
+    problem.prepare()
+    return _drive(module, problem, eps, full, time_limit, iteration_limit, progress, trace)
+
+
+def _drive(
+    module: Any,
+    problem: Problem,
+    eps: float,
+    options: dict[str, Any],
+    time_limit: float | None,
+    iteration_limit: int | None,
+    progress: Progress | None,
+    trace: bool,
+) -> Solution:
+    """Run one solver in slices until it ends or meets a limit."""
+    limit = math.inf if time_limit is None else time_limit
+    step_limit = _NO_LIMIT if iteration_limit is None else int(iteration_limit)
+    points: list[tuple[float, float]] | None = [] if trace else None
+    wall = time.perf_counter()
+    begin = time.thread_time()
+    run = module.start(problem, eps, options)
+    work, now, status = _FIRST_SLICE, 0.0, None
+    while status is None:
+        before = now
+        status = module.advance(run, work, step_limit)
+        now = time.thread_time() - begin
+        work = _next_slice(work, now - before)
+        if points is not None:
+            points.append((now, module.objective(run)))
+        if progress is not None:
+            progress(now, module.steps(run), module.objective(run))
+        if status is None and now >= limit:
+            status = TIME_LIMIT
+        elif status is None and module.steps(run) >= step_limit:
+            status = ITERATION_LIMIT
+    solution: Solution = module.finish(run, status)
+    return dataclasses.replace(
+        solution,
+        cpu_seconds=time.thread_time() - begin,
+        wall_seconds=time.perf_counter() - wall,
+        trace=points,
+    )
+
+
+def _next_slice(work: int, seconds: float) -> int:
+    """Return the work of the next slice, from what the last one took."""
+    factor = _SLICE_SECONDS / max(seconds, 1e-6)
+    return int(max(1_000, work * min(max(factor, 0.1), 4.0)))
+
+
+def _check_limits(
+    eps: float, time_limit: float | None, memory_limit_mb: float | None, iteration_limit: int | None
+) -> None:
+    """Raise ValueError unless each limit is absent or positive."""
+    limits: Mapping[str, float | None] = {
+        "eps": eps,
+        "time_limit": time_limit,
+        "memory_limit_mb": memory_limit_mb,
+        "iteration_limit": iteration_limit,
+    }
+    for key, value in limits.items():
+        if value is not None and not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+            raise ValueError(f"{key} must be a positive number, got {value!r}")
+
+
+def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> None:
+    """Compile, or load from the cache, all that a solve of this combination needs.
+
+    Parameters
+    ----------
+    name : str
+        A name in ``SOLVERS``.
+    kernel : Kernel or str
+        The kernel, or its name.
+    storage : str
+        The storage.
+    """
+    spec: SolverSpec = get(name)
+    family = kernel if isinstance(kernel, str) else kernel.name
+    toy = {
+        "linear": Kernel.linear(),
+        "gaussian": Kernel.gaussian(gamma=0.5),
+        "polynomial": Kernel.polynomial(2, c=1.0),
+    }[family]
+    X = np.random.default_rng(0).integers(0, 2, size=(12, 5)).astype(np.float64)
+    y = np.where(np.arange(12) % 3 == 0, 1.0, -1.0)
+    solve(Problem(X, y, 1.0, toy, bias=NO_BIAS not in spec.needs, storage=storage), name)

@@ -1,0 +1,49 @@
+"""Single machine instructions that numba does not offer by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+
+@intrinsic
+def popcount(typing_context: Any, word: Any) -> Any:
+    """Return the number of set bits of an unsigned 64-bit word."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic
+def trailing_zeros(typing_context: Any, word: Any) -> Any:
+    """Return the position of the lowest set bit of a non-zero unsigned 64-bit word."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic
+def float_from_bits(typing_context: Any, word: Any) -> Any:
+    """Return the double whose representation is a signed 64-bit word."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), build
+
+
+@intrinsic
+def bits_from_float(typing_context: Any, value: Any) -> Any:
+    """Return the representation of a double as a signed 64-bit word."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), build

@@ -1,0 +1,137 @@
+"""A training problem: examples, labels, bound C, kernel, with or without a bias."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from svmrepro.solvers.kernel import Kernel
+from svmrepro.solvers.storage import STORAGES, Store, build_store, choose_storage
+
+
+class Problem:
+    """The dual problem (P1) of one training set.
+
+    ``max sum_i a_i - 1/2 sum_ij a_i a_j y_i y_j k(x_i, x_j)`` subject to
+    ``0 <= a_i <= C`` and, with a bias, ``sum_i y_i a_i = 0`` (Platt 1998, eq. 11).
+
+    Parameters
+    ----------
+    X : array_like or scipy sparse, shape (n, d)
+        Examples, one a row; finite.
+    y : array_like, shape (n,)
+        Labels, each -1 or +1, both present.
+    C : float
+        Bound on every multiplier (per example), positive.
+    kernel : Kernel
+        The kernel; linear when not given.
+    bias : bool
+        Whether the threshold is free. Without it the equality constraint falls away.
+    storage : {"auto", "dense", "csr", "index", "bits"}
+        How the solvers hold the examples.
+
+    Raises
+    ------
+    ValueError
+        In one line, naming what is wrong with which argument.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        C: float = 1.0,
+        kernel: Kernel | None = None,
+        bias: bool = True,
+        storage: str = "auto",
+    ) -> None:
+        self.X = _examples(X)
+        self.y = _labels(y, self.X.shape[0])
+        if (
+            isinstance(C, bool)
+            or not isinstance(C, int | float | np.number)
+            or not math.isfinite(C)
+            or C <= 0
+        ):
+            raise ValueError(f"C must be a positive finite number, got {C!r}")
+        self.C = float(C)
+        self.kernel = Kernel.linear() if kernel is None else kernel
+        if not isinstance(self.kernel, Kernel):
+            raise ValueError(f"kernel must be a Kernel, got {type(self.kernel).__name__}")
+        self.bias = bool(bias)
+        if storage not in ("auto", *STORAGES):
+            raise ValueError(f"storage {storage!r} unknown; known: auto, {', '.join(STORAGES)}")
+        self.storage = choose_storage(self.X, self.kernel.name) if storage == "auto" else storage
+        self._store: Store | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of examples."""
+        return int(self.X.shape[0])
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return int(self.X.shape[1])
+
+    def prepare(self) -> Store:
+        """Build the representation, once; later calls return the same one.
+
+        Raises
+        ------
+        ValueError
+            If the data do not fit the storage asked for.
+        """
+        if self._store is None:
+            self._store = build_store(self.X, self.storage, self.kernel)
+        return self._store
+
+    def __repr__(self) -> str:
+        return (
+            f"Problem(n={self.n}, d={self.d}, C={self.C:g}, kernel={self.kernel}, "
+            f"bias={self.bias}, storage={self.storage!r})"
+        )
+
+
+def _examples(X: Any) -> Any:
+    """Return X as a C-ordered float64 ndarray or a canonical CSR array, checked."""
+    if sp.issparse(X):
+        csr = sp.csr_array(X, dtype=np.float64)
+        if not (csr.has_sorted_indices and csr.has_canonical_format):
+            csr = csr.copy()
+            csr.sum_duplicates()
+        if csr.nnz and not csr.data.all():  # stored zeros would count as ones in binary storage
+            csr = csr.copy() if csr is X else csr
+            csr.eliminate_zeros()
+        X, values = csr, csr.data
+    else:
+        try:
+            X = np.ascontiguousarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"X must be numeric: {error}") from None
+        values = X
+    if X.ndim != 2 or X.shape[0] == 0:
+        raise ValueError(f"X must have shape (n, d) with n >= 1, got {X.shape}")
+    if not np.isfinite(values).all():
+        raise ValueError("X holds a value that is not finite")
+    return X
+
+
+def _labels(y: Any, n: int) -> npt.NDArray[np.float64]:
+    """Return labels as float64 of -1 and +1, checked."""
+    try:
+        labels = np.ascontiguousarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("y must be numeric, each label -1 or +1") from None
+    if labels.shape != (n,):
+        raise ValueError(f"y must have shape ({n},), got {labels.shape}")
+    wrong = np.flatnonzero((labels != 1) & (labels != -1))
+    if wrong.size:
+        raise ValueError(f"y must hold -1 and +1 only, y[{wrong[0]}] = {labels[wrong[0]]:g}")
+    if (labels == labels[0]).all():
+        raise ValueError(f"y holds one class only ({labels[0]:+g})")
+    return labels

@@ -1,0 +1,119 @@
+"""The solvers by name, as data: adding one adds a module and a line here.
+
+Importing this module imports no compiled code.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+LINEAR = "linear kernel"
+BIAS = "bias"
+NO_BIAS = "no bias"
+
+
+@dataclass(frozen=True)
+class SolverSpec:
+    """What is known of a solver without loading it.
+
+    Attributes
+    ----------
+    name : str
+        Name in :data:`SOLVERS`.
+    module : str
+        Module of this package with ``start``, ``advance``, ``finish``, ``objective`` and ``steps``.
+    description : str
+        One line, with its source.
+    options : mapping of str to default value
+        Options it takes; any other raises.
+    needs : tuple of {"linear kernel", "bias", "no bias"}
+        What a problem must have.
+    tolerance_factor : float
+        A result passes when the pair gap is at most this times ``eps``: 2 for rules that hold each
+        example to within eps of its own condition, 1 for the maximal-violating-pair rule.
+    """
+
+    name: str
+    module: str
+    description: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    tolerance_factor: float = 2.0
+
+    def load(self) -> ModuleType:
+        """Import the solver's module (compiles or loads its code)."""
+        return importlib.import_module(f"svmrepro.solvers.{self.module}")
+
+    def check(self, problem: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the full options, or raise ValueError where problem or options do not fit."""
+        if LINEAR in self.needs and problem.kernel.name != "linear":
+            raise ValueError(f"solver {self.name!r} needs a linear kernel, got {problem.kernel.name}")
+        if BIAS in self.needs and not problem.bias:
+            raise ValueError(f"solver {self.name!r} needs bias=True")
+        if NO_BIAS in self.needs and problem.bias:
+            raise ValueError(f"solver {self.name!r} needs bias=False")
+        return self.check_options(options)
+
+    def check_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the defaults overlaid by ``options``; raise ValueError on one that it lacks."""
+        for key, value in options.items():
+            if key not in self.options:
+                known = ", ".join(self.options) or "none"
+                raise ValueError(f"solver {self.name!r} has no option {key!r}; it has: {known}")
+            default = self.options[key]
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            fits = isinstance(value, bool) if isinstance(default, bool) else number
+            if not fits or (
+                isinstance(default, int) and not isinstance(default, bool) and value != int(value)
+            ):
+                raise ValueError(
+                    f"solver {self.name!r}: option {key!r} must be like {default!r}, got {value!r}"
+                )
+            if not isinstance(default, bool) and not value >= 0:
+                raise ValueError(f"solver {self.name!r}: option {key!r} must not be negative, got {value!r}")
+        return {**self.options, **options}
+
+
+_ALL = (
+    SolverSpec(
+        "smo",
+        "smo",
+        "sequential minimal optimisation, Platt 1998, sections 2.1-2.5",
+        {"step_tol": 1e-8, "fold": True, "seed": 0},
+        (BIAS,),
+    ),
+    SolverSpec(
+        "smo-fixed-threshold",
+        "fixed_threshold",
+        "one multiplier a step with the threshold held at 0, Platt 1998, section 2.6",
+        {"step_tol": 1e-8, "fold": True},
+        (NO_BIAS,),
+    ),
+    SolverSpec(
+        "chunking",
+        "chunking",
+        "chunking with projected conjugate gradient, Platt 1998, section 3",
+        {"chunk_size": 500, "cg_tol": 3e-10},
+        (BIAS,),
+    ),
+)
+
+SOLVERS: Mapping[str, SolverSpec] = MappingProxyType({spec.name: spec for spec in _ALL})
+
+
+def get(name: str) -> SolverSpec:
+    """Return the solver called ``name``.
+
+    Raises
+    ------
+    ValueError
+        If there is none, naming those that there are.
+    """
+    try:
+        return SOLVERS[name]
+    except KeyError:
+        raise ValueError(f"solver {name!r} unknown; known: {', '.join(SOLVERS)}") from None

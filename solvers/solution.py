@@ -1,0 +1,70 @@
+"""What a solver returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+OPTIMAL = "optimal"
+TIME_LIMIT = "time_limit"
+MEMORY_LIMIT = "memory_limit"
+ITERATION_LIMIT = "iteration_limit"
+STALLED = "stalled"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The end of one run.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64, shape (n,), or None
+        Multipliers, unsigned, in [0, C]; None where a solver keeps none per example.
+    weights : ndarray of float64, shape (d,), or None
+        Weight vector of a linear kernel.
+    bias : float
+        The constant that is *added*: ``f(x) = sum_i y_i alpha_i k(x_i, x) + bias``.
+    status : {"optimal", "time_limit", "memory_limit", "iteration_limit", "stalled"}
+        Why the solver stopped. ``stalled``: no step changes anything in double
+        precision although the stopping test is not met.
+    iterations : int
+        Steps taken (SMO: successful joint optimisations; chunking: CG steps).
+    kernel_evaluations : int
+        Kernel evaluations, or dot products with a folded weight vector.
+    cpu_seconds, wall_seconds : float
+        CPU time of the solving thread, and elapsed time, of the solve alone.
+    work : dict of str to int
+        Counted work, as far as it applies: ``nonzeros`` (stored entries read by dot
+        products; words for packed bits), ``gradient_updates``, ``hessian_entries``.
+    info : dict of str to float
+        What else the solver has to say of its run.
+    trace : list of (float, float), optional
+        (CPU seconds, dual objective) after each slice, where asked for.
+    """
+
+    alpha: npt.NDArray[np.float64] | None
+    weights: npt.NDArray[np.float64] | None
+    bias: float
+    status: str
+    iterations: int
+    kernel_evaluations: int
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    work: dict[str, int] = field(default_factory=dict)
+    info: dict[str, float] = field(default_factory=dict)
+    trace: list[tuple[float, float]] | None = None
+
+    def decision_function(self, problem: Any, X: Any) -> npt.NDArray[np.float64]:
+        """Return ``f(x)`` for the rows of ``X``, shape (m,), by the definition above."""
+        from svmrepro.solvers.certificate import kernel_product
+
+        if self.weights is not None:
+            return np.asarray(X @ self.weights).ravel() + self.bias
+        if self.alpha is None:
+            raise ValueError("this solution holds neither weights nor multipliers")
+        support = np.flatnonzero(self.alpha)
+        coefficients = problem.y[support] * self.alpha[support]
+        return kernel_product(problem.kernel, X, problem.X[support], coefficients) + self.bias

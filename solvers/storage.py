@@ -1,0 +1,146 @@
+"""How examples lie in memory: dense rows, CSR, binary index lists, packed bits.
+
+Every representation is the same named tuple of arrays, :class:`Store`, with the
+fields that it does not use left empty. So every row function has one and the same
+type, and a solver is compiled once for all of them (see :mod:`svmrepro.solvers.rows`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+STORAGES = ("dense", "csr", "index", "bits")
+
+# Integer-valued squared distances up to this are looked up instead of exponentiated.
+TABLE_LIMIT = 1 << 16
+
+
+class Store(NamedTuple):
+    """Training examples in one representation, with what the kernel needs beside them.
+
+    Attributes
+    ----------
+    dense : ndarray of float64, shape (n, d)
+        Rows of the ``dense`` storage.
+    indptr : ndarray of int64, shape (n + 1,)
+        Row pointers of ``csr`` and ``index``.
+    indices : ndarray of uint32
+        Column indices of ``csr`` and ``index``. Unsigned: compiled loops then need no
+        test for negative indices.
+    values : ndarray of float64
+        Non-zero values of ``csr``.
+    bits : ndarray of uint64, shape (n, ceil(d / 64))
+        Rows of the ``bits`` storage; feature ``k`` is bit ``k % 64`` of word ``k // 64``.
+    norms : ndarray of float64, shape (n,)
+        Squared norms ``x_i . x_i``.
+    table : ndarray of float64
+        ``table[k] = exp(-gamma k)`` where squared distances are integers.
+    parameters : ndarray of float64, shape (4,)
+        gamma, degree, a, c of the kernel.
+    scratch : ndarray of float64, shape (d,)
+        Workspace of the row functions; all zero between calls.
+    """
+
+    dense: npt.NDArray[np.float64]
+    indptr: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.uint32]
+    values: npt.NDArray[np.float64]
+    bits: npt.NDArray[np.uint64]
+    norms: npt.NDArray[np.float64]
+    table: npt.NDArray[np.float64]
+    parameters: npt.NDArray[np.float64]
+    scratch: npt.NDArray[np.float64]
+
+
+def is_binary(X: Any) -> bool:
+    """Tell whether every non-zero entry of ``X`` (ndarray or CSR) equals one."""
+    values = X.data if sp.issparse(X) else X
+    return bool(np.all((values == 0) | (values == 1)))
+
+
+def choose_storage(X: Any, kernel_name: str) -> str:
+    """Choose the representation that ``storage="auto"`` stands for.
+
+    Binary data go into packed bits where a row's words are fewer than its ones and the
+    kernel is not linear (a folded weight vector wants the positions of the ones), else
+    into index lists; other data into CSR when at most a quarter of it is non-zero.
+    """
+    n, d = X.shape
+    nonzeros = X.nnz if sp.issparse(X) else int(np.count_nonzero(X))
+    if is_binary(X) and d > 0:
+        words = (d + 63) // 64
+        return "bits" if kernel_name != "linear" and words * n <= max(nonzeros, 8 * n) else "index"
+    return "csr" if 4 * nonzeros <= n * d else "dense"
+
+
+def build_store(X: Any, storage: str, kernel: Any) -> Store:
+    """Lay out ``X`` as ``storage`` says.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n, d), or CSR array with sorted indices
+        The examples.
+    storage : {"dense", "csr", "index", "bits"}
+        The representation; ``index`` and ``bits`` need binary data.
+    kernel : Kernel
+        Its parameters are stored beside the data.
+
+    Returns
+    -------
+    Store
+
+    Raises
+    ------
+    ValueError
+        If ``index`` or ``bits`` is asked for data that are not binary.
+    """
+    n, d = X.shape
+    binary = is_binary(X)
+    if storage in ("index", "bits") and not binary:
+        raise ValueError(f"storage {storage!r} needs binary data (every non-zero equal to 1)")
+    dense = np.zeros((0, 0))
+    indptr = np.zeros(1, dtype=np.int64)
+    indices = np.zeros(0, dtype=np.uint32)
+    values = np.zeros(0)
+    bits = np.zeros((0, 0), dtype=np.uint64)
+    if storage == "dense":
+        dense = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+    else:
+        csr = X if sp.issparse(X) else sp.csr_array(X)
+        if storage == "bits":
+            bits = pack_bits(csr)
+        else:
+            indptr = csr.indptr.astype(np.int64)
+            indices = csr.indices.astype(np.uint32)
+            if storage == "csr":
+                values = np.ascontiguousarray(csr.data, dtype=np.float64)
+    norms = _squared_norms(X)
+    table = np.zeros(0)
+    if kernel.name == "gaussian" and binary and n and 2 * norms.max() < TABLE_LIMIT:
+        table = np.exp(-kernel.gamma * np.arange(2 * int(norms.max()) + 1))
+    parameters = np.array([kernel.gamma, kernel.degree, kernel.a, kernel.c], dtype=np.float64)
+    return Store(dense, indptr, indices, values, bits, norms, table, parameters, np.zeros(max(d, 1)))
+
+
+def pack_bits(csr: Any) -> npt.NDArray[np.uint64]:
+    """Pack a binary CSR matrix (n, d) into words, shape (n, ceil(d / 64)), at least one word a row."""
+    n, d = csr.shape
+    words = max((d + 63) // 64, 1)
+    bits = np.zeros((n, words), dtype=np.uint64)
+    rows = np.repeat(np.arange(n), np.diff(csr.indptr))
+    columns = csr.indices.astype(np.uint64)
+    ones = (csr.data != 0).astype(np.uint64)
+    np.bitwise_or.at(bits, (rows, columns >> np.uint64(6)), ones << (columns & np.uint64(63)))
+    return bits
+
+
+def _squared_norms(X: Any) -> npt.NDArray[np.float64]:
+    """Return ``x_i . x_i``, shape (n,)."""
+    if sp.issparse(X):
+        squares = X.multiply(X).sum(axis=1)
+        return np.asarray(squares, dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", X, X)
