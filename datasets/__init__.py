@@ -1,1 +1,52 @@
-"""Data sets: registry, download, readers, generators, nested subsets."""
+"""Data sets: registry, download, readers, generators, nested subsets.
+
+>>> from svmrepro import datasets
+>>> data = datasets.generate("chess-board", n=1000, seed=0)
+>>> data.X.shape
+(1000, 2)
+
+``load`` gives any data set by name, fetching it where it is absent; ``fetch`` only fetches. Raw files are
+kept and checked in ``<data_dir>/raw``, parsed arrays in ``<data_dir>/prepared``.
+"""
+
+from svmrepro.datasets.dataset import Dataset
+from svmrepro.datasets.entries import DownloadedEntry, GeneratedEntry
+from svmrepro.datasets.errors import DataError, DatasetUnavailable, StorageError
+from svmrepro.datasets.fetching import Fetched
+from svmrepro.datasets.generators import GENERATOR_VERSION, GENERATORS, generate
+from svmrepro.datasets.libsvm import read_libsvm, write_libsvm
+from svmrepro.datasets.loading import (
+    UserEntry,
+    content_key,
+    describe,
+    fetch,
+    is_generated,
+    load,
+    names,
+    register_file,
+    resolve_size,
+)
+
+__all__ = [
+    "GENERATORS",
+    "GENERATOR_VERSION",
+    "DataError",
+    "Dataset",
+    "DatasetUnavailable",
+    "DownloadedEntry",
+    "Fetched",
+    "GeneratedEntry",
+    "StorageError",
+    "UserEntry",
+    "content_key",
+    "describe",
+    "fetch",
+    "generate",
+    "is_generated",
+    "load",
+    "names",
+    "read_libsvm",
+    "register_file",
+    "resolve_size",
+    "write_libsvm",
+]

@@ -39,3 +39,7 @@ class DatasetUnavailable(Exception):
         tried = "; ".join(self.reasons) or "it has no source"
         hint = f"; put the file by hand at {self.by_hand}" if self.by_hand else ""
         return " ".join(f"data set {self.name} is not available: {tried}{hint}".split())
+
+
+class SourceError(Exception):
+    """One source of a file failed; the message says why. Caught where the next source is tried."""

@@ -4,7 +4,7 @@ r"""Generated data sets, at any size, from a seed.
 separable  300 bits, each one with probability 0.1; :math:`w` uniform in :math:`[-1, 1]^{300}`; label
            :math:`\mathrm{sign}(w \cdot x)`; points with :math:`|w \cdot x| \le 1` discarded
            (Platt 1998, section 3.3)
-noise      the same inputs, labels by a fair coin (Platt 1998, section 3.4)
+noise      the same inputs, labels by a fair coin (Platt 1998, section 3.3)
 chess-board :math:`x` uniform on :math:`[0, 4]^2`, label by the parity of
            :math:`\lfloor x_1 \rfloor + \lfloor x_2 \rfloor` (Glasmachers and Igel 2005)
 twonorm    20 dimensions, classes :math:`N(\pm a \mathbf 1, I)`, :math:`a = 2 / \sqrt{20}` (Breiman 1996)
@@ -16,11 +16,11 @@ waveform   21 points of a random mixture of two of three triangular waves, with 
 "10 % ones" of the paper could also mean exactly 30 of the 300 bits; independent bits is our reading.
 
 **Nested sizes.** Rows are drawn in blocks of a fixed number of candidates, each block from a random stream
-of its own, so that the first 500 rows are the same whether 500 or 20,000 are asked for. The chess-board alone
-is sampled anew for each ``n``, as in the paper that introduced it.
+of its own, so that the first 500 rows are the same whether 500 or 20,000 are asked for. The chess-board
+alone is sampled anew for each ``n``, as in the paper that introduced it.
 
-**Same numbers everywhere.** PCG64 streams keyed by (seed, generator, block); ``GENERATOR_VERSION`` is part of
-the provenance and changes whenever a generator would give other rows for the same seed.
+**Same numbers everywhere.** PCG64 streams keyed by (seed, generator, block); ``GENERATOR_VERSION`` is part
+of the provenance and changes whenever a generator would give other rows for the same seed.
 """
 
 from __future__ import annotations
@@ -112,8 +112,9 @@ def _twonorm(_: Generator) -> Draw:
 
 
 def _ringnorm(_: Generator) -> Draw:
-    # a = 1/sqrt(20) and 2/sqrt(20) are both in circulation. The benchmark set that everybody uses (Raetsch's)
-    # shows class means 0.456 standard deviations of the unit class apart: it is 2/sqrt(20) = 0.447.
+    # a = 1/sqrt(20) and 2/sqrt(20) are both in circulation. The benchmark set that everybody uses
+    # (Raetsch's) shows class means 0.456 standard deviations of the unit class apart: it is
+    # 2/sqrt(20) = 0.447.
     def draw(rng: Generator, rows: int) -> Block:
         y = _coins(rng, rows)
         z = rng.standard_normal((rows, NORM_DIMENSION))
@@ -137,7 +138,8 @@ def _waveform(_: Generator) -> Draw:
         u = rng.random(rows)[:, None]
         X = u * waves[first[kind]] + (1.0 - u) * waves[second[kind]]
         # The positive class of Raetsch's two-class version is the mixture of the waves that peak at 11 and
-        # 7: its difference of class means correlates 0.99 with that reading, -0.78 and -0.34 with the others.
+        # 7: its difference of class means correlates 0.99 with that reading, -0.78 and -0.34 with the
+        # others.
         return X + rng.standard_normal(X.shape), np.where(kind == 1, 1.0, -1.0)
 
     return draw
@@ -200,8 +202,8 @@ def generate(generator: str, n: int, seed: int = 0, *, name: str | None = None) 
     Raises
     ------
     DataError
-        Unknown generator, a size or seed that is not an integer in range, or so few rows that only one class
-        occurs among them.
+        Unknown generator, a size or seed that is not an integer in range, or so few rows that only one
+        class occurs among them.
     """
     if generator not in _SPECS:
         raise DataError(f"unknown generator {generator!r}; known: {', '.join(GENERATORS)}")

@@ -1,7 +1,7 @@
 """LIBSVM files: a fast reader that names file and line of whatever is wrong, and a writer.
 
-One example a line, ``label index:value index:value ...``, indices from 1 upwards in rising order. What follows
-a ``#`` is a comment (SVM-light writes such).
+One example a line, ``label index:value index:value ...``, indices from 1 upwards in rising order. What
+follows a ``#`` is a comment (SVM-light writes such).
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def read_libsvm(
     Raises
     ------
     DataError
-        ``file:line: what``: a label that is not expected, a non-numeric or non-finite value, an index that is
-        zero, out of range, repeated or out of order, a pair without its value, an empty line; or a file that
-        is empty or holds one class only.
+        ``file:line: what``: a label that is not expected, a non-numeric or non-finite value, an index that
+        is zero, out of range, repeated or out of order, a pair without its value, an empty line; or a file
+        that is empty or holds one class only.
     OSError
         The file cannot be read.
     """

@@ -1,0 +1,127 @@
+"""Taking a file out of its wrapper, trusting the wrapper in nothing.
+
+What comes out goes to a path of the caller's choosing and never exceeds the size that the caller declares,
+however much the archive claims or delivers.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import IO, BinaryIO, Final, cast
+
+from svmrepro.datasets.errors import SourceError
+from svmrepro.datasets.files import CHUNK, storage_errors
+
+_OPEN: Final[dict[str, Callable[[Path], BinaryIO]]] = {
+    "gzip": lambda path: cast(BinaryIO, gzip.open(path)),
+    "bzip2": lambda path: cast(BinaryIO, bz2.open(path)),
+    "xz": lambda path: cast(BinaryIO, lzma.open(path)),
+}
+_MAGIC: Final = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00"}
+# OSError is what gzip and bz2 raise for a broken stream; errors of the disk are told apart by where they
+# occur.
+_BROKEN: Final = (
+    EOFError,
+    OSError,
+    RuntimeError,  # an encrypted member
+    NotImplementedError,  # an unknown compression method
+    ValueError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+)
+
+
+def copy_stream(source: IO[bytes], target: Path, limit: int, name: str) -> None:
+    """Copy an open file into ``target``, at most ``limit`` bytes.
+
+    Raises
+    ------
+    SourceError
+        The source cannot be read to its end, or is longer than ``limit``; ``name`` stands for it in the
+        message.
+    StorageError
+        ``target`` cannot be written.
+    """
+    total = 0
+    with storage_errors(target):
+        out = target.open("wb")
+    with out:
+        while True:
+            try:
+                chunk = source.read(CHUNK)
+            except _BROKEN as error:
+                raise SourceError(f"{name} is damaged: {error or type(error).__name__}") from error
+            if not chunk:
+                break
+            total += len(chunk)
+            if total > limit:
+                raise SourceError(f"{name} is longer than the {limit} bytes expected")
+            with storage_errors(target):
+                out.write(chunk)
+        with storage_errors(target):
+            out.flush()
+
+
+def is_compressed(path: Path, compression: str) -> bool:
+    """Return whether the file begins as files of this compression do.
+
+    Some servers unpack what they send: then the content itself has come under the wrapper's name.
+    """
+    with path.open("rb") as stream:
+        return stream.read(6).startswith(_MAGIC[compression])
+
+
+def decompress(path: Path, compression: str, target: Path, limit: int, name: str) -> None:
+    """Decompress ``path`` (gzip, bzip2 or xz) into ``target``, at most ``limit`` bytes.
+
+    Raises
+    ------
+    SourceError
+        The stream is damaged or longer than ``limit``; ``name`` stands for it in the message.
+    StorageError
+        ``target`` cannot be written.
+    """
+    with _OPEN[compression](path) as stream:
+        copy_stream(stream, target, limit, name)
+
+
+def _refuse_unsafe(names: list[str], archive: str) -> None:
+    for name in names:
+        path = PurePosixPath(name.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts or ":" in path.parts[0:1]:
+            raise SourceError(f"{archive} holds a member with an unsafe name ({name[:80]!r})")
+
+
+def extract_member(path: Path, member: str, target: Path, limit: int, name: str) -> None:
+    """Copy one member of a zip archive into ``target``, at most ``limit`` bytes.
+
+    Raises
+    ------
+    SourceError
+        No zip archive, a damaged one, no such member, a member longer than ``limit``, or an archive any of
+        whose members has an absolute name or one with ``..``.
+    StorageError
+        ``target`` cannot be written.
+    """
+    try:
+        archive = zipfile.ZipFile(path)
+    except _BROKEN as error:
+        raise SourceError(f"{name} is no zip archive: {error}") from error
+    with archive:
+        names = archive.namelist()
+        _refuse_unsafe(names, name)
+        if member not in names:
+            raise SourceError(f"{name} has no member {member}")
+        try:
+            stream = archive.open(member)
+        except _BROKEN as error:
+            raise SourceError(f"{name} is damaged: {error}") from error
+        with stream:
+            copy_stream(stream, target, limit, f"{member} of {name}")

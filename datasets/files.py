@@ -1,0 +1,80 @@
+"""Files on disk: one writer at a time, nothing half-written under a final name, checksums."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from svmrepro.datasets.errors import StorageError
+
+CHUNK = 1 << 20
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn what the operating system says about writing ``path`` into one line that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the folder for one process, making it where it is missing; others wait.
+
+    The lock is the kernel's (``flock``): it goes with the process, however that ends.
+    """
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            os.close(descriptor)
+            raise
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def part_of(target: Path, tag: str = "") -> Path:
+    """Return the temporary name under which ``target`` is made.
+
+    It is always the same one, so that what a killed process left is taken up or overwritten by the next,
+    which holds the folder's lock.
+    """
+    return target.with_name(f".{target.name}{tag}.part")
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Yield a temporary path that becomes ``target`` on success and is gone on any error.
+
+    The caller holds the folder's lock.
+
+    Raises
+    ------
+    StorageError
+        The folder cannot be written or the disk is full.
+    """
+    part = part_of(target)
+    try:
+        with storage_errors(target):
+            yield part
+            part.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,305 @@
+"""Data sets by name: the registry's, generated ones, and a user's own files."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy import sparse
+from svmrepro.datasets.dataset import Dataset
+from svmrepro.datasets.entries import DownloadedEntry, FileEntry, GeneratedEntry
+from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.fetching import Fetched, ensure_file, fetch_entry
+from svmrepro.datasets.files import sha256_of
+from svmrepro.datasets.generators import generate, generator_key
+from svmrepro.datasets.libsvm import DEFAULT_LABELS, LibsvmData, read_libsvm
+from svmrepro.datasets.prepared import read_stored
+from svmrepro.datasets.readers import READER_VERSION
+from svmrepro.datasets.registry import registry
+
+if TYPE_CHECKING:
+    from svmrepro.datasets.download import Network
+
+
+@dataclass(frozen=True)
+class UserEntry:
+    """A LIBSVM file of a user's own."""
+
+    name: str
+    path: Path
+    labels: Mapping[float, float]
+    features: int | None = None
+
+
+Entry = DownloadedEntry | GeneratedEntry | UserEntry
+
+_user_files: dict[str, UserEntry] = {}
+
+
+def register_file(
+    name: str,
+    path: str | Path,
+    *,
+    labels: Mapping[float, float] = DEFAULT_LABELS,
+    features: int | None = None,
+) -> UserEntry:
+    """Make a LIBSVM file of one's own a data set of this process, under any name that is free.
+
+    Parameters
+    ----------
+    name
+        The name; registering a user's own name again replaces it.
+    path
+        The file; it need not exist yet.
+    labels
+        Label in the file -> -1 or +1.
+    features
+        Number of columns; by default the largest index in the file.
+
+    Raises
+    ------
+    DataError
+        The name is empty or that of a set in the registry.
+    """
+    known = registry()
+    if not name or name in known.downloaded or name in known.generated:
+        raise DataError(f"data set {name!r}: the name is {'taken' if name else 'empty'}; choose another")
+    _user_files[name] = UserEntry(name, Path(path), dict(labels), features)
+    return _user_files[name]
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all data sets: downloaded, generated, a user's own."""
+    known = registry()
+    return (*known.downloaded, *known.generated, *_user_files)
+
+
+def describe(name: str) -> Entry:
+    """Return what is known of a data set.
+
+    Raises
+    ------
+    DataError
+        Unknown name; the message has the nearest known one.
+    """
+    known = registry()
+    for entries in (known.downloaded, known.generated, _user_files):
+        if name in entries:
+            return entries[name]
+    near = difflib.get_close_matches(name, names(), n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names())}"
+    raise DataError(f"unknown data set {name!r}; {hint}")
+
+
+def is_generated(name: str) -> bool:
+    """Return whether a data set comes from a generator."""
+    return isinstance(describe(name), GeneratedEntry)
+
+
+def resolve_size(name: str, n: int | None = None) -> int:
+    """Return the number of rows that stands for ``n``.
+
+    A size that a paper prints is that of the file meant (11,221 -> 11,220); any other stays; None is the
+    whole set.
+
+    Raises
+    ------
+    DataError
+        ``n`` is no positive integer or larger than the set, or None for a generated set.
+    """
+    entry = describe(name)
+    if n is None and isinstance(entry, GeneratedEntry):
+        raise DataError(f"{name}: a generated set needs a number of rows")
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
+        raise DataError(f"{name}: n = {n!r}: the number of rows must be a positive integer")
+    if isinstance(entry, GeneratedEntry):
+        assert n is not None
+        return int(n)
+    if isinstance(entry, DownloadedEntry):
+        available = entry.rows
+        n = entry.aliases.get(int(n), n) if n is not None else n
+    else:
+        available = len(_read_user_file(entry).y)
+    if n is not None and n > available:
+        raise DataError(f"{name}: n = {n}: the set has {available} rows")
+    return available if n is None else int(n)
+
+
+def _subset_file(entry: DownloadedEntry, rows: int) -> FileEntry:
+    """Return the smallest training file that has at least ``rows`` rows."""
+    return next(entry.files[file] for file in entry.subsets if entry.files[file].rows >= rows)
+
+
+def load(
+    name: str,
+    n: int | None = None,
+    *,
+    seed: int = 0,
+    part: Literal["train", "test"] = "train",
+    data_dir: str | Path = "data",
+    mirror: str | Path | None = None,
+    download: bool = True,
+) -> Dataset:
+    """Load a data set, fetching its file where it is absent.
+
+    Parameters
+    ----------
+    name
+        One of :func:`names`.
+    n
+        Number of rows. A paper's size means its file; any other size is the first n rows of the next larger
+        training file; None is the whole set.
+    seed
+        For generated sets.
+    part
+        ``"test"`` for the test set, where there is one; ``n`` is then its first n rows.
+    data_dir
+        Where raw and prepared files are kept.
+    mirror
+        Folder or http(s) prefix laid out ``<data set>/<file>``, tried before the hosts; by default the
+        environment variable ``SVMREPRO_MIRROR``.
+    download
+        False: use what is on disk, never a mirror or a host.
+
+    Raises
+    ------
+    DatasetUnavailable
+        No source gave the file.
+    DataError
+        Unknown name, ``n`` larger than the set, one class only among the rows, bad content.
+    """
+    entry = describe(name)
+    if isinstance(entry, GeneratedEntry):
+        if part != "train":
+            raise DataError(f"{name}: a generated set has no test part; take another seed")
+        return generate(entry.generator, resolve_size(name, n), seed, name=name)
+    if isinstance(entry, UserEntry):
+        if part != "train":
+            raise DataError(f"{name}: a user's file has no test part")
+        rows = resolve_size(name, n)
+        data = _read_user_file(entry)
+        provenance = {"files": [entry.path.name], "sha256": sha256_of(entry.path), "origin": "a user's file"}
+        return _dataset(entry.name, data, rows, n, "the first n rows of the file", provenance)
+
+    if part == "test":
+        if entry.test is None:
+            raise DataError(f"{name}: the set has no test part")
+        file = entry.files[entry.test]
+        rows = file.rows if n is None else n
+        if not 1 <= rows <= file.rows:
+            raise DataError(f"{name}: n = {n}: the test set has {file.rows} rows")
+    else:
+        rows = resolve_size(name, n)
+        file = _subset_file(entry, rows)
+    stored = ensure_file(entry, file.name, data_dir, mirror, download=download)
+    data = read_stored(entry, file.name, stored, data_dir)
+    drawn = f"all rows of {file.name}" if rows == file.rows else f"the first {rows} rows of {file.name}"
+    provenance = {"files": [file.name], "sha256": stored.sha256, "origin": stored.origin}
+    return _dataset(name, data, rows, n, drawn, provenance)
+
+
+def _dataset(
+    name: str, data: LibsvmData, rows: int, n: int | None, drawn: str, provenance: Mapping[str, object]
+) -> Dataset:
+    X, y = data.X, data.y
+    if rows < len(y):
+        X, y = _first_rows(X, rows), y[:rows].copy()
+        if np.all(y == y[0]):
+            raise DataError(f"{name}: n = {rows}: the first {rows} rows hold one class only")
+    facts = {**provenance, "reader_version": READER_VERSION, "rows": drawn}
+    facts |= {"n_requested": rows if n is None else int(n), "n_actual": rows}
+    return Dataset(X=X, y=y, name=name, provenance=facts)
+
+
+def _first_rows(X: sparse.csr_matrix, rows: int) -> sparse.csr_matrix:
+    part = X[:rows].copy()
+    part.has_sorted_indices = True
+    return part
+
+
+@lru_cache(maxsize=4)
+def _parse_user_file(
+    path: Path, stamp: tuple[int, int], labels: tuple[tuple[float, float], ...], features: int | None
+) -> LibsvmData:
+    return read_libsvm(path, labels=dict(labels), features=features)
+
+
+def _read_user_file(entry: UserEntry) -> LibsvmData:
+    try:
+        status = entry.path.stat()
+        stamp = (status.st_size, status.st_mtime_ns)
+        return _parse_user_file(entry.path, stamp, tuple(sorted(entry.labels.items())), entry.features)
+    except OSError as error:
+        raise DataError(f"{entry.path}: cannot be read: {error.strerror or error}") from error
+
+
+def fetch(
+    name: str,
+    data_dir: str | Path = "data",
+    mirror: str | Path | None = None,
+    *,
+    sizes: Iterable[int] | None = None,
+    network: Network | None = None,
+) -> Fetched:
+    """Get the raw files of a data set and check them; of a generated set there is nothing to get.
+
+    Parameters
+    ----------
+    name
+        One of :func:`names`.
+    data_dir
+        Files go to ``<data_dir>/raw/<name>/``; what is there and right is not fetched again.
+    mirror
+        See :func:`load`.
+    sizes
+        Only the training files that these sizes need; by default all files of the set.
+    network
+        A connection with other limits than the usual; for tests.
+
+    Returns
+    -------
+    Fetched
+        The files that are there, and those that could not be had, each with the reasons.
+
+    Raises
+    ------
+    DatasetUnavailable
+        Not one file could be had.
+    DataError
+        Unknown name or size, or a folder that cannot be written.
+    """
+    entry = describe(name)
+    if isinstance(entry, GeneratedEntry):
+        return Fetched(name, {}, {})
+    if isinstance(entry, UserEntry):
+        _read_user_file(entry)
+        return Fetched(name, {entry.path.name: entry.path}, {})
+    files = None
+    if sizes is not None:
+        wanted = [_subset_file(entry, resolve_size(name, n)) for n in sizes]
+        files = {file.name: file for file in wanted}
+    return fetch_entry(entry, data_dir, mirror, files=files, network=network)
+
+
+def content_key(name: str, n: int | None = None, seed: int = 0) -> str:
+    """Return a text that changes whenever the arrays that :func:`load` gives would change.
+
+    It needs no data on disk: checksums are the registry's. Only a user's own file is read (its SHA-256).
+    """
+    entry = describe(name)
+    rows = resolve_size(name, n)
+    if isinstance(entry, GeneratedEntry):
+        return generator_key(entry.generator, rows, seed)
+    if isinstance(entry, UserEntry):
+        labels = ",".join(f"{given:g}:{sign:+g}" for given, sign in sorted(entry.labels.items()))
+        what = f"user-file={sha256_of(entry.path)};labels={labels};features={entry.features}"
+    else:
+        file = _subset_file(entry, rows)
+        known = file.forms[0].sha256 or f"unknown, {file.rows} rows"
+        what = f"file={entry.name}/{file.name};sha256={known}"
+    return f"{what};reader={READER_VERSION};n={rows}"

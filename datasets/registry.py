@@ -1,0 +1,295 @@
+"""The registry of data sets, read from ``registry.yaml``: data, not code.
+
+Keys of a downloaded set
+    ``title``, ``licence``, ``citation``; ``mirror``, its folder in a mirror; ``reader``; ``features``,
+    ``binary``, ``labels`` (in the file -> -1 or +1); ``drawn``, how training examples are drawn, in words;
+    ``subsets``, its training sets, smallest first; ``test``, its test set; ``aliases``, sizes that a paper
+    prints -> rows of the file; ``files``.
+
+Keys of a file
+    ``rows``, ``positives``; ``between``, the two files whose rows it stands between, for want of a
+    checksum; ``sources`` in order of preference; and the *forms* in which it is accepted, either one, by
+    the keys of a form beside these, or several in a list ``forms``.
+
+Keys of a form
+    ``file``, its name in a mirror or when put there by hand; ``compression`` (gzip, bzip2, xz); ``bytes``
+    and ``sha256`` of the content, after decompression; ``rows_sha256``, the checksum of the rows in a
+    canonical spelling (:func:`svmrepro.datasets.verify.canonical_sha256`); ``max_bytes`` where the size is
+    not known; ``reader`` where it is not the set's.
+
+A source
+    is a URL, in which ``{host}`` stands for an entry of ``hosts``, or a mapping: ``url``; ``member``, the
+    file's name within a zip archive; ``form``, where the URL's last part does not tell; ``limit``, the most
+    bytes that the download may have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar
+
+from svmrepro.datasets.entries import (
+    SUFFIXES,
+    DownloadedEntry,
+    FileEntry,
+    Form,
+    GeneratedEntry,
+    Registry,
+    Source,
+)
+
+T = TypeVar("T")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_SHA = re.compile(r"[0-9a-f]{64}")
+
+
+class RegistryError(ValueError):
+    """The registry breaks its own rules; the message names the key."""
+
+
+class _Node:
+    """A mapping of the registry's tree whose keys must all be taken, with the path to it for messages."""
+
+    def __init__(self, value: object, path: str) -> None:
+        if not isinstance(value, dict):
+            raise RegistryError(f"registry: {path or 'the file'}: a mapping was expected")
+        self.items: dict[Any, object] = dict(value)
+        self.path = path
+
+    def at(self, key: object) -> str:
+        return f"{self.path}: {key}" if self.path else str(key)
+
+    def take(self, key: str, convert: Callable[[object], T]) -> T:
+        if key not in self.items:
+            raise RegistryError(f"registry: {self.at(key)}: the key is missing")
+        value = self.items.pop(key)
+        try:
+            return convert(value)
+        except RegistryError:
+            raise
+        except (TypeError, ValueError, KeyError) as error:
+            raise RegistryError(f"registry: {self.at(key)}: {value!r} is not {error}") from None
+
+    def take_or(self, key: str, convert: Callable[[object], T], default: T) -> T:
+        return self.take(key, convert) if key in self.items else default
+
+    def close(self) -> None:
+        if self.items:
+            raise RegistryError(f"registry: {self.at(next(iter(self.items)))}: unknown key")
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise TypeError("a text")
+    return " ".join(value.split())
+
+
+def _name(value: object) -> str:
+    # Names become file names: nothing that could leave the data folder.
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise TypeError("a plain file name")
+    return value
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise TypeError("a positive integer")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("true or false")
+    return value
+
+
+def _sha(value: object) -> str:
+    if not isinstance(value, str) or not _SHA.fullmatch(value):
+        raise TypeError("a sha256 in lower-case hexadecimal")
+    return value
+
+
+def _compression(value: object) -> str:
+    if value not in SUFFIXES:
+        raise TypeError(f"one of {', '.join(SUFFIXES)}")
+    return str(value)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value:
+        raise TypeError("a list of names")
+    return tuple(_name(item) for item in value)
+
+
+def _pair(value: object) -> tuple[str, str]:
+    names = _names(value)
+    if len(names) != 2:
+        raise TypeError("a pair of file names")
+    return names[0], names[1]
+
+
+def _labels(value: object) -> dict[float, float]:
+    if not isinstance(value, dict) or sorted(set(value.values())) != [-1, 1]:
+        raise TypeError("a mapping of labels to -1 and 1")
+    return {float(given): float(sign) for given, sign in value.items()}
+
+
+def _aliases(value: object) -> dict[int, int]:
+    if not isinstance(value, dict):
+        raise TypeError("a mapping of sizes to sizes")
+    return {_count(paper): _count(rows) for paper, rows in value.items()}
+
+
+def _list(value: object) -> list[object]:
+    if not isinstance(value, list) or not value:
+        raise TypeError("a list with at least one entry")
+    return value
+
+
+def _form(node: _Node, file: str) -> Form:
+    form = Form(
+        file=node.take_or("file", _name, file),
+        compression=node.take_or("compression", _compression, None),
+        bytes=node.take_or("bytes", _count, None),
+        sha256=node.take_or("sha256", _sha, None),
+        rows_sha256=node.take_or("rows_sha256", _sha, None),
+        max_bytes=node.take_or("max_bytes", _count, None),
+        reader=node.take_or("reader", _name, None),
+    )
+    if form.bytes is None and form.max_bytes is None:
+        raise RegistryError(f"registry: {node.at('bytes')}: neither bytes nor max_bytes is given")
+    if form.compression and not form.file.endswith(SUFFIXES[form.compression]):
+        raise RegistryError(f"registry: {node.at('file')}: {form.file!r} lacks its wrapper's suffix")
+    return form
+
+
+def _source(value: object, path: str, forms: tuple[Form, ...], hosts: Mapping[str, str]) -> Source:
+    node = _Node({"url": value} if isinstance(value, str) else value, path)
+    by_file = {form.file: form for form in forms}
+
+    def expand(text: object) -> str:
+        url = re.sub(r"\{([a-z0-9-]+)\}", lambda match: hosts[match[1]], _text(text))
+        if not url.startswith(("http://", "https://")):
+            raise TypeError("an http(s) address")
+        return url
+
+    url = node.take("url", expand)
+    form = node.take_or(
+        "form", lambda name: by_file[_name(name)], by_file.get(url.rsplit("/", 1)[-1], forms[0])
+    )
+    member = node.take_or("member", _text, None)
+    limit = node.take_or("limit", _count, None)
+    node.close()
+    return Source(url=url, form=form, member=member, limit=limit)
+
+
+def _file(name: str, value: object, path: str, hosts: Mapping[str, str]) -> FileEntry:
+    node = _Node(value, path)
+    rows = node.take("rows", _count)
+    positives = node.take_or("positives", _count, None)
+    between = node.take_or("between", _pair, None)
+    given = node.take_or("forms", _list, None)
+    if given is None:
+        forms: tuple[Form, ...] = (_form(node, name),)
+    else:
+        nodes = [_Node(item, f"{path}: forms[{i}]") for i, item in enumerate(given)]
+        forms = tuple(_form(item, name) for item in nodes)
+        for item in nodes:
+            item.close()
+    urls: list[object] = node.take_or("sources", _list, [])
+    sources = tuple(_source(item, f"{path}: sources[{i}]", forms, hosts) for i, item in enumerate(urls))
+    node.close()
+    return FileEntry(name, rows, positives, forms, sources, between)
+
+
+def _downloaded(name: str, value: object, hosts: Mapping[str, str]) -> DownloadedEntry:
+    path = f"downloaded: {name}"
+    node = _Node(value, path)
+    raw_files = node.take("files", lambda item: _Node(item, f"{path}: files").items)
+    files = {
+        _name(file): _file(file, item, f"{path}: files: {file}", hosts) for file, item in raw_files.items()
+    }
+    entry = DownloadedEntry(
+        name=name,
+        title=node.take("title", _text),
+        licence=node.take("licence", _text),
+        citation=node.take("citation", _text),
+        mirror=node.take_or("mirror", _name, name),
+        reader=node.take("reader", _name),
+        features=node.take("features", _count),
+        binary=node.take_or("binary", _flag, False),
+        labels=node.take("labels", _labels),
+        drawn=node.take("drawn", _text),
+        subsets=node.take("subsets", _names),
+        test=node.take_or("test", _name, None),
+        aliases=node.take_or("aliases", _aliases, {}),
+        files=files,
+    )
+    node.close()
+    named = [*entry.subsets, *([entry.test] if entry.test else [])]
+    for file in [*named, *(other for item in files.values() for other in item.between or ())]:
+        if file not in files:
+            raise RegistryError(f"registry: {path}: {file!r} is named and not among its files")
+    rows = [files[file].rows for file in entry.subsets]
+    if rows != sorted(set(rows)):
+        raise RegistryError(f"registry: {path}: subsets: sizes must rise")
+    for size in entry.aliases.values():
+        if size not in rows:
+            raise RegistryError(f"registry: {path}: aliases: no subset has {size} rows")
+    return entry
+
+
+def _generated(name: str, value: object) -> GeneratedEntry:
+    node = _Node(value, f"generated: {name}")
+    entry = GeneratedEntry(
+        name=name,
+        title=node.take("title", _text),
+        citation=node.take("citation", _text),
+        generator=node.take("generator", _name),
+        features=node.take("features", _count),
+        binary=node.take_or("binary", _flag, False),
+    )
+    node.close()
+    return entry
+
+
+def parse_registry(text: str) -> Registry:
+    """Read and check a registry.
+
+    Raises
+    ------
+    RegistryError
+        One line naming the key that is missing, unknown or has a wrong value.
+    """
+    import yaml  # only here: `import svmrepro.datasets` stays light
+
+    try:
+        root = _Node(yaml.safe_load(text), "")
+    except yaml.YAMLError as error:
+        raise RegistryError(f"registry: not YAML: {' '.join(str(error).split())}") from None
+    if root.take("version", _count) != 1:
+        raise RegistryError("registry: version: only 1 is known")
+    addresses = _Node(root.items.pop("hosts", {}), "hosts").items
+    hosts = {str(host): _text(address) for host, address in addresses.items()}
+    downloaded = root.take("downloaded", lambda value: _Node(value, "downloaded").items)
+    generated = root.take("generated", lambda value: _Node(value, "generated").items)
+    root.close()
+    for name in [*downloaded, *generated]:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise RegistryError(f"registry: {name!r} is not a plain name")
+    twice = sorted(set(downloaded) & set(generated))
+    if twice:
+        raise RegistryError(f"registry: {twice[0]}: both downloaded and generated")
+    return Registry(
+        downloaded={name: _downloaded(name, value, hosts) for name, value in downloaded.items()},
+        generated={name: _generated(name, value) for name, value in generated.items()},
+    )
+
+
+@cache
+def registry() -> Registry:
+    """Return the registry of this package."""
+    return parse_registry(resources.files(__package__).joinpath("registry.yaml").read_text(encoding="utf-8"))
