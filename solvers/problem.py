@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.storage import STORAGES, Store, build_store, choose_storage
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit, typeof, types
-
 from svmrepro.solvers.intrinsics import popcount, trailing_zeros
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.storage import build_store

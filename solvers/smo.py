@@ -32,7 +32,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, typeof, types
-
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.rows import DOTS, PRODUCTS, ROWS, STORE, UPDATE
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit, types
-
 from svmrepro.solvers.intrinsics import bits_from_float, float_from_bits
 from svmrepro.solvers.rows import MEMBERS, STORE, VECTOR
 

@@ -1,0 +1,163 @@
+r"""SMO with the threshold held at zero (Platt 1998, section 2.6).
+
+Without a free threshold there is no equality constraint, and one multiplier a step is
+enough: with ``E1' = y1 - u1`` (the sign that moves u1 towards y1; the report's equation
+23 leaves it open)
+
+    a1 = clip(a1 + y1 E1' / K11, 0, C)
+
+The order of the examples is that of the first choice of section 2.2: passes over all
+examples alternate with passes over the non-bound ones. Where K11 = 0 (an empty row) the
+objective is linear in a1 and the better end is taken; where K11 < 0, the lower end of
+the concave line.
+
+With a linear kernel an output is one product with the folded weight vector, made when it
+is asked for; other kernels keep the errors of the non-bound examples up to date. A pass
+over all examples in which violators stay because their steps are below ``step_tol`` is
+followed by passes with a hundredth of it (``info["rescues"]``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from svmrepro.solvers import smo
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.rows import STORE
+from svmrepro.solvers.smo import (
+    _CALLS,
+    _STATE,
+    ALL,
+    CHANGED,
+    DONE,
+    EVALUATIONS,
+    NEXT,
+    NONBOUND,
+    OBJECTIVE,
+    RESCUES,
+    RUNNING,
+    STEP_TOL,
+    STEPS,
+    STUCK,
+    TICKS,
+    TOUCHED,
+    UPDATES,
+    VIOLATORS,
+    Run,
+    bound_error,
+    error_of,
+    kernel_output,
+    move,
+    start_pass,
+)
+from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
+from svmrepro.solvers.working_sets import find
+
+_FLAT = 1e-300
+
+
+@njit(cache=True)
+def step_one(state, store, dots, transform, products, update, i, E, C, step_tol):  # type: ignore[no-untyped-def]
+    """Move alpha[i] to its optimum in [0, C]; return whether it moved (equation 23)."""
+    counts, a, y, curvature = state.counts, state.alpha[i], state.y[i], state.diagonal[i]
+    slope = y * E  # derivative of Psi = -W along alpha_i
+    if curvature > _FLAT:
+        new = min(max(a - slope / curvature, 0.0), C)
+    else:
+        at_zero = -(slope - 0.5 * curvature * a) * a
+        at_top = (slope + 0.5 * curvature * (C - a)) * (C - a)
+        new = 0.0 if at_zero <= at_top else C
+        if min(at_zero, at_top) >= 0.0:
+            return False
+    step = new - a
+    if step == 0.0 or abs(step) < step_tol * (new + a + step_tol):
+        return False
+    change = y * step
+    move(state, store, dots, transform, products, update, i, a, new, E, C)
+    m = counts[NONBOUND]
+    if state.weights.size == 0:
+        counts[TOUCHED] += dots(store, i, state.members, m, state.row1)
+        transform(store, i, state.members, m, state.row1)
+        counts[EVALUATIONS] += m
+        counts[UPDATES] += m
+        for k in range(m):
+            state.errors[k] += change * state.row1[k]
+    state.scalars[OBJECTIVE] -= (slope + 0.5 * curvature * step) * step
+    counts[STEPS] += 1
+    return True
+
+
+@njit(
+    [types.int64(_STATE, STORE, *_CALLS, types.float64, types.float64, types.int64, types.int64)],
+    cache=True,
+)
+def run(state, store, dots, transform, products, update, C, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
+    """Run passes until done, or until a slice or the step limit is used up."""
+    counts, alpha, y, scalars = state.counts, state.alpha, state.y, state.scalars
+    n = y.size
+    folded = state.weights.size > 0
+    stop_at = counts[TOUCHED] + counts[TICKS] + slice_work
+    while True:
+        while counts[NEXT] < n:
+            if counts[STEPS] >= step_limit or counts[TOUCHED] + counts[TICKS] >= stop_at:
+                return RUNNING
+            i = counts[NEXT]
+            if not counts[ALL]:
+                at = find(state.members, counts[NONBOUND], i)
+                if at == counts[NONBOUND]:
+                    counts[NEXT] = n
+                    break
+                i = np.int64(state.members[at])
+            counts[NEXT] = i + 1
+            counts[TICKS] += 1
+            if folded and counts[ALL]:
+                E = bound_error(state, store, dots, transform, products, i)
+            elif folded:
+                state.one[0] = np.uint32(i)
+                counts[TOUCHED] += products(store, state.weights, state.one, 1, state.row1)
+                counts[EVALUATIONS] += 1
+                E = state.row1[0] - y[i]
+            elif 0.0 < alpha[i] < C:
+                E = error_of(state, store, dots, transform, products, i, C)
+            else:
+                E = kernel_output(state, store, dots, transform, i) - y[i]
+            r = E * y[i]
+            if (r < -tol and alpha[i] < C) or (r > tol and alpha[i] > 0):
+                counts[VIOLATORS] += 1
+                if step_one(state, store, dots, transform, products, update, i, E, C, scalars[STEP_TOL]):
+                    counts[CHANGED] += 1
+        if counts[ALL]:
+            if counts[CHANGED] == 0:
+                if counts[VIOLATORS] == 0:
+                    return DONE
+                if scalars[STEP_TOL] == 0.0:
+                    return STUCK
+                counts[RESCUES] += 1
+                scalars[STEP_TOL] = 0.01 * scalars[STEP_TOL] if scalars[STEP_TOL] > 1e-16 else 0.0
+                start_pass(state, 1)
+            else:
+                start_pass(state, 0)
+        else:
+            start_pass(state, 0 if counts[CHANGED] > 0 else 1)
+
+
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run at alpha = 0; see :func:`svmrepro.solvers.smo.start`."""
+    return smo.start(problem, eps, {**options, "seed": 0})
+
+
+def advance(run_: Run, work: int, step_limit: int) -> str | None:
+    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    verdict = run(run_.state, *run_.calls, run_.problem.C, run_.eps, work, step_limit)
+    return {RUNNING: None, DONE: OPTIMAL, STUCK: STALLED}[verdict]
+
+
+def finish(run_: Run, status: str) -> Solution:
+    """Return the solution as it stands."""
+    return smo.finish(run_, status)
+
+
+objective = smo.objective
+steps = smo.steps
