@@ -11,18 +11,12 @@ import gzip
 import lzma
 import zipfile
 import zlib
-from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import IO, BinaryIO, Final, cast
+from typing import Final, Protocol
 
 from svmrepro.datasets.errors import SourceError
 from svmrepro.datasets.files import CHUNK, storage_errors
 
-_OPEN: Final[dict[str, Callable[[Path], BinaryIO]]] = {
-    "gzip": lambda path: cast(BinaryIO, gzip.open(path)),
-    "bzip2": lambda path: cast(BinaryIO, bz2.open(path)),
-    "xz": lambda path: cast(BinaryIO, lzma.open(path)),
-}
 _MAGIC: Final = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00"}
 # OSError is what gzip and bz2 raise for a broken stream; errors of the disk are told apart by where they
 # occur.
@@ -38,7 +32,14 @@ _BROKEN: Final = (
 )
 
 
-def copy_stream(source: IO[bytes], target: Path, limit: int, name: str) -> None:
+class Readable(Protocol):
+    """What a file opened for reading in binary mode can do."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most ``size`` bytes, none at the end."""
+
+
+def copy_stream(source: Readable, target: Path, limit: int, name: str) -> None:
     """Copy an open file into ``target``, at most ``limit`` bytes.
 
     Raises
@@ -50,23 +51,18 @@ def copy_stream(source: IO[bytes], target: Path, limit: int, name: str) -> None:
         ``target`` cannot be written.
     """
     total = 0
-    with storage_errors(target):
-        out = target.open("wb")
-    with out:
+    with storage_errors(target), target.open("wb") as out:
         while True:
             try:
                 chunk = source.read(CHUNK)
             except _BROKEN as error:
                 raise SourceError(f"{name} is damaged: {error or type(error).__name__}") from error
             if not chunk:
-                break
+                return
             total += len(chunk)
             if total > limit:
                 raise SourceError(f"{name} is longer than the {limit} bytes expected")
-            with storage_errors(target):
-                out.write(chunk)
-        with storage_errors(target):
-            out.flush()
+            out.write(chunk)
 
 
 def is_compressed(path: Path, compression: str) -> bool:
@@ -88,8 +84,15 @@ def decompress(path: Path, compression: str, target: Path, limit: int, name: str
     StorageError
         ``target`` cannot be written.
     """
-    with _OPEN[compression](path) as stream:
-        copy_stream(stream, target, limit, name)
+    if compression == "gzip":
+        with gzip.open(path) as unzipped:
+            copy_stream(unzipped, target, limit, name)
+    elif compression == "bzip2":
+        with bz2.open(path) as unzipped:
+            copy_stream(unzipped, target, limit, name)
+    else:
+        with lzma.open(path) as unzipped:
+            copy_stream(unzipped, target, limit, name)
 
 
 def _refuse_unsafe(names: list[str], archive: str) -> None:
