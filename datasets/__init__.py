@@ -10,6 +10,7 @@ kept and checked in ``<data_dir>/raw``, parsed arrays in ``<data_dir>/prepared``
 """
 
 from svmrepro.datasets.dataset import Dataset
+from svmrepro.datasets.encoding import compare_encoding
 from svmrepro.datasets.entries import DownloadedEntry, GeneratedEntry
 from svmrepro.datasets.errors import DataError, DatasetUnavailable, StorageError
 from svmrepro.datasets.fetching import Fetched
@@ -38,6 +39,7 @@ __all__ = [
     "GeneratedEntry",
     "StorageError",
     "UserEntry",
+    "compare_encoding",
     "content_key",
     "describe",
     "fetch",
