@@ -1,0 +1,58 @@
+"""The one way in which a step fails: one line that a person can act on, and exit code 1."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+
+class StepError(Exception):
+    """A fault outside the program (configuration, disk, data), told in one line that names its place."""
+
+
+def one_line(error: BaseException) -> str:
+    """
+    Tell an error in one line.
+
+    Parameters
+    ----------
+    error
+        Any exception.
+
+    Returns
+    -------
+    str
+        Its message with line breaks folded; operating system errors name the file and the cause.
+    """
+    if isinstance(error, OSError) and error.strerror:
+        name = f"{os.fspath(error.filename)}: " if error.filename else ""
+        return f"{name}{error.strerror.lower()}"
+    text = " ".join(str(error).split())
+    return text or type(error).__name__
+
+
+def run_step(main: Callable[[Sequence[str] | None], int]) -> NoReturn:
+    """
+    Run the ``main`` of a step and leave the process with its exit code.
+
+    Faults that are nobody's programming error (:class:`StepError`, a full disk, an unwritable folder) are
+    printed as one line; everything else keeps its traceback, because it is ours to mend.
+
+    Parameters
+    ----------
+    main
+        Called with ``None``: it reads ``sys.argv``.
+    """
+    try:
+        code = main(None)
+    except StepError as error:
+        print(f"error: {one_line(error)}", file=sys.stderr)
+        code = 1
+    except OSError as error:
+        print(f"error: {one_line(error)}", file=sys.stderr)
+        code = 1
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

@@ -1,0 +1,187 @@
+"""Files that no reader, kill or full disk ever meets half-written, and locks between processes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from svmrepro.workflow.errors import StepError, one_line
+
+#: Seconds between two looks at a lock that somebody else holds.
+LOCK_POLL = 0.2
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """
+    Yield a temporary path beside ``path`` that takes its name when the block ends well.
+
+    Parameters
+    ----------
+    path
+        The final file; missing parent folders are made.
+
+    Yields
+    ------
+    Path
+        An empty file with the suffix of ``path``, for libraries that pick a format by it.
+
+    Raises
+    ------
+    StepError
+        If the folder or the file cannot be written (no permission, no space left). Nothing is left behind and
+        an older file of that name stays as it was.
+    """
+    final = Path(path)
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{final.stem}.", suffix=final.suffix, dir=final.parent)
+        os.close(handle)
+    except OSError as error:
+        raise StepError(f"cannot write {final}: {one_line(error)}") from error
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes private files; results are for everybody whom the umask lets in.
+        temporary.chmod(0o666 & ~_umask())
+        with temporary.open("rb") as stream:
+            os.fsync(stream.fileno())
+        temporary.replace(final)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StepError(f"cannot write {final}: {one_line(error)}") from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """
+    Write a whole file at once: it appears complete under its name or not at all.
+
+    Parameters
+    ----------
+    path
+        The file; missing parent folders are made.
+    content
+        Text (written as UTF-8 with the line ends it has) or bytes.
+
+    Raises
+    ------
+    StepError
+        If it cannot be written.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
+
+
+@contextmanager
+def lock(path: str | os.PathLike[str], waiting: Callable[[int | None], None] | None = None) -> Iterator[None]:
+    """
+    Hold an exclusive lock between processes; it ends with the process, however that ends.
+
+    Parameters
+    ----------
+    path
+        The lock file, kept on disk; it holds the process id of the last owner.
+    waiting
+        Called once with that process id (or None) if the lock is not free at once.
+
+    Raises
+    ------
+    StepError
+        If the lock file cannot be made.
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise StepError(f"cannot write {target}: {one_line(error)}") from error
+    try:
+        if not _try_lock(descriptor):
+            if waiting is not None:
+                waiting(_owner(descriptor))
+            while not _try_lock(descriptor):
+                time.sleep(LOCK_POLL)
+        _sign(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def any_lock(folder: Path, slots: int, waiting: Callable[[int | None], None] | None = None) -> Iterator[int]:
+    """
+    Hold one of several equal locks, so that at most ``slots`` processes work at a time.
+
+    Parameters
+    ----------
+    folder
+        Where the lock files are.
+    slots
+        How many holders there may be.
+    waiting
+        As in :func:`lock`; called once if none is free at once.
+
+    Yields
+    ------
+    int
+        The number of the slot.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptors = [
+            os.open(folder / f"slot-{slot}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            for slot in range(slots)
+        ]
+    except OSError as error:
+        raise StepError(f"cannot write {folder}: {one_line(error)}") from error
+    try:
+        held = _first_free(descriptors)
+        if held is None and waiting is not None:
+            waiting(_owner(descriptors[0]))
+        while held is None:
+            time.sleep(LOCK_POLL)
+            held = _first_free(descriptors)
+        _sign(descriptors[held])
+        yield held
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _first_free(descriptors: list[int]) -> int | None:
+    return next((slot for slot, descriptor in enumerate(descriptors) if _try_lock(descriptor)), None)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _sign(descriptor: int) -> None:
+    # The owner's number only makes the waiting message friendlier: a full disk must not stop the work here.
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+
+
+def _owner(descriptor: int) -> int | None:
+    text = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+    return int(text) if text.isdigit() else None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

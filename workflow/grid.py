@@ -1,0 +1,142 @@
+"""From experiments to work: rows (one problem with all its contenders), and the jobs that measure them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from svmrepro.workflow import staleness
+from svmrepro.workflow.config import Config, Contender, Experiment
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.record import digest
+
+
+@dataclass(frozen=True)
+class Row:
+    """
+    One problem: an experiment at one size (and seed), on which all contenders run side by side.
+
+    Attributes
+    ----------
+    n
+        Training rows.
+    seed
+        Seed of a generated data set, else None.
+    """
+
+    experiment: Experiment
+    n: int
+    seed: int | None
+
+    @property
+    def contenders(self) -> tuple[Contender, ...]:
+        """Who competes."""
+        return tuple(self.experiment.contenders.values())
+
+    @cached_property
+    def key(self) -> str:
+        """
+        Hash all that decides what is measured.
+
+        It changes with the problem, with the data's content, with any contender and with the source of any
+        contender's solver: a changed solver re-times exactly the rows in which it competes. Titles, repeats
+        and where things lie leave it as it is.
+        """
+        # Reading the registry takes a moment that steps which only look for files do without.
+        from svmrepro import datasets
+
+        experiment = self.experiment
+        return digest(
+            {
+                "data": datasets.content_key(experiment.dataset, self.n, self.seed or 0),
+                "kernel": experiment.kernel,
+                "C": experiment.bound(self.n),
+                "eps": experiment.eps,
+                "contenders": [_essence(contender) for contender in self.contenders],
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Job:
+    """
+    What one process measures.
+
+    Attributes
+    ----------
+    name
+        Unique within the experiment; part of a file's name.
+    rows
+        Ascending in size.
+    after
+        The job of the next smaller size, whose limits this one must know; None for the first.
+    """
+
+    name: str
+    rows: tuple[Row, ...]
+    after: str | None = None
+
+    def wanted(self) -> str:
+        """Hash what the job has to measure: its rows, and how often."""
+        return digest([[row.key, row.experiment.repeats, row.experiment.repeat_budget] for row in self.rows])
+
+
+def rows(experiment: Experiment) -> tuple[Row, ...]:
+    """Return all rows of an experiment, ascending in size."""
+    return tuple(Row(experiment, n, seed) for n in experiment.sizes for seed in experiment.seeds)
+
+
+def jobs(config: Config, experiment: Experiment) -> tuple[Job, ...]:
+    """
+    Cut an experiment into jobs.
+
+    Parameters
+    ----------
+    config
+        Its setting ``job`` says how.
+    experiment
+        One of its experiments.
+
+    Returns
+    -------
+    tuple of Job
+        One job ``all``, which saves a start of Python for each size, or one for each size, which a kill or a
+        cluster's time limit hurts less.
+    """
+    if config.job == "experiment":
+        return (Job("all", rows(experiment)),)
+    found: list[Job] = []
+    for n in experiment.sizes:
+        members = tuple(Row(experiment, n, seed) for seed in experiment.seeds)
+        found.append(Job(f"n{n}", members, found[-1].name if found else None))
+    return tuple(found)
+
+
+def job(config: Config, experiment: Experiment, name: str) -> Job:
+    """
+    Look a job up.
+
+    Raises
+    ------
+    StepError
+        If the experiment has no such job.
+    """
+    for candidate in jobs(config, experiment):
+        if candidate.name == name:
+            return candidate
+    raise StepError(f"experiment {experiment.name!r} has no job {name!r}")
+
+
+def _essence(contender: Contender) -> dict[str, Any]:
+    """Return what decides a contender's run: everything but how it is called elsewhere."""
+    return {
+        "label": contender.label,
+        "solver": contender.solver,
+        "fingerprint": staleness.solver_fingerprint(contender.solver),
+        "storage": contender.storage,
+        "bias": contender.bias,
+        "options": contender.options,
+        "time_limit": contender.time_limit,
+        "memory_limit_mb": contender.memory_limit_mb,
+    }

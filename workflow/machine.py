@@ -1,0 +1,160 @@
+"""What a measurement ran on, and what else ran there meanwhile."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import sys
+import time
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+#: Packages whose versions can change a result.
+PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "svmrepro")
+
+#: Environment variables by which libraries choose how many threads they start.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+
+def pin_threads() -> None:
+    """
+    Set every library to one thread; to be called before any of them is imported.
+
+    Snakemake exports thread counts of its own to its jobs, which must not decide how the solvers run.
+    """
+    for variable in THREAD_VARIABLES:
+        os.environ[variable] = "1"
+
+
+def describe() -> dict[str, Any]:
+    """
+    Describe the machine.
+
+    Returns
+    -------
+    dict
+        cpu (model), cores (physical), threads (logical), memory_bytes, os, python, packages, blas (name and
+        version), thread_settings.
+    """
+    return {
+        "cpu": _cpu_model(),
+        "cores": psutil.cpu_count(logical=False),
+        "threads": psutil.cpu_count(),
+        "memory_bytes": psutil.virtual_memory().total,
+        "os": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in PACKAGES},
+        "blas": _blas(),
+        "thread_settings": {name: os.environ.get(name) for name in THREAD_VARIABLES},
+    }
+
+
+def load_average() -> float:
+    """Return the one-minute load average of the system."""
+    return os.getloadavg()[0]
+
+
+class Meter:
+    """
+    A stretch of time in which a solver runs: memory at its peak, and processor time that others took.
+
+    Used as a context; the attributes are set when it ends.
+
+    Attributes
+    ----------
+    peak_memory_bytes
+        Largest resident memory of this process within the stretch, above what was resident at its beginning.
+    other_cores
+        Processor seconds that other processes used, a second of the stretch.
+    """
+
+    #: Below this length, in seconds, the kernel's clock ticks (10 ms) are too coarse to see other load.
+    SHORTEST = 0.25
+
+    def __init__(self) -> None:
+        self.peak_memory_bytes = 0
+        self.other_cores = 0.0
+
+    def __enter__(self) -> Meter:
+        self._process = psutil.Process()
+        self._reset = _reset_peak()
+        self._resident = self._process.memory_info().rss
+        self._old_peak = _peak()
+        self._busy, self._own, self._clock = self._now()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        busy, own, clock = self._now()
+        elapsed = clock - self._clock
+        if elapsed >= self.SHORTEST:
+            self.other_cores = max(0.0, (busy - self._busy) - (own - self._own)) / elapsed
+        peak = _peak()
+        # Where the peak cannot be set back it only tells something if this stretch raised it.
+        if self._reset or peak > self._old_peak:
+            self.peak_memory_bytes = max(0, peak - self._resident)
+
+    def _now(self) -> tuple[float, float, float]:
+        times = psutil.cpu_times()
+        busy = sum(times) - times.idle - getattr(times, "iowait", 0.0)
+        # Guests are counted within user time by Linux already.
+        busy -= getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
+        own = self._process.cpu_times()
+        return busy, own.user + own.system, time.perf_counter()
+
+
+def _reset_peak() -> bool:
+    """Set Linux's peak of resident memory back to what is resident now."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return False
+    return True
+
+
+def _peak() -> int:
+    """Return the peak of resident memory, in bytes."""
+    with suppress(OSError), Path("/proc/self/status").open(errors="replace") as stream:
+        for line in stream:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _cpu_model() -> str:
+    with suppress(OSError), Path("/proc/cpuinfo").open(errors="replace") as stream:
+        for line in stream:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _blas() -> str | None:
+    """Return name and version of numpy's BLAS as numpy was built with it."""
+    import numpy as np
+
+    config = np.show_config(mode="dicts")
+    if not isinstance(config, dict):
+        return None
+    blas = config.get("Build Dependencies", {}).get("blas", {})
+    return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()

@@ -1,0 +1,207 @@
+"""
+The record of a measurement: one line of JSON, its fields and their types in one place.
+
+A line is complete in itself: what was solved, by what code, on what machine, what came out and what a
+certificate says of it. Every number in a table can be traced to the line that it came from by ``run_id``,
+``row``, ``contender`` and ``repeat``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from svmrepro.workflow.errors import StepError, one_line
+
+#: Version of the fields below; a line of another version is history.
+SCHEMA = 1
+
+#: Why a line has the numbers it has. ``uncertified`` and ``error`` are never printed as timings.
+STATUSES = frozenset(
+    {"optimal", "time_limit", "memory_limit", "iteration_limit", "not_run", "uncertified", "error"}
+)
+
+#: Statuses after which larger problems are not tried.
+LIMITS = frozenset({"time_limit", "memory_limit"})
+
+_NUMBER = (int, float)
+_MAYBE_NUMBER = (int, float, NoneType)
+
+#: Every field of a line and the types that its value may have.
+FIELDS: dict[str, tuple[type, ...]] = {
+    "schema": (int,),
+    "run_id": (str,),  # the process that measured it: ratios are formed within one
+    "row": (str,),  # hash of the problem, its data and its contenders with their code
+    "scale": (str,),
+    "paper": (str,),
+    "experiment": (str,),
+    "dataset": (str,),
+    "n": (int,),
+    "n_paper": (int, NoneType),
+    "seed": (int, NoneType),
+    "repeat": (int,),
+    "contender": (str,),
+    "solver": (str,),
+    "options": (dict,),
+    "storage": (str,),
+    "kernel": (dict,),
+    "C": _NUMBER,
+    "bias": (bool,),
+    "eps": _NUMBER,
+    "time_limit": _MAYBE_NUMBER,
+    "memory_limit_mb": _MAYBE_NUMBER,
+    "fingerprint": (str,),  # of the solver's source
+    "status": (str,),
+    "reason": (str, NoneType),
+    "cpu_seconds": _MAYBE_NUMBER,
+    "wall_seconds": _MAYBE_NUMBER,
+    "iterations": (int, NoneType),
+    "kernel_evaluations": (int, NoneType),
+    "work": (dict,),  # counted by the solver: integers
+    "info": (dict,),
+    "certificate": (dict, NoneType),
+    "peak_memory_bytes": (int, NoneType),  # above what was resident before the solve
+    "load_before": _MAYBE_NUMBER,  # the system's one-minute load average
+    "load_after": _MAYBE_NUMBER,
+    "flagged": (bool,),
+    "flag_reason": (str, NoneType),
+    "machine": (dict,),
+    "time": (str,),  # ISO 8601, UTC
+}
+
+#: What a line that tells of no run has in the fields of a result.
+NO_RESULT: dict[str, Any] = {
+    "reason": None,
+    "cpu_seconds": None,
+    "wall_seconds": None,
+    "iterations": None,
+    "kernel_evaluations": None,
+    "work": {},
+    "info": {},
+    "certificate": None,
+    "peak_memory_bytes": None,
+    "load_before": None,
+    "load_after": None,
+    "flagged": False,
+    "flag_reason": None,
+}
+
+
+def digest(value: object) -> str:
+    """
+    Hash plain data, whatever the order of its keys.
+
+    Parameters
+    ----------
+    value
+        Anything that JSON can hold.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def fault(line: Mapping[str, Any]) -> str | None:
+    """
+    Look for what is wrong with a measurement.
+
+    Parameters
+    ----------
+    line
+        A decoded line.
+
+    Returns
+    -------
+    str or None
+        What is wrong, naming the field; None if it is as it should be.
+    """
+    if line.get("schema") != SCHEMA:
+        return f"schema is {line.get('schema')!r}, not {SCHEMA}"
+    for name, types in FIELDS.items():
+        if name not in line:
+            return f"field {name!r} is missing"
+        value = line[name]
+        # A bool is an int to isinstance, but never a count.
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            return f"field {name!r} has the wrong type: {value!r}"
+    unknown = next((name for name in line if name not in FIELDS), None)
+    if unknown is not None:
+        return f"unknown field {unknown!r}"
+    if line["status"] not in STATUSES:
+        return f"unknown status {line['status']!r}"
+    return None
+
+
+def encode(line: Mapping[str, Any]) -> bytes:
+    """
+    Write a measurement as a line.
+
+    Parameters
+    ----------
+    line
+        All of :data:`FIELDS`.
+
+    Returns
+    -------
+    bytes
+        JSON (numbers that are not finite are refused) and a line feed.
+
+    Raises
+    ------
+    ValueError
+        If the line is no measurement.
+    """
+    wrong = fault(line)
+    if wrong is not None:
+        raise ValueError(f"no measurement: {wrong}")
+    ordered = {name: line[name] for name in FIELDS}
+    return json.dumps(ordered, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """
+    Read a file of measurements.
+
+    Parameters
+    ----------
+    path
+        JSON lines.
+
+    Returns
+    -------
+    list of dict
+        In the order of the file.
+
+    Raises
+    ------
+    StepError
+        If it cannot be read or a line is no measurement: ``file:line: what``.
+    """
+    lines = []
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise StepError(f"{path}: {one_line(error)}") from error
+    for number, text in enumerate(content.splitlines(), start=1):
+        try:
+            line = json.loads(text)
+        except ValueError as error:
+            raise StepError(f"{path}:{number}: is no JSON ({error})") from error
+        wrong = fault(line) if isinstance(line, dict) else "is no measurement"
+        if wrong is not None:
+            raise StepError(f"{path}:{number}: {wrong}")
+        lines.append(line)
+    return lines
+
+
+def dump_lines(lines: Iterable[Mapping[str, Any]]) -> bytes:
+    """Write measurements as the bytes of a file; see :func:`encode`."""
+    return b"".join(encode(line) for line in lines)

@@ -1,0 +1,226 @@
+"""From the merged YAML of a paper to checked records: names exist, sizes fit, options are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from svmrepro.workflow.config import Artefact, Contender, Experiment, Paper
+from svmrepro.workflow.layers import Key, Layers, did_you_mean, read_yaml
+
+#: Stopping tolerance where an experiment gives none (every paper here uses it).
+DEFAULT_EPS = 1e-3
+
+
+def read_paper(path: Path, shown: str, schema: Mapping[str, Any], settings: Layers) -> Paper:
+    """
+    Read a paper's file with the configuration's overrides merged in.
+
+    Parameters
+    ----------
+    path, shown
+        The file, and how messages call it.
+    schema
+        The schema document.
+    settings
+        The merged configuration: overrides by experiment, defaults for limits and repeats, own data sets.
+
+    Returns
+    -------
+    Paper
+        Checked.
+
+    Raises
+    ------
+    StepError
+        For the first fault: file, key, what is wrong.
+    """
+    layers = Layers()
+    layers.add(read_yaml(path), shown)
+    paper_sizes = {
+        name: entry.get("sizes", ())
+        for name, entry in layers.content.get("experiments", {}).items()
+        if isinstance(entry, dict)
+    }
+    declared = list(paper_sizes)
+    for name in settings.content.get("experiments", {}).get(path.stem) or {}:
+        if name not in declared:
+            raise settings.error(
+                ("experiments", path.stem, name), f"unknown experiment{did_you_mean(name, declared)}"
+            )
+    layers.graft(settings, ("experiments", path.stem), ("experiments",))
+    layers.drop_nulls("experiments")
+    for name in layers.content.get("experiments", {}):
+        layers.drop_nulls("experiments", name, "contenders")
+    layers.validate(schema, "paper")
+    content = layers.content
+    if content["paper"] != path.stem:
+        raise layers.error(("paper",), f"must be the file's name, {path.stem!r}")
+    experiments = {
+        name: _experiment(name, content, layers, settings, paper_sizes[name])
+        for name in content["experiments"]
+    }
+    return Paper(content["paper"], content["title"], experiments, _artefacts(layers, experiments, declared))
+
+
+def check_overrides(settings: Layers, known_papers: Mapping[str, Paper], folder: Path) -> None:
+    """
+    Refuse overrides for papers that do not exist.
+
+    Raises
+    ------
+    StepError
+        Naming file and key.
+    """
+    files = {path.stem for path in (folder / "experiments").glob("*.yaml")} | set(known_papers)
+    for name in settings.content.get("experiments", {}):
+        if name not in files:
+            raise settings.error(("experiments", name), f"unknown paper{did_you_mean(name, files)}")
+
+
+def _experiment(
+    name: str, content: Mapping[str, Any], layers: Layers, settings: Layers, paper_sizes: Any
+) -> Experiment:
+    from svmrepro.solvers import Kernel
+
+    entry = content["experiments"][name]
+    at: Key = ("experiments", name)
+    defaults = settings.content
+    dataset = entry["dataset"]
+    own = defaults.get("datasets", {})
+    _check_dataset(dataset, own, layers, (*at, "dataset"))
+    try:
+        kernel = Kernel.from_mapping(entry["kernel"])
+    except ValueError as error:
+        hint = did_you_mean(entry["kernel"]["name"], ("linear", "gaussian", "polynomial"))
+        raise layers.error((*at, "kernel"), f"{error}{hint if 'unknown; ' in str(error) else ''}") from error
+    bias = entry.get("bias", True)
+    time_limit = entry.get("time_limit", defaults.get("time_limit"))
+    contenders = {
+        label: _contender(label, value, bias, time_limit, kernel, layers, (*at, "contenders", label))
+        for label, value in entry["contenders"].items()
+    }
+    sizes = [
+        _file_size(dataset, n, own, layers, (*at, "sizes", position))
+        for position, n in enumerate(entry["sizes"])
+    ]
+    of_paper = {_file_size(dataset, n, own, layers, (*at, "sizes")): n for n in paper_sizes}
+    return Experiment(
+        name=name,
+        paper=content["paper"],
+        title=entry["title"],
+        dataset=dataset,
+        kernel=dict(entry["kernel"]),
+        C=None if "C" not in entry else float(entry["C"]),
+        C_total=None if "C_total" not in entry else float(entry["C_total"]),
+        bias=bias,
+        eps=float(entry.get("eps", DEFAULT_EPS)),
+        sizes=tuple(sorted(set(sizes))),
+        paper_sizes={n: of_paper[n] for n in sorted(set(sizes)) if n in of_paper},
+        seeds=_seeds(entry, dataset, own, layers, at),
+        repeats=entry.get("repeats", defaults["repeats"]),
+        repeat_budget=entry.get("repeat_budget", defaults.get("repeat_budget")),
+        contenders=contenders,
+    )
+
+
+def _check_dataset(name: str, own: Mapping[str, Any], layers: Layers, at: Key) -> None:
+    from svmrepro import datasets
+
+    known = [*datasets.names(), *own]
+    if name not in known:
+        raise layers.error(at, f"unknown data set {name!r}{did_you_mean(name, known)}")
+
+
+def _file_size(name: str, n: int, own: Mapping[str, Any], layers: Layers, at: Key) -> int:
+    """Translate a size of a paper into rows of the file; a user's own file is counted when it is read."""
+    from svmrepro import datasets
+
+    if name in own:
+        return n
+    try:
+        return datasets.resolve_size(name, n)
+    except ValueError as error:
+        raise layers.error(at, str(error)) from error
+
+
+def _seeds(
+    entry: Mapping[str, Any], dataset: str, own: Mapping[str, Any], layers: Layers, at: Key
+) -> tuple[int | None, ...]:
+    from svmrepro import datasets
+
+    if dataset not in own and datasets.is_generated(dataset):
+        return tuple(entry.get("seeds", (0,)))
+    if "seeds" in entry:
+        raise layers.error((*at, "seeds"), f"data set {dataset!r} is not generated: it takes no seed")
+    return (None,)
+
+
+def _contender(
+    label: str,
+    entry: Mapping[str, Any],
+    bias: bool,
+    time_limit: float | None,
+    kernel: Any,
+    layers: Layers,
+    at: Key,
+) -> Contender:
+    from svmrepro.solvers import SOLVERS, STORAGES
+
+    contender = Contender(
+        label=label,
+        solver=entry["solver"],
+        storage=entry.get("storage", "auto"),
+        bias=entry.get("bias", bias),
+        options=dict(entry.get("options", {})),
+        time_limit=entry.get("time_limit", time_limit),
+        memory_limit_mb=entry.get("memory_limit_mb"),
+    )
+    if contender.storage not in ("auto", *STORAGES):
+        hint = did_you_mean(contender.storage, ("auto", *STORAGES))
+        raise layers.error((*at, "storage"), f"unknown storage {contender.storage!r}{hint}")
+    if ":" in contender.solver:
+        module, _, function = contender.solver.partition(":")
+        if not (function.isidentifier() and all(part.isidentifier() for part in module.split("."))):
+            raise layers.error((*at, "solver"), f"{contender.solver!r} is no package.module:function")
+        return contender
+    if contender.solver not in SOLVERS:
+        hint = did_you_mean(contender.solver, SOLVERS)
+        raise layers.error((*at, "solver"), f"unknown solver {contender.solver!r}{hint}")
+    spec = SOLVERS[contender.solver]
+    for option in contender.options:
+        if option not in spec.options:
+            hint = did_you_mean(option, spec.options)
+            raise layers.error((*at, "options", option), f"unknown option of {contender.solver!r}{hint}")
+    try:
+        # All that a solver asks of a problem here is its kernel's family and whether it has a bias.
+        spec.check(SimpleNamespace(kernel=kernel, bias=contender.bias), contender.options)
+    except ValueError as error:
+        raise layers.error((*at, "solver"), str(error)) from error
+    return contender
+
+
+def _artefacts(
+    layers: Layers, experiments: Mapping[str, Experiment], declared: list[str]
+) -> dict[str, Artefact]:
+    """Build the artefacts; one whose experiments the scale took out altogether goes with them."""
+    artefacts = {}
+    for name, entry in layers.content["artefacts"].items():
+        entry = dict(entry)
+        named = entry.pop("experiments", [])
+        if "experiment" in entry:
+            named = [entry.pop("experiment")]
+        for experiment in named:
+            if experiment not in declared:
+                raise layers.error(
+                    ("artefacts", name),
+                    f"unknown experiment {experiment!r}{did_you_mean(experiment, declared)}",
+                )
+        shown = tuple(experiment for experiment in named or declared if experiment in experiments)
+        if shown:
+            known = {key: entry.pop(key) for key in ("kind", "form", "title")}
+            caption = entry.pop("caption", "")
+            artefacts[name] = Artefact(name=name, **known, experiments=shown, caption=caption, settings=entry)
+    return artefacts

@@ -1,0 +1,157 @@
+"""
+What decides that a result is out of date: fingerprints of the code that makes it.
+
+Snakemake compares files and parameters, not imported code. Each kind of job therefore carries a fingerprint
+of the source that it runs as a parameter: solvers by name for measurements, modules of the workflow for the
+steps that analyse. Nothing is imported for it; imports are followed in the source.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import platform
+import sys
+from functools import cache
+from importlib import metadata
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from svmrepro.workflow.errors import StepError
+
+_FLOORS = Path(__file__).resolve().parent.parent
+_PREFIX = "svmrepro."
+
+
+@cache
+def solver_fingerprint(solver: str) -> str:
+    """
+    Hash the source of a solver.
+
+    Parameters
+    ----------
+    solver
+        A name of ``SOLVERS``, or ``package.module:function`` of a user's own: then every Python file of its
+        top-level package (or its one module) counts.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
+
+    Raises
+    ------
+    StepError
+        If a user's module is not to be found.
+    """
+    if ":" not in solver:
+        from svmrepro.solvers import fingerprint
+
+        return fingerprint(solver)
+    top = solver.partition(":")[0].partition(".")[0]
+    spec = PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
+    if spec is None or (spec.origin is None and not spec.submodule_search_locations):
+        raise StepError(f"solver {solver!r}: there is no module {top!r} on the Python path")
+    if spec.submodule_search_locations:
+        files = [file for place in spec.submodule_search_locations for file in Path(place).rglob("*.py")]
+    else:
+        files = [Path(str(spec.origin))]
+    return _hash(files)
+
+
+@cache
+def step_fingerprint(step: str) -> str:
+    """
+    Hash the source of a step and of all that it imports from this project.
+
+    Parameters
+    ----------
+    step
+        A module of ``svmrepro.workflow``.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
+    """
+    seen: set[str] = set()
+    todo = [f"workflow.{step}"]
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo.extend(_imports(name))
+    return _hash([path for name in seen if (path := _file(name)) is not None])
+
+
+@cache
+def compiled_key() -> str:
+    """
+    Name the folder of compiled code.
+
+    numba's own cache does not notice that a function in another module changed, so that its folder is named
+    by the source of all solvers and by the versions that compiled it.
+
+    Returns
+    -------
+    str
+        A folder name.
+    """
+    from svmrepro.solvers import fingerprint_all
+
+    versions = [metadata.version(name) for name in ("numba", "llvmlite", "numpy")]
+    text = "|".join([fingerprint_all(), *versions, platform.python_version(), platform.machine()])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def compiled_dir() -> Path:
+    """
+    Return the folder of compiled code: ``.numba/<key>``, or ``$NUMBA_CACHE_DIR/<key>`` where that is set.
+
+    Returns
+    -------
+    Path
+        It may not exist yet.
+    """
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or ".numba").absolute() / compiled_key()
+
+
+def _hash(files: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _file(name: str) -> Path | None:
+    """Return the source file of a dotted name below ``svmrepro``, or None if it is no module."""
+    path = _FLOORS.joinpath(*name.split("."))
+    if (path / "__init__.py").is_file():
+        return path / "__init__.py"
+    module = path.with_suffix(".py")
+    return module if module.is_file() else None
+
+
+@cache
+def _imports(name: str) -> frozenset[str]:
+    """Return the project's modules that a module imports anywhere in it, dotted below ``svmrepro``."""
+    path = _file(name)
+    if path is None:
+        return frozenset()
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            if node.module == "svmrepro":
+                names = [f"svmrepro.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        # Solvers have their own fingerprints, by name.
+        found.update(
+            tail
+            for tail in (text.removeprefix(_PREFIX) for text in names if text.startswith(_PREFIX))
+            if not tail.startswith("solvers") and _file(tail) is not None
+        )
+    return frozenset(found)
