@@ -1,0 +1,201 @@
+"""A run boiled down to what must come out the same elsewhere, and the comparison of two such summaries.
+
+What is compared, row by row: the dual objective and the numbers of support vectors (*results*), and the
+iterations, kernel evaluations and counted work (*path*). Seconds are never compared.
+
+On the same hardware with the same library versions everything must be equal. Elsewhere the results must
+agree within 2 % (a count also within 1). Rounding steers the path: one row's steps may differ by more
+between two processors for no fault of anybody's, so there a contender's median ratio over its rows must
+be within 2 % of 1.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from svmrepro.workflow.claims import BREAKS, HOLDS, OPEN
+from svmrepro.workflow.runs import Run, Runs
+
+TOLERANCE = 0.02
+"""Relative difference allowed between different machines (spec: "else within 2 %")."""
+
+EQUAL = 1e-9
+"""Relative difference still called equal: what printing a number and reading it back may cost."""
+
+RESULTS = ("certificate.dual", "certificate.n_bound", "certificate.n_nonbound")
+PATH = ("iterations", "kernel_evaluations", "work.nonzeros", "work.hessian_entries", "work.gradient_updates")
+
+PROBLEM = ("paper", "experiment", "n", "seed", "contender")
+"""What names a row."""
+
+SETTING = ("solver", "storage", "bias", "C", "eps")
+"""What must be the same for two rows to be comparable at all; nested settings are added by prefix."""
+
+FAILED = ("uncertified", "error")
+"""Statuses that are a fault of the code, wherever it runs; limits and missing data are not."""
+
+
+@dataclass
+class Comparison:
+    """What a comparison with the reference found.
+
+    Attributes
+    ----------
+    same_machine : bool
+        Whether hardware and library versions are those of the reference, so that equality is asked for.
+    faults : list of str
+        Each a reason to fail, in one line.
+    remarks : list of str
+        What a reader should know and nobody need mend: rows or claims that were not measured here.
+    rows : int
+        Number of rows compared.
+    """
+
+    same_machine: bool
+    faults: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    rows: int = 0
+
+
+def summarise(runs: Runs) -> list[dict[str, Any]]:
+    """Return one entry for each row and contender: what names it, its settings, status and counts.
+
+    The repeats of a row are the same computation; the counts are those of the first certified one.
+    """
+    chosen: dict[tuple[str, ...], Run] = {}
+    for run in runs.runs:
+        key = tuple(run.fields.get(name, "") for name in PROBLEM)
+        if key not in chosen or (run.solved and not chosen[key].solved):
+            chosen[key] = run
+    entries = []
+    for run in chosen.values():
+        setting = {name: run.fields.get(name, "") for name in SETTING}
+        setting |= {
+            name: text
+            for name, text in run.fields.items()
+            if name.startswith(("kernel.", "options.")) and text
+        }
+        counts = {name: value for name in (*RESULTS, *PATH) if (value := run.number(name)) is not None}
+        entries.append(
+            {
+                **{name: run.fields.get(name, "") for name in PROBLEM},
+                "setting": setting,
+                "status": run.status if run.solved or run.status != "optimal" else "uncertified",
+                "counts": counts if run.solved else {},
+            }
+        )
+    return entries
+
+
+def machine_identity(runs: Runs) -> dict[str, str]:
+    """Return what "same hardware and lock" means: processor, BLAS, versions of Python and the libraries.
+
+    Empty if the runs come from machines that differ in any of it (or there are none).
+    """
+    names = ("machine.cpu", "machine.blas", "machine.python")
+    identities = {
+        tuple(
+            (name, text)
+            for name, text in sorted(run.fields.items())
+            if text
+            and (name in names or name.startswith("machine.packages."))
+            and not name.endswith(".svmrepro")
+        )
+        for run in runs.runs
+        if run.solved
+    }
+    return dict(identities.pop()) if len(identities) == 1 else {}
+
+
+def compare(reference: Mapping[str, Any], current: Mapping[str, Any]) -> Comparison:
+    """Compare a run's record (see `svmrepro.workflow.check`) with the reference's.
+
+    A claim that held and is now broken or undecided is a fault; one that is not measured here is a remark.
+    """
+    same = bool(reference["machine"]) and reference["machine"] == current["machine"]
+    found = Comparison(same)
+    for paper, verdicts in reference["claims"].items():
+        now = current["claims"].get(paper)
+        for name, verdict in verdicts.items():
+            if verdict != HOLDS or now is None:
+                continue
+            present = now.get(name, "no longer listed")
+            if present in (BREAKS, OPEN, "no longer listed"):
+                found.faults.append(f"claim {paper}/{name} held in the reference: {present}")
+            elif present != HOLDS:
+                found.remarks.append(f"claim {paper}/{name} held in the reference: {present}")
+    _compare_rows(reference["rows"], current["rows"], found)
+    return found
+
+
+def _compare_rows(
+    before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]], found: Comparison
+) -> None:
+    now = {_key(entry): entry for entry in after}
+    paths: dict[tuple[str, str, str], list[float]] = {}
+    absent: list[str] = []
+    for old in before:
+        if not old["counts"]:
+            continue
+        new, label = now.get(_key(old)), _label(old)
+        if new is None or (not new["counts"] and new["status"] not in FAILED):
+            absent.append(label if new is None else f"{label}: {new['status']}")
+        elif not new["counts"]:
+            found.faults.append(f"{label}: {new['status']}, optimal in the reference")
+        elif new["setting"] != old["setting"]:
+            absent.append(f"{label}: other settings")
+        else:
+            found.rows += 1
+            _compare_counts(old, new, label, found, paths)
+    for (paper, contender, name), ratios in paths.items():
+        middle = statistics.median(ratios)
+        if abs(middle - 1) > TOLERANCE:
+            found.faults.append(
+                f"{paper}, {contender}: {name} is {middle:.3f} times the reference's "
+                f"(median of {len(ratios)} rows)"
+            )
+    if absent:
+        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
+        found.remarks.append(
+            f"{len(absent)} rows of the reference were not measured here: {'; '.join(absent[:3])}{more}"
+        )
+
+
+def _compare_counts(
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    label: str,
+    found: Comparison,
+    paths: dict[tuple[str, str, str], list[float]],
+) -> None:
+    """Compare one row; where rounding may steer the path, leave its ratios in `paths` for later."""
+    for name, was in old["counts"].items():
+        value = new["counts"].get(name)
+        if value is None:
+            found.faults.append(f"{label}: {name} is missing, {was:g} in the reference")
+        elif found.same_machine:
+            if abs(value - was) > EQUAL * max(abs(was), abs(value)):
+                found.faults.append(
+                    f"{label}: {name} is {value:.10g}, {was:.10g} in the reference (same machine)"
+                )
+        elif name in RESULTS:
+            slack = 1.0 if name != "certificate.dual" else 0.0
+            if abs(value - was) > max(TOLERANCE * abs(was), slack):
+                found.faults.append(
+                    f"{label}: {name} is {value:.6g}, {was:.6g} in the reference (over 2 % off)"
+                )
+        elif was > 0:
+            paths.setdefault((old["paper"], old["contender"], name), []).append(value / was)
+
+
+def _key(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(entry[name] for name in PROBLEM)
+
+
+def _label(entry: Mapping[str, Any]) -> str:
+    parts: Sequence[str] = (f"{entry['experiment']} n = {entry['n']}", entry["contender"])
+    seed = f", seed {entry['seed']}" if entry["seed"] not in ("", "0") else ""
+    return ", ".join(parts) + seed

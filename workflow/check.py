@@ -1,0 +1,168 @@
+"""The reproducibility check: every verdict, and whether what held in the reference run still does.
+
+    python -m svmrepro.workflow.check --config CONFIG [--write-reference]
+
+Prints the verdicts, writes ``check.json`` (verdicts, machine, counts of every row, comparison) and
+compares it with ``results/reference/<scale>/check.json``. Exit code 1 if a claim that held there does not
+hold here, or if counts or objectives differ (`svmrepro.workflow.baseline` says how much is allowed).
+Without a reference of this scale it says so and exits 0.
+
+With ``--write-reference`` this run becomes the reference of its scale: check.json and the papers' tables are
+copied to ``results/reference/<scale>/`` and the figures to ``figures/reference/<scale>/``, to be committed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from svmrepro.workflow import paths
+from svmrepro.workflow.baseline import Comparison, compare, machine_identity, summarise
+from svmrepro.workflow.config import Config, Paper, read_config
+from svmrepro.workflow.errors import StepError, run_step
+from svmrepro.workflow.files import atomic_path, atomic_write
+from svmrepro.workflow.runs import Runs, read_rows, read_runs
+
+SCHEMA = 1
+WIDTH = 110
+"""Columns of the printed table."""
+
+
+def run(config: Config, *, write_reference: bool = False) -> int:
+    """Check a run; return the exit code."""
+    verdicts = {name: _verdicts(config, paper) for name, paper in config.papers.items()}
+    for name, rows in verdicts.items():
+        print(_printed(config.papers[name].title, rows))
+    record = _record(config, verdicts)
+    reference = paths.reference(config) / "check.json"
+    outcome: Comparison | None = None
+    if reference.is_file() and not write_reference:
+        outcome = compare(_read_reference(reference), record)
+        record["comparison"] = vars(outcome)
+    atomic_write(paths.check(config), json.dumps(record, indent=1, sort_keys=True) + "\n")
+    if write_reference:
+        return _write_reference(config, record)
+    if outcome is None:
+        print(f"No reference run of the {config.scale} scale is committed: nothing to compare with.")
+        return 0
+    print(_printed_comparison(outcome))
+    return 1 if outcome.faults else 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the step; see the module's docstring."""
+    parser = argparse.ArgumentParser(prog="python -m svmrepro.workflow.check", description=__doc__)
+    parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
+    parser.add_argument(
+        "--write-reference", action="store_true", help="make this run the reference of its scale"
+    )
+    arguments = parser.parse_args(argv)
+    return run(read_config(arguments.config), write_reference=arguments.write_reference)
+
+
+def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
+    """Return the rows of the paper's claims.csv; none if it has no table of claims."""
+    names = [name for name, artefact in paper.artefacts.items() if artefact.kind == "claims"]
+    return [
+        row
+        for name in names
+        for row in read_rows(
+            paths.table(config, paper.name, name)["csv"], required=("id", "verdict", "measured")
+        )
+    ]
+
+
+def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]]) -> dict[str, Any]:
+    """Return what check.json holds, all but the comparison."""
+    runs = Runs(
+        tuple(
+            run
+            for name, paper in config.papers.items()
+            for run in read_runs(
+                paths.measurements(config, name, experiment) for experiment in paper.experiments
+            ).runs
+        )
+    )
+    times = [run.fields.get("time", "") for run in runs.runs]
+    return {
+        "schema": SCHEMA,
+        "scale": config.scale,
+        "measured": max(times, default=""),
+        "machine": machine_identity(runs),
+        "claims": {name: {row["id"]: row["verdict"] for row in rows} for name, rows in verdicts.items()},
+        "rows": summarise(runs),
+        "comparison": None,
+    }
+
+
+def _read_reference(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise StepError(f"{path}: no record of a check ({error})") from None
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+        raise StepError(f"{path}: schema {SCHEMA} expected; write the reference anew")
+    return content
+
+
+def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
+    """Copy what a reader of the repository should find: tables, figures, fits and the record of the check."""
+    folder = paths.reference(config)
+    figures = folder.parents[2] / config.figures_dir.name / folder.parent.name / folder.name
+    for name, paper in config.papers.items():
+        files = [paths.fits(config, name), paths.ratios(config, name)]
+        for artefact in paper.artefacts.values():
+            if artefact.form == "table":
+                files += paths.table(config, name, artefact.name).values()
+            else:
+                for source in paths.figure(config, name, artefact.name).values():
+                    _copy(source, figures / name / source.name)
+        for source in files:
+            _copy(source, folder / name / source.name)
+    atomic_write(folder / "check.json", json.dumps(record, indent=1, sort_keys=True) + "\n")
+    print(f"The reference of the {config.scale} scale is now this run: {folder} and {figures}.")
+    return 0
+
+
+def _copy(source: Path, target: Path) -> None:
+    if not source.is_file():
+        raise StepError(f"{source}: missing; make the whole run before it becomes the reference")
+    with atomic_path(target) as temporary:
+        shutil.copyfile(source, temporary)
+
+
+def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:
+    """Return the verdicts as text: verdict and claim, below them what was measured."""
+    lines = [f"\n{title}", "-" * len(title)]
+    for row in rows:
+        lines.append(f"{row['verdict']:<18} {row['id']}")
+        lines += textwrap.wrap(row["measured"], WIDTH, initial_indent=" " * 19, subsequent_indent=" " * 19)
+    tally: dict[str, int] = {}
+    for row in rows:
+        tally[row["verdict"]] = tally.get(row["verdict"], 0) + 1
+    lines.append(", ".join(f"{count} {verdict}" for verdict, count in tally.items()) or "no claims")
+    return "\n".join(lines) + "\n"
+
+
+def _printed_comparison(outcome: Comparison) -> str:
+    kind = (
+        "same machine and libraries: equality"
+        if outcome.same_machine
+        else "another machine or libraries: within 2 %"
+    )
+    lines = [f"Compared with the reference run ({kind}): {outcome.rows} rows."]
+    lines += [f"  note: {remark}" for remark in outcome.remarks]
+    lines += [f"  FAULT: {fault}" for fault in outcome.faults[:40]]
+    if len(outcome.faults) > 40:
+        lines.append(f"  ... and {len(outcome.faults) - 40} more faults (check.json lists all)")
+    lines.append("Reproduced." if not outcome.faults else f"Not reproduced: {len(outcome.faults)} faults.")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    run_step(main)

@@ -1,0 +1,268 @@
+"""A paper's checkable sentences and the verdicts on them.
+
+``config/claims/<paper>.yaml`` lists the claims: where the sentence stands, its words, how it is read as a
+quantity (`svmrepro.workflow.quantities`), the rule that decides, and the scales at which it is judged. A rule
+compares intervals, not points:
+
+* *holds* - the whole interval obeys the rule;
+* *does not hold* - the whole interval breaks it;
+* *not decided* - the interval straddles the bound, or there are too few sizes for one;
+* *not measured here* - with the reason.
+
+Over several findings (experiments, sizes) ``over: all`` (the default) wants each to obey: one that breaks
+the rule decides; else one that straddles leaves it open. ``over: any`` wants one, ``over: most`` more
+than half of those measured. Findings that were not measured are counted and named, and decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.quantities import KINDS, Finding, needs_clock
+from svmrepro.workflow.render import significant
+from svmrepro.workflow.results import Results
+from svmrepro.workflow.scaling import Interval
+
+HOLDS, BREAKS, OPEN, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
+
+RULES = ("at-least", "at-most", "above", "below", "between", "equals")
+OVER = ("all", "any", "most")
+SCALES_WITHOUT_CLOCK = ("smoke",)
+"""Scales whose runs are so short that seconds mean nothing: no claim about seconds may name them."""
+
+UNITS = ("", "%", "x")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence of a paper, as read from the YAML.
+
+    Attributes
+    ----------
+    id : str
+        Unique name.
+    where, quote, reading : str
+        Section and page; the sentence's own words; what is measured, in ours.
+    quantity : mapping
+        ``kind``, ``experiments`` and the kind's parameters.
+    rule : str
+        One of `RULES`.
+    bound : tuple of float
+        The rule's number, two for ``between``.
+    over : str
+        One of `OVER`.
+    scales : tuple of str
+        Where it is judged.
+    unit : str
+        How numbers are shown: "" plain, "%" as percentages, "x" as factors.
+    """
+
+    id: str
+    where: str
+    quote: str
+    reading: str
+    quantity: Mapping[str, Any]
+    rule: str
+    bound: tuple[float, ...]
+    over: str
+    scales: tuple[str, ...]
+    unit: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, what was found, and what it decides."""
+
+    claim: Claim
+    verdict: str
+    measured: str
+    findings: tuple[Finding, ...]
+
+
+def read_claims(path: Path, experiments: Sequence[str]) -> list[Claim]:
+    """Read a paper's claims; ``experiments: all`` in a quantity stands for all of `experiments`.
+
+    Raises
+    ------
+    StepError
+        One line naming the file, the claim and the key that is wrong.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StepError(f"{path}: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise StepError(f"{path}: not YAML ({' '.join(str(error).split())})") from None
+    entries = content.get("claims") if isinstance(content, dict) else None
+    if not isinstance(entries, list):
+        raise StepError(f"{path}: no list 'claims'")
+    claims = [
+        _claim(entry, f"{path.name}: claim {place}", experiments) for place, entry in enumerate(entries, 1)
+    ]
+    names = [claim.id for claim in claims]
+    for name in names:
+        if names.count(name) > 1:
+            raise StepError(f"{path.name}: two claims are called '{name}'")
+    return claims
+
+
+def judge(claim: Claim, results: Results) -> Verdict:
+    """Measure and decide one claim."""
+    if results.scale not in claim.scales:
+        shown = " and ".join(claim.scales)
+        return Verdict(claim, UNMEASURED, f"judged at {shown} scale only", ())
+    measure = KINDS[claim.quantity["kind"]][0]
+    findings = measure(results, claim.quantity)
+    return Verdict(claim, combine(claim, findings), _statement(claim, findings), tuple(findings))
+
+
+def decide(rule: str, bound: Sequence[float], interval: Interval) -> str:
+    """Apply a rule to one interval: `HOLDS`, `BREAKS` or `OPEN`."""
+    if interval.low is None or interval.high is None:
+        return OPEN
+    low, high = interval.low, interval.high
+    obeys, breaks = {
+        "at-least": (low >= bound[0], high < bound[0]),
+        "at-most": (high <= bound[0], low > bound[0]),
+        "above": (low > bound[0], high <= bound[0]),
+        "below": (high < bound[0], low >= bound[0]),
+        "between": (low >= bound[0] and high <= bound[-1], high < bound[0] or low > bound[-1]),
+        "equals": (low == high == bound[0], high < bound[0] or low > bound[0]),
+    }[rule]
+    return HOLDS if obeys else BREAKS if breaks else OPEN
+
+
+def combine(claim: Claim, findings: Sequence[Finding]) -> str:
+    """Decide a claim from all its findings; see the module's docstring."""
+    decided = [
+        decide(claim.rule, claim.bound, item.interval) for item in findings if item.interval is not None
+    ]
+    if not decided:
+        return UNMEASURED
+    holds, breaks = decided.count(HOLDS), decided.count(BREAKS)
+    if claim.over == "any":
+        return HOLDS if holds else BREAKS if breaks == len(decided) else OPEN
+    if claim.over == "most":
+        half = len(decided) / 2
+        return HOLDS if holds > half else BREAKS if breaks >= half else OPEN
+    return BREAKS if breaks else HOLDS if holds == len(decided) else OPEN
+
+
+def rule_text(claim: Claim) -> str:
+    """Say the rule in words: "at least 0.8, in all"."""
+    shown = " and ".join(_show(bound, claim.unit) for bound in claim.bound)
+    return f"{claim.rule.replace('-', ' ')} {shown}, in {claim.over}"
+
+
+def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
+    """Say in one line what was found: the number, or how many obey and the extremes; then what is missing."""
+    measured = [item for item in findings if item.interval is not None]
+    absent = [item for item in findings if item.interval is None]
+    parts: list[str] = []
+    if len(measured) == 1:
+        parts.append(_finding(claim, measured[0]))
+    elif measured:
+        obeying = sum(
+            decide(claim.rule, claim.bound, item.interval) == HOLDS
+            for item in measured
+            if item.interval is not None
+        )
+        ordered = sorted(measured, key=lambda item: item.interval.value if item.interval else 0.0)
+        parts.append(f"{obeying} of {len(measured)} obey")
+        if ordered[0].interval == ordered[-1].interval and ordered[0].interval is not None:
+            parts.append(f"all {_show(ordered[0].interval.value, claim.unit)}")
+        else:
+            parts.append(f"from {_finding(claim, ordered[0])} to {_finding(claim, ordered[-1])}")
+    if absent:
+        reasons = list(dict.fromkeys(item.reason for item in absent))
+        more = f" and {len(reasons) - 1} other reasons" if len(reasons) > 1 else ""
+        parts.append(f"{len(absent)} of {len(findings)} not measured ({absent[0].label}: {reasons[0]}{more})")
+    return "; ".join(parts)
+
+
+def _finding(claim: Claim, finding: Finding) -> str:
+    interval = finding.interval
+    assert interval is not None
+    text = f"{finding.label}: {_show(interval.value, claim.unit)}"
+    if interval.low is None or interval.high is None:
+        text += " (no interval)"
+    elif interval.low != interval.high:
+        text += f" [{_show(interval.low, claim.unit)} … {_show(interval.high, claim.unit)}]"
+    return text if finding.paper is None else f"{text} (paper {_show(finding.paper, claim.unit)})"
+
+
+def _show(number: float, unit: str) -> str:
+    if unit == "%":
+        return f"{significant(100 * number, 2)} %"
+    return f"{significant(number)}x" if unit == "x" else significant(number)
+
+
+def _claim(entry: object, where: str, experiments: Sequence[str]) -> Claim:
+    """Check one entry of the YAML and turn it into a Claim."""
+    if not isinstance(entry, dict):
+        raise StepError(f"{where}: not a mapping")
+    where = f"{where} '{entry.get('id', '?')}'"
+    required = {"id", "where", "quote", "reading", "quantity", "rule", "scales"}
+    _check_keys(entry, required, {"over", "unit"}, where)
+    quantity = _quantity(entry["quantity"], where, experiments)
+    rule = entry["rule"]
+    if not isinstance(rule, dict) or len(rule) != 1 or next(iter(rule)) not in RULES:
+        raise StepError(f"{where}: rule: one of {', '.join(RULES)} with its number expected")
+    name, bound = next(iter(rule.items()))
+    bounds = tuple(bound) if isinstance(bound, list) else (bound,)
+    numeric = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in bounds)
+    if not numeric or len(bounds) != (2 if name == "between" else 1):
+        raise StepError(
+            f"{where}: rule: {name}: {'two numbers' if name == 'between' else 'one number'} expected"
+        )
+    for key, allowed in (("over", OVER), ("unit", UNITS)):
+        if entry.get(key, allowed[0]) not in allowed:
+            raise StepError(f"{where}: {key}: one of {', '.join(filter(None, allowed))} expected")
+    scales = tuple(entry["scales"])
+    if needs_clock(quantity) and set(scales) & set(SCALES_WITHOUT_CLOCK):
+        raise StepError(f"{where}: scales: seconds are not judged at {SCALES_WITHOUT_CLOCK[0]} scale")
+    return Claim(
+        id=str(entry["id"]),
+        where=str(entry["where"]),
+        quote=" ".join(str(entry["quote"]).split()),
+        reading=" ".join(str(entry["reading"]).split()),
+        quantity=quantity,
+        rule=name,
+        bound=tuple(float(item) for item in bounds),
+        over=entry.get("over", "all"),
+        scales=scales,
+        unit=entry.get("unit", ""),
+    )
+
+
+def _quantity(entry: object, where: str, experiments: Sequence[str]) -> dict[str, Any]:
+    if not isinstance(entry, dict) or entry.get("kind") not in KINDS:
+        raise StepError(f"{where}: quantity: kind: one of {', '.join(KINDS)} expected")
+    _, required, optional = KINDS[entry["kind"]]
+    _check_keys(entry, {"kind", "experiments", *required}, optional, f"{where}: quantity")
+    quantity = dict(entry)
+    if quantity["experiments"] == "all":
+        quantity["experiments"] = list(experiments)
+    for name in quantity["experiments"]:
+        if name not in experiments:
+            raise StepError(f"{where}: quantity: experiments: unknown experiment '{name}'")
+    return quantity
+
+
+def _check_keys(
+    entry: Mapping[str, Any],
+    required: set[str],
+    optional: Sequence[str] | frozenset[str] | set[str],
+    where: str,
+) -> None:
+    for key in required:
+        if key not in entry:
+            raise StepError(f"{where}: key '{key}' is missing")
+    for key in entry:
+        if key not in required and key not in optional:
+            raise StepError(f"{where}: key '{key}' is unknown")

@@ -1,0 +1,109 @@
+"""Exponents side by side: of time, of counted work and the paper's, with intervals, a panel a solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MultipleLocator
+from svmrepro.workflow.config import Artefact
+from svmrepro.workflow.figure_style import GHOST, PAGE, new_figure
+from svmrepro.workflow.results import Results, display_name
+from svmrepro.workflow.runs import CPU, WORK
+from svmrepro.workflow.scaling import Interval
+
+
+@dataclass(frozen=True)
+class _Series:
+    label: str
+    colour: str
+    marker: str
+    offset: float
+    filled: bool
+
+
+SERIES = (
+    _Series("measured, CPU seconds", "#0b4f8a", "o", 0.24, True),
+    _Series("measured, counted work", "#c2410c", "D", 0.0, False),
+    _Series("paper, refitted from its table", GHOST, "s", -0.24, False),
+)
+
+
+def build(results: Results, artefact: Artefact) -> Figure:
+    """Draw the forest plot over the experiments that the paper times, two columns wide."""
+    names = [name for name in artefact.experiments if results.compared(name)]
+    solvers = list(dict.fromkeys(label for name in names for label in results.compared(name)))
+    figure = new_figure(PAGE, 0.9 + 0.4 * max(len(names), 1))
+    if not solvers:
+        return figure
+    panels = figure.subplots(1, len(solvers), sharey=True, squeeze=False)[0]
+    for axes, solver in zip(panels, solvers, strict=True):
+        _panel(axes, results, names, solver)
+    figure.legend(
+        handles=_handles(), loc="outside lower center", ncols=4, handlelength=1.6, columnspacing=1.6
+    )
+    return figure
+
+
+def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
+    for place, name in enumerate(names):
+        y = len(names) - 1 - place
+        if place % 2 == 0:
+            axes.axhspan(y - 0.5, y + 0.5, color="#f3f5f7", zorder=0, linewidth=0)
+        time, work, paper = (
+            results.fit(name, solver, CPU), results.fit(name, solver, WORK), results.paper_fit(name, solver)
+        )  # fmt: skip
+        for series, fit in zip(SERIES, (time, work, paper), strict=True):
+            if fit is not None and fit.exponent is not None:
+                _mark(axes, series, fit.exponent, y)
+        if time is None or time.exponent is None:
+            across = axes.get_yaxis_transform()
+            axes.text(
+                0.99, y, "not fitted", transform=across, ha="right", va="center", fontsize=6, color="#555"
+            )
+        printed = results.numbers.exponent(name, solver)
+        if printed is not None:
+            axes.plot([printed] * 2, [y - 0.4, y + 0.4], color="#333", linewidth=1.0, zorder=2)
+    axes.set_title(display_name(solver), loc="left")
+    axes.set_xlabel("exponent of n")
+    axes.xaxis.set_major_locator(MultipleLocator(0.5))
+    axes.set_ylim(-0.5, len(names) - 0.5)
+    axes.set_yticks(range(len(names)), [results.experiment(name).title for name in reversed(names)])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(True, axis="x", linewidth=0.3, color="#d5d9de")
+
+
+def _mark(axes: Axes, series: _Series, exponent: Interval, y: float) -> None:
+    height = y + series.offset
+    if exponent.low is not None and exponent.high is not None:
+        axes.plot([exponent.low, exponent.high], [height] * 2, color=series.colour, linewidth=1.1, zorder=3)
+    axes.plot(
+        exponent.value,
+        height,
+        marker=series.marker,
+        color=series.colour,
+        markersize=4.5,
+        markerfacecolor=series.colour if series.filled else "white",
+        linestyle="none",
+        zorder=4,
+    )
+
+
+def _handles() -> list[Line2D]:
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=series.colour,
+            marker=series.marker,
+            markerfacecolor=series.colour if series.filled else "white",
+            label=series.label,
+        )
+        for series in SERIES
+    ]
+    return [
+        *handles,
+        Line2D([], [], color="#333", marker="|", markersize=9, linestyle="none", label="paper, as printed"),
+    ]

@@ -1,0 +1,276 @@
+"""Log-log plots of time against size: one experiment, or all of them as small multiples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from svmrepro.workflow.config import Artefact
+from svmrepro.workflow.figure_style import (
+    COLUMN,
+    GHOST,
+    GHOST_MARKERS,
+    MAIN,
+    PAGE,
+    SIDE_MARKERS,
+    Look,
+    loglog_axes,
+    new_figure,
+)
+from svmrepro.workflow.results import Results, describe_problem, display_name
+from svmrepro.workflow.runs import CPU
+from svmrepro.workflow.scaling import Fit
+
+
+def build(results: Results, artefact: Artefact) -> Figure:
+    """Draw one experiment, a column wide: medians with whiskers, fitted lines, the paper as ghosts."""
+    name = artefact.experiments[0]
+    side = [
+        label for label in results.experiment(name).contenders if label not in main_contenders(results, name)
+    ]
+    entries = len(main_contenders(results, name)) * 2 + math.ceil(len(side) / 2)
+    figure = new_figure(COLUMN, 2.75 + 0.155 * entries)
+    axes = figure.subplots()
+    main, light = draw(axes, results, name, side=side)
+    axes.set_title(results.experiment(name).title, loc="left")
+    axes.set_xlabel(f"training examples ({describe_problem(results.experiment(name))})", fontsize=7)
+    axes.set_ylabel("CPU seconds")
+    _legend(figure, main, light)
+    return figure
+
+
+def build_overview(results: Results, artefact: Artefact) -> Figure:
+    """Draw every experiment that the paper times, two columns wide; the last panel is the key."""
+    names = [name for name in artefact.experiments if results.compared(name)]
+    columns = 4
+    lines = math.ceil((len(names) + 1) / columns)
+    figure = new_figure(PAGE, 1.95 * lines)
+    grid = figure.subplots(lines, columns, squeeze=False)
+    panels: list[Axes] = list(grid.flat)
+    for place, name in enumerate(names):
+        axes = panels[place]
+        draw(axes, results, name, short=True)
+        axes.set_title(results.experiment(name).title, loc="left", fontsize=7)
+        if place % columns == 0:
+            axes.set_ylabel("CPU seconds", fontsize=7)
+        axes.set_xlabel("training examples", fontsize=7)
+    for axes in panels[len(names) :]:
+        axes.set_axis_off()
+    if names:
+        panels[len(names)].legend(
+            handles=_key(results, names[0]), loc="center left", handlelength=2.6, fontsize=7
+        )
+    return figure
+
+
+def main_contenders(results: Results, name: str) -> tuple[str, ...]:
+    """Return the contenders drawn boldly: those that the paper times, else the first two."""
+    return results.compared(name) or tuple(results.experiment(name).contenders)[:2]
+
+
+def draw(
+    axes: Axes, results: Results, name: str, *, side: Sequence[str] = (), short: bool = False
+) -> tuple[list[Line2D], list[Line2D]]:
+    """Draw one experiment and return the legend's entries, the bold ones and the light ones.
+
+    Parameters
+    ----------
+    axes : Axes
+        Empty.
+    results : Results
+        With the experiment loaded.
+    name : str
+        Name of the experiment.
+    side : sequence of str
+        Contenders drawn lightly, without a fitted line.
+    short : bool
+        A small multiple: exponents are written beside the lines instead of in a legend.
+    """
+    handles: list[Line2D] = []
+    light: list[Line2D] = []
+    sizes: list[int] = []
+    absent: list[str] = []
+    for place, contender in enumerate(main_contenders(results, name)):
+        look = MAIN[place % len(MAIN)]
+        drawn = _ghosts(axes, results, name, contender, look, GHOST_MARKERS[place % len(GHOST_MARKERS)])
+        sizes += drawn
+        points = _points(axes, results, name, contender, look)
+        sizes += points
+        fit = results.fit(name, contender, CPU)
+        shown = display_name(contender)
+        if points and fit is not None and fit.exponent is not None:
+            _line(axes, fit, look)
+            shown += f": $n^{{{fit.exponent.value:.2f}}}$ {_ends(fit)}"
+        if points:
+            line: Any = look.line if fit is not None and fit.exponent is not None else "none"
+            handles.append(Line2D([], [], color=look.colour, marker=look.marker, linestyle=line, label=shown))
+        else:
+            absent.append(f"{display_name(contender)} {_reason(results, name, contender)}")
+        if drawn:
+            handles.append(_ghost_handle(results, name, contender, GHOST_MARKERS[place % len(GHOST_MARKERS)]))
+    for place, contender in enumerate(side):
+        look = Look("#5f6b76", SIDE_MARKERS[place % len(SIDE_MARKERS)], (0, (1, 1.5)))
+        points = _points(axes, results, name, contender, look, light=True)
+        sizes += points
+        if points:
+            light.append(_side_handle(look, display_name(contender)))
+    if results.numbers.machine and results.numbers.sizes(name) and not short:
+        absent.insert(0, f"hollow: the paper, on a {results.numbers.machine}")
+    if absent:
+        text = "\n".join(absent)
+        axes.text(0.03, 0.985, text, transform=axes.transAxes, va="top", fontsize=6, color="#555")
+    if sizes:
+        loglog_axes(axes, sizes, every=not short)
+    else:
+        axes.set_xticks([])
+        axes.set_yticks([])
+    return handles, light
+
+
+def _points(
+    axes: Axes, results: Results, name: str, contender: str, look: Look, *, light: bool = False
+) -> list[int]:
+    """Draw medians with their intervals as whiskers; return the sizes drawn."""
+    sizes: list[int] = []
+    medians: list[float] = []
+    whiskers: list[tuple[float, float]] = []
+    for n in results.runs.sizes(name):
+        interval = results.group(name, contender, n).interval(CPU)
+        if interval is None or interval.value <= 0:
+            continue
+        low, high = (
+            (interval.value, interval.value) if interval.low is None else (interval.low, interval.high)
+        )
+        sizes.append(n)
+        medians.append(interval.value)
+        whiskers.append((interval.value - low, (high or interval.value) - interval.value))
+    if not sizes:
+        return []
+    axes.errorbar(
+        sizes,
+        medians,
+        yerr=np.array(whiskers).T,
+        color=look.colour,
+        marker=look.marker,
+        markersize=2.8 if light else 4.5,
+        linestyle=look.line if light else "none",
+        linewidth=0.6,
+        elinewidth=0.5 if light else 0.9,
+        capsize=0 if light else 2,
+        capthick=0.7,
+        alpha=0.75 if light else 1.0,
+        zorder=2 if light else 4,
+    )
+    return sizes
+
+
+def _line(axes: Axes, fit: Fit, look: Look) -> None:
+    ends = np.array([fit.n_min / 1.1, fit.n_max * 1.1])
+    axes.plot(ends, [fit.predict(n) for n in ends], color=look.colour, linestyle=look.line, zorder=3)
+
+
+def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look, marker: str) -> list[int]:
+    """Draw the paper's own points, light and hollow, with its refitted line; return its sizes."""
+    series = results.numbers.series(name, contender)
+    if not series:
+        return []
+    axes.plot(
+        list(series),
+        [values[0] for values in series.values()],
+        linestyle="none",
+        marker=marker,
+        markersize=4,
+        markerfacecolor="white",
+        markeredgecolor=GHOST,
+        markeredgewidth=0.7,
+        zorder=1,
+    )
+    fit = results.paper_fit(name, contender)
+    if fit is not None and fit.exponent is not None:
+        ends = [fit.n_min, fit.n_max]
+        axes.plot(
+            ends, [fit.predict(n) for n in ends], color=GHOST, linestyle=look.line, linewidth=0.6, zorder=0
+        )
+    return list(series)
+
+
+def _ghost_handle(results: Results, name: str, contender: str, marker: str) -> Line2D:
+    printed = results.numbers.exponent(name, contender)
+    label = f"{display_name(contender)} in the paper" + (
+        f": $n^{{{printed:.1f}}}$" if printed is not None else ""
+    )
+    return Line2D(
+        [],
+        [],
+        linestyle="none",
+        marker=marker,
+        markersize=4,
+        markerfacecolor="white",
+        markeredgecolor=GHOST,
+        label=label,
+    )
+
+
+def _side_handle(look: Look, label: str) -> Line2D:
+    return Line2D(
+        [],
+        [],
+        color=look.colour,
+        marker=look.marker,
+        markersize=2.8,
+        linestyle=look.line,
+        linewidth=0.6,
+        label=label,
+    )
+
+
+def _key(results: Results, name: str) -> list[Line2D]:
+    """Return the overview's key: every look once, without exponents."""
+    handles: list[Line2D] = []
+    for place, contender in enumerate(main_contenders(results, name)):
+        look, shown = MAIN[place % len(MAIN)], display_name(contender)
+        handles.append(
+            Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line, label=shown)
+        )
+        marker = GHOST_MARKERS[place % len(GHOST_MARKERS)]
+        ghost = _ghost_handle(results, name, contender, marker)
+        ghost.set_label(
+            f"{shown} in the paper" + (f"\n({results.numbers.machine})" if results.numbers.machine else "")
+        )
+        handles.append(ghost)
+    return handles
+
+
+def _legend(figure: Figure, main: Sequence[Line2D], side: Sequence[Line2D]) -> None:
+    """Put the legend below the plot: the fitted solvers in the left column, the light ones in the right."""
+    columns = [list(main), list(side)] if side else [list(main)]
+    longest = max(len(column) for column in columns)
+    blank = Line2D([], [], linestyle="none", label=" ")
+    handles = [handle for column in columns for handle in column + [blank] * (longest - len(column))]
+    figure.legend(
+        handles=handles,
+        loc="outside lower left",
+        ncols=len(columns),
+        handlelength=2.4,
+        columnspacing=1.2,
+        labelspacing=0.35,
+        fontsize=6.5,
+    )
+
+
+def _ends(fit: Fit) -> str:
+    if fit.exponent is None or fit.exponent.low is None:
+        return ""
+    return f"[{fit.exponent.low:.2f}, {fit.exponent.high:.2f}]"
+
+
+def _reason(results: Results, name: str, contender: str) -> str:
+    """Say in a few words why a contender has no point at all."""
+    sizes = results.runs.sizes(name)
+    reason = results.group(name, contender, sizes[0]).reason if sizes else "not run"
+    return reason if len(reason) < 60 else reason[:57] + "..."

@@ -1,0 +1,136 @@
+"""How every figure looks: one column or two of a journal, legible at that width, readable in grey.
+
+Solvers are told apart by marker and line style first and by colour second. The SVG is the same bytes for
+the same numbers: no date, fixed identifiers, glyphs as paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+COLUMN, PAGE = 3.5, 7.2
+"""Widths in inches: one column, and two with the gap between them."""
+
+GHOST = "#8c8c8c"
+"""Grey of the paper's numbers."""
+
+SETTINGS: dict[Any, Any] = {
+    "font.size": 8,
+    "font.family": "DejaVu Sans",
+    "axes.titlesize": 8,
+    "axes.titleweight": "bold",
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4.5,
+    "savefig.facecolor": "white",
+    "svg.hashsalt": "svmrepro",
+    "svg.fonttype": "path",
+    "path.simplify": False,
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour, marker and line of one series."""
+
+    colour: str
+    marker: str
+    line: Any
+
+
+MAIN = (
+    Look("#0b4f8a", "o", "-"),
+    Look("#c2410c", "s", (0, (5, 2))),
+    Look("#3f7d20", "^", (0, (1, 1.2))),
+    Look("#6b3fa0", "D", (0, (5, 1.5, 1, 1.5))),
+)
+"""Looks of the solvers that a figure is about, in order."""
+
+SIDE_MARKERS = ("v", "P", "X", "<", ">", "*", "p", "h", "d")
+"""Markers of what is drawn lightly beside them."""
+
+GHOST_MARKERS = ("o", "s", "^", "D")
+"""Hollow markers of the paper's points, the shapes of the same solvers' own."""
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Apply `SETTINGS` to what is drawn inside, and to nothing else."""
+    with mpl.rc_context(SETTINGS):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of so many inches whose parts are laid out by themselves."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save(figure: Figure, path: Path, form: str) -> None:
+    """Write a figure as "svg" or "png" (300 dots per inch), without anything that changes from run to run."""
+    metadata = {"Date": None, "Creator": "svmrepro"} if form == "svg" else {"Software": None}
+    figure.savefig(path, format=form, dpi=300, metadata=metadata)
+
+
+def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
+    """Make both axes logarithmic, with round numbers on them.
+
+    Parameters
+    ----------
+    axes : Axes
+        After everything is drawn on it.
+    sizes : list of int
+        All sizes shown; the horizontal axis covers them with a margin.
+    every : bool
+        Whether 1, 2 and 5 times each power of ten are labelled on the horizontal axis; else every third
+        of them.
+    """
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    low, high = min(sizes) / 1.25, max(sizes) * 1.25
+    axes.set_xlim(low, high)
+    ticks = [
+        step * 10**power for power in range(1, 8) for step in (1, 2, 5) if low <= step * 10**power <= high
+    ]
+    if not every:
+        ticks = ticks[::3]  # a decade apart: 2k, 20k
+    if not ticks:
+        ticks = sorted({min(sizes), max(sizes)})
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: thousands(value)))
+    axes.yaxis.set_major_locator(LogLocator(base=10, numticks=7))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+    axes.grid(True, which="major", linewidth=0.3, color="#d5d9de")
+    axes.set_axisbelow(True)
+
+
+def thousands(value: float) -> str:
+    """Format a size for an axis: 500, 2k, 50k."""
+    return f"{value:.0f}" if value < 1000 else f"{value / 1000:g}k"
+
+
+def plain(value: float) -> str:
+    """Format a power of ten without exponents where that is short: 0.001, 10, 10,000."""
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"

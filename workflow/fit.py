@@ -1,0 +1,169 @@
+"""Exponents and ratios of one experiment.
+
+    python -m svmrepro.workflow.fit --config CONFIG --paper PAPER --experiment EXPERIMENT
+
+``fits.csv``: one line for each contender and quantity (``cpu_seconds``, and ``work``, the counted
+elementary operations of `svmrepro.workflow.runs`), and one for each column of seconds that the paper
+prints, refitted in the same way (``source`` is ``measured`` or ``paper``). The intervals are those of
+`svmrepro.workflow.scaling`.
+
+``ratios.csv``: for each size, quantity and pair of contenders the median of the ratios of runs that a single
+process made side by side. Only one order of a pair is written: the other is its inverse.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+from svmrepro.workflow import paths
+from svmrepro.workflow.config import Config, Experiment, read_config
+from svmrepro.workflow.errors import run_step
+from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.papers import PaperNumbers
+from svmrepro.workflow.runs import CPU, QUANTITIES, Runs, pairs, read_rows, read_runs
+from svmrepro.workflow.scaling import Fit, Interval, fit_power_law, ratio_interval
+
+FIT_COLUMNS = (
+    "paper", "experiment", "contender", "quantity", "source", "exponent", "low", "high", "intercept",
+    "points", "n_min", "n_max", "method", "note",
+)  # fmt: skip
+RATIO_COLUMNS = (
+    "paper", "experiment", "n", "numerator", "denominator", "quantity", "ratio", "low", "high", "pairs",
+)  # fmt: skip
+MEASURED, PAPER = "measured", "paper"
+
+
+def fit_experiment(runs: Runs, experiment: Experiment, numbers: PaperNumbers) -> list[dict[str, str]]:
+    """Return the lines of ``fits.csv`` for one experiment."""
+    lines: list[dict[str, str]] = []
+    for contender in experiment.contenders:
+        for quantity in QUANTITIES:
+            name = f"{experiment.paper}/{experiment.name}/{contender}/{quantity}"
+            fit = fit_power_law(runs.series(experiment.name, contender, quantity), name)
+            lines.append(_fit_line(experiment, contender, quantity, MEASURED, fit))
+    for contender in experiment.contenders:
+        series = numbers.series(experiment.name, contender)
+        if series:
+            fit = fit_power_law(series, f"{experiment.paper}/{experiment.name}/{contender}/paper")
+            lines.append(_fit_line(experiment, contender, CPU, PAPER, fit))
+    return lines
+
+
+def compare_contenders(runs: Runs, experiment: Experiment) -> list[dict[str, str]]:
+    """Return the lines of ``ratios.csv``: of each pair of contenders the later one over the earlier."""
+    lines: list[dict[str, str]] = []
+    for n in runs.sizes(experiment.name):
+        for first, second in combinations(experiment.contenders, 2):
+            below, above = (runs.group(experiment.name, label, n) for label in (first, second))
+            for quantity in QUANTITIES:
+                numerators, denominators = pairs(above, below, quantity)
+                if not numerators:
+                    continue
+                ratio = ratio_interval(numerators, denominators)
+                lines.append(
+                    {
+                        "paper": experiment.paper,
+                        "experiment": experiment.name,
+                        "n": str(n),
+                        "numerator": second,
+                        "denominator": first,
+                        "quantity": quantity,
+                        "ratio": repr(ratio.value),
+                        "low": _text(ratio.low),
+                        "high": _text(ratio.high),
+                        "pairs": str(len(numerators)),
+                    }
+                )
+    return lines
+
+
+def read_fits(files: Iterable[Path]) -> dict[tuple[str, str, str, str], Fit]:
+    """Read ``fits.csv`` files, keyed by experiment, contender, quantity and source."""
+    fits: dict[tuple[str, str, str, str], Fit] = {}
+    for path in files:
+        for row in read_rows(path, required=FIT_COLUMNS):
+            key = (row["experiment"], row["contender"], row["quantity"], row["source"])
+            exponent = _interval(row["exponent"], row["low"], row["high"]) if row["exponent"] else None
+            intercept = float(row["intercept"]) if row["intercept"] else None
+            points, n_min, n_max = (int(row[name]) for name in ("points", "n_min", "n_max"))
+            fits[key] = Fit(exponent, intercept, points, n_min, n_max, row["method"], row["note"])
+    return fits
+
+
+def read_ratios(files: Iterable[Path]) -> dict[tuple[str, int, str, str, str], Interval]:
+    """Read ``ratios.csv`` files, keyed by experiment, n, numerator, denominator and quantity."""
+    ratios: dict[tuple[str, int, str, str, str], Interval] = {}
+    for path in files:
+        for row in read_rows(path, required=RATIO_COLUMNS):
+            key = (row["experiment"], int(row["n"]), row["numerator"], row["denominator"], row["quantity"])
+            ratios[key] = _interval(row["ratio"], row["low"], row["high"])
+    return ratios
+
+
+def run(config: Config, paper: str, experiment_name: str) -> None:
+    """Write ``fits.csv`` and ``ratios.csv`` of one experiment."""
+    experiment = config.papers[paper].experiments[experiment_name]
+    runs = read_runs([paths.measurements(config, paper, experiment_name)])
+    numbers = PaperNumbers(paths.config_dir() / "papers", paper)
+    fits = fit_experiment(runs, experiment, numbers)
+    atomic_write(paths.fits(config, paper, experiment_name), _csv(FIT_COLUMNS, fits))
+    ratios = compare_contenders(runs, experiment)
+    atomic_write(paths.ratios(config, paper, experiment_name), _csv(RATIO_COLUMNS, ratios))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the step; see the module's docstring."""
+    parser = argparse.ArgumentParser(prog="python -m svmrepro.workflow.fit", description=__doc__)
+    parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
+    parser.add_argument("--paper", required=True)
+    parser.add_argument("--experiment", required=True)
+    arguments = parser.parse_args(argv)
+    run(read_config(arguments.config), arguments.paper, arguments.experiment)
+    return 0
+
+
+def _fit_line(experiment: Experiment, contender: str, quantity: str, source: str, fit: Fit) -> dict[str, str]:
+    exponent = fit.exponent
+    return {
+        "paper": experiment.paper,
+        "experiment": experiment.name,
+        "contender": contender,
+        "quantity": quantity,
+        "source": source,
+        "exponent": _text(exponent.value if exponent else None),
+        "low": _text(exponent.low if exponent else None),
+        "high": _text(exponent.high if exponent else None),
+        "intercept": _text(fit.intercept),
+        "points": str(fit.points),
+        "n_min": str(fit.n_min),
+        "n_max": str(fit.n_max),
+        "method": fit.method,
+        "note": fit.note,
+    }
+
+
+def _interval(value: str, low: str, high: str) -> Interval:
+    if not low or not high:
+        return Interval(float(value))
+    return Interval(float(value), float(low), float(high))
+
+
+def _text(value: float | None) -> str:
+    return "" if value is None else repr(value)
+
+
+def _csv(columns: Sequence[str], lines: Sequence[Mapping[str, str]]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return out.getvalue()
+
+
+if __name__ == "__main__":
+    run_step(main)

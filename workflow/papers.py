@@ -1,0 +1,143 @@
+"""The papers' own numbers: ``config/papers/<paper>_<table>.csv``, read by one convention.
+
+A file has the columns ``experiment`` and (unless it is about whole experiments) ``n``, the paper's size,
+and one column per number. A number of a contender is named ``<contender>_<quantity>``, with underscores
+for the contender's dashes (``smo_seconds``, ``chunking_exponent``); ``nonbound_support_vectors`` and
+``bound_support_vectors`` are properties of the problem. An empty cell is the paper's "N/A". Numbers are
+copied as printed; nothing is computed here.
+
+Files that mean something to the harness: ``timings`` (seconds and support vectors by size), ``scaling``
+(printed exponents) and ``sparse_vs_dense`` (``<contender>_sparse_seconds``,
+``<contender>_dense_seconds``). A paper that prints no such table simply has no such file. ``facts`` is a
+list of words, ``fact,value``: ``machine`` is the computer that the paper's seconds come from.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from svmrepro.workflow.errors import StepError
+
+TIMINGS, SCALING, SPARSE, FACTS = "timings", "scaling", "sparse_vs_dense", "facts"
+
+SUPPORT_VECTORS = {"nonbound": "nonbound_support_vectors", "bound": "bound_support_vectors"}
+"""Column of the paper's count of support vectors strictly inside the box, and of those at C."""
+
+
+@dataclass(frozen=True)
+class PaperNumbers:
+    """One paper's printed numbers.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder ``config/papers``.
+    paper : str
+        Name of the paper, the prefix of its files.
+    """
+
+    folder: Path
+    paper: str
+
+    def sizes(self, experiment: str, table: str = TIMINGS) -> tuple[int, ...]:
+        """Return the paper's sizes of an experiment, in its order; empty if it prints none."""
+        return tuple(n for name, n in self._tables.get(table, {}) if name == experiment and n is not None)
+
+    def value(self, table: str, experiment: str, n: int | None, column: str) -> float | None:
+        """Return one printed number; None where the paper has none ("N/A", no such row, column or file)."""
+        row = self._tables.get(table, {}).get((experiment, n), {})
+        text = row.get(column, "")
+        return float(text) if text else None
+
+    def seconds(self, experiment: str, n: int | None, contender: str) -> float | None:
+        """Return the printed seconds of a contender at the paper's size n."""
+        return None if n is None else self.value(TIMINGS, experiment, n, f"{_snake(contender)}_seconds")
+
+    def prints_seconds_of(self, experiment: str, contender: str) -> bool:
+        """Whether the timing table has a column for the contender (its cells may be N/A)."""
+        column = f"{_snake(contender)}_seconds"
+        return any(
+            column in row for (name, _), row in self._tables.get(TIMINGS, {}).items() if name == experiment
+        )
+
+    def support_vectors(self, experiment: str, n: int | None, which: str) -> int | None:
+        """Return the printed number of "nonbound" or "bound" support vectors at the paper's size n."""
+        if n is None:
+            return None
+        value = self.value(TIMINGS, experiment, n, SUPPORT_VECTORS[which])
+        return None if value is None else int(value)
+
+    def series(self, experiment: str, contender: str) -> dict[int, list[float]]:
+        """Return the printed seconds by size, shaped for `scaling.fit_power_law`; no N/A rows."""
+        found = {n: self.seconds(experiment, n, contender) for n in self.sizes(experiment)}
+        return {n: [value] for n, value in found.items() if value is not None}
+
+    def exponent(self, experiment: str, contender: str) -> float | None:
+        """Return the printed scaling exponent."""
+        return self.value(SCALING, experiment, None, f"{_snake(contender)}_exponent")
+
+    def sparse_seconds(self, experiment: str, n: int | None, contender: str, form: str) -> float | None:
+        """Return the printed seconds with the "sparse" or the "dense" inputs."""
+        return None if n is None else self.value(SPARSE, experiment, n, f"{_snake(contender)}_{form}_seconds")
+
+    @cached_property
+    def machine(self) -> str:
+        """The computer that the paper's seconds come from, "" if it is not told."""
+        path = self.folder / f"{self.paper}_{FACTS}.csv"
+        if not path.is_file():
+            return ""
+        with path.open(newline="", encoding="utf-8") as handle:
+            return {row["fact"]: row["value"] for row in csv.DictReader(handle)}.get("machine", "")
+
+    @cached_property
+    def _tables(self) -> Mapping[str, Mapping[tuple[str, int | None], Mapping[str, str]]]:
+        prefix = f"{self.paper}_"
+        files = sorted(self.folder.glob(f"{prefix}*.csv"))
+        tables = {path.stem.removeprefix(prefix): path for path in files}
+        return {name: _read(path) for name, path in tables.items() if name != FACTS}
+
+
+def _snake(contender: str) -> str:
+    return contender.replace("-", "_")
+
+
+def _read(path: Path) -> dict[tuple[str, int | None], dict[str, str]]:
+    """Read one file, keyed by experiment and size.
+
+    Raises
+    ------
+    StepError
+        Naming file and line: no ``experiment`` column, a repeated row, a number that is none.
+    """
+    rows: dict[tuple[str, int | None], dict[str, str]] = {}
+    with path.open(newline="", encoding="utf-8") as handle:
+        reader = csv.DictReader(handle)
+        key_column = next(
+            (name for name in ("experiment", "dataset") if name in (reader.fieldnames or ())), None
+        )
+        if key_column is None:
+            raise StepError(f"{path}:1: no column 'experiment'")
+        for row in reader:
+            where = f"{path}:{reader.line_num}"
+            if None in row or None in row.values():
+                raise StepError(f"{where}: {len(reader.fieldnames or ())} columns expected")
+            for column, text in row.items():
+                if text and column.endswith(("_seconds", "_exponent", "_vectors")):
+                    _number(text, f"{where}: {column}")
+            n = int(_number(row["n"], f"{where}: n")) if row.get("n") else None
+            key = (row[key_column], n)
+            if key in rows:
+                raise StepError(f"{where}: a second row for {key[0]}, n = {n}")
+            rows[key] = dict(row)
+    return rows
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise StepError(f"{where}: '{text}' is not a number") from None

@@ -1,0 +1,226 @@
+"""Measured runs as the analysis sees them: ``measurements.csv``, grouped by contender and size.
+
+The file is tidy: one line a run, nested keys of the JSON record joined with dots
+(``certificate.n_bound``). A `Group` is all repeats of one contender on one problem, and knows which of
+them may be timed, or why there is nothing to show.
+"""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.scaling import Interval, median_interval
+
+CPU, WORK = "cpu_seconds", "work"
+QUANTITIES = (CPU, WORK)
+"""What is fitted and compared: seconds of the solving thread, and counted elementary operations."""
+
+WORK_TERMS = ("work.nonzeros", "work.hessian_entries", "work.gradient_updates")
+"""Counters that add up to the counted work: input components touched by dot products and updates, Hessian
+entries touched by matrix products, gradient entries updated. A solver reports those it has."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One line of ``measurements.csv``; `fields` holds all its columns as text, empty for null."""
+
+    fields: Mapping[str, str]
+
+    @property
+    def experiment(self) -> str:
+        """Name of the experiment."""
+        return self.fields["experiment"]
+
+    @property
+    def contender(self) -> str:
+        """Label of the contender within its experiment."""
+        return self.fields["contender"]
+
+    @property
+    def n(self) -> int:
+        """Number of training examples."""
+        return int(self.fields["n"])
+
+    @property
+    def status(self) -> str:
+        """One of the statuses of `svmrepro.workflow.record`."""
+        return self.fields["status"]
+
+    @property
+    def flagged(self) -> bool:
+        """Whether the clock of this run is suspect (other load on the machine)."""
+        return self.fields["flagged"].lower() in ("true", "1")
+
+    @property
+    def solved(self) -> bool:
+        """Whether the run ended at an optimum that its certificate confirms."""
+        return self.status == "optimal" and self.fields.get("certificate.passed", "").lower() in ("true", "1")
+
+    @property
+    def pair(self) -> tuple[str, str, str]:
+        """What two runs must share for their ratio to be formed: process, seed and repeat."""
+        return (self.fields.get("run_id", ""), self.fields.get("seed", ""), self.fields["repeat"])
+
+    def number(self, column: str) -> float | None:
+        """Return a column's number, None where it is empty or absent; `work` is the sum of its terms."""
+        if column == WORK:
+            terms = [self.number(term) for term in WORK_TERMS]
+            present = [term for term in terms if term is not None]
+            return sum(present) if present else None
+        text = self.fields.get(column, "")
+        return float(text) if text else None
+
+
+@dataclass(frozen=True)
+class Group:
+    """All runs of one contender at one size of one experiment (at least none)."""
+
+    runs: tuple[Run, ...]
+
+    @cached_property
+    def solved(self) -> tuple[Run, ...]:
+        """The runs that ended certified."""
+        return tuple(run for run in self.runs if run.solved)
+
+    @cached_property
+    def timed(self) -> tuple[Run, ...]:
+        """The runs whose seconds count: the unflagged ones; where all are flagged, all of them."""
+        clean = tuple(run for run in self.solved if not run.flagged)
+        return clean or self.solved
+
+    @property
+    def suspect(self) -> bool:
+        """Whether the seconds rest on flagged runs alone."""
+        return bool(self.solved) and all(run.flagged for run in self.solved)
+
+    @property
+    def reason(self) -> str:
+        """Why there is nothing to show, in a few words; "" if there is."""
+        if self.solved:
+            return ""
+        if not self.runs:
+            return "not run: no measurement"
+        run = self.runs[0]
+        said = run.fields.get("reason", "")
+        if run.status == "not_run":
+            return f"not run: {said}" if said else "not run"
+        if run.status == "memory_limit":
+            return f"not run: needs more than {_plain(run.fields.get('memory_limit_mb', ''))} MB"
+        if run.status == "time_limit":
+            return f"stopped: time limit of {_plain(run.fields.get('time_limit', ''))} s"
+        if run.status == "iteration_limit":
+            return "stopped: iteration limit"
+        if run.status in ("uncertified", "optimal"):
+            return "no timing: certificate failed"
+        return f"failed: {said}" if said else f"failed: {run.status}"
+
+    def values(self, column: str) -> list[float]:
+        """Return a column over the runs that count for it: `timed` for seconds, `solved` otherwise."""
+        chosen = self.timed if column == CPU else self.solved
+        return [value for run in chosen if (value := run.number(column)) is not None]
+
+    def median(self, column: str) -> float | None:
+        """Return the median of a column, None if no run has it."""
+        values = self.values(column)
+        return statistics.median(values) if values else None
+
+    def interval(self, column: str) -> Interval | None:
+        """Return the median of a column of positive numbers with its 95 % interval."""
+        values = self.values(column)
+        if not values or (min(values) <= 0 and min(values) != max(values)):
+            return Interval(statistics.median(values)) if values else None
+        return median_interval(values)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Every run of one or more experiments."""
+
+    runs: tuple[Run, ...]
+
+    @cached_property
+    def _groups(self) -> Mapping[tuple[str, str, int], Group]:
+        grouped: dict[tuple[str, str, int], list[Run]] = {}
+        for run in self.runs:
+            grouped.setdefault((run.experiment, run.contender, run.n), []).append(run)
+        return {key: Group(tuple(runs)) for key, runs in grouped.items()}
+
+    def group(self, experiment: str, contender: str, n: int) -> Group:
+        """Return the runs of one contender at one size (a group without runs if there are none)."""
+        return self._groups.get((experiment, contender, n), Group(()))
+
+    def sizes(self, experiment: str) -> tuple[int, ...]:
+        """Return the sizes that occur, ascending."""
+        return tuple(sorted({n for name, _, n in self._groups if name == experiment}))
+
+    def contenders(self, experiment: str) -> tuple[str, ...]:
+        """Return the contenders that occur, in order of appearance."""
+        return tuple(dict.fromkeys(label for name, label, _ in self._groups if name == experiment))
+
+    def series(self, experiment: str, contender: str, quantity: str) -> dict[int, list[float]]:
+        """Return size -> values of the repeats, for `scaling.fit_power_law`, where there are any."""
+        found = {n: self.group(experiment, contender, n).values(quantity) for n in self.sizes(experiment)}
+        return {n: values for n, values in found.items() if values}
+
+
+def pairs(first: Group, second: Group, quantity: str) -> tuple[list[float], list[float]]:
+    """Return the values of two contenders that ran side by side, in the same order.
+
+    A pair shares process, seed and repeat; where unflagged pairs exist only they count for seconds.
+    """
+    right = {run.pair: run for run in second.solved}
+    both = [(run, right[run.pair]) for run in first.solved if run.pair in right]
+    if quantity == CPU:
+        both = [(a, b) for a, b in both if not (a.flagged or b.flagged)] or both
+    numbers = [(a.number(quantity), b.number(quantity)) for a, b in both]
+    kept = [(a, b) for a, b in numbers if a is not None and b is not None and a > 0 and b > 0]
+    return [a for a, _ in kept], [b for _, b in kept]
+
+
+def read_runs(files: Iterable[Path]) -> Runs:
+    """Read ``measurements.csv`` files.
+
+    Raises
+    ------
+    StepError
+        If a file is missing or lacks a column that every record has.
+    """
+    runs: list[Run] = []
+    for path in files:
+        runs += [
+            Run(row) for row in read_rows(path, required=("experiment", "contender", "n", "status", "repeat"))
+        ]
+    return Runs(tuple(runs))
+
+
+def read_rows(path: Path, required: Sequence[str] = ()) -> list[dict[str, str]]:
+    """Read a CSV file of this harness as a list of rows of text.
+
+    Raises
+    ------
+    StepError
+        If the file cannot be read or lacks a required column.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as handle:
+            reader = csv.DictReader(handle)
+            lacking = [name for name in required if name not in (reader.fieldnames or ())]
+            if lacking:
+                raise StepError(f"{path}: no column '{lacking[0]}'")
+            return [dict(row) for row in reader]
+    except OSError as error:
+        raise StepError(f"{path}: {error.strerror}") from None
+
+
+def _plain(text: str) -> str:
+    """Drop the decimals of a whole number: 128.0 -> 128."""
+    try:
+        return f"{float(text):g}"
+    except ValueError:
+        return text or "?"

@@ -1,0 +1,307 @@
+r"""Scaling exponents, medians and ratios, each with a 95 % interval.
+
+An exponent is the slope of the ordinary least-squares line through the points
+:math:`(\log n_k, \log m_k)`, where :math:`m_k` is the median over the repeats at
+size :math:`n_k`: the recipe of TR-98-14, section 3.1 ("fitting a line to the
+log-log plot"), with medians in place of single runs.
+
+How the interval of an exponent is made
+---------------------------------------
+Two things move a slope: the points do not lie on a line (the bigger of the two: a
+power law is only a summary of an algorithm), and each median is itself uncertain.
+Both are bootstrapped, :data:`DRAWS` times, with a seed that depends on nothing but the
+name of the series, so that the same measurements always give the same interval:
+
+* *residuals*: the vertical distances to the line, divided by :math:`\sqrt{1-h_k}`
+  (:math:`h_k` the leverage: a fitted line passes closer to its end points than the
+  noise does) and centred, are drawn with replacement and laid on the fitted line.
+  With few points a percentile interval of such draws is too short, as the normal
+  quantile is shorter than Student's; each draw's deviation is therefore stretched by
+  :math:`t_{0.975, m-2} / z_{0.975}` (Hesterberg 2015, "expanded percentile interval").
+* *repeats*: at each size the R repeats are drawn with replacement and the change of the
+  median's logarithm is added, stretched by :math:`\sqrt{R/(R-1)}`.
+
+The interval is symmetric: its half-width is the 95 % quantile of the absolute deviations (each
+residual draw has a random sign, so there is no skew to keep). The repeats' noise is part of the residuals
+too, so the interval is a little wide rather than a little short; it cannot collapse when
+three medians happen to be collinear. Simulated coverage is asserted in the tests.
+
+Fewer than three points leave nothing to judge a line by: the exponent is given without
+an interval, and a single point gives no exponent.
+
+References
+----------
+Davison and Hinkley 1997, *Bootstrap Methods and their Application*, 6.2 (modified residuals).
+Hesterberg 2015, What Teachers Should Know About the Bootstrap, *Am. Stat.* 69(4).
+Zou and Donner 2008, Construction of confidence limits about effect measures, *Stat. Med.* 27 (differences).
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEVEL = 0.95
+"""Confidence level of every interval in the project."""
+
+DRAWS = 4000
+"""Bootstrap draws of one exponent; its interval's ends are then good to about 2 % of its width."""
+
+METHOD_REPEATS = "least squares on log-log medians; expanded percentile bootstrap over repeats and residuals"
+METHOD_SINGLE = "least squares on log-log values; expanded percentile bootstrap over residuals"
+METHOD_NONE = "least squares on log-log medians; no interval"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with the ends of its 95 % interval; the ends are None where there is none.
+
+    ``low <= value <= high`` always holds where the ends exist. An exact number (a count) has
+    ``low == value == high``.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None):
+            raise ValueError("an interval has both ends or none")
+        if self.low is not None and self.high is not None and not self.low <= self.value <= self.high:
+            raise ValueError(f"interval [{self.low}, {self.high}] does not hold its estimate {self.value}")
+
+    @classmethod
+    def exact(cls, value: float) -> Interval:
+        """Return the interval of a number that is known exactly."""
+        return cls(value, value, value)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is an interval at all."""
+        return self.low is not None
+
+    def minus(self, other: Interval) -> Interval:
+        """Return the interval of a difference of two independent estimates.
+
+        Zou and Donner's recovery of variances (MOVER): with d the difference of the estimates,
+        ``low = d - hypot(a - a_low, b_high - b)`` and ``high = d + hypot(a_high - a, b - b_low)``.
+        Measurements on the same subsets are, if anything, positively correlated, so that this is
+        wide rather than short.
+        """
+        value = self.value - other.value
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return Interval(value)
+        low = value - math.hypot(self.value - self.low, other.high - other.value)
+        high = value + math.hypot(self.high - self.value, other.value - other.low)
+        return Interval(value, low, high)
+
+    def overlaps(self, other: Interval) -> bool | None:
+        """Whether the two intervals have a point in common; None if either has no ends."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return None
+        return self.low <= other.high and other.low <= self.high
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A power law ``value = exp(intercept) * n ** exponent`` fitted to one series.
+
+    Attributes
+    ----------
+    exponent : Interval or None
+        None if there are fewer than two sizes.
+    intercept : float or None
+        Natural logarithm of the fitted value at n = 1.
+    points, n_min, n_max : int
+        Number of sizes, the smallest and the largest (0 if there are none).
+    method, note : str
+        How the interval was made, and what a reader must know about this one ("" if nothing).
+    """
+
+    exponent: Interval | None
+    intercept: float | None
+    points: int
+    n_min: int
+    n_max: int
+    method: str
+    note: str
+
+    def predict(self, n: float) -> float:
+        """Return the fitted value at size n."""
+        if self.exponent is None or self.intercept is None:
+            raise ValueError("no line was fitted")
+        return math.exp(self.intercept + self.exponent.value * math.log(n))
+
+
+def student_quantile(freedom: int, level: float = LEVEL) -> float:
+    """Return the two-sided quantile of Student's t, e.g. 12.71 for one degree of freedom."""
+    from scipy.special import stdtrit  # only this function, so that the module stays light
+
+    return float(stdtrit(freedom, 0.5 + level / 2))
+
+
+def normal_quantile(level: float = LEVEL) -> float:
+    """Return the two-sided quantile of the normal distribution: 1.96."""
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 + level / 2))
+
+
+def median_interval(values: Sequence[float]) -> Interval:
+    """Return the median of positive values with a 95 % interval.
+
+    Up to five values: Student's interval of the mean logarithm, widened where needed to hold the
+    median (with three repeats no distribution-free interval reaches 95 %). Six and more: the
+    distribution-free interval between order statistics (sign test), which needs no normality.
+    One value has no interval, and equal values (counts) have an exact one.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Positive numbers; or any numbers if they are all equal.
+
+    Raises
+    ------
+    ValueError
+        If there is no value, or a differing one is not positive.
+    """
+    if not values:
+        raise ValueError("no values")
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    count = ordered.size
+    median = float(np.median(ordered))
+    if count > 1 and ordered[0] == ordered[-1]:
+        return Interval.exact(median)
+    if count == 1:
+        return Interval(median)
+    if ordered[0] <= 0:
+        raise ValueError("an interval on the log scale needs positive values")
+    if count >= 6:
+        skip = _sign_test_skip(count)
+        return Interval(median, float(ordered[skip]), float(ordered[count - 1 - skip]))
+    logs = np.log(ordered)
+    half = student_quantile(count - 1) * float(logs.std(ddof=1)) / math.sqrt(count)
+    middle = float(logs.mean())
+    return Interval(median, min(median, math.exp(middle - half)), max(median, math.exp(middle + half)))
+
+
+def ratio_interval(numerators: Sequence[float], denominators: Sequence[float]) -> Interval:
+    """Return the median of paired ratios with its interval (see `median_interval`).
+
+    Entry i of both sequences comes from the same repeat of the same process, so that whatever slowed
+    the machine for a while slowed both.
+    """
+    if len(numerators) != len(denominators):
+        raise ValueError("ratios need pairs")
+    if any(value <= 0 for value in denominators):
+        raise ValueError("a ratio needs positive denominators")
+    return median_interval([a / b for a, b in zip(numerators, denominators, strict=True)])
+
+
+def fit_power_law(series: Mapping[int, Sequence[float]], seed_name: str, *, draws: int = DRAWS) -> Fit:
+    """Fit ``value = c * n ** exponent`` by least squares on log-log medians.
+
+    Parameters
+    ----------
+    series : mapping of int to sequence of float
+        Size to its repeats. Values that are not positive have no logarithm; a size with such a
+        median is left out, and the note says so.
+    seed_name : str
+        Name of the series, which alone decides the bootstrap's random numbers.
+    draws : int
+        Number of bootstrap draws.
+
+    Returns
+    -------
+    Fit
+        See the module's docstring for the interval.
+    """
+    usable: dict[int, NDArray[np.float64]] = {}
+    left_out: list[int] = []
+    for n in sorted(series):
+        values = np.asarray(series[n], dtype=np.float64)
+        if values.size and bool(np.all(values > 0)) and bool(np.all(np.isfinite(values))):
+            usable[n] = values
+        elif values.size:
+            left_out.append(n)
+    note = f"left out (not positive): n = {', '.join(map(str, left_out))}" if left_out else ""
+    sizes = list(usable)
+    m = len(sizes)
+    n_min, n_max = (sizes[0], sizes[-1]) if sizes else (0, 0)
+    if m < 2:
+        return Fit(None, None, m, n_min, n_max, METHOD_NONE, _join(note, "a line needs two sizes"))
+
+    x = np.log(np.asarray(sizes, dtype=np.float64))
+    y = np.array([math.log(float(np.median(values))) for values in usable.values()])
+    centred = x - x.mean()
+    spread = float(centred @ centred)
+    slope = float(centred @ y) / spread
+    intercept = float(y.mean()) - slope * float(x.mean())
+    if m < 3:
+        note = _join(note, "two sizes: no interval")
+        return Fit(Interval(slope), intercept, m, n_min, n_max, METHOD_NONE, note)
+
+    rng = np.random.default_rng(zlib.crc32(seed_name.encode()))
+    weights = centred / spread  # the slope is weights @ y, so a draw's deviation is weights @ its noise
+    deviations = _residual_deviations(x, y - intercept - slope * x, weights, draws, rng)
+    repeats = _repeat_deviations(list(usable.values()), weights, draws, rng)
+    half = float(np.quantile(np.abs(deviations + repeats), LEVEL))
+    method = METHOD_REPEATS if any(values.size > 1 for values in usable.values()) else METHOD_SINGLE
+    exponent = Interval(slope, slope - half, slope + half)
+    return Fit(exponent, intercept, m, n_min, n_max, method, note)
+
+
+def _residual_deviations(
+    x: NDArray[np.float64],
+    residuals: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    draws: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Slope deviations of residuals drawn with replacement, shape (draws,)."""
+    m = x.size
+    leverage = 1.0 / m + weights**2 * float(((x - x.mean()) ** 2).sum())
+    modified = residuals / np.sqrt(np.maximum(1.0 - leverage, 1e-12))
+    modified -= modified.mean()
+    stretch = student_quantile(m - 2) / normal_quantile()
+    drawn = modified[rng.integers(0, m, size=(draws, m))]
+    signs = rng.choice(np.array([-1.0, 1.0]), size=draws)
+    return np.asarray(stretch * signs * (drawn @ weights))
+
+
+def _repeat_deviations(
+    repeats: Sequence[NDArray[np.float64]],
+    weights: NDArray[np.float64],
+    draws: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Slope deviations of medians over repeats drawn with replacement, shape (draws,)."""
+    total = np.zeros(draws)
+    for weight, values in zip(weights, repeats, strict=True):
+        count = values.size
+        if count < 2:
+            continue
+        logs = np.log(values)
+        drawn = np.median(logs[rng.integers(0, count, size=(draws, count))], axis=1)
+        total += weight * math.sqrt(count / (count - 1)) * (drawn - np.median(logs))
+    return total
+
+
+def _sign_test_skip(count: int) -> int:
+    """How many order statistics to skip on each side so that the interval still covers 95 %."""
+    tail, skip, mass = (1 - LEVEL) / 2, 0, 0.5**count
+    while True:
+        following = mass + math.comb(count, skip + 1) * 0.5**count
+        if following > tail:
+            return skip
+        mass, skip = following, skip + 1
+
+
+def _join(first: str, second: str) -> str:
+    """Join two notes with a semicolon, leaving out empty ones."""
+    return "; ".join(part for part in (first, second) if part)

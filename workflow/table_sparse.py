@@ -1,0 +1,77 @@
+"""Sparse / non-sparse tables: what index lists and packed bits buy each solver, in time and in work."""
+
+from __future__ import annotations
+
+from svmrepro.workflow.config import Artefact
+from svmrepro.workflow.render import Cell, Column, Section, Table, number, printed
+from svmrepro.workflow.results import Results, Row, describe_problem, display_name
+from svmrepro.workflow.runs import CPU, WORK
+from svmrepro.workflow.table_timing import SUSPECT, ratio_cell, seconds_cell, size_cell
+
+FORMS = ("dense", "bits")
+"""Suffixes of the contenders that solve the same problem as the plain label on another storage."""
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build the table of the artefact's experiment.
+
+    A contender L takes part if the experiment has ``L-dense`` too; ``L-bits`` is shown where it exists.
+    """
+    name = artefact.experiments[0]
+    experiment = results.experiment(name)
+    solvers = [label for label in experiment.contenders if f"{label}-dense" in experiment.contenders]
+    columns = [Column("n", "n")]
+    for solver in solvers:
+        columns += _columns(results, name, solver)
+    rows = results.rows(name)
+    notes = [
+        "Sparse: the positions of the ones, as in the paper; dense: vectors of floats, all of them touched; "
+        "bits: one bit a component, our own third column. Medians of CPU seconds with 95 % intervals.",
+        "Ratios are dense over sparse, within one process: the gain of sparse code. The work ratio counts "
+        "the components and Hessian entries touched: it would be the ratio of time on a machine "
+        "where each costs the same.",
+    ]
+    if any(results.group(name, label, row.n).suspect for label in experiment.contenders for row in rows):
+        notes.append(f"{SUSPECT} All repeats met other load on the machine: their seconds are upper bounds.")
+    return Table(
+        title=artefact.title,
+        caption=artefact.caption or f"{experiment.title}: {describe_problem(experiment)}.",
+        sections=(Section(columns, [_row(results, name, row, solvers) for row in rows]),),
+        notes=notes,
+        provenance=results.provenance(),
+    )
+
+
+def _columns(results: Results, name: str, solver: str) -> list[Column]:
+    shown = display_name(solver)
+    columns = [Column(f"{solver}_sparse", "sparse", group=f"{shown}, CPU seconds")]
+    for form in FORMS:
+        if f"{solver}-{form}" in results.experiment(name).contenders:
+            columns.append(Column(f"{solver}_{form}", form, group=f"{shown}, CPU seconds"))
+    for form in ("sparse", "dense"):
+        key = f"{solver}_paper_{form}"
+        columns.append(Column(key, form, group=f"{shown}, CPU seconds in the paper", paper=True))
+    return [
+        *columns,
+        Column(f"{solver}_ratio", "time", group=f"{shown}, dense / sparse"),
+        Column(f"{solver}_work_ratio", "work", group=f"{shown}, dense / sparse"),
+        Column(f"{solver}_paper_ratio", "paper", group=f"{shown}, dense / sparse", paper=True),
+    ]
+
+
+def _row(results: Results, name: str, row: Row, solvers: list[str]) -> dict[str, Cell]:
+    cells = {"n": size_cell(results, row)}
+    for solver in solvers:
+        cells[f"{solver}_sparse"] = seconds_cell(results, name, solver, row)
+        for form in FORMS:
+            cells[f"{solver}_{form}"] = seconds_cell(results, name, f"{solver}-{form}", row)
+        sparse, dense = (
+            results.numbers.sparse_seconds(name, row.n_paper, solver, form) for form in ("sparse", "dense")
+        )
+        cells[f"{solver}_paper_sparse"] = printed(sparse)
+        cells[f"{solver}_paper_dense"] = printed(dense)
+        cells[f"{solver}_ratio"] = ratio_cell(results, name, row, f"{solver}-dense", solver, CPU)
+        cells[f"{solver}_work_ratio"] = ratio_cell(results, name, row, f"{solver}-dense", solver, WORK)
+        if sparse and dense:
+            cells[f"{solver}_paper_ratio"] = number(dense / sparse)
+    return cells

@@ -1,0 +1,182 @@
+"""Timing tables: seconds, ratio, support vectors and exponents of one experiment beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from svmrepro.workflow.config import Artefact
+from svmrepro.workflow.render import (
+    BLANK,
+    DASH,
+    Cell,
+    Column,
+    Section,
+    Table,
+    count,
+    exponent,
+    missing,
+    number,
+    printed,
+    prose,
+)
+from svmrepro.workflow.results import Results, Row, describe_problem, display_name
+from svmrepro.workflow.runs import CPU, WORK
+
+SUPPORT = {"nonbound": ("certificate.n_nonbound", "non-bound"), "bound": ("certificate.n_bound", "bound")}
+"""Kind of support vector -> column of the measurements, header."""
+
+SUSPECT = "†"
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build the timing table of the artefact's experiment.
+
+    Settings of the artefact: ``ratio`` (two contenders, the slower first; by default the last and the
+    first that the paper times) and ``counts`` (the contender whose support vectors are shown; by default
+    the first).
+    """
+    name = artefact.experiments[0]
+    experiment = results.experiment(name)
+    timed = results.compared(name) or tuple(experiment.contenders)
+    above, below = artefact.settings.get("ratio") or (timed[-1], timed[0])
+    counted = artefact.settings.get("counts") or timed[0]
+    rows = results.rows(name)
+    columns = _columns(results, name, above, below)
+    body = [_row(results, name, row, above, below, counted) for row in rows]
+    notes = [
+        "Seconds are medians of CPU seconds over the repeats with the 95 % interval of the median; ratios "
+        "are medians of ratios within one process. The paper's seconds are those of "
+        f"{_article(results.numbers.machine)}: compare ratios and exponents, not seconds.",
+        f"Support vectors: those of {display_name(counted)}; non-bound means strictly between 0 and C.",
+    ]
+    if any(results.group(name, label, row.n).suspect for label in experiment.contenders for row in rows):
+        notes.append(f"{SUSPECT} All repeats met other load on the machine: their seconds are upper bounds.")
+    return Table(
+        title=artefact.title,
+        caption=artefact.caption or f"{experiment.title}: {describe_problem(experiment)}.",
+        sections=(Section(columns, body), exponent_section(results, (name,))),
+        notes=notes,
+        provenance=results.provenance(),
+    )
+
+
+def size_cell(results: Results, row: Row) -> Cell:
+    """Return the cell of n, with the paper's size where it differs, or that this scale does not have it."""
+    if row.n is None:
+        return Cell(row.size, f"{row.size:,}", detail=f"not in the {results.scale} scale")
+    if row.n_paper is not None and row.n_paper != row.n:
+        return Cell(row.n, f"{row.n:,}", detail=f"paper: {row.n_paper:,}")
+    return count(row.n)
+
+
+def seconds_cell(results: Results, experiment: str, contender: str, row: Row) -> Cell:
+    """Return the median seconds of a contender at one size, or why there are none."""
+    reason = results.why_missing(experiment, contender, row)
+    if reason:
+        return missing(reason, DASH if row.n is None else "")
+    group = results.group(experiment, contender, row.n)
+    interval = group.interval(CPU)
+    if interval is None:
+        return missing("not run: no seconds")
+    if interval.value <= 0:
+        return Cell(interval.value, "below clock")
+    cell = number(interval.value, interval)
+    if not group.suspect:
+        return cell
+    return Cell(cell.value, f"{cell.text}{SUSPECT}", cell.interval, cell.detail)
+
+
+def ratio_cell(results: Results, experiment: str, row: Row, above: str, below: str, quantity: str) -> Cell:
+    """Return the ratio of two contenders at one size, or why there is none."""
+    for contender in (below, above):
+        reason = results.why_missing(experiment, contender, row)
+        if reason:
+            return BLANK
+    ratio = results.ratio(experiment, row.size, above, below, quantity)
+    return BLANK if ratio is None else number(ratio.value, ratio)
+
+
+def exponent_section(results: Results, names: tuple[str, ...]) -> Section:
+    """Return the block of fitted exponents of every contender of some experiments."""
+    columns = [
+        Column("experiment", "experiment", prose=True),
+        Column("contender", "solver", prose=True),
+        Column("time", "CPU seconds", group="exponent, measured"),
+        Column("work", "counted work", group="exponent, measured"),
+        Column("paper_refit", "refitted", group="exponent, paper", paper=True),
+        Column("paper_printed", "printed", group="exponent, paper", paper=True),
+        Column("points", "sizes fitted", prose=True),
+    ]
+    rows: list[Mapping[str, Cell]] = []
+    for name in names:
+        for contender in results.experiment(name).contenders:
+            fit = results.fit(name, contender, CPU)
+            if fit is None or (fit.exponent is None and len(names) > 1):
+                continue
+            rows.append(
+                {**fit_cells(results, name, contender), "experiment": prose(results.experiment(name).title)}
+            )
+    if len(names) == 1:
+        columns = columns[1:]
+    return Section(columns, rows, heading="Fitted exponents: seconds and counted work as powers of n")
+
+
+def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Cell]:
+    """Return cells ``contender``, ``time``, ``work``, ``paper_refit``, ``paper_printed`` and ``points``."""
+    cells = {"contender": prose(display_name(contender))}
+    for key, quantity in (("time", CPU), ("work", WORK)):
+        fit = results.fit(experiment, contender, quantity)
+        reason = "" if fit is None else fit.note.split("; ")[-1]
+        cells[key] = exponent(fit.exponent if fit else None, f"no fit: {reason}" if reason else "no fit")
+    refit = results.paper_fit(experiment, contender)
+    cells["paper_refit"] = exponent(refit.exponent if refit else None)
+    value = results.numbers.exponent(experiment, contender)
+    cells["paper_printed"] = printed(value, "" if value is None else f"{value:.1f}")
+    fit = results.fit(experiment, contender, CPU)
+    cells["points"] = prose(f"{fit.points}: {fit.n_min:,} … {fit.n_max:,}" if fit and fit.points else "none")
+    return cells
+
+
+def _columns(results: Results, name: str, above: str, below: str) -> list[Column]:
+    columns = [Column("n", "n")]
+    printed_sizes = bool(results.numbers.sizes(name))
+    for contender in results.experiment(name).contenders:
+        group = f"{display_name(contender)}, CPU seconds"
+        columns.append(Column(f"{contender}_seconds", "measured", group=group))
+        if results.numbers.prints_seconds_of(name, contender):
+            columns.append(Column(f"{contender}_paper_seconds", "paper", group=group, paper=True))
+    group = f"{display_name(above)} / {display_name(below)}"
+    columns.append(Column("ratio", "measured", group=group))
+    columns.append(Column("paper_ratio", "paper", group=group, paper=True))
+    for kind, (_, header) in SUPPORT.items():
+        group = f"{header} support vectors"
+        columns.append(Column(kind, "measured", group=group))
+        if printed_sizes:
+            columns.append(Column(f"paper_{kind}", "paper", group=group, paper=True))
+    return columns
+
+
+def _row(results: Results, name: str, row: Row, above: str, below: str, counted: str) -> dict[str, Cell]:
+    numbers = results.numbers
+    cells = {"n": size_cell(results, row)}
+    for contender in results.experiment(name).contenders:
+        cells[f"{contender}_seconds"] = seconds_cell(results, name, contender, row)
+        seconds = numbers.seconds(name, row.n_paper, contender)
+        if seconds is None and row.n_paper is not None:
+            cells[f"{contender}_paper_seconds"] = missing("N/A in the paper", "N/A")
+        else:
+            cells[f"{contender}_paper_seconds"] = printed(seconds)
+    cells["ratio"] = ratio_cell(results, name, row, above, below, CPU)
+    top, bottom = (numbers.seconds(name, row.n_paper, label) for label in (above, below))
+    cells["paper_ratio"] = number(top / bottom) if top is not None and bottom else BLANK
+    group = results.group(name, counted, row.n)
+    reason = results.why_missing(name, counted, row)
+    for kind, (column, _) in SUPPORT.items():
+        value = group.median(column)
+        cells[kind] = missing(reason, DASH) if reason else count(value)
+        cells[f"paper_{kind}"] = count(numbers.support_vectors(name, row.n_paper, kind))
+    return cells
+
+
+def _article(machine: str) -> str:
+    return f"a {machine}" if machine else "another machine"
