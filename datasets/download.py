@@ -102,7 +102,9 @@ class _Transfer:
             ) as response:
                 self._put(_Head(response.status_code, response.headers))
                 if response.status_code in (200, 206):
-                    for chunk in response.iter_content(CHUNK):
+                    # Not iter_content: it keeps back what came since its last full chunk when the connection
+                    # breaks, and those bytes need not be sent again.
+                    while chunk := response.raw.read(CHUNK, decode_content=False):
                         if not self._put(chunk):
                             return
                 self._put(None)

@@ -31,10 +31,10 @@ def compare_encoding(
     Returns
     -------
     list of dict
-        For each part (``part``: the two files), one row per ``attribute`` and one for all of them with the label:
-        ``columns_ours``; ``columns_a9a``, those of the same place that occur in the file in circulation;
-        ``rows``; ``rows_agreeing``, rows whose bits of this attribute are all the same; ``note``, the bins
-        or the number of rows with a missing value.
+        For each part (``part``: the two files), one row per ``attribute`` and one for all of them with the
+        label: ``columns_ours``; ``columns_a9a``, those of the same place that occur in the file in
+        circulation; ``rows``; ``rows_agreeing``, rows whose bits of this attribute are all the same;
+        ``note``, the bins or the number of rows with a missing value.
 
     Raises
     ------

@@ -1,0 +1,120 @@
+"""A local HTTP server that misbehaves on request, and small data sets that live on it."""
+
+from __future__ import annotations
+
+import hashlib
+import textwrap
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from svmrepro.datasets.download import Limits
+from svmrepro.datasets.entries import DownloadedEntry
+from svmrepro.datasets.registry import parse_registry
+
+ROWS = 120
+QUICK = Limits(connect=0.5, start=0.6, silence=0.4, back_off=0.01)
+
+Answer = Callable[["Handler"], None]
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.seen.append((self.path, self.headers.get("Range")))
+        self.close_connection = True
+        answer = self.server.answers.get(self.path)
+        try:
+            if answer is None:
+                self.reply(404, b"no such page")
+            elif callable(answer):
+                answer(self)
+            else:
+                self.file(answer)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the client has left, as some tests want it to
+
+    def reply(self, status: int, body: bytes = b"", length: int | None = None, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def offset(self) -> int:
+        text = self.headers.get("Range", "")
+        return int(text.removeprefix("bytes=").rstrip("-")) if text else 0
+
+    def file(self, body: bytes, most: int | None = None) -> None:
+        """Serve a file with ranges; with ``most``, break off after so many bytes."""
+        start = self.offset()
+        if start >= len(body) > 0:
+            self.reply(416)
+            return
+        span = {"Content_Range": f"bytes {start}-{len(body) - 1}/{len(body)}"} if start else {}
+        self.reply(206 if start else 200, body[start:][:most], length=len(body) - start, **span)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers: dict[str, bytes | Answer] = {}
+        self.seen: list[tuple[str, str | None]] = []
+        self.release = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def paths(self) -> list[str]:
+        return [path for path, _ in self.seen]
+
+
+def libsvm_text(rows: int = ROWS, skip: int = 0) -> bytes:
+    """Return rows of a small set: labels alternate, every row is different from its neighbours."""
+    lines = [f"{'+1' if i % 2 else '-1'} {1 + i % 7}:1 {9 + i % 5}:1" for i in range(skip, skip + rows)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def sha(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+HEAD = """
+version: 1
+downloaded:
+  toy:
+    title: Toy
+    licence: none
+    citation: none
+    reader: libsvm
+    features: 13
+    binary: true
+    labels: {-1: -1, 1: 1}
+    drawn: in order
+    subsets: SUBSETS
+    files:
+"""
+
+
+def make_entry(files: str, subsets: str = "[toy]") -> DownloadedEntry:
+    """Return the registry entry of a set ``toy`` with these files (YAML)."""
+    body = textwrap.indent(textwrap.dedent(files).strip("\n"), " " * 6)
+    text = HEAD.replace("SUBSETS", subsets) + body + "\ngenerated: {}\n"
+    return parse_registry(text).downloaded["toy"]
+
+
+def left_in(folder: Path) -> list[str]:
+    """Return what a fetch left in a folder, its lock and its ledger aside."""
+    names = sorted(path.name for path in folder.rglob("*") if path.is_file())
+    return [name for name in names if name not in (".lock", ".verified.json")]
