@@ -98,7 +98,7 @@ def decompress(path: Path, compression: str, target: Path, limit: int, name: str
 def _refuse_unsafe(names: list[str], archive: str) -> None:
     for name in names:
         path = PurePosixPath(name.replace("\\", "/"))
-        if path.is_absolute() or ".." in path.parts or ":" in path.parts[0:1]:
+        if path.is_absolute() or ".." in path.parts or ":" in "".join(path.parts[:1]):
             raise SourceError(f"{archive} holds a member with an unsafe name ({name[:80]!r})")
 
 
