@@ -154,9 +154,10 @@ def combine(claim: Claim, findings: Sequence[Finding]) -> str:
 
 
 def rule_text(claim: Claim) -> str:
-    """Say the rule in words: "at least 0.8, in all"."""
+    """Say the rule in words: "at least 0.8, in most"."""
     shown = " and ".join(_show(bound, claim.unit) for bound in claim.bound)
-    return f"{claim.rule.replace('-', ' ')} {shown}, in {claim.over}"
+    where = {"all": "", "any": ", in at least one", "most": ", in most"}[claim.over]
+    return f"{claim.rule.replace('-', ' ')} {shown}{where}"
 
 
 def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
@@ -167,22 +168,31 @@ def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
     if len(measured) == 1:
         parts.append(_finding(claim, measured[0]))
     elif measured:
-        obeying = sum(
-            decide(claim.rule, claim.bound, item.interval) == HOLDS
-            for item in measured
-            if item.interval is not None
-        )
-        ordered = sorted(measured, key=lambda item: item.interval.value if item.interval else 0.0)
-        parts.append(f"{obeying} of {len(measured)} obey")
-        if ordered[0].interval == ordered[-1].interval and ordered[0].interval is not None:
-            parts.append(f"all {_show(ordered[0].interval.value, claim.unit)}")
-        else:
-            parts.append(f"from {_finding(claim, ordered[0])} to {_finding(claim, ordered[-1])}")
+        parts += _extremes(claim, measured)
     if absent:
         reasons = list(dict.fromkeys(item.reason for item in absent))
-        more = f" and {len(reasons) - 1} other reasons" if len(reasons) > 1 else ""
+        more = {1: "", 2: "; 1 other reason"}.get(len(reasons), f"; {len(reasons) - 1} other reasons")
         parts.append(f"{len(absent)} of {len(findings)} not measured ({absent[0].label}: {reasons[0]}{more})")
     return "; ".join(parts)
+
+
+def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
+    """Say how many findings obey, which is farthest off if not all do, and the range of their values."""
+    values = {item.label: item.interval for item in measured if item.interval is not None}
+    obeying = [
+        label for label, interval in values.items() if decide(claim.rule, claim.bound, interval) == HOLDS
+    ]
+    parts = [f"{len(obeying)} of {len(measured)} obey"]
+    if len(obeying) < len(measured):
+        centre = sum(claim.bound) / len(claim.bound)
+        others = [item for item in measured if item.label not in obeying and item.interval is not None]
+        worst = max(others, key=lambda item: abs(item.interval.value - centre) if item.interval else 0.0)
+        parts.append(f"farthest off: {_finding(claim, worst)}")
+    low = min(values, key=lambda label: values[label].value)
+    high = max(values, key=lambda label: values[label].value)
+    ends = [_show(values[label].value, claim.unit) for label in (low, high)]
+    parts.append(f"all {ends[0]}" if ends[0] == ends[1] else f"range {ends[0]} ({low}) to {ends[1]} ({high})")
+    return parts
 
 
 def _finding(claim: Claim, finding: Finding) -> str:
@@ -198,8 +208,9 @@ def _finding(claim: Claim, finding: Finding) -> str:
 
 def _show(number: float, unit: str) -> str:
     if unit == "%":
-        return f"{significant(100 * number, 2)} %"
-    return f"{significant(number)}x" if unit == "x" else significant(number)
+        return f"{100 * number:.2g} %" if abs(number) < 1 else f"{100 * number:.0f} %"
+    text = f"{number:.3g}" if abs(number) < 1000 else significant(number)
+    return f"{text}x" if unit == "x" else text
 
 
 def _claim(entry: object, where: str, experiments: Sequence[str]) -> Claim:

@@ -38,7 +38,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes = figure.subplots()
     main, light = draw(axes, results, name, side=side)
     axes.set_title(results.experiment(name).title, loc="left")
-    axes.set_xlabel(f"training examples ({describe_problem(results.experiment(name))})", fontsize=7)
+    axes.set_xlabel(f"training examples ({describe_problem(results.experiment(name))[9:]})", fontsize=7)
     axes.set_ylabel("CPU seconds")
     _legend(figure, main, light)
     return figure

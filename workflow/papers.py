@@ -49,17 +49,20 @@ class PaperNumbers:
 
     def value(self, table: str, experiment: str, n: int | None, column: str) -> float | None:
         """Return one printed number; None where the paper has none ("N/A", no such row, column or file)."""
-        row = self._tables.get(table, {}).get((experiment, n), {})
-        text = row.get(column, "")
+        text = self.text(table, experiment, n, column)
         return float(text) if text else None
+
+    def text(self, table: str, experiment: str, n: int | None, column: str) -> str:
+        """Return one number as the paper prints it, "" where it has none."""
+        return self._tables.get(table, {}).get((experiment, n), {}).get(column, "")
 
     def seconds(self, experiment: str, n: int | None, contender: str) -> float | None:
         """Return the printed seconds of a contender at the paper's size n."""
-        return None if n is None else self.value(TIMINGS, experiment, n, f"{_snake(contender)}_seconds")
+        return None if n is None else self.value(TIMINGS, experiment, n, f"{snake(contender)}_seconds")
 
     def prints_seconds_of(self, experiment: str, contender: str) -> bool:
         """Whether the timing table has a column for the contender (its cells may be N/A)."""
-        column = f"{_snake(contender)}_seconds"
+        column = f"{snake(contender)}_seconds"
         return any(
             column in row for (name, _), row in self._tables.get(TIMINGS, {}).items() if name == experiment
         )
@@ -78,11 +81,11 @@ class PaperNumbers:
 
     def exponent(self, experiment: str, contender: str) -> float | None:
         """Return the printed scaling exponent."""
-        return self.value(SCALING, experiment, None, f"{_snake(contender)}_exponent")
+        return self.value(SCALING, experiment, None, f"{snake(contender)}_exponent")
 
     def sparse_seconds(self, experiment: str, n: int | None, contender: str, form: str) -> float | None:
         """Return the printed seconds with the "sparse" or the "dense" inputs."""
-        return None if n is None else self.value(SPARSE, experiment, n, f"{_snake(contender)}_{form}_seconds")
+        return None if n is None else self.value(SPARSE, experiment, n, f"{snake(contender)}_{form}_seconds")
 
     @cached_property
     def machine(self) -> str:
@@ -101,7 +104,8 @@ class PaperNumbers:
         return {name: _read(path) for name, path in tables.items() if name != FACTS}
 
 
-def _snake(contender: str) -> str:
+def snake(contender: str) -> str:
+    """Return a contender's label as the files spell it: smo-bits -> smo_bits."""
     return contender.replace("-", "_")
 
 

@@ -60,7 +60,7 @@ class Column:
     """One column: CSV key, header, unit, spanning header, and whose numbers it holds.
 
     ``paper`` columns are set apart in HTML (tinted, slanted) and end in " (paper)" in Markdown.
-    ``prose`` columns are left-aligned text.
+    ``prose`` columns are left-aligned text; those not ``shown`` are for the CSV alone.
     """
 
     key: str
@@ -69,6 +69,7 @@ class Column:
     group: str = ""
     paper: bool = False
     prose: bool = False
+    shown: bool = True
 
 
 @dataclass(frozen=True)
@@ -137,13 +138,12 @@ def count(value: float | int | None) -> Cell:
     return BLANK if value is None else Cell(int(value), f"{int(value):,}")
 
 
-def printed(value: float | None, text: str = "") -> Cell:
-    """Cell of a number of the paper, as printed there (thousands separated)."""
-    if value is None:
+def printed(text: str) -> Cell:
+    """Cell of a number of the paper, with the digits that it prints, thousands separated; "" is a dash."""
+    if not text:
         return BLANK
-    if text:
-        return Cell(value, text)
-    return Cell(value, f"{int(value):,}" if float(value).is_integer() else f"{value:,}")
+    whole, point, decimals = text.partition(".")
+    return Cell(float(text), f"{int(whole):,}{point}{decimals}")
 
 
 def percent(value: float | None, digits: int = 1) -> Cell:
@@ -198,11 +198,12 @@ def to_markdown(table: Table) -> str:
     for section in table.sections:
         if section.heading:
             lines += [f"## {section.heading}", ""]
-        headers = [_markdown_header(column) for column in section.columns]
+        columns = [column for column in section.columns if column.shown]
+        headers = [_markdown_header(column) for column in columns]
         lines.append("| " + " | ".join(_escape_markdown(header) for header in headers) + " |")
-        lines.append("| " + " | ".join(":--" if column.prose else "--:" for column in section.columns) + " |")
+        lines.append("| " + " | ".join(":--" if column.prose else "--:" for column in columns) + " |")
         for row in section.rows:
-            cells = [row.get(column.key, BLANK) for column in section.columns]
+            cells = [row.get(column.key, BLANK) for column in columns]
             lines.append("| " + " | ".join(_markdown_cell(cell) for cell in cells) + " |")
         lines.append("")
     lines += [f"- {_escape_markdown(note)}" for note in table.notes]
@@ -239,28 +240,37 @@ def to_html(table: Table) -> str:
 
 STYLE = """
 :root { color-scheme: light; }
-body { margin: 0; background: #fff; color: #1b1f24; font: 15px/1.45 system-ui, -apple-system, "Segoe UI",
-  "Helvetica Neue", Arial, sans-serif; }
-main { padding: 1.2rem 1.4rem 2rem; max-width: 100%; box-sizing: border-box; }
+body { margin: 0; background: #fff; color: #1b1f24;
+  font: 15px/1.45 system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
+main { padding: 1.2rem 1.4rem 2rem; }
 h1 { font-size: 1.25rem; margin: 0 0 .3rem; }
 h2 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
 p.caption { margin: .2rem 0 .9rem; max-width: 62rem; color: #3d444d; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; border-top: 2px solid #1b1f24;
-  border-bottom: 2px solid #1b1f24; }
-th, td { padding: .28rem .7rem; text-align: right; vertical-align: top; white-space: nowrap; } thead th {
-font-weight: 600; vertical-align: bottom; border-bottom: 1px solid #1b1f24; } thead th.group { text-align:
-center; border-bottom: 1px solid #9aa2ab; } thead th .unit { display: block; font-weight: 400; color:
-#59636e; font-size: .82em; } tbody tr + tr td { border-top: 1px solid #e4e7eb; } tbody tr:hover td {
-background: #f3f6fa; } td.prose, th.prose { text-align: left; white-space: normal; min-width: 9rem; }
-td.prose { max-width: 26rem; } td.first { font-weight: 600; } td .detail { display: block; color: #59636e;
-font-size: .78em; } td.paper, th.paper { background: #f7f2e6; color: #5b4a1f; } td.paper { font-style:
-italic; } td.absent { color: #59636e; text-align: left; white-space: normal; min-width: 7rem; max-width:
-22rem; font-size: .88em; } td.dash { color: #9aa2ab; } td.good { color: #0b6b2e; font-weight: 600; }
-td.bad { color: #a3200d; font-weight: 600; } td.open { color: #6b5600; font-weight: 600; } ul.notes {
-margin: .9rem 0 0; padding-left: 1.1rem; color: #3d444d; font-size: .88em; max-width: 70rem; } footer {
-margin-top: .9rem; color: #59636e; font-size: .82em; max-width: 70rem; } @media print { .scroll {
-overflow: visible; } main { padding: 0; } }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums;
+  border-top: 2px solid #1b1f24; border-bottom: 2px solid #1b1f24; }
+th, td { padding: .28rem .7rem; text-align: right; vertical-align: top; white-space: nowrap; }
+thead th { font-weight: 600; vertical-align: bottom; border-bottom: 1px solid #1b1f24; }
+thead th.group { text-align: center; border-bottom: 1px solid #9aa2ab; }
+thead th .unit { display: block; font-weight: 400; color: #59636e; font-size: .82em; }
+tbody tr + tr td { border-top: 1px solid #e4e7eb; }
+tbody tr.start td { border-top: 1px solid #8b949e; }
+tbody tr:hover td { background: #f3f6fa; }
+td .detail { display: block; color: #59636e; font-size: .78em; font-weight: 400; }
+td.prose, th.prose { text-align: left; white-space: normal; min-width: 9rem; }
+td.prose { max-width: 30rem; }
+td.first, th.first { position: sticky; left: 0; background: #fff; }
+td.first { font-weight: 600; }
+td.paper, th.paper { background: #f7f2e6; color: #5b4a1f; }
+td.paper { font-style: italic; }
+td.absent { color: #59636e; font-size: .85em; white-space: normal; min-width: 5.5rem; max-width: 14rem; }
+td.dash { color: #9aa2ab; }
+td.good { color: #0b6b2e; font-weight: 600; }
+td.bad { color: #a3200d; font-weight: 600; }
+td.open { color: #6b5600; font-weight: 600; }
+ul.notes { margin: .9rem 0 0; padding-left: 1.1rem; color: #3d444d; font-size: .88em; max-width: 70rem; }
+footer { margin-top: .9rem; color: #59636e; font-size: .82em; max-width: 70rem; }
+@media print { .scroll { overflow: visible; } main { padding: 0; } }
 """.strip()
 
 
@@ -291,11 +301,18 @@ def _escape_markdown(text: str) -> str:
 
 def _html_section(section: Section) -> list[str]:
     parts = [f"<h2>{html.escape(section.heading)}</h2>"] if section.heading else []
+    columns = [column for column in section.columns if column.shown]
     parts.append('<div class="scroll"><table>')
-    parts += _html_head(section.columns)
+    parts += _html_head(columns)
     parts.append("<tbody>")
+    before = None
     for row in section.rows:
-        parts.append("<tr>" + "".join(_html_cells(section.columns, row)) + "</tr>")
+        first = row.get(columns[0].key, BLANK).text
+        # A rule above each new group of rows that share their first words (an experiment).
+        starts = columns[0].prose and before is not None and first != before
+        before = first
+        opening = '<tr class="start">' if starts else "<tr>"
+        parts.append(f"{opening}{''.join(_html_cells(columns, row))}</tr>")
     parts.append("</tbody></table></div>")
     return parts
 
@@ -314,13 +331,14 @@ def _html_head(columns: Sequence[Column]) -> list[str]:
         cells = [
             f'<th class="group" colspan="{width}" scope="colgroup">{html.escape(name)}</th>'
             if name
-            else f'<th colspan="{width}"></th>'
+            else f'<td colspan="{width}"></td>'
             for name, width in spans
         ]
         lines.append("<tr>" + "".join(cells) + "</tr>")
     cells = []
-    for column in columns:
-        classes = " ".join(name for name, on in (("paper", column.paper), ("prose", column.prose)) if on)
+    for place, column in enumerate(columns):
+        names = (("paper", column.paper), ("prose", column.prose), ("first", place == 0))
+        classes = " ".join(name for name, on in names if on)
         unit = f'<span class="unit">{html.escape(column.unit)}</span>' if column.unit else ""
         attribute = f' class="{classes}"' if classes else ""
         cells.append(f'<th{attribute} scope="col">{html.escape(column.header)}{unit}</th>')

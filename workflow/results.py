@@ -154,7 +154,8 @@ def describe_problem(experiment: Experiment) -> str:
     name = str(kernel.pop("name"))
     settings = ", ".join(f"{key} = {value:g}" for key, value in kernel.items())
     shown = f"{name} kernel" + (f" ({settings})" if settings else "")
-    return f"{experiment.dataset}, {shown}, C = {experiment.C:g}"
+    bound = f"C = {experiment.C:g}" if experiment.C is not None else f"C = {experiment.C_total:g} / n"
+    return f"Data set {experiment.dataset}, {shown}, {bound}"
 
 
 def _machines(models: Iterable[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from svmrepro.workflow import paths
-from svmrepro.workflow.claims import BREAKS, HOLDS, OPEN, UNMEASURED, judge, read_claims, rule_text
+from svmrepro.workflow.claims import BREAKS, HOLDS, OPEN, UNMEASURED, Verdict, judge, read_claims, rule_text
 from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.render import Cell, Column, Section, Table, prose
 from svmrepro.workflow.results import Results
@@ -18,25 +18,14 @@ def build(results: Results, artefact: Artefact) -> Table:
     verdicts = [judge(claim, results) for claim in claims]
     columns = [
         Column("verdict", "verdict", prose=True),
-        Column("id", "claim", prose=True),
+        Column("id", "claim", prose=True, shown=False),
         Column("quote", "the paper's words", prose=True, paper=True),
-        Column("where", "where", prose=True, paper=True),
-        Column("reading", "read as", prose=True),
-        Column("rule", "rule", prose=True),
+        Column("where", "where", prose=True, shown=False),
+        Column("reading", "read as, and the rule", prose=True),
+        Column("rule", "rule", prose=True, shown=False),
         Column("measured", "measured", prose=True),
     ]
-    rows = [
-        {
-            "verdict": prose(verdict.verdict, MARKS.get(verdict.verdict, "")),
-            "id": prose(verdict.claim.id),
-            "quote": Cell(verdict.claim.quote, f"“{verdict.claim.quote}”"),
-            "where": prose(verdict.claim.where),
-            "reading": prose(verdict.claim.reading),
-            "rule": prose(rule_text(verdict.claim)),
-            "measured": prose(verdict.measured),
-        }
-        for verdict in verdicts
-    ]
+    rows = [_row(verdict) for verdict in verdicts]
     tally = ", ".join(
         f"{sum(verdict.verdict == name for verdict in verdicts)} {name}"
         for name in (HOLDS, BREAKS, OPEN, UNMEASURED)
@@ -53,3 +42,19 @@ def build(results: Results, artefact: Artefact) -> Table:
         ],
         provenance=results.provenance(),
     )
+
+
+def _row(verdict: Verdict) -> dict[str, Cell]:
+    """Return one line; what only the CSV has a column for stands small below its neighbour."""
+    claim = verdict.claim
+    return {
+        "verdict": Cell(
+            verdict.verdict, verdict.verdict, detail=claim.id, mark=MARKS.get(verdict.verdict, "")
+        ),
+        "id": prose(claim.id),
+        "quote": Cell(claim.quote, f"“{claim.quote}”", detail=claim.where),
+        "where": prose(claim.where),
+        "reading": Cell(claim.reading, claim.reading, detail=rule_text(claim)),
+        "rule": prose(rule_text(claim)),
+        "measured": prose(verdict.measured),
+    }

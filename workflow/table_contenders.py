@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.render import (
@@ -53,6 +53,18 @@ def build(results: Results, artefact: Artefact) -> Table:
         notes=["Medians over the repeats; seconds with the 95 % interval of the median."],
         provenance=results.provenance(),
     )
+
+
+def varying_option(results: Results, names: Sequence[str]) -> str:
+    """Return the one solver option in which the contenders differ; "" if they differ otherwise too."""
+    contenders = [contender for name in names for contender in results.experiment(name).contenders.values()]
+    if len({(contender.solver, contender.storage, contender.bias) for contender in contenders}) != 1:
+        return ""
+    options = {key for contender in contenders for key in contender.options}
+    varying = [
+        key for key in options if len({repr(contender.options.get(key)) for contender in contenders}) > 1
+    ]
+    return varying[0] if len(varying) == 1 else ""
 
 
 def _row(results: Results, name: str, contender: str, n: int, option: str) -> dict[str, Cell]:

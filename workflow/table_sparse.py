@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from svmrepro.workflow.config import Artefact
-from svmrepro.workflow.render import Cell, Column, Section, Table, number, printed
+from svmrepro.workflow.papers import SPARSE, snake
+from svmrepro.workflow.render import BLANK, Cell, Column, Section, Table, missing, number, printed
 from svmrepro.workflow.results import Results, Row, describe_problem, display_name
 from svmrepro.workflow.runs import CPU, WORK
 from svmrepro.workflow.table_timing import SUSPECT, ratio_cell, seconds_cell, size_cell
@@ -35,7 +36,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         notes.append(f"{SUSPECT} All repeats met other load on the machine: their seconds are upper bounds.")
     return Table(
         title=artefact.title,
-        caption=artefact.caption or f"{experiment.title}: {describe_problem(experiment)}.",
+        caption=f"{artefact.caption} {describe_problem(experiment)}.".strip(),
         sections=(Section(columns, [_row(results, name, row, solvers) for row in rows]),),
         notes=notes,
         provenance=results.provenance(),
@@ -44,13 +45,13 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 def _columns(results: Results, name: str, solver: str) -> list[Column]:
     shown = display_name(solver)
-    columns = [Column(f"{solver}_sparse", "sparse", group=f"{shown}, CPU seconds")]
+    columns = [Column(f"{solver}_sparse", "sparse", unit="CPU s", group=shown)]
     for form in FORMS:
         if f"{solver}-{form}" in results.experiment(name).contenders:
-            columns.append(Column(f"{solver}_{form}", form, group=f"{shown}, CPU seconds"))
+            columns.append(Column(f"{solver}_{form}", form, unit="CPU s", group=shown))
     for form in ("sparse", "dense"):
         key = f"{solver}_paper_{form}"
-        columns.append(Column(key, form, group=f"{shown}, CPU seconds in the paper", paper=True))
+        columns.append(Column(key, form, "CPU s", f"{shown}, paper", paper=True))
     return [
         *columns,
         Column(f"{solver}_ratio", "time", group=f"{shown}, dense / sparse"),
@@ -65,11 +66,14 @@ def _row(results: Results, name: str, row: Row, solvers: list[str]) -> dict[str,
         cells[f"{solver}_sparse"] = seconds_cell(results, name, solver, row)
         for form in FORMS:
             cells[f"{solver}_{form}"] = seconds_cell(results, name, f"{solver}-{form}", row)
+        numbers = results.numbers
         sparse, dense = (
-            results.numbers.sparse_seconds(name, row.n_paper, solver, form) for form in ("sparse", "dense")
+            numbers.sparse_seconds(name, row.n_paper, solver, form) for form in ("sparse", "dense")
         )
-        cells[f"{solver}_paper_sparse"] = printed(sparse)
-        cells[f"{solver}_paper_dense"] = printed(dense)
+        for form in ("sparse", "dense"):
+            text = numbers.text(SPARSE, name, row.n_paper, f"{snake(solver)}_{form}_seconds")
+            absent = missing("N/A in the paper", "N/A") if row.n_paper is not None else BLANK
+            cells[f"{solver}_paper_{form}"] = printed(text) if text else absent
         cells[f"{solver}_ratio"] = ratio_cell(results, name, row, f"{solver}-dense", solver, CPU)
         cells[f"{solver}_work_ratio"] = ratio_cell(results, name, row, f"{solver}-dense", solver, WORK)
         if sparse and dense:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from svmrepro.workflow.config import Artefact
+from svmrepro.workflow.papers import SCALING, TIMINGS, snake
 from svmrepro.workflow.render import (
     BLANK,
     DASH,
@@ -53,7 +54,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         notes.append(f"{SUSPECT} All repeats met other load on the machine: their seconds are upper bounds.")
     return Table(
         title=artefact.title,
-        caption=artefact.caption or f"{experiment.title}: {describe_problem(experiment)}.",
+        caption=f"{artefact.caption} {describe_problem(experiment)}.".strip(),
         sections=(Section(columns, body), exponent_section(results, (name,))),
         notes=notes,
         provenance=results.provenance(),
@@ -86,6 +87,14 @@ def seconds_cell(results: Results, experiment: str, contender: str, row: Row) ->
     return Cell(cell.value, f"{cell.text}{SUSPECT}", cell.interval, cell.detail)
 
 
+def paper_seconds_cell(results: Results, experiment: str, contender: str, row: Row) -> Cell:
+    """Return the paper's seconds as printed, N/A where its table says so, a dash where it has no such row."""
+    if row.n_paper is None:
+        return BLANK
+    text = results.numbers.text(TIMINGS, experiment, row.n_paper, f"{snake(contender)}_seconds")
+    return printed(text) if text else missing("N/A in the paper", "N/A")
+
+
 def ratio_cell(results: Results, experiment: str, row: Row, above: str, below: str, quantity: str) -> Cell:
     """Return the ratio of two contenders at one size, or why there is none."""
     for contender in (below, above):
@@ -97,7 +106,7 @@ def ratio_cell(results: Results, experiment: str, row: Row, above: str, below: s
 
 
 def exponent_section(results: Results, names: tuple[str, ...]) -> Section:
-    """Return the block of fitted exponents of every contender of some experiments."""
+    """Return the fitted exponents of an experiment's contenders; of several, of those that no paper times."""
     columns = [
         Column("experiment", "experiment", prose=True),
         Column("contender", "solver", prose=True),
@@ -111,14 +120,16 @@ def exponent_section(results: Results, names: tuple[str, ...]) -> Section:
     for name in names:
         for contender in results.experiment(name).contenders:
             fit = results.fit(name, contender, CPU)
-            if fit is None or (fit.exponent is None and len(names) > 1):
+            several = len(names) > 1
+            if fit is None or (several and (fit.exponent is None or contender in results.compared(name))):
                 continue
             rows.append(
                 {**fit_cells(results, name, contender), "experiment": prose(results.experiment(name).title)}
             )
     if len(names) == 1:
         columns = columns[1:]
-    return Section(columns, rows, heading="Fitted exponents: seconds and counted work as powers of n")
+    heading = "Fitted exponents of n" if len(names) == 1 else "Other contenders"
+    return Section(columns, rows, heading=heading)
 
 
 def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Cell]:
@@ -130,29 +141,34 @@ def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Ce
         cells[key] = exponent(fit.exponent if fit else None, f"no fit: {reason}" if reason else "no fit")
     refit = results.paper_fit(experiment, contender)
     cells["paper_refit"] = exponent(refit.exponent if refit else None)
-    value = results.numbers.exponent(experiment, contender)
-    cells["paper_printed"] = printed(value, "" if value is None else f"{value:.1f}")
+    said = results.numbers.text(SCALING, experiment, None, f"{snake(contender)}_exponent")
+    cells["paper_printed"] = printed(said)
     fit = results.fit(experiment, contender, CPU)
     cells["points"] = prose(f"{fit.points}: {fit.n_min:,} … {fit.n_max:,}" if fit and fit.points else "none")
     return cells
 
 
 def _columns(results: Results, name: str, above: str, below: str) -> list[Column]:
+    """Columns in the paper's order: its solvers, their ratio, support vectors; then what we add."""
+    contenders = results.experiment(name).contenders
+    compared = results.compared(name)
     columns = [Column("n", "n")]
-    printed_sizes = bool(results.numbers.sizes(name))
-    for contender in results.experiment(name).contenders:
-        group = f"{display_name(contender)}, CPU seconds"
-        columns.append(Column(f"{contender}_seconds", "measured", group=group))
-        if results.numbers.prints_seconds_of(name, contender):
-            columns.append(Column(f"{contender}_paper_seconds", "paper", group=group, paper=True))
+    for contender in compared:
+        group = display_name(contender)
+        columns.append(Column(f"{contender}_seconds", "measured", "CPU s", group))
+        columns.append(Column(f"{contender}_paper_seconds", "paper", "CPU s", group, paper=True))
     group = f"{display_name(above)} / {display_name(below)}"
     columns.append(Column("ratio", "measured", group=group))
-    columns.append(Column("paper_ratio", "paper", group=group, paper=True))
+    if compared:
+        columns.append(Column("paper_ratio", "paper", group=group, paper=True))
     for kind, (_, header) in SUPPORT.items():
-        group = f"{header} support vectors"
+        group = f"{header} SVs"
         columns.append(Column(kind, "measured", group=group))
-        if printed_sizes:
+        if compared:
             columns.append(Column(f"paper_{kind}", "paper", group=group, paper=True))
+    for contender in contenders:
+        if contender not in compared:
+            columns.append(Column(f"{contender}_seconds", "measured", "CPU s", display_name(contender)))
     return columns
 
 
@@ -161,11 +177,7 @@ def _row(results: Results, name: str, row: Row, above: str, below: str, counted:
     cells = {"n": size_cell(results, row)}
     for contender in results.experiment(name).contenders:
         cells[f"{contender}_seconds"] = seconds_cell(results, name, contender, row)
-        seconds = numbers.seconds(name, row.n_paper, contender)
-        if seconds is None and row.n_paper is not None:
-            cells[f"{contender}_paper_seconds"] = missing("N/A in the paper", "N/A")
-        else:
-            cells[f"{contender}_paper_seconds"] = printed(seconds)
+        cells[f"{contender}_paper_seconds"] = paper_seconds_cell(results, name, contender, row)
     cells["ratio"] = ratio_cell(results, name, row, above, below, CPU)
     top, bottom = (numbers.seconds(name, row.n_paper, label) for label in (above, below))
     cells["paper_ratio"] = number(top / bottom) if top is not None and bottom else BLANK

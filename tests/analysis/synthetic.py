@@ -221,7 +221,7 @@ def _artefacts(names: list[str]) -> dict[str, Artefact]:
     found += [
         Artefact("scaling", "scaling", "table", every, "Scaling exponents", ""),
         Artefact("support-vectors", "support-vectors", "table", every, "Support vectors", ""),
-        Artefact("contenders", "contenders", "table", every[:1], "Contenders", "", {"option": "step_tol"}),
+        Artefact("contenders", "contenders", "table", every[:1], "Contenders", ""),
         Artefact("claims", "claims", "table", every, "Claims", ""),
         Artefact("overview", "overview", "figure", every, "Overview", ""),
         Artefact("exponents", "exponents", "figure", every, "Exponents", ""),
