@@ -245,5 +245,7 @@ class AdultEncoder:
 
 def describe_bins(edges: Sequence[int]) -> str:
     """Return the bins in words: ``<9, 9, 10, 11-12, >=13``."""
+    if not edges:
+        return "one bin"
     inner = [str(low) if high == low + 1 else f"{low}-{high - 1}" for low, high in pairwise(edges)]
     return ", ".join([f"<{edges[0]}", *inner, f">={edges[-1]}"])

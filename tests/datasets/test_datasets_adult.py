@@ -1,0 +1,170 @@
+"""The census reader, its encoder, and the comparison with another encoding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from svmrepro.datasets import DataError
+from svmrepro.datasets.adult import (
+    MISSING,
+    VALUES,
+    AdultEncoder,
+    AdultRecords,
+    describe_bins,
+    quintile_edges,
+    read_adult,
+)
+from svmrepro.datasets.encoding import compare_columns
+from svmrepro.datasets.libsvm import LibsvmData
+
+
+def line(age: int = 30, country: str = "Peru", label: str = "<=50K", **other: str) -> str:
+    fields = {
+        "age": str(age),
+        "workclass": "Private",
+        "fnlwgt": str(1000 * age),
+        "education": "HS-grad",
+        "education-num": "9",
+        "marital-status": "Divorced",
+        "occupation": "Sales",
+        "relationship": "Wife",
+        "race": "White",
+        "sex": "Female",
+        "capital-gain": "0",
+        "capital-loss": "0",
+        "hours-per-week": "40",
+        "native-country": country,
+    } | {name.replace("_", "-"): value for name, value in other.items()}
+    return ", ".join([*fields.values(), label]) + "\n"
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "adult.data"
+    path.write_text(text)
+    return path
+
+
+def test_reading(tmp_path: Path) -> None:
+    text = "|1x3 Cross validator\n" + line(25) + line(61, "?", ">50K.", workclass="?") + "\n"
+    records = read_adult(write(tmp_path, text))
+    assert records.y.tolist() == [-1, 1]
+    assert records.columns["age"].tolist() == [25, 61]
+    assert records.columns["workclass"].tolist() == [0, MISSING]
+    assert records.columns["native-country"].tolist() == [38, MISSING]
+    assert list(records.columns) == list(VALUES)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (line().replace(", Sales", ""), "14 fields where 15 were expected"),
+        (line().replace("\n", ", more\n"), "16 fields where 15 were expected"),
+        (line()[:40] + "\n", "fields where 15 were expected"),
+        (line(label=">=50K"), "label '>=50K' where <=50K or >50K was expected"),
+        (line(race="Green"), "race 'Green' is none of the known values"),
+        (line(fnlwgt="12x"), "fnlwgt '12x' is not a whole number"),
+        (line(capital_gain="nan"), "capital-gain 'nan' is not a whole number"),
+        (line(capital_gain="-1"), "capital-gain '-1' is not a whole number"),
+        (line(hours_per_week="?"), "hours-per-week '?' is not a whole number"),
+        (line(hours_per_week="9" * 30), "is not a whole number"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, bad: str, message: str) -> None:
+    path = write(tmp_path, line() + line(label=">50K") + bad)
+    with pytest.raises(DataError) as caught:
+        read_adult(path)
+    assert str(caught.value).startswith(f"{path}:3: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "message"), [("|header\n\n", "empty"), (line() + line(), "one class only")])
+def test_files_without_a_problem_in_them(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=rf"adult\.data:1: .*{message}"):
+        read_adult(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("values", "bins"),
+    [
+        (range(10), "<1, 1-2, 3-4, 5-6, >=7"),
+        ([0] * 90 + list(range(100, 110)), "<100, >=100"),
+        ([5] * 4 + [9] * 40 + [10] * 30 + [11, 12] * 2 + [13] * 22, "<9, 9, 10, 11-12, >=13"),
+        ([30] * 17 + [36] * 7 + [40] * 46 + [41, 45] * 4 + [50] * 22, "<36, 36-39, 40, 41-49, >=50"),
+        ([7, 8], "<8, >=8"),
+        ([30] * 20 + [40] * 60 + [45] * 20, "<40, 40-44, >=45"),
+    ],
+)
+def test_the_rule_for_ties(values: list[int], bins: str) -> None:
+    assert describe_bins(quintile_edges(np.array(values))) == bins
+
+
+def test_a_constant_column_is_one_bin() -> None:
+    assert quintile_edges(np.array([3, 3, 3])) == ()
+    assert describe_bins(()) == "one bin"
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=200))
+def test_edges_rise_and_no_bin_is_empty(values: list[int]) -> None:
+    column = np.array(values)
+    edges = quintile_edges(column)
+    assert list(edges) == sorted(set(edges))
+    assert len(edges) <= 4
+    counts = np.bincount(np.searchsorted(edges, column, side="right"), minlength=len(edges) + 1)
+    assert np.all(counts > 0)
+
+
+def records_of(tmp_path: Path) -> AdultRecords:
+    text = "".join(
+        line(20 + i, "?" if i == 3 else "Cuba", ">50K" if i % 3 else "<=50K", capital_gain=str(i // 9 * 500))
+        for i in range(10)
+    )
+    return read_adult(write(tmp_path, text))
+
+
+def test_encoding(tmp_path: Path) -> None:
+    records = records_of(tmp_path)
+    encoder = AdultEncoder.fit(records)
+    X = encoder.encode(records)
+    widths = encoder.widths()
+    assert X.shape == (10, sum(widths.values()))
+    assert widths["native-country"] == 41 and widths["education"] == 16 and widths["capital-gain"] == 2
+    assert widths["age"] == 5 and widths["hours-per-week"] == 1
+    assert np.diff(X.indptr).tolist() == [14, 14, 14, 13, 14, 14, 14, 14, 14, 14]
+    assert X.has_canonical_format and np.all(X.data == 1.0)
+    ages = X[:, :5].toarray()
+    assert ages.argmax(axis=1).tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4, 4]
+    first = 0
+    for name, width in widths.items():
+        if name == "native-country":
+            assert X[:, first : first + width].toarray()[0].argmax() == 12, (
+                "the position of Cuba in adult.names"
+            )
+        first += width
+
+
+def test_the_comparison_finds_a_flipped_bit_and_a_flipped_label(tmp_path: Path) -> None:
+    records = records_of(tmp_path)
+    encoder = AdultEncoder.fit(records)
+    X = encoder.encode(records).toarray()
+    same = compare_columns(encoder, records, LibsvmData(sparse.csr_matrix(X), records.y), "twins")
+    assert all(row["rows_agreeing"] == row["rows"] == 10 for row in same)
+    assert [row["attribute"] for row in same] == [*VALUES, "all, and the label"]
+    assert same[-1]["note"] == "bits and labels are the same"
+
+    X[0, 0], X[0, 1] = 0.0, 1.0
+    y = records.y.copy()
+    y[5] *= -1.0
+    table = compare_columns(encoder, records, LibsvmData(sparse.csr_matrix(X), y), "twins")
+    agreeing = {str(row["attribute"]): row["rows_agreeing"] for row in table}
+    assert agreeing.pop("age") == 9
+    assert agreeing.pop("all, and the label") == 8
+    assert set(agreeing.values()) == {10}
+    assert table[-1]["note"] == "2 rows differ"
+    with pytest.raises(ValueError, match="10 rows against 9"):
+        compare_columns(encoder, records, LibsvmData(sparse.csr_matrix(X[:9]), y[:9]), "twins")

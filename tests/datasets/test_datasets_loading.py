@@ -1,0 +1,282 @@
+"""Data sets by name: sizes, prefixes, a user's own files, prepared arrays, keys."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from datasets_support import Server, libsvm_text, make_entry, sha
+from scipy import sparse
+from svmrepro import datasets
+from svmrepro.datasets import DataError, DatasetUnavailable, loading, prepared
+from svmrepro.datasets.download import Network
+from svmrepro.datasets.entries import Registry
+from svmrepro.datasets.libsvm import LibsvmData
+
+SMALL, LARGE, TEST = libsvm_text(20), libsvm_text(50), libsvm_text(8, skip=100)
+
+
+@pytest.fixture
+def toy_registry(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """The registry holds ``toy``: files of 20 and 50 rows and a test set of 8, all on the server."""
+    files = {"small": SMALL, "large": LARGE, "toy.t": TEST}
+    server.answers.update({f"/{name}": content for name, content in files.items()})
+    text = "\n".join(
+        f"{name}: {{rows: {len(content.splitlines())}, positives: {content.count(b'+1')}, "
+        f"bytes: {len(content)}, sha256: {sha(content)}, sources: ['{server.url}/{name}']}}"
+        for name, content in files.items()
+    )
+    entry = make_entry(text, subsets="[small, large]\n    test: toy.t\n    aliases: {21: 20}")
+    generated = loading.registry().generated
+    monkeypatch.setattr(loading, "registry", lambda: Registry({"toy": entry}, generated))
+    monkeypatch.setattr(loading, "_user_files", {})
+    return server
+
+
+def rows_of(data: datasets.Dataset) -> list[list[float]]:
+    assert sparse.issparse(data.X)
+    return data.X.toarray().tolist()
+
+
+def test_sizes_and_their_files(toy_registry: Server, tmp_path: Path) -> None:
+    whole = datasets.load("toy", data_dir=tmp_path)
+    assert whole.X.shape == (50, 13)
+    assert np.all(whole.X.data == 1.0) and whole.X.has_canonical_format
+    for n, actual, file in ((20, 20, "small"), (21, 20, "small"), (7, 7, "small"), (22, 22, "large")):
+        data = datasets.load("toy", n=n, data_dir=tmp_path)
+        assert rows_of(data) == rows_of(whole)[:actual]
+        assert data.y.tolist() == whole.y.tolist()[:actual]
+        assert data.provenance["files"] == [file]
+        assert data.provenance["sha256"] == sha(SMALL if file == "small" else LARGE)
+        assert (data.provenance["n_requested"], data.provenance["n_actual"]) == (n, actual)
+        assert str(actual) in data.provenance["rows"] or data.provenance["rows"] == "all rows of small"
+        assert datasets.resolve_size("toy", n) == actual
+    assert sorted(toy_registry.paths()) == ["/large", "/small"]
+
+
+def test_the_test_part(toy_registry: Server, tmp_path: Path) -> None:
+    assert datasets.load("toy", part="test", data_dir=tmp_path).X.shape == (8, 13)
+    assert datasets.load("toy", 3, part="test", data_dir=tmp_path).X.shape == (3, 13)
+    with pytest.raises(DataError, match=r"toy: n = 9: the test set has 8 rows"):
+        datasets.load("toy", 9, part="test", data_dir=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("n", "message"),
+    [
+        (51, "toy: n = 51: the set has 50 rows"),
+        (0, "toy: n = 0: the number of rows must be a positive integer"),
+        (2.0, "toy: n = 2.0: the number of rows"),
+        (True, "toy: n = True: the number of rows"),
+        (1, "toy: n = 1: the first 1 rows hold one class only"),
+    ],
+)
+def test_sizes_that_cannot_be(toy_registry: Server, tmp_path: Path, n: int, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        datasets.load("toy", n, data_dir=tmp_path)
+    assert str(caught.value).startswith(message)
+
+
+def test_unknown_names(toy_registry: Server) -> None:
+    with pytest.raises(DataError, match="unknown data set 'chessboard'; did you mean 'chess-board'"):
+        datasets.load("chessboard", 10)
+    with pytest.raises(DataError, match=r"unknown data set '\.\.\.\.'; known: toy, separable"):
+        datasets.describe("....")
+
+
+def test_names_and_kinds(toy_registry: Server) -> None:
+    assert datasets.names()[:2] == ("toy", "separable")
+    assert datasets.is_generated("noise") and not datasets.is_generated("toy")
+    assert datasets.describe("twonorm-generated").name == "twonorm-generated"
+
+
+def test_generated_sets_by_name(toy_registry: Server) -> None:
+    data = datasets.load("twonorm-generated", 30, seed=4)
+    assert data.name == "twonorm-generated"
+    assert np.array_equal(data.X, datasets.generate("twonorm", 30, seed=4).X)
+    assert datasets.fetch("noise").files == {}
+    with pytest.raises(DataError, match="noise: a generated set needs a number of rows"):
+        datasets.load("noise")
+    with pytest.raises(DataError, match="noise: a generated set has no test part"):
+        datasets.load("noise", 10, part="test")
+
+
+def test_fetch_tells_what_is_missing(toy_registry: Server, tmp_path: Path, network: Network) -> None:
+    del toy_registry.answers["/large"]
+    fetched = datasets.fetch("toy", tmp_path, network=network)
+    assert sorted(fetched.files) == ["small", "toy.t"]
+    assert fetched.files["small"].read_bytes() == SMALL
+    assert list(fetched.missing) == ["large"]
+    assert "HTTP 404" in fetched.missing["large"][0]
+    assert datasets.load("toy", 20, data_dir=tmp_path, download=False).X.shape[0] == 20
+    with pytest.raises(
+        DatasetUnavailable, match=r"data set toy \(large\) is not available: it has not been f"
+    ):
+        datasets.load("toy", 22, data_dir=tmp_path, download=False)
+
+
+def test_fetch_of_some_sizes(toy_registry: Server, tmp_path: Path, network: Network) -> None:
+    assert list(datasets.fetch("toy", tmp_path, sizes=[5, 21], network=network).files) == ["small"]
+    assert toy_registry.paths() == ["/small"]
+
+
+def test_nothing_to_be_had(toy_registry: Server, tmp_path: Path, network: Network) -> None:
+    toy_registry.answers.clear()
+    with pytest.raises(DatasetUnavailable) as caught:
+        datasets.fetch("toy", tmp_path, network=network)
+    message = str(caught.value)
+    assert message.startswith(f"data set toy is not available: small: {toy_registry.url}/small: HTTP 404")
+    assert "2 more files likewise" in message
+    assert message.endswith(f"put the file by hand at {tmp_path}/raw/toy/")
+
+
+# ---------------------------------------------------------------- prepared arrays
+
+
+def test_prepared_arrays_are_used_and_checked(
+    toy_registry: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = datasets.load("toy", data_dir=tmp_path)
+    [kept] = (tmp_path / "prepared").glob("*.npz")
+    parsed: list[Path] = []
+    reader = prepared.READERS["libsvm"]
+
+    def counting(path: Path, entry: object) -> LibsvmData:
+        parsed.append(path)
+        return reader(path, entry)  # type: ignore[arg-type]
+
+    monkeypatch.setitem(prepared.READERS, "libsvm", counting)
+    again = datasets.load("toy", data_dir=tmp_path)
+    assert parsed == []
+    assert rows_of(again) == rows_of(first) and again.y.tolist() == first.y.tolist()
+    assert again.X.has_canonical_format
+
+    good = kept.read_bytes()
+    for spoilt in (b"", b"no archive", good[:300], good[:-200], good.replace(b"indices", b"indexes")):
+        kept.write_bytes(spoilt)
+        parsed.clear()
+        assert rows_of(datasets.load("toy", data_dir=tmp_path)) == rows_of(first)
+        assert len(parsed) == 1
+        assert kept.read_bytes() == good, "what was spoilt has been made again"
+
+
+def test_a_disk_too_full_for_prepared_arrays(toy_registry: Server, tmp_path: Path) -> None:
+    datasets.fetch("toy", tmp_path)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+        data = datasets.load("toy", data_dir=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert data.X.shape == (50, 13)
+    assert [path.name for path in (tmp_path / "prepared").iterdir()] == [".lock"]
+
+
+def test_a_file_with_the_right_checksum_and_wrong_counts(
+    toy_registry: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = make_entry(
+        f"toy: {{rows: 21, positives: 10, bytes: {len(SMALL)}, sha256: {sha(SMALL)}, "
+        f"sources: ['{toy_registry.url}/small']}}"
+    )
+    monkeypatch.setattr(loading, "registry", lambda: Registry({"toy": entry}, {}))
+    with pytest.raises(DataError, match=r"20 rows, 10 of them positive, where the registry has 21 and 10"):
+        datasets.load("toy", data_dir=tmp_path)
+
+
+# ---------------------------------------------------------------- a user's own files
+
+
+def test_a_file_of_ones_own(toy_registry: Server, tmp_path: Path) -> None:
+    path = tmp_path / "mine.libsvm"
+    path.write_text("2 1:0.5 3:1\n4 2:1\n2 1:1\n4 5:2\n")
+    datasets.register_file("my data", path, labels={2: -1, 4: 1})
+    assert "my data" in datasets.names()
+    assert not datasets.is_generated("my data")
+    data = datasets.load("my data", 3)
+    assert data.name == "my data"
+    assert rows_of(data) == [[0.5, 0, 1, 0, 0], [0, 1, 0, 0, 0], [1, 0, 0, 0, 0]]
+    assert data.y.tolist() == [-1, 1, -1]
+    assert data.provenance["sha256"] == sha(path.read_bytes())
+    assert data.provenance["files"] == ["mine.libsvm"]
+    assert datasets.load("my data").X.shape == (4, 5)
+    assert datasets.resolve_size("my data") == 4
+    assert list(datasets.fetch("my data").files.values()) == [path]
+    with pytest.raises(DataError, match="my data: n = 5: the set has 4 rows"):
+        datasets.load("my data", 5)
+    with pytest.raises(DataError, match="my data: a user's file has no test part"):
+        datasets.load("my data", part="test")
+
+    path.write_text("4 1:1\n2 2:1\n")
+    assert datasets.load("my data").y.tolist() == [1, -1], "a changed file is read again"
+
+
+def test_names_that_are_taken(toy_registry: Server, tmp_path: Path) -> None:
+    for name in ("toy", "noise"):
+        with pytest.raises(DataError, match=f"data set '{name}': the name is taken"):
+            datasets.register_file(name, tmp_path / "file")
+    with pytest.raises(DataError, match="data set '': the name is empty"):
+        datasets.register_file("", tmp_path / "file")
+
+
+def test_a_file_of_ones_own_that_is_not_there(toy_registry: Server, tmp_path: Path) -> None:
+    datasets.register_file("mine", tmp_path / "nowhere")
+    for use in (datasets.load, datasets.fetch, datasets.resolve_size, datasets.content_key):
+        with pytest.raises(DataError) as caught:
+            use("mine")
+        assert str(caught.value) == f"{tmp_path}/nowhere: cannot be read: No such file or directory"
+
+
+def test_a_bad_file_of_ones_own(toy_registry: Server, tmp_path: Path) -> None:
+    path = tmp_path / "mine"
+    path.write_text("+1 1:1\n-1 2:a\n")
+    datasets.register_file("mine", path)
+    with pytest.raises(DataError, match=r"mine:2: value 'a' of index 2 is not a number"):
+        datasets.load("mine")
+
+
+# ---------------------------------------------------------------- keys
+
+
+def test_keys_need_no_data_and_change_with_it(toy_registry: Server, tmp_path: Path) -> None:
+    path = tmp_path / "mine"
+    path.write_bytes(SMALL)
+    datasets.register_file("mine", path)
+    keys = [
+        datasets.content_key("toy", 20),
+        datasets.content_key("toy", 19),
+        datasets.content_key("toy", 22),
+        datasets.content_key("toy"),
+        datasets.content_key("noise", 20),
+        datasets.content_key("noise", 20, seed=1),
+        datasets.content_key("noise", 21),
+        datasets.content_key("separable", 20),
+        datasets.content_key("mine", 20),
+    ]
+    assert toy_registry.seen == []
+    assert len(set(keys)) == len(keys)
+    assert datasets.content_key("toy", 21) == keys[0], "a paper's size is that of its file"
+    path.write_bytes(LARGE)
+    assert datasets.content_key("mine", 20) not in keys
+
+
+# ---------------------------------------------------------------- the package
+
+
+def test_importing_is_light() -> None:
+    heavy = ["requests", "pandas", "matplotlib", "numba", "snakemake", "sklearn", "yaml"]
+    code = f"import sys, svmrepro.datasets; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_dataset_with_shapes_that_do_not_fit() -> None:
+    with pytest.raises(ValueError, match="odd: X has shape"):
+        datasets.Dataset(np.zeros((3, 2)), np.ones(2), "odd")
