@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -248,6 +249,21 @@ def ensure_file(
     return found
 
 
+def _in_short(missing: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return one reason for each host and mirror, with the first file that it failed for."""
+    reasons: dict[str, str] = {}
+    told: set[str] = set()
+    for file, failures in missing.items():
+        for failure in failures:
+            address = re.search(r"https?://[^/]+", failure)
+            source = address[0] if address else failure.partition(" ")[0]
+            if source not in reasons:
+                reasons[source] = f"{file}: {failure}"
+                told.add(file)
+    more = len(missing) - len(told)
+    return [*reasons.values(), *([f"{more} more files likewise"] if more else [])]
+
+
 def fetch_entry(
     entry: DownloadedEntry,
     data_dir: str | Path,
@@ -278,9 +294,5 @@ def fetch_entry(
         else:
             present[file.name] = stored.path
     if missing and not present:
-        first, *others = missing
-        reasons = [f"{first}: {reason}" for reason in missing[first]]
-        if others:
-            reasons.append(f"{len(others)} more files likewise")
-        raise DatasetUnavailable(entry.name, reasons, f"{raw_folder(entry, data_dir)}{os.sep}")
+        raise DatasetUnavailable(entry.name, _in_short(missing), f"{raw_folder(entry, data_dir)}{os.sep}")
     return Fetched(entry.name, present, missing)

@@ -397,3 +397,56 @@ def test_two_processes_fetch_one_set_once(server: Server, tmp_path: Path) -> Non
         assert child.returncode == 0, err
         assert Path(out.strip()).read_bytes() == CONTENT
     assert server.paths() == ["/toy"]
+
+
+def test_a_connection_dropped_before_an_answer_is_tried_again(
+    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
+) -> None:
+    server.answers["/toy"] = lambda handler: handler.file(CONTENT) if len(server.seen) > 2 else None
+    assert ensure_file(toy, "toy", tmp_path / "a", network=network).path.read_bytes() == CONTENT
+    server.answers["/toy"] = lambda handler: None
+    assert "the connection broke before an answer (4 attempts)" in failure(toy, tmp_path / "b", network)
+
+
+def test_a_host_without_a_secure_connection(server: Server, network: Network, tmp_path: Path) -> None:
+    url = server.url.replace("http:", "https:")
+    entry = make_entry(f"toy: {{rows: 2, bytes: 9, sha256: {'f' * 64}, sources: ['{url}/toy']}}")
+    assert "no secure connection" in failure(entry, tmp_path, network)
+
+
+def test_a_proxy_that_is_not_there(
+    server: Server,
+    toy: DownloadedEntry,
+    network: Network,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for variable in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    assert "the proxy gives no connection" in failure(toy, tmp_path, network)
+    assert server.seen == []
+
+
+def test_a_server_that_does_not_know_its_own_range(
+    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
+) -> None:
+    def answer(handler: Handler) -> None:
+        if handler.offset() and len(server.seen) == 2:
+            handler.reply(416)
+        else:
+            handler.file(CONTENT, most=None if len(server.seen) > 2 else 200)
+
+    server.answers["/toy"] = answer
+    assert ensure_file(toy, "toy", tmp_path / "a", network=network).path.read_bytes() == CONTENT
+    assert [span for _, span in server.seen] == [None, "bytes=200-", None]
+
+    def another(handler: Handler) -> None:
+        if handler.offset():
+            handler.reply(206, CONTENT[7:], Content_Range=f"bytes 7-{len(CONTENT) - 1}/{len(CONTENT)}")
+        else:
+            handler.file(CONTENT, most=200)
+
+    server.answers["/toy"] = another
+    assert "another range than was asked for" in failure(toy, tmp_path / "b", network)
