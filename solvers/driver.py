@@ -16,6 +16,7 @@ from svmrepro.solvers.solution import ITERATION_LIMIT, TIME_LIMIT, Solution
 
 _SLICE_SECONDS = 0.05  # a slice aims at this: limits are kept to about as much
 _FIRST_SLICE = 200_000  # entries read in the first slice, some 0.2 ms to 1 ms
+_LARGEST_SLICE = 2**40  # slices that read nothing, such as the choice of a chunk, must not grow it for ever
 _NO_LIMIT = 2**62
 
 Progress = Callable[[float, int, float], None]
@@ -120,7 +121,7 @@ def _drive(
 def _next_slice(work: int, seconds: float) -> int:
     """Return the work of the next slice, from what the last one took."""
     factor = _SLICE_SECONDS / max(seconds, 1e-6)
-    return int(max(1_000, work * min(max(factor, 0.1), 4.0)))
+    return int(min(max(1_000, work * min(max(factor, 0.1), 4.0)), _LARGEST_SLICE))
 
 
 def _check_limits(
