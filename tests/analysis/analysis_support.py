@@ -36,8 +36,9 @@ PAPER = "platt1998"
 
 
 def make_config(folder: Path, *, scale: str = "paper", experiments: Iterable[str] = EXPERIMENTS) -> Config:
-    """Return a configuration with every kind of artefact, writing below `folder`."""
+    """Return a configuration with every kind of artefact, of `experiments` only, writing below `folder`."""
     names = list(experiments)
+    described = {name: _experiment(name) for name in EXPERIMENTS}
     return Config(
         scale=scale,
         data_dir=folder / "data",
@@ -49,9 +50,7 @@ def make_config(folder: Path, *, scale: str = "paper", experiments: Iterable[str
         job="experiment",
         repeats=3,
         datasets={},
-        papers={
-            PAPER: Paper(PAPER, "Platt 1998", {name: _experiment(name) for name in names}, _artefacts(names))
-        },
+        papers={PAPER: Paper(PAPER, "Platt 1998", described, _artefacts(names))},
     )
 
 

@@ -1,0 +1,48 @@
+"""One synthetic paper, taken through every step of the analysis once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import analysis_support as synthetic
+import pytest
+from svmrepro.workflow import collect, fit, paths, plot, tabulate
+from svmrepro.workflow.config import Config, write_config
+
+
+class Run(NamedTuple):
+    """A configuration, and the file that the steps read it from."""
+
+    config: Config
+    file: Path
+
+
+def analyse(config: Config, *, figures: bool = False) -> Run:
+    """Take a configuration whose job files are there through collect, fit, tabulate (and plot)."""
+    file = config.results_dir / "config.json"
+    write_config(config, file)
+    arguments = ["--config", str(file), "--paper", synthetic.PAPER]
+    paper = config.papers[synthetic.PAPER]
+    measured = [
+        name for name in paper.experiments if paths.job_files(config, synthetic.PAPER, name)[0].is_file()
+    ]
+    for name in measured:
+        collect.main([*arguments, "--experiment", name])
+        fit.main([*arguments, "--experiment", name])
+    if len(measured) == len(paper.experiments):
+        collect.main(arguments)
+    for artefact in paper.artefacts.values():
+        if artefact.form == "table":
+            tabulate.main([*arguments, "--artefact", artefact.name])
+        elif figures:
+            plot.main([*arguments, "--artefact", artefact.name])
+    return Run(config, file)
+
+
+@pytest.fixture(scope="session")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """All seven experiments at paper scale; chunking meets its memory limit."""
+    config = synthetic.make_config(tmp_path_factory.mktemp("full"))
+    synthetic.write_records(config, {name: synthetic.records(config, name) for name in synthetic.EXPERIMENTS})
+    return analyse(config)

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+
+import analysis_support as synthetic
+import pytest
+from svmrepro.workflow import check, paths
+from svmrepro.workflow.baseline import compare
+from svmrepro.workflow.errors import StepError
+
+RESULTS_ROW = "adult-linear n = 1605, smo"
+
+
+@pytest.fixture
+def record(full):
+    check.main(["--config", str(full.file)])
+    return json.loads(paths.check(full.config).read_text())
+
+
+def find(record, contender="smo"):
+    return next(row for row in record["rows"] if (row["n"], row["contender"]) == ("1605", contender))
+
+
+def test_without_a_reference_it_says_so_and_succeeds(full, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
+    assert check.main(["--config", str(full.file)]) == 0
+    out = capsys.readouterr().out
+    assert "No reference run of the paper scale" in out
+    assert "holds" in out and "adult-linear-one-order" in out
+
+
+def test_the_record_holds_claims_machine_and_every_row(full, record):
+    assert record["claims"][synthetic.PAPER]["separable-none-at-bound"] == "holds"
+    assert record["machine"]["machine.cpu"] == "Example CPU 2.5 GHz"
+    assert "machine.packages.svmrepro" not in record["machine"]
+    experiments = full.config.papers[synthetic.PAPER].experiments.values()
+    assert len(record["rows"]) == sum(len(item.sizes) * len(item.contenders) for item in experiments)
+    assert "cpu_seconds" not in json.dumps(record)
+    assert find(record)["counts"]["certificate.n_bound"] == 578
+
+
+def test_a_run_reproduces_itself(record):
+    outcome = compare(record, record)
+    assert outcome.same_machine and outcome.faults == [] and outcome.rows > 200
+
+
+def test_a_lost_claim_is_a_fault_and_an_unmeasured_one_a_remark(record):
+    for verdict, faults, remarks in (
+        ("does not hold", 1, 0),
+        ("not decided", 1, 0),
+        ("not measured here", 0, 1),
+        ("holds", 0, 0),
+    ):
+        now = copy.deepcopy(record)
+        now["claims"][synthetic.PAPER]["separable-none-at-bound"] = verdict
+        outcome = compare(record, now)
+        assert (len(outcome.faults), len(outcome.remarks)) == (faults, remarks)
+    now = copy.deepcopy(record)
+    now["claims"][synthetic.PAPER]["web-gaussian-support-vectors"] = "not decided"  # did not hold before
+    assert compare(record, now).faults == []
+
+
+@pytest.mark.parametrize(
+    ("name", "factor", "same_faults", "other_faults"),
+    [
+        ("certificate.dual", 1.0 + 1e-6, 1, 0),
+        ("certificate.dual", 1.03, 1, 1),
+        ("certificate.n_bound", 1.015, 1, 0),
+        ("certificate.n_bound", 1.05, 1, 1),
+        ("iterations", 1.05, 1, 0),  # one row's path may differ elsewhere
+    ],
+)
+def test_counts_are_equal_here_and_within_two_percent_elsewhere(
+    record, name, factor, same_faults, other_faults
+):
+    now = copy.deepcopy(record)
+    find(now)["counts"][name] *= factor
+    outcome = compare(record, now)
+    assert outcome.same_machine and len(outcome.faults) == same_faults
+    assert RESULTS_ROW in outcome.faults[0]
+    now["machine"]["machine.cpu"] = "Other CPU"
+    outcome = compare(record, now)
+    assert not outcome.same_machine and len(outcome.faults) == other_faults
+
+
+def test_a_solver_that_works_more_everywhere_is_found_elsewhere_too(record):
+    now = copy.deepcopy(record)
+    now["machine"]["machine.cpu"] = "Other CPU"
+    for row in now["rows"]:
+        if row["contender"] == "smo" and row["counts"]:
+            row["counts"]["iterations"] *= 1.04
+    (fault,) = compare(record, now).faults
+    assert "platt1998, smo: iterations is 1.040 times" in fault
+
+
+def test_a_failed_certificate_is_a_fault_and_missing_data_are_not(record):
+    now = copy.deepcopy(record)
+    find(now).update(status="uncertified", counts={})
+    assert compare(record, now).faults == [f"{RESULTS_ROW}: uncertified, optimal in the reference"]
+    find(now).update(status="not_run", counts={})
+    outcome = compare(record, now)
+    assert outcome.faults == [] and "1 rows of the reference" in outcome.remarks[0]
+
+
+def test_other_settings_are_not_compared(record):
+    now = copy.deepcopy(record)
+    find(now)["setting"]["C"] = "0.1"
+    find(now)["counts"]["certificate.dual"] *= 2
+    outcome = compare(record, now)
+    assert outcome.faults == [] and "other settings" in outcome.remarks[0]
+
+
+def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, tmp_path):
+    for artefact in full.config.papers[synthetic.PAPER].artefacts.values():
+        if artefact.form == "figure":
+            for path in paths.figure(full.config, synthetic.PAPER, artefact.name).values():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text("a figure")
+    monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
+    assert check.main(["--config", str(full.file), "--write-reference"]) == 0
+    folder = tmp_path / "results" / "reference" / "paper"
+    assert (folder / "check.json").is_file()
+    assert (folder / synthetic.PAPER / "claims.md").is_file()
+    assert (folder / synthetic.PAPER / "fits.csv").is_file()
+    assert not (folder / synthetic.PAPER / "measurements.csv").exists()
+    assert (tmp_path / "figures" / "reference" / "paper" / synthetic.PAPER / "overview.svg").is_file()
+
+    assert check.main(["--config", str(full.file)]) == 0
+    assert "Reproduced." in capsys.readouterr().out
+
+    content = json.loads((folder / "check.json").read_text())
+    content["claims"][synthetic.PAPER]["web-gaussian-support-vectors"] = "holds"
+    (folder / "check.json").write_text(json.dumps(content))
+    assert check.main(["--config", str(full.file)]) == 1
+    out = capsys.readouterr().out
+    assert "FAULT: claim platt1998/web-gaussian-support-vectors held in the reference: does not hold" in out
+    assert json.loads(paths.check(full.config).read_text())["comparison"]["faults"]
+
+    (folder / "check.json").write_text("{}")
+    with pytest.raises(StepError, match="schema 1 expected"):
+        check.main(["--config", str(full.file)])
+    shutil.rmtree(full.config.figures_dir)
+
+
+def test_an_unfinished_run_cannot_become_the_reference(full, monkeypatch, tmp_path):
+    monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
+    with pytest.raises(StepError, match="missing; make the whole run"):
+        check.main(["--config", str(full.file), "--write-reference"])

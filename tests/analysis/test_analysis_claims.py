@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import analysis_support as synthetic
+import pytest
+import yaml
+from svmrepro.workflow import paths
+from svmrepro.workflow.claims import (
+    BREAKS,
+    HOLDS,
+    OPEN,
+    UNMEASURED,
+    Claim,
+    combine,
+    decide,
+    judge,
+    read_claims,
+)
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.quantities import Finding
+from svmrepro.workflow.results import load
+from svmrepro.workflow.scaling import Interval
+
+CLAIMS = paths.config_dir() / "claims" / "platt1998.yaml"
+
+ENTRY = {
+    "id": "one",
+    "where": "page 1",
+    "quote": "it is so",
+    "reading": "it is at least 1",
+    "quantity": {"kind": "exponent", "experiments": ["adult-linear"], "contender": "smo"},
+    "rule": {"at-least": 1},
+    "scales": ["default", "paper"],
+}
+
+
+def claim(**changes):
+    base = Claim("c", "p. 1", "q", "r", {}, "at-least", (1.0,), "all", ("paper",), "")
+    return replace(base, **changes)
+
+
+def finding(value, low=None, high=None):
+    return Finding("f", Interval(value, low, high))
+
+
+MISSING = Finding("m", None, "no data")
+
+
+@pytest.mark.parametrize(
+    ("rule", "bound", "interval", "verdict"),
+    [
+        ("at-least", (1,), (1.5, 1.0, 2.0), HOLDS),
+        ("at-least", (1,), (1.5, 0.99, 2.0), OPEN),
+        ("at-least", (1,), (0.5, 0.2, 0.99), BREAKS),
+        ("at-most", (1,), (0.5, 0.2, 1.0), HOLDS),
+        ("at-most", (1,), (1.5, 1.01, 2.0), BREAKS),
+        ("above", (1,), (1.5, 1.0, 2.0), OPEN),
+        ("above", (1,), (1.0, 1.0, 1.0), BREAKS),
+        ("below", (1,), (0.5, 0.1, 0.99), HOLDS),
+        ("between", (1, 2), (1.5, 1.0, 2.0), HOLDS),
+        ("between", (1, 2), (1.5, 0.9, 2.0), OPEN),
+        ("between", (1, 2), (2.5, 2.1, 3.0), BREAKS),
+        ("equals", (0,), (0.0, 0.0, 0.0), HOLDS),
+        ("equals", (0,), (1.0, 0.0, 1.0), OPEN),
+        ("equals", (0,), (1.0, 1.0, 1.0), BREAKS),
+    ],
+)
+def test_rules_look_at_the_whole_interval(rule, bound, interval, verdict):
+    assert decide(rule, bound, Interval(*interval)) == verdict
+
+
+def test_a_number_without_interval_decides_nothing():
+    assert decide("at-least", (1,), Interval(5.0)) == OPEN
+
+
+good, bad, straddling = finding(2, 1.5, 2.5), finding(0.5, 0.4, 0.6), finding(1, 0.9, 1.1)
+
+
+@pytest.mark.parametrize(
+    ("over", "findings", "verdict"),
+    [
+        ("all", [good, good], HOLDS),
+        ("all", [good, straddling], OPEN),
+        ("all", [good, straddling, bad], BREAKS),
+        ("all", [good, MISSING], HOLDS),
+        ("all", [MISSING, MISSING], UNMEASURED),
+        ("all", [], UNMEASURED),
+        ("any", [bad, good], HOLDS),
+        ("any", [bad, straddling], OPEN),
+        ("any", [bad, bad], BREAKS),
+        ("most", [good, good, bad], HOLDS),
+        ("most", [good, bad], BREAKS),
+        ("most", [good, straddling], OPEN),
+    ],
+)
+def test_findings_combine(over, findings, verdict):
+    assert combine(claim(over=over), findings) == verdict
+
+
+def test_the_papers_claims_are_well_formed_and_many():
+    claims = read_claims(CLAIMS, list(synthetic.EXPERIMENTS))
+    assert len(claims) >= 12
+    assert all(claim.quote and claim.where and claim.reading for claim in claims)
+    assert sum(claim.quantity["kind"] == "support-vectors" for claim in claims) >= 3
+    assert sum("smoke" in claim.scales for claim in claims) >= 8
+
+
+def test_quotes_are_short():
+    assert all(len(claim.quote.split()) <= 40 for claim in read_claims(CLAIMS, list(synthetic.EXPERIMENTS)))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rule": {"atleast": 1}}, "claim 1 'one': rule: one of at-least"),
+        ({"rule": {"at-least": "many"}}, "rule: at-least: one number expected"),
+        ({"rule": {"between": 1}}, "rule: between: two numbers expected"),
+        ({"quantity": {"kind": "speed"}}, "quantity: kind: one of exponent"),
+        ({"quantity": {**ENTRY["quantity"], "contendr": "smo"}}, "quantity: key 'contendr' is unknown"),
+        ({"quantity": {"kind": "exponent", "experiments": ["adult-linear"]}}, "key 'contender' is missing"),
+        ({"quantity": {**ENTRY["quantity"], "experiments": ["adlt"]}}, "unknown experiment 'adlt'"),
+        ({"scales": ["smoke"]}, "seconds are not judged at smoke scale"),
+        ({"over": "some"}, "over: one of all, any, most expected"),
+        ({"qoute": "x"}, "key 'qoute' is unknown"),
+    ],
+)
+def test_a_wrong_claim_is_named(tmp_path, change, message):
+    path = tmp_path / "claims.yaml"
+    path.write_text(yaml.safe_dump({"claims": [{**ENTRY, **change}]}))
+    with pytest.raises(StepError) as caught:
+        read_claims(path, list(synthetic.EXPERIMENTS))
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_claim_twice_is_refused(tmp_path):
+    path = tmp_path / "claims.yaml"
+    path.write_text(yaml.safe_dump({"claims": [ENTRY, ENTRY]}))
+    with pytest.raises(StepError, match="two claims are called 'one'"):
+        read_claims(path, list(synthetic.EXPERIMENTS))
+
+
+def verdicts(run):
+    results = load(run.config, synthetic.PAPER, synthetic.EXPERIMENTS)
+    return {found.id: judge(found, results) for found in read_claims(CLAIMS, list(synthetic.EXPERIMENTS))}
+
+
+def test_synthetic_power_laws_get_the_verdicts_they_deserve(full):
+    found = verdicts(full)
+    # Exponents 1.65 and 2.5: 0.85 apart, and on separable chunking's is the smaller.
+    assert found["adult-linear-one-order"].verdict == HOLDS
+    assert found["smo-scales-better-everywhere"].verdict == BREAKS
+    assert "separable-linear" in found["smo-scales-better-everywhere"].measured
+    assert found["smo-more-than-one-order"].verdict == HOLDS
+    assert found["sparse-work-ten-times"].verdict == HOLDS
+    assert found["sparse-smo-separable"].verdict == BREAKS
+    assert found["separable-none-at-bound"].verdict == HOLDS
+    assert found["same-accuracy"].verdict == HOLDS
+    assert found["web-gaussian-support-vectors"].verdict == BREAKS
+    assert found["cg-tolerance-stays"].verdict == HOLDS
+    assert found["smo-memory-linear"].verdict == HOLDS
+    assert found["cg-tolerance-smallest"].verdict == UNMEASURED
+    assert "memory limit" in found["cg-tolerance-smallest"].measured
+    assert "(paper 1,220x)" in found["thousand-times-faster-linear"].measured
+
+
+def test_the_pattern_of_the_memory_limit_is_judged_row_by_row(full):
+    found = verdicts(full)["chunking-memory-rows"]
+    by_row = {item.label: item.interval.value for item in found.findings if item.interval}
+    assert by_row["adult-linear, n = 11,220"] == 1 and by_row["adult-linear, n = 16,100"] == 1
+    assert by_row["adult-linear, n = 32,561"] == 1  # not run, for the limit at a smaller size
+    assert by_row["web-linear, n = 49,749"] == 0  # the synthetic web has far too many support vectors
+
+
+def test_seconds_are_not_judged_at_smoke_scale(full):
+    results = replace(load(full.config, synthetic.PAPER, synthetic.EXPERIMENTS), scale="smoke")
+    for found in read_claims(CLAIMS, list(synthetic.EXPERIMENTS)):
+        verdict = judge(found, results)
+        if "smoke" not in found.scales:
+            assert (verdict.verdict, verdict.findings) == (UNMEASURED, ())
+            assert "judged at" in verdict.measured
+
+
+def test_too_few_sizes_decide_no_exponent(tmp_path):
+    from conftest import analyse
+
+    config = synthetic.make_config(tmp_path, experiments=["adult-linear"])
+    config = synthetic.with_experiment(config, "adult-linear", sizes=(1605, 2265))
+    synthetic.write_records(config, {"adult-linear": synthetic.records(config, "adult-linear")})
+    results = load(analyse(config).config, synthetic.PAPER, ["adult-linear"])
+    found = next(
+        claim for claim in read_claims(CLAIMS, list(synthetic.EXPERIMENTS)) if "one-order" in claim.id
+    )
+    verdict = judge(found, results)
+    assert verdict.verdict == UNMEASURED and "2 of at least 3 sizes" in verdict.measured

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import csv
+
+import analysis_support as synthetic
+import pytest
+from svmrepro.workflow import collect, fit, paths
+from svmrepro.workflow.config import write_config
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.runs import Group, Run, pairs, read_runs
+
+
+def rows_of(path):
+    with path.open(newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def collected(config, name):
+    file = config.results_dir / "config.json"
+    write_config(config, file)
+    collect.main(["--config", str(file), "--paper", synthetic.PAPER, "--experiment", name])
+    return paths.measurements(config, synthetic.PAPER, name)
+
+
+@pytest.fixture
+def config(tmp_path):
+    return synthetic.make_config(tmp_path, experiments=["noise-linear"])
+
+
+def test_every_line_becomes_one_tidy_row(config):
+    lines = synthetic.records(config, "noise-linear", flagged=lambda label, n, repeat: repeat == 0)
+    synthetic.write_records(config, {"noise-linear": lines})
+    rows = rows_of(collected(config, "noise-linear"))
+    assert len(rows) == len(lines)
+    first = next(row for row in rows if row["contender"] == "smo" and row["repeat"] == "0")
+    line = next(line for line in lines if line["contender"] == "smo" and line["repeat"] == 0)
+    assert float(first["cpu_seconds"]) == line["cpu_seconds"]
+    assert first["certificate.n_bound"] == str(line["certificate"]["n_bound"])
+    assert first["machine.packages.numpy"] == "2.4.0"
+    assert first["kernel.name"] == "linear" and first["flagged"] == "true" and first["reason"] == ""
+    assert [int(row["n"]) for row in rows] == sorted(int(row["n"]) for row in rows)
+
+
+def test_a_run_twice_in_the_files_is_refused(config):
+    lines = synthetic.records(config, "noise-linear")
+    synthetic.write_records(config, {"noise-linear": [*lines, lines[3]]})
+    with pytest.raises(StepError, match="was already measured"):
+        collected(config, "noise-linear")
+
+
+def test_joining_keeps_every_row_and_column(full):
+    parts = [paths.measurements(full.config, synthetic.PAPER, name) for name in synthetic.EXPERIMENTS]
+    joined = rows_of(paths.measurements(full.config, synthetic.PAPER))
+    assert len(joined) == sum(len(rows_of(part)) for part in parts)
+    assert {name for part in parts for name in rows_of(part)[0]} == set(joined[0])
+    assert len(rows_of(paths.fits(full.config, synthetic.PAPER))) == sum(
+        len(rows_of(paths.fits(full.config, synthetic.PAPER, name))) for name in synthetic.EXPERIMENTS
+    )
+
+
+def test_a_cut_job_file_names_its_line(config):
+    synthetic.write_records(config, {"noise-linear": synthetic.records(config, "noise-linear")})
+    (path,) = paths.job_files(config, synthetic.PAPER, "noise-linear")
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(StepError, match=rf"{path.name}:\d+:"):
+        collected(config, "noise-linear")
+
+
+def test_flagged_runs_are_kept_but_do_not_time_where_others_can(config):
+    lines = synthetic.records(
+        config, "noise-linear", flagged=lambda label, n, repeat: repeat == 2 or n == 500
+    )
+    for line in lines:
+        if line["flagged"] and line["cpu_seconds"]:
+            line["cpu_seconds"] *= 50
+    synthetic.write_records(config, {"noise-linear": lines})
+    runs = read_runs([collected(config, "noise-linear")])
+    mixed, all_flagged = (runs.group("noise-linear", "smo", n) for n in (1000, 500))
+    assert len(mixed.solved) == 3 and len(mixed.timed) == 2 and not mixed.suspect
+    assert len(all_flagged.timed) == 3 and all_flagged.suspect
+    assert mixed.median("cpu_seconds") < 0.01
+
+
+def test_reasons_are_said_in_words():
+    def group(**fields):
+        return Group((Run({"status": "not_run", "reason": "", **fields}),))
+
+    assert group(reason="no data").reason == "not run: no data"
+    assert group(status="memory_limit", memory_limit_mb="128.0").reason == "not run: needs more than 128 MB"
+    assert group(status="time_limit", time_limit="60.0").reason == "stopped: time limit of 60 s"
+    assert group(status="uncertified").reason == "no timing: certificate failed"
+    assert group(status="error", reason="boom").reason == "failed: boom"
+    assert Group(()).reason == "not run: no measurement"
+
+
+def test_pairs_come_from_one_process_only():
+    def run(label, repeat, process, seconds):
+        fields = {"contender": label, "status": "optimal", "certificate.passed": "true", "flagged": "false"}
+        return Run({**fields, "run_id": process, "seed": "0", "repeat": repeat, "cpu_seconds": str(seconds)})
+
+    first = Group((run("a", "0", "p", 2.0), run("a", "1", "q", 8.0)))
+    second = Group((run("b", "0", "p", 1.0), run("b", "1", "p", 1.0)))
+    assert pairs(first, second, "cpu_seconds") == ([2.0], [1.0])
+
+
+def test_fits_and_ratios_of_known_power_laws(full):
+    fits = fit.read_fits([paths.fits(full.config, synthetic.PAPER)])
+    for name, (_, _, smo, chunking) in synthetic.EXPERIMENTS.items():
+        for contender, truth in (("smo", smo), ("chunking", chunking)):
+            found = fits[name, contender, "cpu_seconds", "measured"]
+            assert found.exponent.value == pytest.approx(truth, abs=0.06)
+            work = fits[name, contender, "work", "measured"]
+            assert work.exponent.value == pytest.approx(truth, abs=0.01)
+            assert fits[name, contender, "cpu_seconds", "paper"].exponent is not None
+    ratios = fit.read_ratios([paths.ratios(full.config, synthetic.PAPER)])
+    found = ratios["separable-linear", 5000, "smo-dense", "smo", "cpu_seconds"]
+    assert found.low < 4.0 < found.high
+    assert ratios["separable-linear", 5000, "smo-dense", "smo", "work"].value == pytest.approx(10, rel=1e-5)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+from analysis_support import EXPERIMENTS
+from svmrepro.workflow import paths
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.papers import PaperNumbers
+from svmrepro.workflow.scaling import fit_power_law
+
+PLATT = PaperNumbers(paths.config_dir() / "papers", "platt1998")
+
+
+def test_numbers_are_the_papers():
+    assert PLATT.seconds("adult-linear", 11221, "chunking") == 20711.3
+    assert PLATT.seconds("adult-linear", 16101, "chunking") is None
+    assert PLATT.support_vectors("web-gaussian", 17188, "nonbound") == 1780
+    assert PLATT.sparse_seconds("noise-linear", 5000, "smo", "dense") == 400.0
+    assert PLATT.exponent("noise-gaussian", "chunking") == 3.4
+    assert PLATT.text("timings", "adult-linear", 11221, "smo_seconds") == "17.0"
+    assert PLATT.machine == "266 MHz Pentium II"
+    assert PLATT.seconds("adult-linear", None, "smo") is None
+
+
+def test_every_experiment_has_its_sizes():
+    sizes = {name: len(PLATT.sizes(name)) for name in EXPERIMENTS}
+    assert sizes == dict(zip(EXPERIMENTS, (9, 9, 8, 8, 5, 5, 5), strict=True))
+
+
+@pytest.mark.parametrize("contender", ["smo", "chunking"])
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_refit_agrees_with_the_printed_exponent(experiment, contender):
+    fit = fit_power_law(PLATT.series(experiment, contender), "refit")
+    assert fit.exponent.value == pytest.approx(PLATT.exponent(experiment, contender), abs=0.1)
+
+
+def test_a_paper_without_files_prints_nothing(tmp_path):
+    nothing = PaperNumbers(tmp_path, "nobody2000")
+    assert nothing.sizes("any") == () and nothing.series("any", "smo") == {} and nothing.machine == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("experiment,n,smo_seconds\na,10,fast\n", ":2: smo_seconds: 'fast' is not a number"),
+        ("experiment,n,smo_seconds\na,10,1\na,10,2\n", ":3: a second row for a, n = 10"),
+        ("name,n\na,10\n", ":1: no column 'experiment'"),
+        ("experiment,n,smo_seconds\na,10\n", ":2: 3 columns expected"),
+    ],
+)
+def test_bad_files_are_refused_with_file_and_line(tmp_path, text, message):
+    (tmp_path / "p_timings.csv").write_text(text)
+    with pytest.raises(StepError) as caught:
+        PaperNumbers(tmp_path, "p").sizes("a")
+    assert str(caught.value) == f"{tmp_path / 'p_timings.csv'}{message}"

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+
+import analysis_support as synthetic
+import pytest
+from conftest import analyse
+from svmrepro.workflow import paths, tabulate
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.render import (
+    Cell,
+    Column,
+    Section,
+    Table,
+    count,
+    exponent,
+    missing,
+    number,
+    percent,
+    printed,
+    prose,
+    significant,
+    to_csv,
+    to_html,
+    to_markdown,
+)
+from svmrepro.workflow.scaling import Interval
+
+VOID = {"meta", "br", "link"}
+
+
+class Balanced(HTMLParser):
+    """Checks that every tag is closed, and keeps the text of each table row."""
+
+    def __init__(self):
+        super().__init__()
+        self.stack, self.rows, self.scripts = [], [], 0
+
+    def handle_starttag(self, tag, attrs):
+        if tag in VOID:
+            return
+        self.stack.append(tag)
+        self.scripts += tag == "script"
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            width = int(dict(attrs).get("colspan", 1))
+            self.rows[-1].append([width, ""])
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data):
+        if self.stack and ("td" in self.stack or "th" in self.stack):
+            self.rows[-1][-1][1] += data
+
+
+def parsed(html):
+    parser = Balanced()
+    parser.feed(html)
+    assert parser.stack == []
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0071234, "0.00712"),
+        (9.996, "10.0"),
+        (20711.3, "20,700"),
+        (0, "0"),
+        (3.7e-12, "3.70e-12"),
+        (1.0, "1.00"),
+        (-0.25, "-0.250"),
+        (999.6, "1,000"),
+    ],
+)
+def test_three_significant_digits(value, text):
+    assert significant(value) == text
+
+
+def test_numbers_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="nan"):
+        significant(float("nan"))
+
+
+def test_cells():
+    assert number(1.234, Interval(1.234, 1.1, 1.4)).detail == "1.10 … 1.40"
+    assert number(10.0, Interval.exact(10.0)).detail == ""
+    assert exponent(Interval(1.9)).detail == "no interval"
+    assert exponent(None, "no fit").reason == "no fit"
+    assert printed("20711.3").text == "20,711.3" and printed("17.0").text == "17.0"
+    assert printed("").text == "–"
+    assert percent(-0.0315).text == "-3.1 %" and percent(0).text == "0 %"
+    assert count(12345).text == "12,345" and count(None).text == "–"
+
+
+TABLE = Table(
+    title="A <title>",
+    sections=(
+        Section(
+            (
+                Column("n", "n"),
+                Column("s", "ours", "CPU s", "SMO"),
+                Column("p", "paper", "CPU s", "SMO", paper=True),
+            ),
+            [
+                {"n": count(1000), "s": number(0.5, Interval(0.5, 0.4, 0.6)), "p": printed("2.0")},
+                {"n": count(2000), "s": missing("not run: a | b"), "p": Cell(None, "–")},
+            ],
+        ),
+        Section((Column("w", "word", prose=True),), [{"w": prose("fine")}], heading="More"),
+    ),
+    notes=["5 < 6"],
+    provenance="here & now",
+)
+
+
+def test_csv_has_values_ends_and_reasons():
+    assert list(csv.reader(io.StringIO(to_csv(TABLE)))) == [
+        ["n", "s", "s_low", "s_high", "s_reason", "p"],
+        ["1000", "0.5", "0.4", "0.6", "", "2.0"],
+        ["2000", "", "", "", "not run: a | b", ""],
+    ]
+
+
+def test_markdown_is_aligned_and_escaped():
+    text = to_markdown(TABLE)
+    assert "| n | SMO: ours [CPU s] | SMO: paper [CPU s] |" in text
+    assert "| 1,000 | 0.500 (0.400 … 0.600) | 2.0 |" in text
+    assert r"| 2,000 | not run: a \| b | – |" in text
+    assert text.count("## More") == 1
+
+
+def test_html_is_one_balanced_page_without_scripts():
+    html = to_html(TABLE)
+    page = parsed(html)
+    assert page.scripts == 0 and "http" not in html
+    assert "A &lt;title&gt;" in html and "5 &lt; 6" in html and "here &amp; now" in html
+    assert page.rows[2][1][1] == "0.5000.400 … 0.600"
+    widths = {sum(width for width, _ in row) for row in page.rows[:4]}
+    assert widths == {3}
+
+
+def test_equal_neighbouring_reasons_share_a_cell():
+    columns = [Column(key, key, group="g") for key in "abc"]
+    table = Table(
+        "t", (Section(columns, [{"a": missing("not run: x"), "b": missing("not run: x"), "c": count(1)}]),)
+    )
+    assert [width for width, _ in parsed(to_html(table)).rows[-1]] == [2, 1]
+
+
+def texts(run):
+    return {
+        path: path.read_text() for path in (run.config.results_dir / "paper" / synthetic.PAPER).glob("*.*")
+    }
+
+
+def test_no_table_has_a_nan_or_a_none(full):
+    found = texts(full)
+    assert (
+        len(found)
+        == 3 * sum(a.form == "table" for a in full.config.papers[synthetic.PAPER].artefacts.values()) + 3
+    )
+    for path, text in found.items():
+        assert not re.search(r"\b(nan|NaN|None|inf)\b", text), path
+
+
+def test_every_html_is_balanced_and_every_row_as_wide_as_the_head(full):
+    for path in (full.config.results_dir / "paper" / synthetic.PAPER).glob("*.html"):
+        page = parsed(path.read_text())
+        assert page.rows, path
+
+
+def test_timing_table_says_what_the_paper_says(full):
+    path = paths.table(full.config, synthetic.PAPER, "timing-adult-linear")["csv"]
+    with path.open(newline="") as handle:
+        rows = {int(row["n"]): row for row in csv.DictReader(handle)}
+    row = rows[11220]
+    assert float(row["chunking_paper_seconds"]) == 20711.3
+    assert float(row["paper_ratio"]) == pytest.approx(20711.3 / 17.0)
+    assert row["paper_bound"] == "4079"
+    assert float(row["ratio_low"]) <= float(row["ratio"]) <= float(row["ratio_high"])
+    assert rows[16100]["chunking_seconds"] == ""
+    assert rows[16100]["chunking_seconds_reason"] == "not run: needs more than 128 MB"
+    assert rows[16100]["chunking_paper_seconds_reason"] == "N/A in the paper"
+    text = path.with_suffix(".md").read_text()
+    assert "11,220 (paper: 11,221)" in text and "266 MHz Pentium II" in text
+    assert "117 measurements, 0 flagged" in text and "Example CPU" in text
+
+
+def test_support_vectors_are_compared_row_by_row(full):
+    path = paths.table(full.config, synthetic.PAPER, "support-vectors")["csv"]
+    with path.open(newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    assert len(rows) == 49
+    row = next(row for row in rows if row["experiment"] == "Adult, linear" and row["n"] == "1605")
+    assert float(row["total_difference"]) == pytest.approx((int(row["total"]) - 675) / 675)
+
+
+def test_missing_data_are_told_in_every_form(tmp_path):
+    config = synthetic.make_config(tmp_path, experiments=["web-linear"])
+    experiment = config.papers[synthetic.PAPER].experiments["web-linear"]
+    reason = "data set web is not available: source one: refused"
+    lines = [
+        {**synthetic.make_line(config, experiment, contender, n, 0), "reason": reason}
+        for n in experiment.sizes
+        for contender in experiment.contenders.values()
+    ]
+    synthetic.write_records(config, {"web-linear": lines})
+    run = analyse(config, figures=True)
+    for path in paths.table(config, synthetic.PAPER, "timing-web-linear").values():
+        assert f"not run: {reason}" in path.read_text()
+    claims = texts(run)[paths.table(config, synthetic.PAPER, "claims")["csv"]]
+    assert "holds" not in {row["verdict"] for row in csv.DictReader(io.StringIO(claims))}
+    assert reason in claims
+    figure = paths.figure(config, synthetic.PAPER, "loglog-web-linear")["svg"]
+    assert figure.stat().st_size > 5000
+
+
+def test_a_size_missing_from_the_scale_is_shown_with_the_papers_numbers(tmp_path):
+    config = synthetic.make_config(tmp_path, experiments=["noise-linear"])
+    config = synthetic.with_experiment(config, "noise-linear", sizes=(500, 1000, 1500))
+    synthetic.write_records(config, {"noise-linear": synthetic.records(config, "noise-linear")})
+    analyse(config)
+    text = paths.table(config, synthetic.PAPER, "timing-noise-linear")["md"].read_text()
+    assert "| 5,000 (not in the paper scale) | – | 67.6 |" in text
+    assert re.search(r"\| 1,500 \| 0\.\d+ \([^)]*\) \| – \|", text)
+
+
+def test_unknown_kinds_are_refused(full, tmp_path):
+    content = json.loads(full.file.read_text())
+    content["papers"][synthetic.PAPER]["artefacts"]["scaling"]["kind"] = "scalling"
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(content))
+    with pytest.raises(StepError, match="no table of kind 'scalling'"):
+        tabulate.main(["--config", str(file), "--paper", synthetic.PAPER, "--artefact", "scaling"])

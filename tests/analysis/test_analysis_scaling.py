@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from svmrepro.workflow.scaling import Interval, fit_power_law, median_interval, ratio_interval
+
+
+def draw(rng, sizes, repeats, scatter, noise, exponent=2.0):
+    """Values of a power law: `scatter` moves a size as a whole, `noise` each repeat."""
+    return {
+        int(n): list(
+            np.exp(exponent * np.log(n) - 9 + scatter * rng.normal() + noise * rng.normal(size=repeats))
+        )
+        for n in sizes
+    }
+
+
+def test_exact_power_law_is_recovered():
+    fit = fit_power_law({n: [3e-6 * n**1.7] * 3 for n in (1000, 2000, 5000, 9000)}, "exact")
+    assert fit.exponent.value == pytest.approx(1.7, abs=1e-9)
+    assert fit.exponent.high - fit.exponent.low < 1e-6
+    assert fit.predict(4000) == pytest.approx(3e-6 * 4000**1.7)
+    assert (fit.points, fit.n_min, fit.n_max) == (4, 1000, 9000)
+
+
+def test_slope_is_that_of_least_squares_on_the_medians():
+    rng = np.random.default_rng(3)
+    series = draw(rng, (500, 1000, 2000, 5000), 5, 0.1, 0.1)
+    slope, intercept = np.polyfit(np.log(list(series)), np.log([np.median(v) for v in series.values()]), 1)
+    fit = fit_power_law(series, "any")
+    assert fit.exponent.value == pytest.approx(slope)
+    assert fit.intercept == pytest.approx(intercept)
+
+
+@pytest.mark.parametrize(
+    ("points", "repeats", "scatter", "noise"),
+    [(3, 3, 0.1, 0.02), (5, 3, 0.1, 0.02), (5, 1, 0.1, 0.0), (9, 3, 0.05, 0.05)],
+)
+def test_intervals_cover_the_truth_about_as_often_as_they_say(points, repeats, scatter, noise):
+    rng = np.random.default_rng(points * 100 + repeats)
+    sizes = np.geomspace(1000, 20000, points).astype(int)
+    trials = 300
+    hits = 0
+    for trial in range(trials):
+        found = fit_power_law(draw(rng, sizes, repeats, scatter, noise), f"{trial}", draws=600).exponent
+        hits += found.low <= 2.0 <= found.high
+    # 95 % asked for; three standard errors of 300 trials are 3.8 %.
+    assert hits / trials >= 0.90
+
+
+def test_same_name_same_interval_and_other_names_nearly_so():
+    series = draw(np.random.default_rng(0), (1000, 2000, 4000, 8000), 3, 0.05, 0.02)
+    assert fit_power_law(series, "a") == fit_power_law(series, "a")
+    one, other = (fit_power_law(series, name).exponent for name in ("a", "b"))
+    assert one.high - one.low == pytest.approx(other.high - other.low, rel=0.15)
+
+
+def test_collinear_medians_of_noisy_repeats_keep_a_width():
+    series = {n: [0.8 * n**2, float(n**2), 1.25 * n**2] for n in (1000, 2000, 4000)}
+    found = fit_power_law(series, "collinear").exponent
+    assert found.value == pytest.approx(2.0)
+    assert found.high - found.low > 0.1
+
+
+def test_two_sizes_give_a_slope_without_interval_and_one_gives_none():
+    two = fit_power_law({1000: [1.0], 4000: [4.0]}, "two")
+    assert two.exponent.value == pytest.approx(1.0)
+    assert not two.exponent.bounded
+    assert "no interval" in two.note
+    assert fit_power_law({1000: [1.0]}, "one").exponent is None
+    assert fit_power_law({}, "none").points == 0
+
+
+def test_zeros_are_left_out_and_named():
+    fit = fit_power_law({n: [0.0] if n == 500 else [float(n)] for n in (500, 1000, 2000, 4000)}, "zero")
+    assert fit.points == 3
+    assert "n = 500" in fit.note
+
+
+def test_median_interval_of_few_many_equal_and_single_values():
+    few = median_interval([1.0, 1.1, 0.9])
+    assert few.low < 0.9 and few.high > 1.1 and few.value == 1.0
+    many = median_interval([float(n) for n in range(1, 12)])
+    assert (many.low, many.value, many.high) == (2.0, 6.0, 10.0)  # one left out on each side: 98.8 %
+    assert median_interval([7.0, 7.0]) == Interval.exact(7.0)
+    assert not median_interval([7.0]).bounded
+    with pytest.raises(ValueError, match="positive"):
+        median_interval([0.0, 1.0])
+
+
+@pytest.mark.parametrize("count", [2, 3, 6, 10])
+def test_median_intervals_cover(count):
+    rng = np.random.default_rng(count)
+    hits = 0
+    for _ in range(600):
+        found = median_interval(list(np.exp(0.1 * rng.normal(size=count))))
+        hits += found.low <= 1.0 <= found.high
+    assert hits / 600 >= 0.92
+
+
+def test_ratios_are_paired():
+    drift = np.array([1.0, 2.0, 4.0])
+    found = ratio_interval(list(3 * drift), list(drift))
+    assert (found.low, found.value, found.high) == pytest.approx((3.0, 3.0, 3.0))
+    with pytest.raises(ValueError, match="pairs"):
+        ratio_interval([1.0], [1.0, 2.0])
+
+
+def test_difference_of_intervals_recovers_variances():
+    found = Interval(3.0, 2.7, 3.3).minus(Interval(2.0, 1.6, 2.4))
+    assert (found.low, found.value, found.high) == pytest.approx((0.5, 1.0, 1.5))
+    assert not Interval(3.0).minus(Interval(2.0, 1.6, 2.4)).bounded
+    assert Interval(1.0, 0.9, 1.1).overlaps(Interval(1.2, 1.1, 1.3))
+    assert not Interval(1.0, 0.9, 1.05).overlaps(Interval(1.2, 1.1, 1.3))
+    with pytest.raises(ValueError, match="does not hold"):
+        Interval(1.0, 2.0, 3.0)
