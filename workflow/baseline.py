@@ -101,7 +101,7 @@ def machine_identity(runs: Runs) -> dict[str, str]:
             (name, text)
             for name, text in sorted(run.fields.items())
             if text
-            and (name in names or name.startswith("machine.packages."))
+            and (name in names or name.startswith("machine.versions."))
             and not name.endswith(".svmrepro")
         )
         for run in runs.runs

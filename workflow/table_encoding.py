@@ -5,7 +5,6 @@ from __future__ import annotations
 from svmrepro import datasets
 from svmrepro.workflow.config import Artefact, Config
 from svmrepro.workflow.render import Column, Section, Table, count, missing, prose
-from svmrepro.workflow.results import Results
 
 COLUMNS = (
     Column("part", "files", prose=True),
@@ -18,7 +17,7 @@ COLUMNS = (
 )
 
 
-def build(results: Results, artefact: Artefact, config: Config) -> Table:
+def build(config: Config, paper: str, artefact: Artefact) -> Table:
     """Build the comparison; where the files cannot be had, one line that says why."""
     try:
         compared = datasets.compare_encoding(config.data_dir, config.mirror)

@@ -15,22 +15,23 @@ from svmrepro.workflow import (
 )
 from svmrepro.workflow.config import Artefact, Config
 from svmrepro.workflow.render import Table
-from svmrepro.workflow.results import Results
+from svmrepro.workflow.results import Results, load
 
-Builder = Callable[[Results, Artefact, Config], Table]
-"""Builds a table from results, the artefact's description and (few need it) the configuration."""
+Builder = Callable[[Config, str, Artefact], Table]
+"""Builds a table from the configuration, the paper's name and the artefact's description."""
 
 
-def _plain(build: Callable[[Results, Artefact], Table]) -> Builder:
-    return lambda results, artefact, config: build(results, artefact)
+def _measured(build: Callable[[Results, Artefact], Table]) -> Builder:
+    """Give a builder what was measured in the artefact's experiments."""
+    return lambda config, paper, artefact: build(load(config, paper, artefact.experiments), artefact)
 
 
 KINDS: dict[str, Builder] = {
-    "timing": _plain(table_timing.build),
-    "sparse": _plain(table_sparse.build),
-    "scaling": _plain(table_scaling.build),
-    "support-vectors": _plain(table_vectors.build),
-    "contenders": _plain(table_contenders.build),
-    "claims": _plain(table_claims.build),
+    "timing": _measured(table_timing.build),
+    "sparse": _measured(table_sparse.build),
+    "scaling": _measured(table_scaling.build),
+    "support-vectors": _measured(table_vectors.build),
+    "contenders": _measured(table_contenders.build),
+    "claims": _measured(table_claims.build),
     "encoding": table_encoding.build,
 }

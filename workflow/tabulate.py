@@ -14,7 +14,6 @@ from svmrepro.workflow.config import Config, read_config
 from svmrepro.workflow.errors import StepError, run_step
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.render import to_csv, to_html, to_markdown
-from svmrepro.workflow.results import load
 from svmrepro.workflow.tables import KINDS
 
 FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}
@@ -34,7 +33,7 @@ def run(config: Config, paper: str, name: str) -> None:
         raise StepError(
             f"{paper}: artefact '{name}': no table of kind '{artefact.kind}' (there are: {', '.join(KINDS)})"
         )
-    table = build(load(config, paper, artefact.experiments), artefact, config)
+    table = build(config, paper, artefact)
     for form, path in paths.table(config, paper, name).items():
         atomic_write(path, FORMS[form](table))
 

@@ -154,7 +154,7 @@ def make_line(
             "cpu": "Example CPU 2.5 GHz",
             "cores": 2,
             "python": "3.12.1",
-            "packages": {"numpy": "2.4.0", "svmrepro": "0.1.0"},
+            "versions": {"numpy": "2.4.0", "svmrepro": "0.1.0"},
             "blas": "openblas 0.3",
         },
         "time": f"2026-01-02T03:04:{repeat:02d}Z",

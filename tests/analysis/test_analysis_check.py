@@ -34,7 +34,7 @@ def test_without_a_reference_it_says_so_and_succeeds(full, capsys, monkeypatch, 
 def test_the_record_holds_claims_machine_and_every_row(full, record):
     assert record["claims"][synthetic.PAPER]["separable-none-at-bound"] == "holds"
     assert record["machine"]["machine.cpu"] == "Example CPU 2.5 GHz"
-    assert "machine.packages.svmrepro" not in record["machine"]
+    assert "machine.versions.svmrepro" not in record["machine"]
     experiments = full.config.papers[synthetic.PAPER].experiments.values()
     assert len(record["rows"]) == sum(len(item.sizes) * len(item.contenders) for item in experiments)
     assert "cpu_seconds" not in json.dumps(record)

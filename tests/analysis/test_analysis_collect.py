@@ -36,7 +36,7 @@ def test_every_line_becomes_one_tidy_row(config):
     line = next(line for line in lines if line["contender"] == "smo" and line["repeat"] == 0)
     assert float(first["cpu_seconds"]) == line["cpu_seconds"]
     assert first["certificate.n_bound"] == str(line["certificate"]["n_bound"])
-    assert first["machine.packages.numpy"] == "2.4.0"
+    assert first["machine.versions.numpy"] == "2.4.0"
     assert first["kernel.name"] == "linear" and first["flagged"] == "true" and first["reason"] == ""
     assert [int(row["n"]) for row in rows] == sorted(int(row["n"]) for row in rows)
 
