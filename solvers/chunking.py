@@ -3,8 +3,8 @@ r"""Chunking (Vapnik 1982; Platt 1998, sections 1.2 and 3).
 Each step solves a dense quadratic program over every non-zero multiplier of the last one and
 the ``chunk_size`` worst violators of the KKT conditions, from the last solution on, by
 :mod:`svmrepro.solvers.projected_cg`. The Hessian stays in memory and its rows are used again: a
-variable keeps its *slot* for as long as its multiplier is non-zero, and a new one takes over the slot of one that
-has left. Outputs of all examples are kept up to date: through the folded weight vector for a
+variable keeps its *slot* for as long as its multiplier is non-zero, and a new one takes over
+the slot of one that has left. Outputs of all examples are kept up to date: through the folded weight vector for a
 linear kernel, else by one kernel row for each multiplier that the step changed.
 
 The report's rule for the tolerance of the conjugate gradient is kept: 3e-10 at first, divided by
@@ -154,7 +154,7 @@ class Run:
         n = problem.n
         self.alpha = np.zeros(n)
         self.outputs = np.zeros(n)
-        self.weights = np.zeros(max(problem.d, 1)) if problem.kernel.name == "linear" else None
+        self.weights = np.zeros(problem.d + 1) if problem.kernel.name == "linear" else None
         self.every = np.arange(n, dtype=np.uint32)
         self.slot = np.full(n, -1, dtype=np.int64)
         self.qp: QP = pcg.allocate(min(_FIRST_CAPACITY, n))

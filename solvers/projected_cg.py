@@ -5,12 +5,14 @@ r"""Projected conjugate gradient on the dense quadratic program of one chunk.
 (Gill, Murray and Wright 1981; Burges; Platt 1998, section 3.) A *face* is a set F of
 variables that may move. Inside it the search directions are conjugate gradients projected
 on ``y.d = 0``; a step that meets a bound stops there, drops the variables that met it from
-F and starts afresh from the projected gradient. Bound variables are released together when their
-part of the projected gradient outweighs that of the face, and when the face is solved.
+F and starts afresh from the projected gradient. Bound variables whose multipliers have the wrong
+sign are released together when their part of the projected gradient outweighs that of the face,
+and when the face is solved.
 
-The projected gradient at a point is the projection of the antigradient on the cone of feasible
-directions, ``d_i = -(g_i - beta y_i)`` where that is feasible and 0 elsewhere, with beta
-such that ``y.d = 0``: a monotone equation in one unknown. It is zero at a solution only.
+The multiplier beta of the equality constraint is the mean of ``y_i g_i`` over the variables between
+their bounds. Where there is none, it is that of the projection of the antigradient on the cone of
+feasible directions, ``d_i = -(g_i - beta y_i)`` where that is feasible and 0 elsewhere, with beta such
+that ``y.d = 0``: a monotone equation in one unknown, whose d is zero at a solution only.
 
 Every product ``Q d`` covers all rows of the chunk, so that the gradient is known at bound
 variables too, and reads |F| rows of Q. It is the cost of the method.
@@ -158,9 +160,34 @@ def multiplier_of_equality(qp, C):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def release(qp, C):  # type: ignore[no-untyped-def]
-    """Make the face of the projected gradient; return the number of variables that came in."""
+    """Make a new face; return the number of variables that came in.
+
+    Beta is the mean over the variables between their bounds, as the threshold is; a bound variable
+    comes in where its multiplier has the wrong sign. Where no two variables could then move, beta is
+    that of the projected gradient.
+    """
     counts, a, y, g = qp.counts, qp.a, qp.y, qp.g
-    beta = multiplier_of_equality(qp, C)
+    total, between = 0.0, 0
+    for i in range(counts[M]):
+        if y[i] != 0.0 and 0.0 < a[i] < C:
+            total += y[i] * g[i]
+            between += 1
+    entered = 0
+    if between > 0:
+        entered = enter(qp, total / between, C)
+    if counts[FREE] < 2 or between == 0:
+        entered = enter(qp, multiplier_of_equality(qp, C), C)
+    counts[FRESH] = 1
+    counts[FACE_STEPS] = 0
+    counts[RELEASES] += 1
+    qp.scalars[GAIN] = 0.0
+    return entered
+
+
+@njit(cache=True)
+def enter(qp, beta, C):  # type: ignore[no-untyped-def]
+    """Make the face of beta: all between their bounds, and the bound ones of the wrong sign."""
+    counts, a, y, g = qp.counts, qp.a, qp.y, qp.g
     entered, count = 0, 0
     for i in range(counts[M]):
         was = qp.inside[i]
@@ -173,10 +200,6 @@ def release(qp, C):  # type: ignore[no-untyped-def]
             count += 1
             entered += 1 - was
     counts[FREE] = count
-    counts[FRESH] = 1
-    counts[FACE_STEPS] = 0
-    counts[RELEASES] += 1
-    qp.scalars[GAIN] = 0.0
     return entered
 
 

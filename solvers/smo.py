@@ -438,7 +438,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     folded = problem.kernel.name == "linear" and bool(options["fold"])
     dots, products, update = ROWS[problem.storage]
     transform = transform_of(problem.kernel.name, store)
-    state = _allocate(problem.n, max(problem.d, 1), folded)
+    state = _allocate(problem.n, problem.d + 1, folded)
     state.y[:] = problem.y
     fill_diagonal(state.diagonal, problem, store)
     state.random[0] = np.uint64(options["seed"])

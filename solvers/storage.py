@@ -30,7 +30,7 @@ class Store(NamedTuple):
         Row pointers of ``csr`` and ``index``.
     indices : ndarray of uint32
         Column indices of ``csr`` and ``index``. Unsigned: compiled loops then need no
-        test for negative indices.
+        test for negative indices. Rows of ``index`` are padded to groups of four with index d.
     values : ndarray of float64
         Non-zero values of ``csr``.
     bits : ndarray of uint64, shape (n, ceil(d / 64))
@@ -41,7 +41,7 @@ class Store(NamedTuple):
         ``table[k] = exp(-gamma k)`` where squared distances are integers.
     parameters : ndarray of float64, shape (4,)
         gamma, degree, a, c of the kernel.
-    scratch : ndarray of float64, shape (d,)
+    scratch : ndarray of float64, shape (d + 1,)
         Workspace of the row functions; all zero between calls.
     """
 
@@ -118,12 +118,14 @@ def build_store(X: Any, storage: str, kernel: Any) -> Store:
             indices = csr.indices.astype(np.uint32)
             if storage == "csr":
                 values = np.ascontiguousarray(csr.data, dtype=np.float64)
+            else:
+                indptr, indices = _padded(indptr, indices, d)
     norms = _squared_norms(X)
     table = np.zeros(0)
     if kernel.name == "gaussian" and binary and n and 2 * norms.max() < TABLE_LIMIT:
         table = np.exp(-kernel.gamma * np.arange(2 * int(norms.max()) + 1))
     parameters = np.array([kernel.gamma, kernel.degree, kernel.a, kernel.c], dtype=np.float64)
-    return Store(dense, indptr, indices, values, bits, norms, table, parameters, np.zeros(max(d, 1)))
+    return Store(dense, indptr, indices, values, bits, norms, table, parameters, np.zeros(d + 1))
 
 
 def pack_bits(csr: Any) -> npt.NDArray[np.uint64]:
@@ -136,6 +138,18 @@ def pack_bits(csr: Any) -> npt.NDArray[np.uint64]:
     ones = (csr.data != 0).astype(np.uint64)
     np.bitwise_or.at(bits, (rows, columns >> np.uint64(6)), ones << (columns & np.uint64(63)))
     return bits
+
+
+def _padded(
+    indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.uint32], d: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    """Pad every row to a multiple of four indices with the index d, where every weight is 0."""
+    lengths = np.diff(indptr)
+    starts = np.concatenate(([0], np.cumsum((lengths + 3) // 4 * 4)))
+    padded = np.full(starts[-1], d, dtype=np.uint32)
+    rows = np.repeat(starts[:-1] - indptr[:-1], lengths)
+    padded[np.arange(indices.size) + rows] = indices
+    return starts.astype(np.int64), padded
 
 
 def _squared_norms(X: Any) -> npt.NDArray[np.float64]:
