@@ -55,7 +55,7 @@ class Limits:
     """
 
     connect: float = 4.0
-    start: float = 8.0
+    start: float = 6.0
     silence: float = 8.0
     attempts: int = 4
     back_off: float = 0.5

@@ -1,17 +1,24 @@
 r"""Generated data sets, at any size, from a seed.
 
-========== =========================================================================================
-separable  300 bits, each one with probability 0.1; :math:`w` uniform in :math:`[-1, 1]^{300}`; label
-           :math:`\mathrm{sign}(w \cdot x)`; points with :math:`|w \cdot x| \le 1` discarded
-           (Platt 1998, section 3.3)
-noise      the same inputs, labels by a fair coin (Platt 1998, section 3.3)
-chess-board :math:`x` uniform on :math:`[0, 4]^2`, label by the parity of
-           :math:`\lfloor x_1 \rfloor + \lfloor x_2 \rfloor` (Glasmachers and Igel 2005)
-twonorm    20 dimensions, classes :math:`N(\pm a \mathbf 1, I)`, :math:`a = 2 / \sqrt{20}` (Breiman 1996)
-ringnorm   20 dimensions, :math:`N(0, 4 I)` against :math:`N(a \mathbf 1, I)` (Breiman 1996)
-waveform   21 points of a random mixture of two of three triangular waves, with noise
-           (Breiman et al. 1984), one class against the other two
-========== =========================================================================================
+separable
+    300 bits, each one with probability 0.1; :math:`w` uniform in :math:`[-1, 1]^{300}`; label
+    :math:`\mathrm{sign}(w \cdot x)`; points with :math:`|w \cdot x| \le 1` discarded (Platt 1998, 3.3).
+noise
+    The same inputs, labels by a fair coin (Platt 1998, 3.3).
+chess-board
+    :math:`x` uniform on :math:`[0, 4]^2`, label by the parity of :math:`\lfloor x_1 \rfloor + \lfloor x_2
+    \rfloor`: +1 where it is even (Glasmachers and Igel 2005).
+twonorm
+    20 dimensions, labels by a fair coin, :math:`N(y a \mathbf 1, I)` with :math:`a = 2 / \sqrt{20}` (Breiman
+    1996).
+ringnorm
+    20 dimensions, labels by a fair coin, +1: :math:`N(0, 4 I)`, -1: :math:`N(a \mathbf 1, I)`, the same
+    :math:`a` (Breiman 1996).
+waveform
+    Three triangular waves of height 6 and half-width 6 over :math:`t = 1 \ldots 21`, :math:`h_1, h_2, h_3`
+    with peaks at 11, 15 and 7. A row is :math:`u h_i + (1 - u) h_j` with one :math:`u` uniform in [0, 1],
+    plus standard normal noise at each point; the pair (i, j) is each of the three with equal probability, +1
+    for (1, 3) and -1 for the other two (Breiman, Friedman, Olshen and Stone 1984).
 
 "10 % ones" of the paper could also mean exactly 30 of the 300 bits; independent bits is our reading.
 

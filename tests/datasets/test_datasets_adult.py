@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from svmrepro.datasets import DataError
@@ -168,3 +168,14 @@ def test_the_comparison_finds_a_flipped_bit_and_a_flipped_label(tmp_path: Path) 
     assert table[-1]["note"] == "2 rows differ"
     with pytest.raises(ValueError, match="10 rows against 9"):
         compare_columns(encoder, records, LibsvmData(sparse.csr_matrix(X[:9]), y[:9]), "twins")
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=80) | st.text("5,? |<=>K.\n", max_size=120).map(str.encode))
+def test_any_bytes_are_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bytes"
+    path.write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        read_adult(path)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).removeprefix(f"{path}:").partition(":")[0].isdigit()
