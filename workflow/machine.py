@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import resource
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -46,8 +47,9 @@ def describe() -> dict[str, Any]:
     Returns
     -------
     dict
-        cpu (model), cores (physical), threads (logical), memory_bytes, os, python, packages, blas (name and
-        version), thread_settings.
+        cpu (model), cores (physical), threads (logical), memory_bytes, os, python, versions (of
+        packages), commit (of this project, with ``+`` if changed since; None outside a checkout), blas (name
+        and version), thread_settings.
     """
     return {
         "cpu": _cpu_model(),
@@ -56,7 +58,8 @@ def describe() -> dict[str, Any]:
         "memory_bytes": psutil.virtual_memory().total,
         "os": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in PACKAGES},
+        "versions": {name: _version(name) for name in PACKAGES},
+        "commit": _commit(),
         "blas": _blas(),
         "thread_settings": {name: os.environ.get(name) for name in THREAD_VARIABLES},
     }
@@ -140,6 +143,17 @@ def _cpu_model() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def _commit() -> str | None:
+    """Return the commit of the checkout that this code runs from."""
+    here = str(Path(__file__).resolve().parent)
+    command = ["git", "-C", here, "describe", "--always", "--abbrev=12", "--dirty=+"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip() or None
 
 
 def _version(package: str) -> str | None:

@@ -19,7 +19,6 @@ __all__ = [
     "measurements",
     "ratios",
     "reference",
-    "resolved",
     "results",
     "table",
     "timing_slots",
@@ -29,11 +28,6 @@ __all__ = [
 def results(config: Config) -> Path:
     """Return the folder of the scale's results."""
     return config.results_dir / config.scale
-
-
-def resolved(config: Config) -> Path:
-    """Return where the resolved configuration is written for the steps."""
-    return results(config) / "config.json"
 
 
 def journal(config: Config, paper: str, experiment: str) -> Path:

@@ -8,10 +8,10 @@ steps that analyse. Nothing is imported for it; imports are followed in the sour
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 import platform
+import re
 import sys
 from functools import cache
 from importlib import metadata
@@ -21,7 +21,13 @@ from pathlib import Path
 from svmrepro.workflow.errors import StepError
 
 _FLOORS = Path(__file__).resolve().parent.parent
-_PREFIX = "svmrepro."
+
+#: An import of this project. A parser would be surer, and take half a second at the start of every command.
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from|import)[ \t]+(?P<package>svmrepro[\w.]*)"
+    r"(?:[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#]*))?",
+    re.MULTILINE,
+)
 
 
 @cache
@@ -86,6 +92,12 @@ def step_fingerprint(step: str) -> str:
 
 
 @cache
+def registry_fingerprint() -> str:
+    """Hash the registry of data sets: a new source or checksum is a reason to try again."""
+    return _hash([_FLOORS / "datasets" / "registry.yaml"])
+
+
+@cache
 def compiled_key() -> str:
     """
     Name the folder of compiled code.
@@ -140,18 +152,10 @@ def _imports(name: str) -> frozenset[str]:
     if path is None:
         return frozenset()
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names: list[str] = []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-            if node.module == "svmrepro":
-                names = [f"svmrepro.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        # Solvers have their own fingerprints, by name.
-        found.update(
-            tail
-            for tail in (text.removeprefix(_PREFIX) for text in names if text.startswith(_PREFIX))
-            if not tail.startswith("solvers") and _file(tail) is not None
-        )
-    return frozenset(found)
+    for statement in _IMPORT.finditer(path.read_text(encoding="utf-8")):
+        package = statement["package"].removeprefix("svmrepro").removeprefix(".")
+        below = f"{package}." if package else ""
+        found.add(package)
+        found.update(below + word for word in re.findall(r"\w+", statement["names"] or ""))
+    # Solvers have their own fingerprints, by name.
+    return frozenset(tail for tail in found if not tail.startswith("solvers") and _file(tail) is not None)

@@ -1,0 +1,54 @@
+"""
+The papers' experiments, from data to verdicts.
+
+    snakemake --cores all                        every table and figure of the configuration's papers
+    snakemake --cores all --config scale=smoke   the same at another scale (smoke, paper)
+    snakemake --cores all platt1998              one paper; so with an experiment (adult-linear), an artefact
+                                                 (scaling) or a file (results/default/platt1998/scaling.md)
+    snakemake --cores all check                  the verdicts on the claims, compared with the reference run
+    snakemake --cores all report                 one HTML file with everything
+    snakemake fetch                              try again to get data that could not be had
+"""
+
+import sys
+
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.plan import Plan, one_of
+from svmrepro.workflow.quiet import spare_terminal
+from svmrepro.workflow.summary import closing
+
+try:
+    PLAN = Plan(config)
+except StepError as error:
+    sys.exit(f"error: {error}")
+
+spare_terminal()
+CONFIG = PLAN.config
+STEPS = PLAN.steps
+RESULTS = f"{CONFIG.results_dir}/{CONFIG.scale}"
+
+
+wildcard_constraints:
+    paper=one_of(CONFIG.papers),
+    experiment="[^/]+",
+    job="[^/]+",
+
+
+rule all:
+    default_target: True
+    input:
+        [PLAN.paper_files(paper) for paper in CONFIG.papers],
+
+
+include: "workflow/rules/data.smk"
+include: "workflow/rules/measure.smk"
+include: "workflow/rules/analyse.smk"
+include: "workflow/rules/artefacts.smk"
+include: "workflow/rules/targets.smk"
+
+
+report: "workflow/report/workflow.rst"
+
+
+onsuccess:
+    print(closing(CONFIG))

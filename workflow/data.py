@@ -1,0 +1,139 @@
+"""Data sets as the steps meet them: own files made known, the arrays of a row, and why there are none."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from svmrepro.workflow import paths
+from svmrepro.workflow.config import Config
+from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.files import atomic_write
+
+if TYPE_CHECKING:
+    from svmrepro.datasets import Dataset
+    from svmrepro.workflow.grid import Row
+
+
+class NotAvailable(Exception):
+    """A row cannot be measured for want of its data; the message is the reason that tables show."""
+
+
+@dataclass(frozen=True)
+class Marker:
+    """
+    Whether a data set can be had, as the last attempt found it.
+
+    Attributes
+    ----------
+    name
+        The data set.
+    available
+        Whether any of its training files is there.
+    missing
+        One reason for each file that is not: ``file: why``.
+    tried
+        When, in seconds of the epoch.
+    """
+
+    name: str
+    available: bool
+    missing: tuple[str, ...]
+    tried: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing."""
+        return self.available and not self.missing
+
+    def reason(self) -> str:
+        """Say in one line what is missing, and why."""
+        return f"data set {self.name} not available: {self.missing[0] if self.missing else 'not fetched'}"
+
+
+def register(config: Config) -> None:
+    """
+    Make a user's own files known to ``svmrepro.datasets``.
+
+    Raises
+    ------
+    StepError
+        If a name is taken.
+    """
+    from svmrepro import datasets
+
+    for name, path in config.datasets.items():
+        try:
+            datasets.register_file(name, path)
+        except ValueError as error:
+            raise StepError(f"datasets.{name}: {one_line(error)}") from error
+
+
+def write_marker(config: Config, marker: Marker) -> None:
+    """Write what an attempt found."""
+    atomic_write(paths.marker(config, marker.name), json.dumps(asdict(marker), indent=1) + "\n")
+
+
+def read_marker(config: Config, name: str) -> Marker | None:
+    """
+    Read what the last attempt found.
+
+    Returns
+    -------
+    Marker or None
+        None if there was none, or its file cannot be understood.
+    """
+    try:
+        content = json.loads(paths.marker(config, name).read_text(encoding="utf-8"))
+        return Marker(content["name"], content["available"], tuple(content["missing"]), content["tried"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def load_row(config: Config, row: Row) -> Dataset:
+    """
+    Load the examples of a row from the disk; nothing is downloaded here.
+
+    Parameters
+    ----------
+    config
+        Says where the data lie.
+    row
+        The row.
+
+    Returns
+    -------
+    Dataset
+        Examples and labels.
+
+    Raises
+    ------
+    NotAvailable
+        With the reason: what the last attempt to fetch met with, or what is wrong with the file.
+    """
+    from svmrepro import datasets
+
+    name = row.experiment.dataset
+    try:
+        return datasets.load(
+            name,
+            row.n,
+            seed=row.seed or 0,
+            data_dir=config.data_dir,
+            mirror=config.mirror,
+            download=False,
+        )
+    except datasets.DatasetUnavailable as error:
+        marker = read_marker(config, name)
+        reason = marker.reason() if marker and marker.missing else one_line(error)
+        raise NotAvailable(reason) from error
+    except datasets.DataError as error:
+        raise NotAvailable(one_line(error)) from error
+
+
+def own_file(config: Config, name: str) -> Path | None:
+    """Return the path of a user's own data set, or None for one of the registry."""
+    path = config.datasets.get(name)
+    return None if path is None else Path(path)

@@ -1,0 +1,216 @@
+"""
+Measure a job: every contender of each of its rows on the same arrays, interleaved, in one warmed process.
+
+Run as ``python -m svmrepro.workflow.measure --config CONFIG --paper PAPER --experiment EXPERIMENT --job
+JOB``.
+
+Each run is journalled the moment it ends, so that a killed job loses at most the run it was in. The process
+that is started in its place measures what is missing; should the killed one's child still be at work, it
+waits for that, since two clocks at a time would both be wrong. What the job's own file holds at the end is
+exactly what counts: the journal's lines of its rows, and a line for each contender that was not run, with the
+reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from svmrepro.workflow import machine, paths, staleness
+from svmrepro.workflow.config import Config, Contender, Experiment, read_config
+from svmrepro.workflow.data import NotAvailable, load_row, register
+from svmrepro.workflow.errors import run_step
+from svmrepro.workflow.files import any_lock, atomic_write, lock
+from svmrepro.workflow.grid import Job, Row, job, rows
+from svmrepro.workflow.journal import Journal
+from svmrepro.workflow.progress import Progress
+from svmrepro.workflow.record import LIMITS, NO_RESULT, SCHEMA, dump_lines
+
+#: Statuses of which one is enough: another repeat would end in the same way.
+_FINAL = frozenset({"time_limit", "memory_limit", "iteration_limit", "uncertified", "error"})
+
+
+class Measurer:
+    """
+    Measures the rows of one job.
+
+    Parameters
+    ----------
+    config, experiment
+        What to measure.
+    progress
+        Tells a person about it.
+    """
+
+    def __init__(self, config: Config, experiment: Experiment, progress: Progress) -> None:
+        self._config = config
+        self._experiment = experiment
+        self._progress = progress
+        self._journal = Journal(paths.journal(config, experiment.paper, experiment.name))
+        self._machine = machine.describe()
+        self._run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
+        current = {row.key for row in rows(experiment)}
+        self._lines = [line for line in self._journal.lines() if line["row"] in current]
+
+    def measure(self, row: Row) -> list[dict[str, Any]]:
+        """
+        Measure what is missing of a row.
+
+        Parameters
+        ----------
+        row
+            A row of the experiment; smaller ones come first, for their limits decide who runs here.
+
+        Returns
+        -------
+        list of dict
+            All lines that count for it, by repeat and contender.
+        """
+        stopped = self._stopped(row)
+        missing = ""
+        if next(self._open_runs(row, stopped), None) is not None:
+            try:
+                self._run(row, stopped)
+            except NotAvailable as error:
+                missing = str(error)
+                self._progress.note(f"n = {row.n} not run: {missing}")
+        found = [line for line in self._lines if line["row"] == row.key]
+        measured = {line["contender"] for line in found}
+        for contender in row.contenders:
+            if contender.label not in measured:
+                reason = stopped.get(contender.label) or missing
+                found.append(
+                    self._line(row, contender, 0, {**NO_RESULT, "status": "not_run", "reason": reason})
+                )
+        order = {contender.label: place for place, contender in enumerate(row.contenders)}
+        return sorted(found, key=lambda line: (line["repeat"], order[line["contender"]]))
+
+    def _run(self, row: Row, stopped: dict[str, str]) -> None:
+        # Solvers and their compiled code are loaded only where something is to be run.
+        from svmrepro.workflow.trial import Trials
+
+        data = load_row(self._config, row)
+        trials = Trials(self._experiment, data.X, data.y)
+        for contender, repeat in self._open_runs(row, stopped):
+            with self._progress.run(row, contender, repeat) as report:
+                line = self._line(row, contender, repeat, trials.run(contender))
+                self._journal.append(line)
+                self._lines.append(line)
+                report(line)
+
+    def _open_runs(self, row: Row, stopped: dict[str, str]) -> Iterator[tuple[Contender, int]]:
+        """
+        Yield the runs still to be made; asked anew after each, since a result can make later ones needless.
+
+        The order of the contenders turns by one with each repeat, so that none always runs first.
+        """
+        contenders = [contender for contender in row.contenders if contender.label not in stopped]
+        for repeat in range(self._experiment.repeats):
+            turn = repeat % len(contenders) if contenders else 0
+            for contender in contenders[turn:] + contenders[:turn]:
+                if self._wanted(row, contender, repeat):
+                    yield contender, repeat
+
+    def _wanted(self, row: Row, contender: Contender, repeat: int) -> bool:
+        done = [
+            line for line in self._lines if line["row"] == row.key and line["contender"] == contender.label
+        ]
+        if any(line["repeat"] == repeat or line["status"] in _FINAL for line in done):
+            return False
+        budget = self._experiment.repeat_budget
+        return not done or budget is None or sum(line["cpu_seconds"] or 0.0 for line in done) < budget
+
+    def _stopped(self, row: Row) -> dict[str, str]:
+        """Return who passed a limit at a smaller size, and the reason why it is not run at this one."""
+        found: dict[str, str] = {}
+        for line in sorted(self._lines, key=lambda line: line["n"]):
+            if line["n"] < row.n and line["status"] in LIMITS:
+                found.setdefault(line["contender"], f"{line['reason']} at n = {line['n']}")
+        return found
+
+    def _line(self, row: Row, contender: Contender, repeat: int, result: dict[str, Any]) -> dict[str, Any]:
+        experiment = self._experiment
+        return {
+            "schema": SCHEMA,
+            "run_id": self._run_id,
+            "row": row.key,
+            "scale": self._config.scale,
+            "paper": experiment.paper,
+            "experiment": experiment.name,
+            "dataset": experiment.dataset,
+            "n": row.n,
+            "n_paper": experiment.paper_sizes.get(row.n),
+            "seed": row.seed,
+            "repeat": repeat,
+            "contender": contender.label,
+            "solver": contender.solver,
+            "options": contender.options,
+            "storage": contender.storage,
+            "kernel": experiment.kernel,
+            "C": experiment.bound(row.n),
+            "bias": contender.bias,
+            "eps": experiment.eps,
+            "time_limit": contender.time_limit,
+            "memory_limit_mb": contender.memory_limit_mb,
+            "fingerprint": staleness.solver_fingerprint(contender.solver),
+            "machine": self._machine,
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            **result,
+        }
+
+
+def measure_job(config: Config, experiment: Experiment, part: Job, progress: Progress) -> None:
+    """
+    Measure a job and write its file; see the module's text.
+
+    Parameters
+    ----------
+    config, experiment, part
+        What to measure.
+    progress
+        Tells a person about it.
+
+    Raises
+    ------
+    StepError
+        If a result cannot be written. Everything measured before is in the journal.
+    """
+    target = paths.job_file(config, experiment.paper, experiment.name, part.name)
+    journal = paths.journal(config, experiment.paper, experiment.name)
+    own_lock = journal.parent / ".locks" / f"{experiment.name}.{part.name}.lock"
+    with (
+        lock(own_lock, progress.waiting),
+        any_lock(paths.timing_slots(config), config.timed_jobs, progress.waiting),
+    ):
+        progress.begin()
+        measurer = Measurer(config, experiment, progress)
+        lines = [line for row in part.rows for line in measurer.measure(row)]
+        atomic_write(target, dump_lines(lines))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the step; see the module's text."""
+    parser = argparse.ArgumentParser(description="Measure one job.")
+    for name in ("--config", "--paper", "--experiment", "--job"):
+        parser.add_argument(name, required=True)
+    parser.add_argument("--log", type=Path, help="file that gets every line of progress")
+    arguments = parser.parse_args(argv)
+    # Before numpy, numba or a BLAS is loaded.
+    machine.pin_threads()
+    os.environ["NUMBA_CACHE_DIR"] = str(staleness.compiled_dir())
+    config = read_config(arguments.config)
+    register(config)
+    experiment = config.experiment(arguments.paper, arguments.experiment)
+    part = job(config, experiment, arguments.job)
+    with Progress(config, experiment, part, arguments.log) as progress:
+        measure_job(config, experiment, part, progress)
+    return 0
+
+
+if __name__ == "__main__":
+    run_step(main)

@@ -1,0 +1,267 @@
+"""What the Snakefile needs to know at parse time; light, since it runs before every command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from svmrepro.workflow import paths, staleness
+from svmrepro.workflow.compile import combinations
+from svmrepro.workflow.config import Artefact, Config, config_dir, load_config, write_config
+from svmrepro.workflow.data import register
+from svmrepro.workflow.fetch import wanted
+from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.grid import Job, jobs
+from svmrepro.workflow.record import digest
+
+#: The steps that rules run.
+STEPS = ("fetch", "generate", "compile", "measure", "collect", "fit", "tabulate", "plot", "check")
+
+#: Matches nothing: the wildcard of a rule that this configuration has no use for.
+NOTHING = "(?!)"
+
+
+class Plan:
+    """
+    A configuration and the files that follow from it.
+
+    Parameters
+    ----------
+    overrides
+        What the command line sets.
+
+    Attributes
+    ----------
+    config
+        The checked configuration.
+    file
+        Where it lies for the steps, named by its content: a run at work is not disturbed by another command.
+    began
+        When this command was given, in seconds of the epoch.
+    """
+
+    def __init__(self, overrides: Mapping[str, Any]) -> None:
+        self.overrides = dict(overrides)
+        self.config: Config = load_config(self.overrides)
+        register(self.config)
+        self.began = time.time()
+        folder = paths.results(self.config) / ".config"
+        name = digest(json.loads(json.dumps(asdict(self.config), default=str)))[:12]
+        self.file = folder / f"{name}.json"
+        write_config(self.config, self.file)
+        #: The command line's settings again, for a Snakemake that one of our rules starts.
+        self.overrides_file = folder / f"{name}.overrides.json"
+        if not self.overrides_file.is_file():
+            atomic_write(self.overrides_file, json.dumps(self.overrides) + "\n")
+        self._jobs: dict[tuple[str, str], dict[str, Job]] = {}
+
+    @cached_property
+    def steps(self) -> dict[str, str]:
+        """The beginning of each step's command line, safe for a shell."""
+        python, config = quote(sys.executable), quote(str(self.file))
+        return {name: f"{python} -m svmrepro.workflow.{name} --config {config}" for name in STEPS}
+
+    @cached_property
+    def snakemake(self) -> str:
+        """The beginning of another Snakemake's command line, with this one's settings."""
+        return f"{quote(sys.executable)} -m snakemake --configfile {quote(str(self.overrides_file))}"
+
+    def code(self, step: str) -> str:
+        """Return the fingerprint of a step's source."""
+        return staleness.step_fingerprint(step)
+
+    # -- data and code -------------------------------------------------------------------------------------
+
+    @cached_property
+    def downloads(self) -> list[str]:
+        """Data sets that are downloaded, or are a user's own files."""
+        from svmrepro import datasets
+
+        return [name for name in wanted(self.config) if not datasets.is_generated(name)]
+
+    @cached_property
+    def generated(self) -> list[str]:
+        """Data sets that are generated."""
+        return [name for name in wanted(self.config) if name not in self.downloads]
+
+    def own_file(self, dataset: str) -> list[str]:
+        """Return the file of a user's own data set; nothing for one of the registry."""
+        path = self.config.datasets.get(dataset)
+        return [] if path is None else [path]
+
+    def marker(self, dataset: str) -> str:
+        """Return the file that says whether a data set can be had."""
+        return str(paths.marker(self.config, dataset))
+
+    @cached_property
+    def sources(self) -> str:
+        """Fingerprint of where data come from, and how they are read."""
+        return staleness.step_fingerprint("fetch") + staleness.registry_fingerprint()
+
+    @cached_property
+    def combinations(self) -> list[str]:
+        """What has to be compiled: solver, kernel and storage in one text."""
+        return [" ".join(parts) for parts in combinations(self.config)]
+
+    @cached_property
+    def compiled(self) -> str:
+        """The file that says that all of it is."""
+        folder = staleness.compiled_dir()
+        shown = Path(os.path.relpath(folder))
+        return str((folder if shown.parts[0] == ".." else shown) / f"{digest(self.combinations)[:12]}.txt")
+
+    # -- measurements --------------------------------------------------------------------------------------
+
+    def jobs(self, paper: str, experiment: str) -> dict[str, Job]:
+        """Return the jobs of an experiment by name."""
+        key = (paper, experiment)
+        if key not in self._jobs:
+            found = jobs(self.config, self.config.experiment(*key))
+            self._jobs[key] = {job.name: job for job in found}
+        return self._jobs[key]
+
+    def job_inputs(self, wildcards: Any) -> dict[str, Any]:
+        """Return what a job waits for: its data, the compiled code, the job of the next smaller size."""
+        experiment = self.config.experiment(wildcards.paper, wildcards.experiment)
+        job = self.jobs(wildcards.paper, wildcards.experiment)[wildcards.job]
+        needed: dict[str, Any] = {"data": self.marker(experiment.dataset), "compiled": self.compiled}
+        if job.after is not None:
+            before = paths.job_file(self.config, wildcards.paper, wildcards.experiment, job.after)
+            needed["smaller"] = str(before)
+        return needed
+
+    def job_wanted(self, wildcards: Any) -> str:
+        """Hash what a job has to measure; see :meth:`svmrepro.workflow.grid.Job.wanted`."""
+        return self.jobs(wildcards.paper, wildcards.experiment)[wildcards.job].wanted()
+
+    def job_files(self, wildcards: Any) -> list[str]:
+        """Return the files of an experiment's jobs."""
+        return [
+            str(paths.job_file(self.config, wildcards.paper, wildcards.experiment, name))
+            for name in self.jobs(wildcards.paper, wildcards.experiment)
+        ]
+
+    # -- analysis ------------------------------------------------------------------------------------------
+
+    def analyses(self, paper: str, experiments: Iterable[str]) -> list[str]:
+        """Return measurements, fits and ratios of experiments."""
+        return [
+            str(path(self.config, paper, experiment))
+            for experiment in experiments
+            for path in (paths.measurements, paths.fits, paths.ratios)
+        ]
+
+    def paper_numbers(self, paper: str) -> list[str]:
+        """Return the files with a paper's own numbers."""
+        return _shown((config_dir() / "papers").glob(f"{paper}_*.csv"))
+
+    def artefact_inputs(self, paper: str, artefact: Artefact) -> list[str]:
+        """Return what an artefact is made of: experiments or a data set, and the paper's own numbers."""
+        if "dataset" in artefact.settings:
+            return [self.marker(artefact.settings["dataset"]), *self.paper_numbers(paper)]
+        claims = config_dir() / "claims" / f"{paper}.yaml"
+        return [
+            *self.analyses(paper, artefact.experiments),
+            *self.paper_numbers(paper),
+            *(_shown([claims]) if artefact.kind == "claims" else []),
+        ]
+
+    def artefact_files(self, paper: str, artefact: Artefact) -> dict[str, str]:
+        """Return the files of an artefact by form."""
+        make = paths.table if artefact.form == "table" else paths.figure
+        return {form: str(path) for form, path in make(self.config, paper, artefact.name).items()}
+
+    def artefacts(self, form: str) -> list[tuple[str, Artefact]]:
+        """Return all artefacts of a form (table, figure) with the names of their papers."""
+        return [
+            (paper.name, artefact)
+            for paper in self.config.papers.values()
+            for artefact in paper.artefacts.values()
+            if artefact.form == form
+        ]
+
+    def settings_of(self, artefact: Artefact) -> str:
+        """Hash what an artefact's entry says beyond its words."""
+        return digest({"kind": artefact.kind, "experiments": artefact.experiments, **artefact.settings})
+
+    def subcategory(self, paper: str, artefact: Artefact) -> str:
+        """Return the heading in the report under which an artefact stands."""
+        if len(artefact.experiments) == 1 and "dataset" not in artefact.settings:
+            return self.config.experiment(paper, artefact.experiments[0]).title
+        return "All experiments"
+
+    # -- targets -------------------------------------------------------------------------------------------
+
+    def paper_files(self, paper: str) -> list[str]:
+        """Return everything final of a paper."""
+        joined = [path(self.config, paper) for path in (paths.measurements, paths.fits, paths.ratios)]
+        artefacts = self.config.papers[paper].artefacts.values()
+        files = [file for artefact in artefacts for file in self.artefact_files(paper, artefact).values()]
+        return [*map(str, joined), *files]
+
+    def experiment_files(self, paper: str, experiment: str) -> list[str]:
+        """Return everything final that one experiment decides alone."""
+        own = [
+            file
+            for artefact in self.config.papers[paper].artefacts.values()
+            if artefact.experiments == (experiment,) and "dataset" not in artefact.settings
+            for file in self.artefact_files(paper, artefact).values()
+        ]
+        return [*self.analyses(paper, [experiment]), *own]
+
+    def target(self, paper: str, name: str) -> str:
+        """
+        Return the name by which a person asks for an experiment or an artefact.
+
+        Returns
+        -------
+        str
+            Its own name, or ``<paper>-<name>`` where that stands for something else too.
+        """
+        owners = [
+            other.name
+            for other in self.config.papers.values()
+            for known in (*other.experiments, *other.artefacts)
+            if known == name
+        ]
+        taken = len(owners) > 1 or name in self.config.papers or name in RULES
+        return f"{paper}-{name}" if taken else name
+
+
+#: Names of rules and targets, which no experiment or artefact may take.
+RULES = frozenset(
+    {
+        "all",
+        "check",
+        "report",
+        "fetch",
+        "fetch_data",
+        "generate_data",
+        "compile_solvers",
+        "measure",
+        "collect",
+        "fit",
+        "collect_paper",
+        "reference",
+    }
+)
+
+
+def one_of(names: Iterable[str]) -> str:
+    """Return a regular expression that matches exactly these names."""
+    return "|".join(re.escape(name) for name in names) or NOTHING
+
+
+def _shown(files: Iterable[Path]) -> list[str]:
+    """Return paths relative to the working folder where they lie below it."""
+    here = Path.cwd()
+    return sorted(str(path.relative_to(here)) if path.is_relative_to(here) else str(path) for path in files)

@@ -1,0 +1,44 @@
+# From lines to numbers: these can always be made again without timing anything.
+
+
+rule collect:
+    input:
+        PLAN.job_files,
+    output:
+        f"{RESULTS}/{{paper}}/{{experiment}}/measurements.csv",
+    log:
+        f"{RESULTS}/logs/collect/{{paper}}/{{experiment}}.log",
+    params:
+        code=PLAN.code("collect"),
+    shell:
+        "{STEPS[collect]} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q} 2>&1 | tee {log:q}"
+
+
+rule fit:
+    input:
+        f"{RESULTS}/{{paper}}/{{experiment}}/measurements.csv",
+        lambda wildcards: PLAN.paper_numbers(wildcards.paper),
+    output:
+        f"{RESULTS}/{{paper}}/{{experiment}}/fits.csv",
+        f"{RESULTS}/{{paper}}/{{experiment}}/ratios.csv",
+    log:
+        f"{RESULTS}/logs/fit/{{paper}}/{{experiment}}.log",
+    params:
+        code=PLAN.code("fit"),
+    shell:
+        "{STEPS[fit]} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q} 2>&1 | tee {log:q}"
+
+
+rule collect_paper:
+    input:
+        lambda wildcards: PLAN.analyses(wildcards.paper, CONFIG.papers[wildcards.paper].experiments),
+    output:
+        f"{RESULTS}/{{paper}}/measurements.csv",
+        f"{RESULTS}/{{paper}}/fits.csv",
+        f"{RESULTS}/{{paper}}/ratios.csv",
+    log:
+        f"{RESULTS}/logs/collect/{{paper}}.log",
+    params:
+        code=PLAN.code("collect"),
+    shell:
+        "{STEPS[collect]} --paper {wildcards.paper:q} 2>&1 | tee {log:q}"

@@ -1,0 +1,61 @@
+# Tables and figures: a rule for each, so that it can be asked for by its name and says in the report what it shows.
+
+for paper, artefact in PLAN.artefacts("table"):
+    files = PLAN.artefact_files(paper, artefact)
+
+    rule:
+        name:
+            PLAN.target(paper, artefact.name)
+        input:
+            PLAN.artefact_inputs(paper, artefact),
+        output:
+            files["csv"],
+            files["md"],
+            report(
+                files["html"],
+                caption=f"../report/{artefact.kind}.rst",
+                category=CONFIG.papers[paper].title,
+                subcategory=PLAN.subcategory(paper, artefact),
+                labels={"artefact": artefact.title, "form": "table"},
+            ),
+        log:
+            f"{RESULTS}/logs/tabulate/{paper}/{artefact.name}.log",
+        params:
+            paper=paper,
+            artefact=artefact.name,
+            title=artefact.title,
+            caption=artefact.caption,
+            settings=PLAN.settings_of(artefact),
+            code=PLAN.code("tabulate"),
+        shell:
+            "{STEPS[tabulate]} --paper {params.paper:q} --artefact {params.artefact:q} 2>&1 | tee {log:q}"
+
+
+for paper, artefact in PLAN.artefacts("figure"):
+    files = PLAN.artefact_files(paper, artefact)
+
+    rule:
+        name:
+            PLAN.target(paper, artefact.name)
+        input:
+            PLAN.artefact_inputs(paper, artefact),
+        output:
+            report(
+                files["svg"],
+                caption=f"../report/{artefact.kind}.rst",
+                category=CONFIG.papers[paper].title,
+                subcategory=PLAN.subcategory(paper, artefact),
+                labels={"artefact": artefact.title, "form": "plot"},
+            ),
+            files["png"],
+        log:
+            f"{RESULTS}/logs/plot/{paper}/{artefact.name}.log",
+        params:
+            paper=paper,
+            artefact=artefact.name,
+            title=artefact.title,
+            caption=artefact.caption,
+            settings=PLAN.settings_of(artefact),
+            code=PLAN.code("plot"),
+        shell:
+            "{STEPS[plot]} --paper {params.paper:q} --artefact {params.artefact:q} 2>&1 | tee {log:q}"

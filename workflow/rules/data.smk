@@ -1,0 +1,38 @@
+# Data sets: each has a file that says whether it can be had, and if not, why.
+
+
+rule fetch_data:
+    input:
+        lambda wildcards: PLAN.own_file(wildcards.dataset),
+    output:
+        f"{CONFIG.data_dir}/available/{{dataset,{one_of(PLAN.downloads)}}}.json",
+    log:
+        f"{RESULTS}/logs/fetch/{{dataset}}.log",
+    priority: 10
+    params:
+        # another mirror, or other sources, are a reason to try again
+        mirror=CONFIG.mirror,
+        required=CONFIG.require_data,
+        sources=PLAN.sources,
+    shell:
+        "{STEPS[fetch]} --dataset {wildcards.dataset:q} 2>&1 | tee {log:q}"
+
+
+rule generate_data:
+    output:
+        f"{CONFIG.data_dir}/available/{{dataset,{one_of(PLAN.generated)}}}.json",
+    log:
+        f"{RESULTS}/logs/generate/{{dataset}}.log",
+    priority: 10
+    params:
+        sources=PLAN.sources,
+    shell:
+        "{STEPS[generate]} --dataset {wildcards.dataset:q} 2>&1 | tee {log:q}"
+
+
+# No output: it is made whenever it is asked for, and tries what was incomplete before this command was given.
+rule fetch:
+    input:
+        [PLAN.marker(dataset) for dataset in PLAN.downloads],
+    shell:
+        "{STEPS[fetch]} --retry --before {PLAN.began}"

@@ -1,0 +1,31 @@
+# Measuring: one rule compiles, alone; then jobs run alone on the machine, one at a time unless timed_jobs is set.
+
+
+rule compile_solvers:
+    output:
+        PLAN.compiled,
+    log:
+        f"{RESULTS}/logs/compile.log",
+    priority: 20
+    params:
+        combinations=PLAN.combinations,
+    shell:
+        "{STEPS[compile]} --output {output:q} 2>&1 | tee {log:q}"
+
+
+# Lines go to the experiment's journal as they are made; the output holds those that count. A job takes all cores
+# (or its share), so that nothing runs beside a clock; the step sets the threads of libraries back to one.
+rule measure:
+    input:
+        unpack(PLAN.job_inputs),
+    output:
+        f"{RESULTS}/{{paper}}/{{experiment}}/runs/{{job}}.jsonl",
+    log:
+        f"{RESULTS}/logs/measure/{{paper}}/{{experiment}}/{{job}}.log",
+    priority: 5
+    threads: max(1, workflow.cores // CONFIG.timed_jobs)
+    params:
+        wanted=PLAN.job_wanted,
+    shell:
+        "{STEPS[measure]} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q}"
+        " --job {wildcards.job:q} --log {log:q}"

@@ -1,0 +1,46 @@
+# What can be asked for by name besides a table or a figure.
+
+for paper in CONFIG.papers:
+
+    rule:
+        name:
+            paper
+        input:
+            PLAN.paper_files(paper),
+
+    for experiment in CONFIG.papers[paper].experiments:
+
+        rule:
+            name:
+                PLAN.target(paper, experiment)
+            input:
+                PLAN.experiment_files(paper, experiment),
+
+
+# No output: it prints its verdicts whenever it is asked, and its record stays when they make it fail.
+rule check:
+    input:
+        rules.all.input,
+    shell:
+        "{STEPS[check]}"
+
+
+# Make the present results the reference that later checks of this scale compare with.
+rule reference:
+    input:
+        rules.all.input,
+    shell:
+        "{STEPS[check]} --write-reference"
+
+
+rule report:
+    input:
+        rules.all.input,
+    output:
+        f"{RESULTS}/report.html",
+    log:
+        f"{RESULTS}/logs/report.log",
+    params:
+        code=PLAN.code("plan"),
+    shell:
+        "{PLAN.snakemake} --snakefile {workflow.main_snakefile:q} --report {output:q} all > {log:q} 2>&1"
