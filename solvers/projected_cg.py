@@ -240,11 +240,20 @@ def mean_multiplier(qp):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def next_direction(qp, beta):  # type: ignore[no-untyped-def]
-    """Write the next direction into d (Fletcher and Reeves); return ``r.d`` and ``d.d``."""
+    """Write the next direction into d (Fletcher and Reeves); return ``r.d`` and ``d.d``.
+
+    The projection is done twice. Near a solution of the face its residual is what rounding left of
+    much larger gradients; a flat or concave direction is followed to a bound all the same, and must
+    obey ``y.d = 0`` to the precision of d, not to that of the gradients.
+    """
     counts, y, g, d, free = qp.counts, qp.y, qp.g, qp.d, qp.free
+    shift = 0.0
+    for k in range(counts[FREE]):
+        shift += beta - y[free[k]] * g[free[k]]
+    shift /= max(counts[FREE], 1)
     residual = 0.0
     for k in range(counts[FREE]):
-        r = beta * y[free[k]] - g[free[k]]
+        r = beta - y[free[k]] * g[free[k]] - shift
         residual += r * r
     scale = 0.0
     if counts[FRESH]:
@@ -255,7 +264,7 @@ def next_direction(qp, beta):  # type: ignore[no-untyped-def]
     inner, length = 0.0, 0.0
     for k in range(counts[FREE]):
         i = free[k]
-        r = beta * y[i] - g[i]
+        r = y[i] * (beta - y[i] * g[i] - shift)
         d[i] = r + scale * d[i]
         inner += r * d[i]
         length += d[i] * d[i]
