@@ -14,7 +14,8 @@ the concave line.
 With a linear kernel an output is one product with the folded weight vector, made when it
 is asked for; other kernels keep the errors of the non-bound examples up to date. A pass
 over all examples in which violators stay because their steps are below ``step_tol`` is
-followed by passes with a hundredth of it (``info["rescues"]``).
+followed by passes with a hundredth of it (``info["rescues"]``). After 500 n steps conjugate
+gradient over the non-bound multipliers helps out (``info["polishes"]``, see :mod:`svmrepro.solvers.smo`).
 """
 
 from __future__ import annotations
@@ -33,9 +34,11 @@ from svmrepro.solvers.smo import (
     CHANGED,
     DONE,
     EVALUATIONS,
+    HINT,
     NEXT,
     NONBOUND,
     OBJECTIVE,
+    POLISH_AT,
     RESCUES,
     RUNNING,
     STEP_TOL,
@@ -50,10 +53,11 @@ from svmrepro.solvers.smo import (
     error_of,
     kernel_output,
     move,
+    polish,
     start_pass,
 )
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
-from svmrepro.solvers.working_sets import find
+from svmrepro.solvers.working_sets import locate
 
 _FLAT = 1e-300
 
@@ -78,12 +82,13 @@ def step_one(state, store, dots, transform, products, update, i, E, C, step_tol)
     move(state, store, dots, transform, products, update, i, a, new, E, C)
     m = counts[NONBOUND]
     if state.weights.size == 0:
-        counts[TOUCHED] += dots(store, i, state.members, m, state.row1)
-        transform(store, i, state.members, m, state.row1)
+        members, errors, row = state.members, state.errors, state.row1
+        counts[TOUCHED] += dots(store, i, members, m, row)
+        transform(store, i, members, m, row)
         counts[EVALUATIONS] += m
         counts[UPDATES] += m
         for k in range(m):
-            state.errors[k] += change * state.row1[k]
+            errors[k] += change * row[k]
     state.scalars[OBJECTIVE] -= (slope + 0.5 * curvature * step) * step
     counts[STEPS] += 1
     return True
@@ -96,8 +101,9 @@ def step_one(state, store, dots, transform, products, update, i, E, C, step_tol)
 def run(state, store, dots, transform, products, update, C, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Run passes until done, or until a slice or the step limit is used up."""
     counts, alpha, y, scalars = state.counts, state.alpha, state.y, state.scalars
+    members, weights, one, out = state.members, state.weights, state.one, state.row1
     n = y.size
-    folded = state.weights.size > 0
+    folded = weights.size > 0
     stop_at = counts[TOUCHED] + counts[TICKS] + slice_work
     while True:
         while counts[NEXT] < n:
@@ -105,20 +111,21 @@ def run(state, store, dots, transform, products, update, C, tol, slice_work, ste
                 return RUNNING
             i = counts[NEXT]
             if not counts[ALL]:
-                at = find(state.members, counts[NONBOUND], i)
+                at = locate(members, counts[NONBOUND], i, counts[HINT])
                 if at == counts[NONBOUND]:
                     counts[NEXT] = n
                     break
-                i = np.int64(state.members[at])
+                counts[HINT] = at + 1
+                i = np.int64(members[at])
             counts[NEXT] = i + 1
             counts[TICKS] += 1
             if folded and counts[ALL]:
                 E = bound_error(state, store, dots, transform, products, i)
             elif folded:
-                state.one[0] = np.uint32(i)
-                counts[TOUCHED] += products(store, state.weights, state.one, 1, state.row1)
+                one[0] = np.uint32(i)
+                counts[TOUCHED] += products(store, weights, one, 1, out)
                 counts[EVALUATIONS] += 1
-                E = state.row1[0] - y[i]
+                E = out[0] - y[i]
             elif 0.0 < alpha[i] < C:
                 E = error_of(state, store, dots, transform, products, i, C)
             else:
@@ -128,6 +135,8 @@ def run(state, store, dots, transform, products, update, C, tol, slice_work, ste
                 counts[VIOLATORS] += 1
                 if step_one(state, store, dots, transform, products, update, i, E, C, scalars[STEP_TOL]):
                     counts[CHANGED] += 1
+        if counts[CHANGED] > 0 and counts[STEPS] >= counts[POLISH_AT]:
+            polish(state, store, dots, transform, products, update, C, tol, False)
         if counts[ALL]:
             if counts[CHANGED] == 0:
                 if counts[VIOLATORS] == 0:

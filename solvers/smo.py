@@ -22,6 +22,10 @@ Where the report is silent or stops short:
   between them and every example obeys its condition; else that pair, the most violating
   one, takes a step that no step tolerance forbids, ``step_tol`` is divided by ten, and the passes go on.
   ``info["rescues"]`` counts such steps: zero on every data set of the report.
+* Where overlapping classes, a large C and few features make the steps zigzag, they number millions.
+  After 500 n of them conjugate gradient solves in the face of the non-bound multipliers
+  (:mod:`svmrepro.solvers.face`), and again every 20 n steps. ``info["polishes"]`` counts it: zero on
+  every data set of the report, whose runs take at most some 100 n steps.
 * For eta <= 0 the gain at both ends is written relative to the present point, which is
   equation (19) without its cancellation; on a tie of two improving ends the lower one is taken.
 """
@@ -32,15 +36,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, typeof, types
+from svmrepro.solvers.face import descend
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.rows import DOTS, PRODUCTS, ROWS, STORE, UPDATE
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.transforms import TRANSFORM, transform_of
-from svmrepro.solvers.working_sets import find, insert, remove, set_support
+from svmrepro.solvers.working_sets import extremes, find, insert, locate, remove, set_support
 
 # Positions in ``State.counts``.
 NEXT, ALL, CHANGED, VIOLATORS, NONBOUND, SUPPORT, STEPS, EVALUATIONS, TOUCHED, TICKS = range(10)
-LOWEST, HIGHEST, UP, LOW, BLOCK_AT, BLOCK_END, BLOCK_STEP, BLOCK_SIZE, RESCUES, UPDATES = range(10, 20)
+LOWEST, HIGHEST, UP, LOW, BLOCK_AT, BLOCK_END, BLOCK_STEP, BLOCK_SIZE, RESCUES, UPDATES, HINT = range(10, 21)
+POLISH_AT, POLISHES = range(21, 23)
 # Positions in ``State.scalars``.
 B, UP_ERROR, LOW_ERROR, STEP_TOL, OBJECTIVE = range(5)
 
@@ -51,11 +57,18 @@ _PART = (
 )
 _DEGENERATE = 1e-12  # eta below this times K11 + K22 is rounding, not curvature
 _SLOPE = 1e-10  # a flat or concave pair moves only if it gains more than this per unit of alpha
+_POLISH_AFTER = 500  # steps an example before conjugate gradient comes to help
+_POLISH_EVERY = 20  # and steps an example from then on
+_POLISH_ENTRIES = 20_000_000  # kernel evaluations in one go
 _SNAP = 1e-14  # multipliers this close to a bound, relative to C, are put on it
 
 
 class State(NamedTuple):
-    """Everything a run holds between slices (n examples, d features)."""
+    """Everything a run holds between slices (n examples, d features).
+
+    Compiled loops take its arrays out before they begin: each access inside costs two
+    atomic operations on the array's reference count.
+    """
 
     y: Any  # (n,) labels
     alpha: Any  # (n,) multipliers
@@ -71,7 +84,7 @@ class State(NamedTuple):
     row2: Any  # (n,) workspace
     block: Any  # (BLOCK,) outputs computed ahead of a pass
     one: Any  # (1,) uint32 workspace
-    counts: Any  # (20,) int64
+    counts: Any  # (23,) int64
     scalars: Any  # (5,) float64
     random: Any  # (1,) uint64
 
@@ -94,7 +107,7 @@ def _allocate(n: int, d: int, folded: bool) -> State:
         row2=np.zeros(max(n, _PART)),
         block=np.zeros(BLOCK),
         one=np.zeros(1, dtype=np.uint32),
-        counts=np.zeros(20, dtype=np.int64),
+        counts=np.zeros(23, dtype=np.int64),
         scalars=np.zeros(5),
         random=np.zeros(1, dtype=np.uint64),
     )
@@ -123,16 +136,16 @@ def draw(random, bound):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def kernel_output(state, store, dots, transform, i):  # type: ignore[no-untyped-def]
     """Return ``sum_j y_j alpha_j K_ij`` over the support vectors, without b."""
-    counts, buffer = state.counts, state.row1
+    counts, buffer, support, coefficients = state.counts, state.row1, state.support, state.coefficients
     total = 0.0
     count = counts[SUPPORT]
     for first in range(0, count, _PART):
         m = min(_PART, count - first)
-        part = state.support[first : first + m]
+        part = support[first : first + m]
         counts[TOUCHED] += dots(store, i, part, m, buffer)
         transform(store, i, part, m, buffer)
         for k in range(m):
-            total += state.coefficients[first + k] * buffer[k]
+            total += coefficients[first + k] * buffer[k]
     counts[EVALUATIONS] += count
     return total
 
@@ -174,25 +187,20 @@ def refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db):
     if state.weights.size:
         counts[TOUCHED] += products(store, state.weights, members, m, errors)
         counts[EVALUATIONS] += m
-        b = state.scalars[B]
+        b, y = state.scalars[B], state.y
         for k in range(m):
-            errors[k] -= b + state.y[members[k]]
+            errors[k] -= b + y[members[k]]
     else:
-        counts[TOUCHED] += dots(store, i1, members, m, state.row1)
-        transform(store, i1, members, m, state.row1)
-        counts[TOUCHED] += dots(store, i2, members, m, state.row2)
-        transform(store, i2, members, m, state.row2)
+        row1, row2 = state.row1, state.row2
+        counts[TOUCHED] += dots(store, i1, members, m, row1)
+        transform(store, i1, members, m, row1)
+        counts[TOUCHED] += dots(store, i2, members, m, row2)
+        transform(store, i2, members, m, row2)
         counts[EVALUATIONS] += 2 * m
         for k in range(m):
-            errors[k] += d1 * state.row1[k] + d2 * state.row2[k] - db
+            errors[k] += d1 * row1[k] + d2 * row2[k] - db
     counts[UPDATES] += m
-    lowest, highest = 0, 0
-    for k in range(1, m):
-        if errors[k] < errors[lowest]:
-            lowest = k
-        elif errors[k] > errors[highest]:
-            highest = k
-    counts[LOWEST], counts[HIGHEST] = lowest, highest
+    counts[LOWEST], counts[HIGHEST] = extremes(errors, m)
 
 
 @njit(cache=True)
@@ -275,25 +283,25 @@ def take_step(state, store, dots, transform, products, update, i1, i2, E2, C, st
 @njit(cache=True)
 def examine(state, store, dots, transform, products, update, i2, E2, C):  # type: ignore[no-untyped-def]
     """Look for a partner of the violator i2 through the hierarchy of section 2.2."""
-    counts = state.counts
+    counts, members, alpha = state.counts, state.members, state.alpha
     nonbound = counts[NONBOUND]
     step_tol = state.scalars[STEP_TOL]
     if nonbound > 1:
         at = counts[LOWEST] if E2 > 0 else counts[HIGHEST]
-        i1 = np.int64(state.members[at])
+        i1 = np.int64(members[at])
         if take_step(state, store, dots, transform, products, update, i1, i2, E2, C, step_tol):
             return True
     if nonbound > 0:
         start = draw(state.random, nonbound)
         for k in range(nonbound):
-            i1 = np.int64(state.members[(start + k) % nonbound])
+            i1 = np.int64(members[(start + k) % nonbound])
             if take_step(state, store, dots, transform, products, update, i1, i2, E2, C, step_tol):
                 return True
-    n = state.y.size
+    n = alpha.size
     start = draw(state.random, n)
     for k in range(n):
         i1 = (start + k) % n
-        if 0.0 < state.alpha[i1] < C:
+        if 0.0 < alpha[i1] < C:
             continue  # tried just now
         counts[TICKS] += 1
         if take_step(state, store, dots, transform, products, update, i1, i2, E2, C, step_tol):
@@ -354,8 +362,9 @@ def conclude(state, store, dots, transform, products, update, C, tol):  # type: 
     if scalars[LOW_ERROR] - scalars[UP_ERROR] <= 2.0 * tol:
         shift = 0.5 * (scalars[LOW_ERROR] + scalars[UP_ERROR])
         scalars[B] += shift
+        errors = state.errors
         for k in range(counts[NONBOUND]):
-            state.errors[k] -= shift
+            errors[k] -= shift
         return DONE
     scalars[STEP_TOL] *= 0.1
     counts[RESCUES] += 1
@@ -365,13 +374,64 @@ def conclude(state, store, dots, transform, products, update, C, tol):  # type: 
     return RUNNING if moved else STUCK
 
 
+@njit(cache=True)
+def polish(state, store, dots, transform, products, update, C, tol, equality):  # type: ignore[no-untyped-def]
+    """Solve in the face of the non-bound multipliers, see :mod:`svmrepro.solvers.face`."""
+    counts, scalars, alpha, y = state.counts, state.scalars, state.alpha, state.y
+    m, n = counts[NONBOUND], y.size
+    face = state.members[:m].copy()
+    beta, g = np.empty(m), np.empty(m)
+    folded = state.weights.size > 0
+    if folded:
+        counts[TOUCHED] += products(store, state.weights, face, m, g)
+        counts[EVALUATIONS] += m
+    for k in range(m):
+        i = face[k]
+        beta[k] = y[i] * alpha[i]
+        g[k] = g[k] - y[i] if folded else state.errors[k] + scalars[B]
+    limit = 10 * m + 100
+    if not folded:
+        limit = min(limit, 1 + _POLISH_ENTRIES // (m * m + 1))
+    steps, gain, touched, evaluations = descend(
+        store, dots, transform, products, update, face, y, state.diagonal, beta, g,
+        folded, state.weights.size, equality, C, 0.1 * tol, limit,
+    )
+    for k in range(m):
+        i = np.int64(face[k])
+        new = y[i] * beta[k]
+        if new < _SNAP * C:
+            new = 0.0
+        elif new > C * (1.0 - _SNAP):
+            new = C
+        if new != alpha[i]:
+            move(state, store, dots, transform, products, update, i, alpha[i], new, 0.0, C)
+    left = counts[NONBOUND]
+    if equality and left > 0:
+        b = 0.0
+        for k in range(m):
+            if 0.0 < alpha[face[k]] < C:
+                b += g[k]
+        scalars[B] = b / left
+    for k in range(m):
+        if 0.0 < alpha[face[k]] < C:
+            state.errors[find(state.members, left, face[k])] = g[k] - scalars[B]
+    counts[LOWEST], counts[HIGHEST] = extremes(state.errors, left)
+    scalars[OBJECTIVE] += gain
+    counts[STEPS] += steps + 1  # also where none was possible: outputs computed ahead are void
+    counts[UPDATES] += steps * m
+    counts[TOUCHED] += touched
+    counts[EVALUATIONS] += evaluations
+    counts[POLISHES] += 1
+    counts[POLISH_AT] = counts[STEPS] + _POLISH_EVERY * n
+
+
 @njit(
     [types.int64(_STATE, STORE, *_CALLS, types.float64, types.float64, types.int64, types.int64)],
     cache=True,
 )
 def run(state, store, dots, transform, products, update, C, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Run the main routine until done, or until a slice or the step limit is used up."""
-    counts, alpha, y = state.counts, state.alpha, state.y
+    counts, alpha, y, members, errors = state.counts, state.alpha, state.y, state.members, state.errors
     n = y.size
     stop_at = counts[TOUCHED] + counts[TICKS] + slice_work
     while True:
@@ -383,16 +443,17 @@ def run(state, store, dots, transform, products, update, C, tol, slice_work, ste
             if counts[ALL]:
                 counts[NEXT] += 1
                 if 0.0 < alpha[i] < C:
-                    at = find(state.members, counts[NONBOUND], i)
+                    at = find(members, counts[NONBOUND], i)
             else:
-                at = find(state.members, counts[NONBOUND], i)
+                at = locate(members, counts[NONBOUND], i, counts[HINT])
                 if at == counts[NONBOUND]:
                     counts[NEXT] = n
                     break
-                i = np.int64(state.members[at])
+                counts[HINT] = at + 1
+                i = np.int64(members[at])
                 counts[NEXT] = i + 1
             counts[TICKS] += 1
-            error = state.errors[at] if at >= 0 else bound_error(state, store, dots, transform, products, i)
+            error = errors[at] if at >= 0 else bound_error(state, store, dots, transform, products, i)
             if counts[ALL]:
                 note_extremes(state, i, error, C)
             r = error * y[i]
@@ -400,6 +461,8 @@ def run(state, store, dots, transform, products, update, C, tol, slice_work, ste
                 counts[VIOLATORS] += 1
                 if examine(state, store, dots, transform, products, update, i, error, C):
                     counts[CHANGED] += 1
+        if counts[CHANGED] > 0 and counts[STEPS] >= counts[POLISH_AT]:
+            polish(state, store, dots, transform, products, update, C, tol, True)
         if counts[ALL]:
             if counts[CHANGED] > 0:
                 start_pass(state, 0)
@@ -444,6 +507,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     state.random[0] = np.uint64(options["seed"])
     state.scalars[STEP_TOL] = options["step_tol"]
     state.counts[BLOCK_STEP] = -1
+    state.counts[POLISH_AT] = _POLISH_AFTER * problem.n
     start_pass(state, 1)
     return Run(problem, (store, dots, transform, products, update), state, eps)
 
@@ -493,6 +557,7 @@ def finish(run_: Run, status: str) -> Solution:
         work={"nonzeros": int(counts[TOUCHED]), "gradient_updates": int(counts[UPDATES])},
         info={
             "rescues": float(counts[RESCUES]),
+            "polishes": float(counts[POLISHES]),
             "step_tol_final": float(state.scalars[STEP_TOL]),
             "objective": float(state.scalars[OBJECTIVE]),
         },

@@ -27,6 +27,32 @@ def find(members, count, i):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def locate(members, count, i, hint):  # type: ignore[no-untyped-def]
+    """Return what :func:`find` returns, at once where ``hint`` is right."""
+    if 0 <= hint <= count and (hint == count or members[hint] >= i) and (hint == 0 or members[hint - 1] < i):
+        return hint
+    return find(members, count, i)
+
+
+@njit(cache=True, fastmath={"nnan", "nsz"})
+def extremes(errors, count):  # type: ignore[no-untyped-def]
+    """Return the positions of the smallest and the largest of ``errors[:count]``, each the first such.
+
+    The values first, in vector registers (errors are never NaN), then their places.
+    """
+    low, high = np.inf, -np.inf
+    for k in range(count):
+        low = errors[k] if errors[k] < low else low
+        high = errors[k] if errors[k] > high else high
+    lowest, highest = 0, 0
+    while lowest < count - 1 and errors[lowest] != low:
+        lowest += 1
+    while highest < count - 1 and errors[highest] != high:
+        highest += 1
+    return lowest, highest
+
+
+@njit(cache=True)
 def insert(members, errors, count, i, error):  # type: ignore[no-untyped-def]
     """Insert example i with its error in order; return the new count."""
     at = find(members, count, i)
