@@ -25,8 +25,8 @@ from svmrepro.workflow.config import Config, Experiment, read_config
 from svmrepro.workflow.errors import run_step
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.papers import PaperNumbers
-from svmrepro.workflow.runs import CPU, QUANTITIES, Runs, pairs, read_rows, read_runs
-from svmrepro.workflow.scaling import Fit, Interval, fit_power_law, ratio_interval
+from svmrepro.workflow.runs import CPU, QUANTITIES, WORK, Runs, pairs, read_rows, read_runs
+from svmrepro.workflow.scaling import Fit, Interval, Scatter, fit_power_law, pooled_scatter, ratio_interval
 
 FIT_COLUMNS = (
     "paper", "experiment", "contender", "quantity", "source", "exponent", "low", "high", "intercept",
@@ -57,28 +57,20 @@ def fit_experiment(runs: Runs, experiment: Experiment, numbers: PaperNumbers) ->
 def compare_contenders(runs: Runs, experiment: Experiment) -> list[dict[str, str]]:
     """Return the lines of ``ratios.csv``: of each pair of contenders the later one over the earlier."""
     lines: list[dict[str, str]] = []
-    for n in runs.sizes(experiment.name):
-        for first, second in combinations(experiment.contenders, 2):
-            below, above = (runs.group(experiment.name, label, n) for label in (first, second))
-            for quantity in QUANTITIES:
-                numerators, denominators = pairs(above, below, quantity)
-                if not numerators:
-                    continue
-                ratio = ratio_interval(numerators, denominators)
-                lines.append(
-                    {
-                        "paper": experiment.paper,
-                        "experiment": experiment.name,
-                        "n": str(n),
-                        "numerator": second,
-                        "denominator": first,
-                        "quantity": quantity,
-                        "ratio": repr(ratio.value),
-                        "low": _text(ratio.low),
-                        "high": _text(ratio.high),
-                        "pairs": str(len(numerators)),
-                    }
+    for first, second in combinations(experiment.contenders, 2):
+        for quantity in QUANTITIES:
+            paired = {
+                n: pairs(
+                    runs.group(experiment.name, second, n), runs.group(experiment.name, first, n), quantity
                 )
+                for n in runs.sizes(experiment.name)
+            }
+            # Counts are exact, so one pair is enough; seconds of one pair borrow the scatter of the other sizes.
+            scatter = Scatter(0.0, 1) if quantity == WORK else pooled_scatter(paired.values())
+            for n, (above, below) in paired.items():
+                if above:
+                    ratio = ratio_interval(above, below, scatter)
+                    lines.append(_ratio_line(experiment, n, (second, first, quantity), ratio, len(above)))
     return lines
 
 
@@ -144,6 +136,24 @@ def _fit_line(experiment: Experiment, contender: str, quantity: str, source: str
         "n_max": str(fit.n_max),
         "method": fit.method,
         "note": fit.note,
+    }
+
+
+def _ratio_line(
+    experiment: Experiment, n: int, what: tuple[str, str, str], ratio: Interval, count: int
+) -> dict[str, str]:
+    numerator, denominator, quantity = what
+    return {
+        "paper": experiment.paper,
+        "experiment": experiment.name,
+        "n": str(n),
+        "numerator": numerator,
+        "denominator": denominator,
+        "quantity": quantity,
+        "ratio": _text(ratio.value),
+        "low": _text(ratio.low),
+        "high": _text(ratio.high),
+        "pairs": str(count),
     }
 
 

@@ -130,17 +130,20 @@ def value(results: Results, spec: Spec) -> list[Finding]:
 
 
 def agreement(results: Results, spec: Spec) -> list[Finding]:
-    """Relative difference, without sign, of the column ``of`` between two ``contenders`` on one problem."""
+    """Relative difference between two ``contenders``, without sign, of a column (or sum) ``of``."""
     first, second = spec["contenders"]
+    columns: list[str] = [spec["of"]] if isinstance(spec["of"], str) else spec["of"]
 
     def look(name: str, row: Row) -> Finding:
         label = _label(name, row)
         reason = results.why_missing(name, first, row) or results.why_missing(name, second, row)
         if reason:
             return Finding(label, None, reason)
-        a, b = (results.group(name, contender, row.n).median(spec["of"]) for contender in (first, second))
-        if a is None or b is None:
-            return Finding(label, None, f"no run reports {spec['of']}")
+        groups = [results.group(name, contender, row.n) for contender in (first, second)]
+        medians = [[group.median(column) for column in columns] for group in groups]
+        if any(value is None for parts in medians for value in parts):
+            return Finding(label, None, f"no run reports {' and '.join(columns)}")
+        a, b = (sum(value for value in parts if value is not None) for parts in medians)
         scale = max(abs(a), abs(b))
         return Finding(label, Interval.exact(abs(a - b) / scale if scale else 0.0))
 

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -190,17 +190,44 @@ def median_interval(values: Sequence[float]) -> Interval:
     return Interval(median, min(median, math.exp(middle - half)), max(median, math.exp(middle + half)))
 
 
-def ratio_interval(numerators: Sequence[float], denominators: Sequence[float]) -> Interval:
+@dataclass(frozen=True)
+class Scatter:
+    """Spread of single log ratios, pooled over several sizes: standard deviation and degrees of freedom."""
+
+    deviation: float
+    freedom: int
+
+
+def pooled_scatter(paired: Iterable[tuple[Sequence[float], Sequence[float]]]) -> Scatter | None:
+    """Return the spread of log ratios within sizes, over all sizes; None if no size has two pairs."""
+    squares, freedom = 0.0, 0
+    for numerators, denominators in paired:
+        if len(numerators) > 1:
+            logs = np.log(np.asarray(numerators) / np.asarray(denominators))
+            squares += float(((logs - logs.mean()) ** 2).sum())
+            freedom += logs.size - 1
+    return Scatter(math.sqrt(squares / freedom), freedom) if freedom else None
+
+
+def ratio_interval(
+    numerators: Sequence[float], denominators: Sequence[float], scatter: Scatter | None = None
+) -> Interval:
     """Return the median of paired ratios with its interval (see `median_interval`).
 
     Entry i of both sequences comes from the same repeat of the same process, so that whatever slowed
-    the machine for a while slowed both.
+    the machine for a while slowed both. A single pair (a long run is not repeated) has an interval if the
+    `scatter` at the other sizes is known: Student's, of one ratio. Relative noise falls with the length of a
+    run, so that this is wide rather than short.
     """
     if len(numerators) != len(denominators):
         raise ValueError("ratios need pairs")
     if any(value <= 0 for value in denominators):
         raise ValueError("a ratio needs positive denominators")
-    return median_interval([a / b for a, b in zip(numerators, denominators, strict=True)])
+    ratios = [a / b for a, b in zip(numerators, denominators, strict=True)]
+    if len(ratios) == 1 and scatter is not None:
+        factor = math.exp(student_quantile(scatter.freedom) * scatter.deviation)
+        return Interval(ratios[0], ratios[0] / factor, ratios[0] * factor)
+    return median_interval(ratios)
 
 
 def fit_power_law(series: Mapping[int, Sequence[float]], seed_name: str, *, draws: int = DRAWS) -> Fit:

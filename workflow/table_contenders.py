@@ -19,18 +19,17 @@ from svmrepro.workflow.render import (
 )
 from svmrepro.workflow.results import Results, describe_problem, display_name
 from svmrepro.workflow.runs import WORK
-from svmrepro.workflow.table_timing import seconds_cell
+from svmrepro.workflow.table_timing import seconds_cell, suspect_notes
 
 
 def build(results: Results, artefact: Artefact) -> Table:
     """Build one line for each contender and size of the artefact's experiments.
 
-    Setting of the artefact: ``option``, the solver option that varies (e.g. ``step_tol``), shown as a
-    column of its own.
+    Where the contenders differ in one option alone, its value stands in place of their names.
     """
-    option = str(artefact.settings.get("option", ""))
+    option = varying_option(results, artefact.experiments)
     columns = [Column("experiment", "problem", prose=True), Column("n", "n")]
-    columns.append(Column("contender", option.replace("_", " ") if option else "solver", prose=not option))
+    columns.append(Column("contender", option or "solver", prose=not option))
     columns += [
         Column("seconds", "CPU seconds"),
         Column("iterations", "steps"),
@@ -50,7 +49,10 @@ def build(results: Results, artefact: Artefact) -> Table:
         title=artefact.title,
         caption=artefact.caption,
         sections=(Section(columns, rows),),
-        notes=["Medians over the repeats; seconds with the 95 % interval of the median."],
+        notes=[
+            "Medians over the repeats; seconds with the 95 % interval of the median.",
+            *suspect_notes(results, artefact.experiments),
+        ],
         provenance=results.provenance(),
     )
 

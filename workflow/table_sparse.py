@@ -7,7 +7,7 @@ from svmrepro.workflow.papers import SPARSE, snake
 from svmrepro.workflow.render import BLANK, Cell, Column, Section, Table, missing, number, printed
 from svmrepro.workflow.results import Results, Row, describe_problem, display_name
 from svmrepro.workflow.runs import CPU, WORK
-from svmrepro.workflow.table_timing import SUSPECT, ratio_cell, seconds_cell, size_cell
+from svmrepro.workflow.table_timing import ratio_cell, seconds_cell, size_cell, suspect_notes
 
 FORMS = ("dense", "bits")
 """Suffixes of the contenders that solve the same problem as the plain label on another storage."""
@@ -32,8 +32,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         "the components and Hessian entries touched: it would be the ratio of time on a machine "
         "where each costs the same.",
     ]
-    if any(results.group(name, label, row.n).suspect for label in experiment.contenders for row in rows):
-        notes.append(f"{SUSPECT} All repeats met other load on the machine: their seconds are upper bounds.")
+    notes += suspect_notes(results, (name,))
     return Table(
         title=artefact.title,
         caption=f"{artefact.caption} {describe_problem(experiment)}.".strip(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.papers import SCALING, TIMINGS, snake
@@ -48,10 +48,10 @@ def build(results: Results, artefact: Artefact) -> Table:
         "Seconds are medians of CPU seconds over the repeats with the 95 % interval of the median; ratios "
         "are medians of ratios within one process. The paper's seconds are those of "
         f"{_article(results.numbers.machine)}: compare ratios and exponents, not seconds.",
+        "A ratio of a single pair takes its interval from the scatter of the ratios at the other sizes.",
         f"Support vectors: those of {display_name(counted)}; non-bound means strictly between 0 and C.",
     ]
-    if any(results.group(name, label, row.n).suspect for label in experiment.contenders for row in rows):
-        notes.append(f"{SUSPECT} All repeats met other load on the machine: their seconds are upper bounds.")
+    notes += suspect_notes(results, (name,))
     return Table(
         title=artefact.title,
         caption=f"{artefact.caption} {describe_problem(experiment)}.".strip(),
@@ -59,6 +59,19 @@ def build(results: Results, artefact: Artefact) -> Table:
         notes=notes,
         provenance=results.provenance(),
     )
+
+
+def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
+    """Return the explanation of `SUSPECT` if any group of the experiments bears it."""
+    groups = (
+        results.group(name, label, n)
+        for name in names
+        for label in results.experiment(name).contenders
+        for n in results.runs.sizes(name)
+    )
+    if not any(group.suspect for group in groups):
+        return []
+    return [f"{SUSPECT} All repeats met other load on the machine: their seconds are upper bounds."]
 
 
 def size_cell(results: Results, row: Row) -> Cell:

@@ -4,12 +4,14 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import analysis_support as synthetic
 import pytest
 from conftest import analyse
-from svmrepro.workflow import paths, tabulate
+from svmrepro.workflow import paths, table_contenders, tabulate
+from svmrepro.workflow.config import Artefact, Contender
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.render import (
     Cell,
@@ -28,7 +30,9 @@ from svmrepro.workflow.render import (
     to_html,
     to_markdown,
 )
+from svmrepro.workflow.results import load
 from svmrepro.workflow.scaling import Interval
+from svmrepro.workflow.table_contenders import varying_option
 
 VOID = {"meta", "br", "link"}
 
@@ -239,3 +243,19 @@ def test_unknown_kinds_are_refused(full, tmp_path):
     file.write_text(json.dumps(content))
     with pytest.raises(StepError, match="no table of kind 'scalling'"):
         tabulate.main(["--config", str(file), "--paper", synthetic.PAPER, "--artefact", "scaling"])
+
+
+def test_the_one_option_that_varies_names_the_contenders(full):
+    results = load(full.config, synthetic.PAPER, ["noise-linear"])
+    assert varying_option(results, ["noise-linear"]) == ""
+    tolerances = {
+        f"smo-{tol:g}": Contender(f"smo-{tol:g}", "smo", options={"step_tol": tol}) for tol in (1e-3, 1e-8)
+    }
+    experiment = replace(results.experiment("noise-linear"), contenders=tolerances)
+    paper = replace(results.paper, experiments={"noise-linear": experiment})
+    varied = replace(results, paper=paper)
+    assert varying_option(varied, ["noise-linear"]) == "step_tol"
+    artefact = Artefact("t", "contenders", "table", ("noise-linear",), "Title", "")
+    table = table_contenders.build(varied, artefact)
+    assert [column.header for column in table.sections[0].columns][2] == "step_tol"
+    assert table.sections[0].rows[0]["contender"].text == "0.001"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from svmrepro.workflow.scaling import Interval, fit_power_law, median_interval, ratio_interval
+from svmrepro.workflow.scaling import Interval, fit_power_law, median_interval, pooled_scatter, ratio_interval
 
 
 def draw(rng, sizes, repeats, scatter, noise, exponent=2.0):
@@ -102,6 +102,10 @@ def test_ratios_are_paired():
     drift = np.array([1.0, 2.0, 4.0])
     found = ratio_interval(list(3 * drift), list(drift))
     assert (found.low, found.value, found.high) == pytest.approx((3.0, 3.0, 3.0))
+    alone = ratio_interval([6.0], [2.0], pooled_scatter([([1.0, 1.2], [1.0, 1.0]), ([6.0], [2.0])]))
+    assert (alone.low, alone.high) == pytest.approx((3.0 / alone.high * 3.0, alone.high))
+    assert alone.high == pytest.approx(3.0 * np.exp(12.706 * np.log(1.2) / np.sqrt(2)), rel=1e-3)
+    assert pooled_scatter([([6.0], [2.0])]) is None and not ratio_interval([6.0], [2.0]).bounded
     with pytest.raises(ValueError, match="pairs"):
         ratio_interval([1.0], [1.0, 2.0])
 
