@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MultipleLocator
+from matplotlib.ticker import MaxNLocator
 from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.figure_style import GHOST, PAGE, new_figure
 from svmrepro.workflow.results import Results, display_name
@@ -48,6 +48,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
 
 
 def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
+    low, high = _range(results, names, solver)
+    axes.set_xlim(low, high)
     for place, name in enumerate(names):
         y = len(names) - 1 - place
         if place % 2 == 0:
@@ -68,17 +70,41 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
             axes.plot([printed] * 2, [y - 0.4, y + 0.4], color="#333", linewidth=1.0, zorder=2)
     axes.set_title(display_name(solver), loc="left")
     axes.set_xlabel("exponent of n")
-    axes.xaxis.set_major_locator(MultipleLocator(0.5))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10]))
     axes.set_ylim(-0.5, len(names) - 0.5)
     axes.set_yticks(range(len(names)), [results.experiment(name).title for name in reversed(names)])
     axes.tick_params(axis="y", length=0)
     axes.grid(True, axis="x", linewidth=0.3, color="#d5d9de")
 
 
+def _range(results: Results, names: list[str], solver: str) -> tuple[float, float]:
+    """Return limits that hold every estimate; an interval of very few sizes may run out of the panel."""
+    fits = [
+        fit
+        for name in names
+        for fit in (
+            results.fit(name, solver, CPU),
+            results.fit(name, solver, WORK),
+            results.paper_fit(name, solver),
+        )
+    ]
+    values = [fit.exponent.value for fit in fits if fit is not None and fit.exponent is not None] or [
+        1.0,
+        3.0,
+    ]
+    return min(values) - 0.6, max(values) + 0.6
+
+
 def _mark(axes: Axes, series: _Series, exponent: Interval, y: float) -> None:
     height = y + series.offset
+    low, high = axes.get_xlim()
     if exponent.low is not None and exponent.high is not None:
         axes.plot([exponent.low, exponent.high], [height] * 2, color=series.colour, linewidth=1.1, zorder=3)
+        for end, outside, marker in ((low, exponent.low < low, "<"), (high, exponent.high > high, ">")):
+            if outside:
+                axes.plot(
+                    end, height, marker=marker, color=series.colour, markersize=3.5, clip_on=False, zorder=4
+                )
     axes.plot(
         exponent.value,
         height,

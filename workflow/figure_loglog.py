@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,7 +56,7 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
     for place, name in enumerate(names):
         axes = panels[place]
         draw(axes, results, name, short=True)
-        axes.set_title(results.experiment(name).title, loc="left", fontsize=7)
+        axes.set_title(textwrap.fill(results.experiment(name).title, 24), loc="left", fontsize=7)
         if place % columns == 0:
             axes.set_ylabel("CPU seconds", fontsize=7)
         axes.set_xlabel("training examples", fontsize=7)
@@ -266,7 +267,7 @@ def _legend(figure: Figure, main: Sequence[Line2D], side: Sequence[Line2D]) -> N
 def _ends(fit: Fit) -> str:
     if fit.exponent is None or fit.exponent.low is None:
         return ""
-    return f"[{fit.exponent.low:.2f}, {fit.exponent.high:.2f}]"
+    return f"[{fit.exponent.low:.2f}, {fit.exponent.high:.2f}]".replace("-", "\N{MINUS SIGN}")
 
 
 def _reason(results: Results, name: str, contender: str) -> str:

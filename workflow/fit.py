@@ -60,12 +60,10 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[dict[str, str
     for first, second in combinations(experiment.contenders, 2):
         for quantity in QUANTITIES:
             paired = {
-                n: pairs(
-                    runs.group(experiment.name, second, n), runs.group(experiment.name, first, n), quantity
-                )
+                n: pairs(*(runs.group(experiment.name, label, n) for label in (second, first)), quantity)
                 for n in runs.sizes(experiment.name)
             }
-            # Counts are exact, so one pair is enough; seconds of one pair borrow the scatter of the other sizes.
+            # Counts are exact: one pair is enough. Seconds of one pair borrow the scatter of the other sizes.
             scatter = Scatter(0.0, 1) if quantity == WORK else pooled_scatter(paired.values())
             for n, (above, below) in paired.items():
                 if above:
