@@ -4,8 +4,8 @@ Each step solves a dense quadratic program over every non-zero multiplier of the
 the ``chunk_size`` worst violators of the KKT conditions, from the last solution on, by
 :mod:`svmrepro.solvers.projected_cg`. The Hessian stays in memory and its rows are used again: a
 variable keeps its *slot* for as long as its multiplier is non-zero, and a new one takes over
-the slot of one that has left. Outputs of all examples are kept up to date: through the folded weight vector for a
-linear kernel, else by one kernel row for each multiplier that the step changed.
+the slot of one that has left. Outputs of all examples are kept up to date: through the folded
+weight vector for a linear kernel, else by one kernel row for each multiplier that the step changed.
 
 The report's rule for the tolerance of the conjugate gradient is kept: 3e-10 at first, divided by
 three from the next chunk on when the thresholds that the non-bound multipliers propose are more
@@ -18,7 +18,8 @@ Where the report is silent:
   threshold returned is the middle. In between, b is the middle of the thresholds proposed,
   or of the bounds that the bound multipliers set where none is non-bound.
 * Ties among the worst violators go by the order of the training set. The pair that violates most
-  is always part of the sub-problem, so that each has something to gain (the first 500 rows may be of one class).
+  is always part of the sub-problem, so that each has something to gain (the first 500 rows may be
+  of one class).
 * A step that gains nothing divides the tolerance by ten.
 * The memory limit counts 4 bytes an entry of the sub-problem's square, a packed triangle of
   doubles. This program keeps both triangles, for products at the speed of memory, and a spare quarter.
@@ -30,8 +31,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 from svmrepro.solvers import projected_cg as pcg
+from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.projected_cg import QP
 from svmrepro.solvers.rows import DOTS, MEMBERS, PRODUCTS, ROWS, STORE, UPDATE, VECTOR
@@ -44,21 +46,18 @@ _FUTILE = 40  # steps in a row that gain nothing before the run is given up
 _FIRST_CAPACITY = 1024
 
 
-@njit(
-    [
-        types.int64(
-            STORE,
-            types.FunctionType(DOTS),
-            types.FunctionType(TRANSFORM),
-            types.float64[:, ::1],
-            VECTOR,
-            MEMBERS,
-            types.int64,
-            types.int64[::1],
-            VECTOR,
-        )
-    ],
-    cache=True,
+@compiled(
+    types.int64(
+        STORE,
+        types.FunctionType(DOTS),
+        types.FunctionType(TRANSFORM),
+        types.float64[:, ::1],
+        VECTOR,
+        MEMBERS,
+        types.int64,
+        types.int64[::1],
+        VECTOR,
+    ),
 )
 def fill_hessian(store, dots, transform, Q, y, members, m, slots, row):  # type: ignore[no-untyped-def]
     """Write rows and columns ``slots`` of ``Q_ij = y_i y_j K_ij`` over m slots; return entries read."""
@@ -74,23 +73,20 @@ def fill_hessian(store, dots, transform, Q, y, members, m, slots, row):  # type:
     return touched
 
 
-@njit(
-    [
-        types.int64(
-            STORE,
-            types.FunctionType(DOTS),
-            types.FunctionType(TRANSFORM),
-            MEMBERS,
-            VECTOR,
-            MEMBERS,
-            VECTOR,
-            VECTOR,
-        )
-    ],
-    cache=True,
+@compiled(
+    types.int64(
+        STORE,
+        types.FunctionType(DOTS),
+        types.FunctionType(TRANSFORM),
+        MEMBERS,
+        VECTOR,
+        MEMBERS,
+        VECTOR,
+        VECTOR,
+    ),
 )
 def add_rows(store, dots, transform, changed, change, every, row, outputs):  # type: ignore[no-untyped-def]
-    """``outputs += change[k] K[changed[k], :]`` for every k; return entries read."""
+    """Add ``change[k] K[changed[k], :]`` to the outputs for every k; return entries read."""
     touched = 0
     n = every.size
     for k in range(changed.size):
@@ -102,20 +98,17 @@ def add_rows(store, dots, transform, changed, change, every, row, outputs):  # t
     return touched
 
 
-@njit(
-    [
-        types.int64(
-            STORE,
-            types.FunctionType(PRODUCTS),
-            types.FunctionType(UPDATE),
-            MEMBERS,
-            VECTOR,
-            MEMBERS,
-            VECTOR,
-            VECTOR,
-        )
-    ],
-    cache=True,
+@compiled(
+    types.int64(
+        STORE,
+        types.FunctionType(PRODUCTS),
+        types.FunctionType(UPDATE),
+        MEMBERS,
+        VECTOR,
+        MEMBERS,
+        VECTOR,
+        VECTOR,
+    ),
 )
 def add_folded(store, products, update, changed, change, every, weights, outputs):  # type: ignore[no-untyped-def]
     """Fold the changes into the weights and compute all outputs anew; return entries read."""

@@ -14,7 +14,28 @@ lowers the objective, so the passes of SMO that follow keep their guarantee.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from svmrepro.solvers.platt import (
+    CALLS,
+    EVALUATIONS,
+    HIGHEST,
+    LOWEST,
+    NONBOUND,
+    OBJECTIVE,
+    POLISH_AT,
+    POLISHES,
+    STATE,
+    STEPS,
+    TOUCHED,
+    UPDATES,
+    B,
+    move,
+)
+from svmrepro.solvers.rows import STORE
+from svmrepro.solvers.working_sets import extremes, find
+
+_POLISH_EVERY = 20  # steps an example between two polishes
+_POLISH_ENTRIES = 20_000_000  # kernel evaluations in one go
 
 _FLAT = 1e-12  # curvature below this times |d|^2 max K_ii is none
 _IDLE = 20  # steps in a row that gain nothing in double precision end the descent
@@ -156,3 +177,67 @@ def descend(  # type: ignore[no-untyped-def]
         idle = idle + 1 if gain <= 1e-16 * abs(total) else 0
         fresh = blocked
     return steps, total, touched, evaluations
+
+
+@njit(
+    [types.void(STATE, STORE, *CALLS, types.float64, types.float64, types.int64, types.boolean)],
+    cache=True,
+)
+def polish(state, store, dots, transform, products, update, total, C, tol, step_limit, equality):  # type: ignore[no-untyped-def]
+    """Solve in the face of the non-bound multipliers, see :mod:`svmrepro.solvers.face`."""
+    counts, scalars, alpha, y = state.counts, state.scalars, state.alpha, state.y
+    m, n = counts[NONBOUND], y.size
+    face = state.members[:m].copy()
+    beta, g = np.empty(m), np.empty(m)
+    folded = state.weights.size > 0
+    if folded:
+        counts[TOUCHED] += products(store, state.weights, face, m, g)
+        counts[EVALUATIONS] += m
+    for k in range(m):
+        i = face[k]
+        beta[k] = y[i] * alpha[i]
+        g[k] = g[k] - y[i] if folded else state.errors[k] + scalars[B]
+    limit = min(10 * m + 100, step_limit - counts[STEPS] - 1)
+    if not folded:
+        limit = min(limit, 1 + _POLISH_ENTRIES // (m * m + 1))
+    steps, gain, touched, evaluations = descend(
+        store,
+        dots,
+        transform,
+        products,
+        update,
+        face,
+        y,
+        state.diagonal,
+        beta,
+        g,
+        folded,
+        state.weights.size,
+        equality,
+        C,
+        0.1 * tol,
+        limit,
+    )
+    for k in range(m):
+        i = np.int64(face[k])
+        new = y[i] * beta[k]
+        if new != alpha[i]:
+            move(state, store, dots, transform, products, update, i, alpha[i], new, 0.0, C)
+    left = counts[NONBOUND]
+    if equality and left > 0:
+        b = 0.0
+        for k in range(m):
+            if 0.0 < alpha[face[k]] < C:
+                b += g[k]
+        scalars[B] = b / left
+    for k in range(m):
+        if 0.0 < alpha[face[k]] < C:
+            state.errors[find(state.members, left, face[k])] = g[k] - scalars[B]
+    counts[LOWEST], counts[HIGHEST] = extremes(state.errors, left)
+    scalars[OBJECTIVE] += gain
+    counts[STEPS] += steps + 1  # also where none was possible: outputs computed ahead are void
+    counts[UPDATES] += steps * m
+    counts[TOUCHED] += touched
+    counts[EVALUATIONS] += evaluations
+    counts[POLISHES] += 1
+    counts[POLISH_AT] = counts[STEPS] + _POLISH_EVERY * n

@@ -20,17 +20,13 @@ gradient over the non-bound multipliers helps out (``info["polishes"]``, see :mo
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit, types
-from svmrepro.solvers import smo
-from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.rows import STORE
-from svmrepro.solvers.smo import (
-    _CALLS,
-    _STATE,
+from numba import types
+from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.face import polish
+from svmrepro.solvers.platt import (
     ALL,
+    CALLS,
     CHANGED,
     DONE,
     EVALUATIONS,
@@ -41,6 +37,7 @@ from svmrepro.solvers.smo import (
     POLISH_AT,
     RESCUES,
     RUNNING,
+    STATE,
     STEP_TOL,
     STEPS,
     STUCK,
@@ -48,21 +45,28 @@ from svmrepro.solvers.smo import (
     TOUCHED,
     UPDATES,
     VIOLATORS,
+    ZIGZAGGING,
     Run,
+    advance_by,
     bound_error,
     error_of,
+    finish,
     kernel_output,
     move,
-    polish,
+    objective,
+    start,
     start_pass,
+    steps,
 )
-from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
+from svmrepro.solvers.rows import STORE
 from svmrepro.solvers.working_sets import locate
+
+__all__ = ["advance", "finish", "objective", "start", "steps"]  # what the driver calls
 
 _FLAT = 1e-300
 
 
-@njit(cache=True)
+@compiled()
 def step_one(state, store, dots, transform, products, update, i, E, C, step_tol):  # type: ignore[no-untyped-def]
     """Move alpha[i] to its optimum in [0, C]; return whether it moved (equation 23)."""
     counts, a, y, curvature = state.counts, state.alpha[i], state.y[i], state.diagonal[i]
@@ -94,11 +98,10 @@ def step_one(state, store, dots, transform, products, update, i, E, C, step_tol)
     return True
 
 
-@njit(
-    [types.int64(_STATE, STORE, *_CALLS, types.float64, types.float64, types.int64, types.int64)],
-    cache=True,
+@compiled(
+    types.int64(STATE, STORE, *CALLS, types.float64, types.float64, types.int64, types.int64),
 )
-def run(state, store, dots, transform, products, update, C, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
+def passes(state, store, dots, transform, products, update, total, C, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Run passes until done, or until a slice or the step limit is used up."""
     counts, alpha, y, scalars = state.counts, state.alpha, state.y, state.scalars
     members, weights, one, out = state.members, state.weights, state.one, state.row1
@@ -120,23 +123,23 @@ def run(state, store, dots, transform, products, update, C, tol, slice_work, ste
             counts[NEXT] = i + 1
             counts[TICKS] += 1
             if folded and counts[ALL]:
-                E = bound_error(state, store, dots, transform, products, i)
+                E = bound_error(state, store, dots, transform, products, total, i)
             elif folded:
                 one[0] = np.uint32(i)
                 counts[TOUCHED] += products(store, weights, one, 1, out)
                 counts[EVALUATIONS] += 1
                 E = out[0] - y[i]
             elif 0.0 < alpha[i] < C:
-                E = error_of(state, store, dots, transform, products, i, C)
+                E = error_of(state, store, dots, transform, products, total, i, C)
             else:
-                E = kernel_output(state, store, dots, transform, i) - y[i]
+                E = kernel_output(state, store, dots, transform, total, i) - y[i]
             r = E * y[i]
             if (r < -tol and alpha[i] < C) or (r > tol and alpha[i] > 0):
                 counts[VIOLATORS] += 1
                 if step_one(state, store, dots, transform, products, update, i, E, C, scalars[STEP_TOL]):
                     counts[CHANGED] += 1
-        if counts[CHANGED] > 0 and counts[STEPS] >= counts[POLISH_AT]:
-            polish(state, store, dots, transform, products, update, C, tol, False)
+        if counts[CHANGED] > 0 and counts[POLISH_AT] <= counts[STEPS] < step_limit:
+            return ZIGZAGGING
         if counts[ALL]:
             if counts[CHANGED] == 0:
                 if counts[VIOLATORS] == 0:
@@ -152,21 +155,6 @@ def run(state, store, dots, transform, products, update, C, tol, slice_work, ste
             start_pass(state, 0 if counts[CHANGED] > 0 else 1)
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
-    """Return a run at alpha = 0; see :func:`svmrepro.solvers.smo.start`."""
-    return smo.start(problem, eps, {**options, "seed": 0})
-
-
-def advance(run_: Run, work: int, step_limit: int) -> str | None:
+def advance(run: Run, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
-    verdict = run(run_.state, *run_.calls, run_.problem.C, run_.eps, work, step_limit)
-    return {RUNNING: None, DONE: OPTIMAL, STUCK: STALLED}[verdict]
-
-
-def finish(run_: Run, status: str) -> Solution:
-    """Return the solution as it stands."""
-    return smo.finish(run_, status)
-
-
-objective = smo.objective
-steps = smo.steps
+    return advance_by(passes, polish, run, work, step_limit)

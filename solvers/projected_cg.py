@@ -23,7 +23,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, typeof, types
+from numba import typeof, types
+from svmrepro.solvers.compiled import compiled
 
 # Positions in ``QP.counts``.
 M, FREE, FRESH, CG_STEPS, ENTRIES, RELEASES, FACE_STEPS = range(7)
@@ -36,7 +37,10 @@ _FLAT = 1e-12  # curvature below this times |d|^2 max Q_ii is none
 
 
 class QP(NamedTuple):
-    """One sub-problem over ``m`` slots of arrays of capacity ``cap``."""
+    """One sub-problem over ``m`` slots of arrays of capacity ``cap``.
+
+    Compiled loops take its arrays out before they begin (see :class:`svmrepro.solvers.smo.State`).
+    """
 
     Q: Any  # (cap, cap) y_i y_j K_ij, both triangles
     y: Any  # (cap,) labels, 0 in an empty slot
@@ -70,18 +74,15 @@ QP_TYPE = typeof(allocate(1))
 
 
 # Reassociation only regroups the eight terms of an entry and lets them fuse; see rows.py.
-@njit(
-    [
-        types.void(
-            types.float64[:, ::1],
-            types.int64[::1],
-            types.int64,
-            types.float64[::1],
-            types.int64,
-            types.float64[::1],
-        )
-    ],
-    cache=True,
+@compiled(
+    types.void(
+        types.float64[:, ::1],
+        types.int64[::1],
+        types.int64,
+        types.float64[::1],
+        types.int64,
+        types.float64[::1],
+    ),
     fastmath={"reassoc", "contract", "nsz"},
 )
 def multiply(Q, rows, count, d, m, q):  # type: ignore[no-untyped-def]
@@ -123,13 +124,13 @@ def multiply(Q, rows, count, d, m, q):  # type: ignore[no-untyped-def]
             k += 1
 
 
-@njit(cache=True)
+@compiled()
 def feasible(a, y, direction, C):  # type: ignore[no-untyped-def]
     """Tell whether a multiplier may move along ``direction``."""
     return y != 0.0 and ((direction > 0.0 and a < C) or (direction < 0.0 and a > 0.0))
 
 
-@njit(cache=True)
+@compiled()
 def multiplier_of_equality(qp, C):  # type: ignore[no-untyped-def]
     """Return beta with ``sum y_i d_i = 0`` for the projected gradient d, by bisection.
 
@@ -158,7 +159,7 @@ def multiplier_of_equality(qp, C):  # type: ignore[no-untyped-def]
     return 0.5 * (low + high)
 
 
-@njit(cache=True)
+@compiled()
 def release(qp, C):  # type: ignore[no-untyped-def]
     """Make a new face; return the number of variables that came in.
 
@@ -184,32 +185,32 @@ def release(qp, C):  # type: ignore[no-untyped-def]
     return entered
 
 
-@njit(cache=True)
+@compiled()
 def enter(qp, beta, C):  # type: ignore[no-untyped-def]
     """Make the face of beta: all between their bounds, and the bound ones of the wrong sign."""
-    counts, a, y, g = qp.counts, qp.a, qp.y, qp.g
+    counts, a, y, g, inside, free = qp.counts, qp.a, qp.y, qp.g, qp.inside, qp.free
     entered, count = 0, 0
     for i in range(counts[M]):
-        was = qp.inside[i]
-        qp.inside[i] = 0
+        was = inside[i]
+        inside[i] = 0
         if y[i] == 0.0:
             continue
         if 0.0 < a[i] < C or feasible(a[i], y[i], beta * y[i] - g[i], C):
-            qp.inside[i] = 1
-            qp.free[count] = i
+            inside[i] = 1
+            free[count] = i
             count += 1
             entered += 1 - was
     counts[FREE] = count
     return entered
 
 
-@njit(cache=True)
+@compiled()
 def drop_blocked(qp, C):  # type: ignore[no-untyped-def]
     """Take out of the face what sits at a bound and is pushed against it; return beta of the rest.
 
     Each round changes beta, the mean of ``y_i g_i`` over the face, so rounds go on until none leaves.
     """
-    counts, a, y, g, free = qp.counts, qp.a, qp.y, qp.g, qp.free
+    counts, a, y, g, free, inside = qp.counts, qp.a, qp.y, qp.g, qp.free, qp.inside
     while True:
         total = 0.0
         for k in range(counts[FREE]):
@@ -220,7 +221,7 @@ def drop_blocked(qp, C):  # type: ignore[no-untyped-def]
             i = free[k]
             direction = beta * y[i] - g[i]
             if (a[i] <= 0.0 and direction < 0.0) or (a[i] >= C and direction > 0.0):
-                qp.inside[i] = 0
+                inside[i] = 0
             else:
                 free[kept] = i
                 kept += 1
@@ -229,16 +230,17 @@ def drop_blocked(qp, C):  # type: ignore[no-untyped-def]
         counts[FREE] = kept
 
 
-@njit(cache=True)
+@compiled()
 def mean_multiplier(qp):  # type: ignore[no-untyped-def]
     """Return beta, the mean of ``y_i g_i`` over the face."""
+    free, y, g, count = qp.free, qp.y, qp.g, qp.counts[FREE]
     total = 0.0
-    for k in range(qp.counts[FREE]):
-        total += qp.y[qp.free[k]] * qp.g[qp.free[k]]
-    return total / max(qp.counts[FREE], 1)
+    for k in range(count):
+        total += y[free[k]] * g[free[k]]
+    return total / max(count, 1)
 
 
-@njit(cache=True)
+@compiled()
 def next_direction(qp, beta):  # type: ignore[no-untyped-def]
     """Write the next direction into d (Fletcher and Reeves); return ``r.d`` and ``d.d``.
 
@@ -271,22 +273,22 @@ def next_direction(qp, beta):  # type: ignore[no-untyped-def]
     return inner, length
 
 
-@njit(cache=True)
+@compiled()
 def room_along(a, d, C):  # type: ignore[no-untyped-def]
     """Return how far a multiplier may go along d != 0."""
     return (C - a) / d if d > 0.0 else -a / d
 
 
-@njit(cache=True)
+@compiled()
 def move(qp, step, blocked, C):  # type: ignore[no-untyped-def]
     """Take a step; if it was cut short, put what met a bound on it and out of the face."""
-    counts, a, d, free = qp.counts, qp.a, qp.d, qp.free
+    counts, a, d, free, inside = qp.counts, qp.a, qp.d, qp.free, qp.inside
     kept = 0
     for k in range(counts[FREE]):
         i = free[k]
         if blocked and d[i] != 0.0 and room_along(a[i], d[i], C) <= step:
             a[i] = C if d[i] > 0.0 else 0.0
-            qp.inside[i] = 0
+            inside[i] = 0
             continue
         a[i] = min(max(a[i] + step * d[i], 0.0), C)
         free[kept] = i
@@ -294,22 +296,22 @@ def move(qp, step, blocked, C):  # type: ignore[no-untyped-def]
     counts[FREE] = kept
 
 
-@njit(cache=True)
+@compiled()
 def outweighed(qp, beta, C):  # type: ignore[no-untyped-def]
     """Tell whether bound variables pull harder on the objective than the face does."""
-    counts, a, y, g = qp.counts, qp.a, qp.y, qp.g
+    counts, a, y, g, inside = qp.counts, qp.a, qp.y, qp.g, qp.inside
     inner, outer = 0.0, 0.0
     for i in range(counts[M]):
         direction = beta * y[i] - g[i]
-        if qp.inside[i]:
+        if inside[i]:
             inner += direction * direction
         elif feasible(a[i], y[i], direction, C):
             outer += direction * direction
     return outer > inner
 
 
-@njit(
-    [types.int64(QP_TYPE, types.float64, types.float64, types.float64, types.int64, types.int64)], cache=True
+@compiled(
+    types.int64(QP_TYPE, types.float64, types.float64, types.float64, types.int64, types.int64),
 )
 def solve_face(qp, C, tolerance, largest, slice_entries, step_limit):  # type: ignore[no-untyped-def]
     """Run CG steps until the relative gain of one is below ``tolerance``, or a slice is used up.
@@ -333,7 +335,7 @@ def solve_face(qp, C, tolerance, largest, slice_entries, step_limit):  # type: i
         ``RUNNING`` or ``DONE``.
     """
     counts, scalars = qp.counts, qp.scalars
-    a, y, g, d, q, free = qp.a, qp.y, qp.g, qp.d, qp.q, qp.free
+    a, g, d, q, free = qp.a, qp.g, qp.d, qp.q, qp.free
     m = counts[M]
     stop_at = counts[ENTRIES] + slice_entries
     if counts[FREE] == 0:

@@ -83,14 +83,14 @@ _ALL = (
         "smo",
         "smo",
         "sequential minimal optimisation, Platt 1998, sections 2.1-2.5",
-        {"step_tol": 1e-8, "fold": True, "seed": 0},
+        {"step_tol": 1e-8, "fold": True, "polish": True, "seed": 0},
         (BIAS,),
     ),
     SolverSpec(
         "smo-fixed-threshold",
         "fixed_threshold",
         "one multiplier a step with the threshold held at 0, Platt 1998, section 2.6",
-        {"step_tol": 1e-8, "fold": True},
+        {"step_tol": 1e-8, "fold": True, "polish": True},
         (NO_BIAS,),
     ),
     SolverSpec(

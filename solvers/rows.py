@@ -18,7 +18,8 @@ a direct one, so solvers ask for blocks.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, typeof, types
+from numba import typeof, types
+from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.intrinsics import popcount, trailing_zeros
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.storage import build_store
@@ -36,7 +37,7 @@ UPDATE = types.int64(STORE, types.int64, types.float64, VECTOR)
 REASSOCIATE = {"reassoc", "contract", "nsz"}
 
 
-@njit([DOTS], cache=True, fastmath=REASSOCIATE)
+@compiled(DOTS, fastmath=REASSOCIATE)
 def dots_dense(store, i, members, m, out):  # type: ignore[no-untyped-def]
     X = store.dense
     d = X.shape[1]
@@ -50,7 +51,7 @@ def dots_dense(store, i, members, m, out):  # type: ignore[no-untyped-def]
     return m * d
 
 
-@njit([PRODUCTS], cache=True, fastmath=REASSOCIATE)
+@compiled(PRODUCTS, fastmath=REASSOCIATE)
 def products_dense(store, w, members, m, out):  # type: ignore[no-untyped-def]
     X = store.dense
     d = X.shape[1]
@@ -63,7 +64,7 @@ def products_dense(store, w, members, m, out):  # type: ignore[no-untyped-def]
     return m * d
 
 
-@njit([UPDATE], cache=True)
+@compiled(UPDATE)
 def update_dense(store, i, a, w):  # type: ignore[no-untyped-def]
     x = store.dense[i]
     for c in range(x.shape[0]):
@@ -71,7 +72,7 @@ def update_dense(store, i, a, w):  # type: ignore[no-untyped-def]
     return x.shape[0]
 
 
-@njit([DOTS], cache=True)
+@compiled(DOTS)
 def dots_csr(store, i, members, m, out):  # type: ignore[no-untyped-def]
     # x_i is spread over a dense vector once, then every member is one sparse sum.
     indptr, indices, values, spread = store.indptr, store.indices, store.values, store.scratch
@@ -91,7 +92,7 @@ def dots_csr(store, i, members, m, out):  # type: ignore[no-untyped-def]
     return touched
 
 
-@njit([PRODUCTS], cache=True)
+@compiled(PRODUCTS)
 def products_csr(store, w, members, m, out):  # type: ignore[no-untyped-def]
     indptr, indices, values = store.indptr, store.indices, store.values
     touched = 0
@@ -106,14 +107,14 @@ def products_csr(store, w, members, m, out):  # type: ignore[no-untyped-def]
     return touched
 
 
-@njit([UPDATE], cache=True)
+@compiled(UPDATE)
 def update_csr(store, i, a, w):  # type: ignore[no-untyped-def]
     for p in range(store.indptr[i], store.indptr[i + 1]):
         w[store.indices[p]] += a * store.values[p]
     return store.indptr[i + 1] - store.indptr[i]
 
 
-@njit([DOTS], cache=True)
+@compiled(DOTS)
 def dots_index(store, i, members, m, out):  # type: ignore[no-untyped-def]
     # Platt 1998, section 3: "the dot product will sum the weights corresponding to the
     # position of the 1s in the input"; the weights here are the spread-out x_i.
@@ -142,7 +143,7 @@ def dots_index(store, i, members, m, out):  # type: ignore[no-untyped-def]
     return touched
 
 
-@njit([PRODUCTS], cache=True)
+@compiled(PRODUCTS)
 def products_index(store, w, members, m, out):  # type: ignore[no-untyped-def]
     indptr, indices, norms = store.indptr, store.indices, store.norms
     touched = 0
@@ -161,7 +162,7 @@ def products_index(store, w, members, m, out):  # type: ignore[no-untyped-def]
     return touched
 
 
-@njit([UPDATE], cache=True)
+@compiled(UPDATE)
 def update_index(store, i, a, w):  # type: ignore[no-untyped-def]
     for p in range(store.indptr[i], store.indptr[i + 1]):
         w[store.indices[p]] += a
@@ -169,7 +170,7 @@ def update_index(store, i, a, w):  # type: ignore[no-untyped-def]
     return np.int64(store.norms[i])
 
 
-@njit([DOTS], cache=True)
+@compiled(DOTS)
 def dots_bits(store, i, members, m, out):  # type: ignore[no-untyped-def]
     bits = store.bits
     words = bits.shape[1]
@@ -200,7 +201,7 @@ def dots_bits(store, i, members, m, out):  # type: ignore[no-untyped-def]
     return m * words
 
 
-@njit([PRODUCTS], cache=True)
+@compiled(PRODUCTS)
 def products_bits(store, w, members, m, out):  # type: ignore[no-untyped-def]
     bits = store.bits
     words = bits.shape[1]
@@ -217,7 +218,7 @@ def products_bits(store, w, members, m, out):  # type: ignore[no-untyped-def]
     return m * words
 
 
-@njit([UPDATE], cache=True)
+@compiled(UPDATE)
 def update_bits(store, i, a, w):  # type: ignore[no-untyped-def]
     z = store.bits[i]
     for c in range(z.shape[0]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit, types
+from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.intrinsics import bits_from_float, float_from_bits
 from svmrepro.solvers.rows import MEMBERS, STORE, VECTOR
 
@@ -49,12 +50,12 @@ def exp_of_negative(x):  # type: ignore[no-untyped-def]
     return p * float_from_bits(power)
 
 
-@njit([TRANSFORM], cache=True)
+@compiled(TRANSFORM)
 def linear(store, i, members, m, out):  # type: ignore[no-untyped-def]
     return
 
 
-@njit([TRANSFORM], cache=True)
+@compiled(TRANSFORM)
 def gaussian(store, i, members, m, out):  # type: ignore[no-untyped-def]
     norms, gamma = store.norms, store.parameters[0]
     own = norms[i]
@@ -66,7 +67,7 @@ def gaussian(store, i, members, m, out):  # type: ignore[no-untyped-def]
         out[k] = exp_of_negative(exponent if exponent < 0.0 else 0.0)
 
 
-@njit([TRANSFORM], cache=True)
+@compiled(TRANSFORM)
 def gaussian_integer(store, i, members, m, out):  # type: ignore[no-untyped-def]
     # Between binary rows a squared distance is a small integer: look its exponential up.
     norms, table = store.norms, store.table
@@ -75,7 +76,7 @@ def gaussian_integer(store, i, members, m, out):  # type: ignore[no-untyped-def]
         out[k] = table[np.uint32(own + norms[members[k]] - 2.0 * out[k])]
 
 
-@njit([TRANSFORM], cache=True)
+@compiled(TRANSFORM)
 def polynomial(store, i, members, m, out):  # type: ignore[no-untyped-def]
     degree, a, c = np.int64(store.parameters[1]), store.parameters[2], store.parameters[3]
     for k in range(m):

@@ -10,10 +10,10 @@ the position of example i, or -1.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from svmrepro.solvers.compiled import compiled
 
 
-@njit(cache=True)
+@compiled()
 def find(members, count, i):  # type: ignore[no-untyped-def]
     """Return the first position in ``members[:count]`` whose example is >= i."""
     low, high = 0, count
@@ -26,7 +26,7 @@ def find(members, count, i):  # type: ignore[no-untyped-def]
     return low
 
 
-@njit(cache=True)
+@compiled()
 def locate(members, count, i, hint):  # type: ignore[no-untyped-def]
     """Return what :func:`find` returns, at once where ``hint`` is right."""
     if 0 <= hint <= count and (hint == count or members[hint] >= i) and (hint == 0 or members[hint - 1] < i):
@@ -34,7 +34,7 @@ def locate(members, count, i, hint):  # type: ignore[no-untyped-def]
     return find(members, count, i)
 
 
-@njit(cache=True, fastmath={"nnan", "nsz"})
+@compiled(fastmath={"nnan", "nsz"})
 def extremes(errors, count):  # type: ignore[no-untyped-def]
     """Return the positions of the smallest and the largest of ``errors[:count]``, each the first such.
 
@@ -52,7 +52,7 @@ def extremes(errors, count):  # type: ignore[no-untyped-def]
     return lowest, highest
 
 
-@njit(cache=True)
+@compiled()
 def insert(members, errors, count, i, error):  # type: ignore[no-untyped-def]
     """Insert example i with its error in order; return the new count."""
     at = find(members, count, i)
@@ -64,7 +64,7 @@ def insert(members, errors, count, i, error):  # type: ignore[no-untyped-def]
     return count + 1
 
 
-@njit(cache=True)
+@compiled()
 def remove(members, errors, count, i):  # type: ignore[no-untyped-def]
     """Remove example i, which is a member; return the new count."""
     at = find(members, count, i)
@@ -74,7 +74,7 @@ def remove(members, errors, count, i):  # type: ignore[no-untyped-def]
     return count - 1
 
 
-@njit(cache=True)
+@compiled()
 def set_support(support, coefficients, place, count, i, coefficient):  # type: ignore[no-untyped-def]
     """Give example i its coefficient, listing or unlisting it; return the new count."""
     at = place[i]

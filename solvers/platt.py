@@ -1,0 +1,269 @@
+"""What Platt's two programs share: the state of a run, outputs, errors, passes.
+
+:mod:`svmrepro.solvers.smo` optimises two multipliers a step,
+:mod:`svmrepro.solvers.fixed_threshold` one. Both keep the errors of the non-bound examples,
+walk over the examples in the order of the first choice heuristic and, for a linear kernel,
+fold the support vectors into one weight vector (Platt 1998, sections 2.2 and 2.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof, types
+from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.rows import DOTS, PRODUCTS, ROWS, UPDATE
+from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
+from svmrepro.solvers.sums import PART, TOTAL, total_of
+from svmrepro.solvers.transforms import TRANSFORM, transform_of
+from svmrepro.solvers.working_sets import find, insert, remove, set_support
+
+# Positions in ``State.counts``.
+NEXT, ALL, CHANGED, VIOLATORS, NONBOUND, SUPPORT, STEPS, EVALUATIONS, TOUCHED, TICKS = range(10)
+LOWEST, HIGHEST, UP, LOW, BLOCK_AT, BLOCK_END, BLOCK_STEP, BLOCK_SIZE, RESCUES, UPDATES, HINT = range(10, 21)
+POLISH_AT, POLISHES = range(21, 23)
+# Positions in ``State.scalars``.
+B, UP_ERROR, LOW_ERROR, STEP_TOL, OBJECTIVE = range(5)
+
+RUNNING, DONE, STUCK, ZIGZAGGING = range(4)  # what a slice ends with
+BLOCK = 512
+POLISH_AFTER = 500  # steps an example before conjugate gradient comes to help
+NEVER = 2**62
+
+
+class State(NamedTuple):
+    """Everything a run holds between slices (n examples, d features)."""
+
+    y: Any  # (n,) labels
+    alpha: Any  # (n,) multipliers
+    diagonal: Any  # (n,) K_ii
+    weights: Any  # (d + 1,) folded weight vector, or empty
+    members: Any  # (n,) uint32, non-bound examples in ascending order
+    errors: Any  # (n,) their errors
+    support: Any  # (n,) uint32, support vectors (kernels that are not folded)
+    coefficients: Any  # (n,) their y alpha
+    place: Any  # (n,) int64, position in support or -1
+    every: Any  # (n,) uint32, 0 ... n - 1
+    row1: Any  # (n,) workspace
+    row2: Any  # (n,) workspace
+    block: Any  # (BLOCK,) outputs computed ahead of a pass
+    one: Any  # (1,) uint32 workspace
+    counts: Any  # (23,) int64
+    scalars: Any  # (5,) float64
+    random: Any  # (1,) uint64
+
+
+def allocate(n: int, d: int, folded: bool) -> State:
+    """Return a zeroed state."""
+    kernel_n = 0 if folded else n
+    return State(
+        y=np.zeros(n),
+        alpha=np.zeros(n),
+        diagonal=np.zeros(n),
+        weights=np.zeros(d if folded else 0),
+        members=np.zeros(n, dtype=np.uint32),
+        errors=np.zeros(n),
+        support=np.zeros(kernel_n, dtype=np.uint32),
+        coefficients=np.zeros(kernel_n),
+        place=np.full(kernel_n, -1, dtype=np.int64),
+        every=np.arange(n, dtype=np.uint32),
+        row1=np.zeros(max(n, PART)),
+        row2=np.zeros(max(n, PART)),
+        block=np.zeros(BLOCK),
+        one=np.zeros(1, dtype=np.uint32),
+        counts=np.zeros(23, dtype=np.int64),
+        scalars=np.zeros(5),
+        random=np.zeros(1, dtype=np.uint64),
+    )
+
+
+STATE = typeof(allocate(1, 1, True))
+CALLS = (
+    types.FunctionType(DOTS),
+    types.FunctionType(TRANSFORM),
+    types.FunctionType(PRODUCTS),
+    types.FunctionType(UPDATE),
+    types.FunctionType(TOTAL),
+)
+
+
+@compiled()
+def kernel_output(state, store, dots, transform, total, i):  # type: ignore[no-untyped-def]
+    """Return ``sum_j y_j alpha_j K_ij`` over the support vectors, without b."""
+    counts, out = state.counts, state.row1
+    count = counts[SUPPORT]
+    counts[TOUCHED] += total(store, dots, transform, i, state.support, state.coefficients, count, out)
+    counts[EVALUATIONS] += count
+    return out[0]
+
+
+@compiled()
+def error_of(state, store, dots, transform, products, total, i, C):  # type: ignore[no-untyped-def]
+    """Return E_i: from the cache for a non-bound example, else evaluated."""
+    counts = state.counts
+    if 0.0 < state.alpha[i] < C:
+        return state.errors[find(state.members, counts[NONBOUND], i)]
+    if state.weights.size:
+        state.one[0] = np.uint32(i)
+        counts[TOUCHED] += products(store, state.weights, state.one, 1, state.row1)
+        counts[EVALUATIONS] += 1
+        output = state.row1[0]
+    else:
+        output = kernel_output(state, store, dots, transform, total, i)
+    return output - state.scalars[B] - state.y[i]
+
+
+@compiled()
+def move(state, store, dots, transform, products, update, i, old, new, error, C):  # type: ignore[no-untyped-def]
+    """Store a new multiplier and keep weights, support vectors and non-bound list in step."""
+    counts, y = state.counts, state.y[i]
+    state.alpha[i] = new
+    if state.weights.size:
+        counts[TOUCHED] += update(store, i, y * (new - old), state.weights)
+    else:
+        counts[SUPPORT] = set_support(
+            state.support, state.coefficients, state.place, counts[SUPPORT], i, y * new
+        )
+    was, now = 0.0 < old < C, 0.0 < new < C
+    if now and not was:
+        counts[NONBOUND] = insert(state.members, state.errors, counts[NONBOUND], i, error)
+    elif was and not now:
+        counts[NONBOUND] = remove(state.members, state.errors, counts[NONBOUND], i)
+
+
+@compiled()
+def bound_error(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
+    """Return E_i of a bound example met in a full pass.
+
+    With a folded weight vector the outputs of the examples ahead are computed a block at a
+    time and thrown away when a step changes the weights; a block doubles with every one
+    used up, so that at most about half of the products are wasted.
+    """
+    counts = state.counts
+    if state.weights.size == 0:
+        return kernel_output(state, store, dots, transform, total, i) - state.scalars[B] - state.y[i]
+    if not (counts[BLOCK_STEP] == counts[STEPS] and counts[BLOCK_AT] <= i < counts[BLOCK_END]):
+        size = min(2 * counts[BLOCK_SIZE], BLOCK) if counts[BLOCK_STEP] == counts[STEPS] else 4
+        m = min(size, state.y.size - i)
+        counts[TOUCHED] += products(store, state.weights, state.every[i : i + m], m, state.block)
+        counts[EVALUATIONS] += m
+        counts[BLOCK_STEP], counts[BLOCK_SIZE] = counts[STEPS], size
+        counts[BLOCK_AT], counts[BLOCK_END] = i, i + m
+    return state.block[i - counts[BLOCK_AT]] - state.scalars[B] - state.y[i]
+
+
+@compiled()
+def start_pass(state, everything):  # type: ignore[no-untyped-def]
+    """Begin a pass over all examples, or over the non-bound ones."""
+    state.counts[NEXT] = 0
+    state.counts[ALL] = everything
+    state.counts[CHANGED] = 0
+    state.counts[VIOLATORS] = 0
+    state.scalars[UP_ERROR] = np.inf
+    state.scalars[LOW_ERROR] = -np.inf
+
+
+class Run(NamedTuple):
+    """A run under way: the problem, the compiled calls and the state."""
+
+    problem: Problem
+    calls: tuple[Any, ...]
+    state: State
+    eps: float
+
+
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run at alpha = 0.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    eps : float
+        KKT tolerance (Platt's "tol").
+    options : dict
+        ``step_tol``: relative step below which a pair makes no progress. ``fold``: keep the weight
+        vector of a linear kernel. ``polish``: see :mod:`svmrepro.solvers.face`. ``seed``: of the random
+        starts of the second choice.
+    """
+    store = problem.prepare()
+    folded = problem.kernel.name == "linear" and bool(options["fold"])
+    dots, products, update = ROWS[problem.storage]
+    transform = transform_of(problem.kernel.name, store)
+    state = allocate(problem.n, problem.d + 1, folded)
+    state.y[:] = problem.y
+    fill_diagonal(state.diagonal, problem, store)
+    state.random[0] = np.uint64(options.get("seed", 0))
+    state.scalars[STEP_TOL] = options["step_tol"]
+    state.counts[BLOCK_STEP] = -1
+    state.counts[POLISH_AT] = POLISH_AFTER * problem.n if options["polish"] else NEVER
+    start_pass(state, 1)
+    total = total_of(problem.storage, problem.kernel.name, store)
+    return Run(problem, (store, dots, transform, products, update, total), state, eps)
+
+
+def fill_diagonal(diagonal: Any, problem: Problem, store: Any) -> None:
+    """Write K_ii into ``diagonal``, shape (n,)."""
+    kernel = problem.kernel
+    if kernel.name == "gaussian":
+        diagonal[:] = 1.0
+    elif kernel.name == "polynomial":
+        diagonal[:] = (kernel.a * store.norms + kernel.c) ** kernel.degree
+    else:
+        diagonal[:] = store.norms
+
+
+def advance_by(
+    passes: Callable[..., int], polish: Callable[..., None], run: Run, work: int, step_limit: int
+) -> str | None:
+    """Run compiled passes for about ``work`` entries read, and the polish where it is due.
+
+    Returns
+    -------
+    str or None
+        A status when the run has ended.
+    """
+    C, eps = run.problem.C, run.eps
+    verdict = passes(run.state, *run.calls, C, eps, work, step_limit)
+    if verdict == ZIGZAGGING:
+        polish(run.state, *run.calls, C, eps, step_limit, run.problem.bias)
+        return None
+    return {RUNNING: None, DONE: OPTIMAL, STUCK: STALLED}[verdict]
+
+
+def objective(run: Run) -> float:
+    """Return the present dual objective W."""
+    return float(run.state.scalars[OBJECTIVE])
+
+
+def steps(run: Run) -> int:
+    """Return the number of steps taken so far."""
+    return int(run.state.counts[STEPS])
+
+
+def finish(run: Run, status: str) -> Solution:
+    """Return the solution as it stands."""
+    state, problem = run.state, run.problem
+    counts = state.counts
+    weights = None
+    if problem.kernel.name == "linear":
+        weights = state.weights if state.weights.size else problem.X.T @ (problem.y * state.alpha)
+        weights = np.asarray(weights)[: problem.d]
+    return Solution(
+        alpha=state.alpha,
+        weights=weights,
+        bias=-float(state.scalars[B]),
+        status=status,
+        iterations=int(counts[STEPS]),
+        kernel_evaluations=int(counts[EVALUATIONS]),
+        work={"nonzeros": int(counts[TOUCHED]), "gradient_updates": int(counts[UPDATES])},
+        info={
+            "rescues": float(counts[RESCUES]),
+            "polishes": float(counts[POLISHES]),
+            "step_tol_final": float(state.scalars[STEP_TOL]),
+            "objective": float(state.scalars[OBJECTIVE]),
+        },
+    )
