@@ -11,6 +11,7 @@ The papers' experiments, from data to verdicts.
 """
 
 import sys
+from pathlib import Path
 
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.plan import Plan, one_of
@@ -18,7 +19,7 @@ from svmrepro.workflow.quiet import spare_terminal
 from svmrepro.workflow.summary import closing
 
 try:
-    PLAN = Plan(config)
+    PLAN = Plan(config, Path(workflow.basedir) / "config")
 except StepError as error:
     sys.exit(f"error: {error}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import glob
 import os
 import tempfile
 import time
@@ -40,7 +41,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     final = Path(path)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{final.stem}.", suffix=final.suffix, dir=final.parent)
+        _sweep(final)
+        prefix = f".{final.stem}.{os.getpid()}-"
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=final.suffix, dir=final.parent)
         os.close(handle)
     except OSError as error:
         raise StepError(f"cannot write {final}: {one_line(error)}") from error
@@ -155,6 +158,24 @@ def any_lock(folder: Path, slots: int, waiting: Callable[[int | None], None] | N
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def _sweep(final: Path) -> None:
+    """Take away what killed writers of the same file left half-done."""
+    for path in final.parent.glob(f".{glob.escape(final.stem)}.*-*{glob.escape(final.suffix)}"):
+        owner = path.name.removeprefix(f".{final.stem}.").partition("-")[0]
+        if owner.isdigit() and not _alive(int(owner)):
+            path.unlink(missing_ok=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _first_free(descriptors: list[int]) -> int | None:

@@ -47,9 +47,14 @@ class Row:
         from svmrepro import datasets
 
         experiment = self.experiment
+        try:
+            data = datasets.content_key(experiment.dataset, self.n, self.seed or 0)
+        except datasets.DataError as error:
+            # A user's own file that is gone or too short is not run; the reason is told when it is tried.
+            data = str(error)
         return digest(
             {
-                "data": datasets.content_key(experiment.dataset, self.n, self.seed or 0),
+                "data": data,
                 "kernel": experiment.kernel,
                 "C": experiment.bound(self.n),
                 "eps": experiment.eps,

@@ -207,7 +207,11 @@ class Layers:
         document = {"$defs": schema["$defs"], **schema[only]}
         errors = sorted(
             Draft202012Validator(document).iter_errors(self.content),
-            key=lambda error: [str(part) for part in error.absolute_path],
+            # A mistyped key is a better explanation than the right one's absence.
+            key=lambda error: (
+                [str(part) for part in error.absolute_path],
+                error.validator != "additionalProperties",
+            ),
         )
         if errors:
             raise self._explain(errors[0])

@@ -38,6 +38,8 @@ class Plan:
     ----------
     overrides
         What the command line sets.
+    folder
+        The folder ``config/``; the project's own if None.
 
     Attributes
     ----------
@@ -49,9 +51,9 @@ class Plan:
         When this command was given, in seconds of the epoch.
     """
 
-    def __init__(self, overrides: Mapping[str, Any]) -> None:
+    def __init__(self, overrides: Mapping[str, Any], folder: Path | None = None) -> None:
         self.overrides = dict(overrides)
-        self.config: Config = load_config(self.overrides)
+        self.config: Config = load_config(self.overrides, folder)
         register(self.config)
         self.began = time.time()
         folder = paths.results(self.config) / ".config"
@@ -79,7 +81,7 @@ class Plan:
         """Return the fingerprint of a step's source."""
         return staleness.step_fingerprint(step)
 
-    # -- data and code -------------------------------------------------------------------------------------
+    # -- data and code ------------------------------------------------------------------------------
 
     @cached_property
     def downloads(self) -> list[str]:
@@ -119,7 +121,7 @@ class Plan:
         shown = Path(os.path.relpath(folder))
         return str((folder if shown.parts[0] == ".." else shown) / f"{digest(self.combinations)[:12]}.txt")
 
-    # -- measurements --------------------------------------------------------------------------------------
+    # -- measurements -------------------------------------------------------------------------------
 
     def jobs(self, paper: str, experiment: str) -> dict[str, Job]:
         """Return the jobs of an experiment by name."""
@@ -150,7 +152,7 @@ class Plan:
             for name in self.jobs(wildcards.paper, wildcards.experiment)
         ]
 
-    # -- analysis ------------------------------------------------------------------------------------------
+    # -- analysis -----------------------------------------------------------------------------------
 
     def analyses(self, paper: str, experiments: Iterable[str]) -> list[str]:
         """Return measurements, fits and ratios of experiments."""
@@ -199,7 +201,7 @@ class Plan:
             return self.config.experiment(paper, artefact.experiments[0]).title
         return "All experiments"
 
-    # -- targets -------------------------------------------------------------------------------------------
+    # -- targets ------------------------------------------------------------------------------------
 
     def paper_files(self, paper: str) -> list[str]:
         """Return everything final of a paper."""

@@ -53,11 +53,14 @@ class Progress:
         self._log = _open_log(log)
         self._forecast: Forecast | None = None
         self._last_plain = -PLAIN_PAUSE
+        self._untold = False
 
     def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._untold:
+            self.note(f"measured; {self._left()}")
         if self._log is not None:
             self._log.close()
 
@@ -126,7 +129,8 @@ class Progress:
         self._write_log(text + flag)
         now = time.monotonic()
         notable = line["status"] != "optimal"
-        if self._terminal or notable or now - self._last_plain >= PLAIN_PAUSE:
+        self._untold = not (self._terminal or notable or now - self._last_plain >= PLAIN_PAUSE)
+        if not self._untold:
             self._last_plain = now
             self._print(f"{self._name}: {text}; {self._left()}", log=False)
 

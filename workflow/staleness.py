@@ -124,9 +124,10 @@ def compiled_dir() -> Path:
     Returns
     -------
     Path
-        It may not exist yet.
+        It may not exist yet. A process that was given this folder as its ``NUMBA_CACHE_DIR`` gets the same.
     """
-    return Path(os.environ.get("NUMBA_CACHE_DIR") or ".numba").absolute() / compiled_key()
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or ".numba").absolute()
+    return folder if folder.name == compiled_key() else folder / compiled_key()
 
 
 def _hash(files: list[Path]) -> str:

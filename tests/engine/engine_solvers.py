@@ -1,0 +1,67 @@
+"""Solvers of a user's own, for the engine's tests: small, pure numpy, some of them ill-behaved."""
+
+from __future__ import annotations
+
+import os
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+
+def quick(problem: Any, eps: float, time_limit: float | None, pause: float = 0.0) -> SimpleNamespace:
+    """Maximal violating pairs on the dense linear kernel matrix; sleeps before it starts."""
+    time.sleep(pause)
+    X = problem.X.toarray() if hasattr(problem.X, "toarray") else problem.X
+    y, C = problem.y, problem.C
+    K = X @ X.T
+    low, high = np.minimum(0, y * C), np.maximum(0, y * C)
+    signed = np.zeros(len(y))
+    gradient = y.copy()
+    for iteration in range(100_000):  # noqa: B007
+        up, down = np.flatnonzero(signed < high), np.flatnonzero(signed > low)
+        i, j = up[np.argmax(gradient[up])], down[np.argmin(gradient[down])]
+        gap = gradient[i] - gradient[j]
+        if gap <= eps:
+            break
+        step = gap / max(K[i, i] + K[j, j] - 2 * K[i, j], 1e-12)
+        step = min(step, high[i] - signed[i], signed[j] - low[j])
+        signed[i] = high[i] if step == high[i] - signed[i] else signed[i] + step
+        signed[j] = low[j] if step == signed[j] - low[j] else signed[j] - step
+        gradient -= step * (K[i] - K[j])
+    return SimpleNamespace(
+        alpha=np.clip(y * signed, 0, C), bias=(gradient[i] + gradient[j]) / 2, iterations=iteration
+    )
+
+
+def wrong(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
+    """All zero, and sure of it."""
+    return SimpleNamespace(alpha=np.zeros(problem.n), bias=0.0, status="optimal")
+
+
+def failing(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
+    """Raise."""
+    raise ArithmeticError("it went\nwrong")
+
+
+def limited(problem: Any, eps: float, time_limit: float | None, above: int = 0) -> SimpleNamespace:
+    """Pass its limit on problems of ``above`` rows and more."""
+    answer = quick(problem, eps, time_limit)
+    answer.status = "time_limit" if problem.n >= above else "optimal"
+    return answer
+
+
+def hungry(problem: Any, eps: float, time_limit: float | None, megabytes: int = 64) -> SimpleNamespace:
+    """Touch so much memory and let it go."""
+    block = np.ones(megabytes * 2**17)
+    answer = quick(problem, eps, time_limit)
+    answer.iterations = int(block[0])
+    return answer
+
+
+def threads(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
+    """Report what libraries were told about threads, as a count of iterations."""
+    answer = quick(problem, eps, time_limit)
+    answer.iterations = int(os.environ["OMP_NUM_THREADS"]) + int(os.environ["NUMBA_NUM_THREADS"])
+    return answer

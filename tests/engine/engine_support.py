@@ -1,0 +1,105 @@
+"""A small configuration of the real workflow, and ways to run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+HERE = Path(__file__).resolve().parent
+EXPERIMENT = "noise-linear"
+
+_PAPER = yaml.safe_load((PROJECT / "config" / "experiments" / "platt1998.yaml").read_text())
+_ALL = _PAPER["experiments"]
+
+
+def tiny(
+    contenders: Mapping[str, Any] | None = None, sizes: Sequence[int] = (20, 40), **settings: Any
+) -> dict[str, Any]:
+    """Return overrides that leave one experiment on generated data, with contenders of the tests' own."""
+    own = contenders or {"one": {"solver": "engine_solvers:quick"}, "two": {"solver": "engine_solvers:quick"}}
+    experiment = {
+        "sizes": list(sizes),
+        "contenders": {**dict.fromkeys(_ALL[EXPERIMENT]["contenders"]), **own},
+    }
+    experiments: dict[str, Any] = {**dict.fromkeys(_ALL), EXPERIMENT: experiment}
+    return {"repeats": 2, **settings, "experiments": {"platt1998": experiments}}
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return an environment in which the tests' solvers can be imported and no mirror is named."""
+    path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    kept = {key: value for key, value in os.environ.items() if key != "SVMREPRO_MIRROR"}
+    return {**kept, "PYTHONPATH": path, **more}
+
+
+def command(
+    folder: Path,
+    overrides: Mapping[str, Any],
+    *arguments: str,
+    snakefile: Path = PROJECT / "Snakefile",
+) -> list[str]:
+    """Return the command line of a run in a folder of its own."""
+    settings = folder / "overrides.json"
+    settings.write_text(json.dumps(overrides))
+    return [
+        *(sys.executable, "-m", "snakemake", "--snakefile", str(snakefile)),
+        *("--directory", str(folder), "--cores", "2", *arguments, "--configfile", str(settings)),
+    ]
+
+
+def snakemake(
+    folder: Path, overrides: Mapping[str, Any], *arguments: str, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run Snakemake to its end."""
+    return subprocess.run(
+        command(folder, overrides, *arguments),
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def journal_lines(folder: Path, scale: str = "default") -> list[dict[str, Any]]:
+    """Read all journals of a scale; every line has to parse."""
+    files = sorted((folder / "results" / scale / "journal").rglob("*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def on_full_disk(script: str, folder: Path, kilobytes: int = 256) -> subprocess.CompletedProcess[str] | None:
+    """
+    Run a Python script with a small file system of its own as the working folder.
+
+    Returns None where this machine does not let one be mounted.
+    """
+    mount = f"mount -t tmpfs -o size={kilobytes}k none {folder} && cd {folder}"
+    probe = subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True, check=False)
+    if probe.returncode:
+        return None
+    return subprocess.run(
+        ["unshare", "-rm", "sh", "-c", f'{mount} && exec "$0" -c "$1"', sys.executable, script],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def unprivileged(arguments: Sequence[str]) -> list[str]:
+    """
+    Return a command that runs without a superuser's right to write anywhere.
+
+    Root keeps its number, and with it the right to read its own interpreter, but loses every capability.
+    """
+    drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+    return [*(drop if os.getuid() == 0 else []), *arguments]

@@ -1,0 +1,216 @@
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_support import EXPERIMENT, snakemake, tiny
+from svmrepro.workflow.config import config_dir, load_config, read_config, write_config
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.layers import Layers, read_yaml
+
+
+def experiment(**settings: Any) -> dict[str, Any]:
+    return {"experiments": {"platt1998": {"adult-linear": settings}}}
+
+
+def contender(label: str = "smo", **settings: Any) -> dict[str, Any]:
+    return experiment(contenders={label: settings})
+
+
+AT = "--config: experiments.platt1998.adult-linear"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"time_limt": 1}, "--config: time_limt: unknown key; did you mean 'time_limit'?"),
+        ({"repeats": "3x"}, "--config: repeats: must be a whole number, not '3x'"),
+        ({"repeats": 0}, "--config: repeats: must be at least 1, not 0"),
+        ({"repeats": True}, "--config: repeats: must be a whole number, not True"),
+        (
+            {"job": "sizes"},
+            "--config: job: must be one of experiment, size, not 'sizes'; did you mean 'size'?",
+        ),
+        ({"time_limit": "1e-3"}, "write it with a decimal point, such as 1.0e-3"),
+        ({"time_limit": 0}, "--config: time_limit: must be greater than 0, not 0"),
+        ({"scale": "smok"}, "--config: scale: unknown scale 'smok'; did you mean 'smoke'?"),
+        ({"scale": "reference"}, "--config: scale: unknown scale 'reference'; known: default, paper, smoke"),
+        ({"scale": "../smoke"}, "--config: scale: unknown scale '../smoke'"),
+        ({"papers": ["plat1998"]}, "--config: papers: unknown paper 'plat1998'; did you mean 'platt1998'?"),
+        ({"papers": ["$(reboot)"]}, "'$(reboot)' is no name"),
+        ({"experiments": {"plat1998": {}}}, "--config: experiments.plat1998: unknown paper"),
+        (
+            {"experiments": {"platt1998": {"adult-liner": {}}}},
+            "--config: experiments.platt1998.adult-liner: unknown experiment; did you mean 'adult-linear'?",
+        ),
+        (experiment(C=0), f"{AT}.C: must be greater than 0, not 0"),
+        (experiment(C_total=3), "experiments.platt1998.adult-linear: needs exactly one of C and C_total"),
+        (experiment(sizes=[]), f"{AT}.sizes: must not be empty"),
+        (experiment(sizes=[1605, -1]), f"{AT}.sizes[1]: must be at least 2, not -1"),
+        (experiment(sizes=[99999]), f"{AT}.sizes[0]: adult: n = 99999: the set has 32561 rows"),
+        (experiment(sizes=[5, 5]), f"{AT}.sizes: names something twice: [5, 5]"),
+        (experiment(dataset="adlut"), f"{AT}.dataset: unknown data set 'adlut'; did you mean 'adult'?"),
+        (experiment(kernel={"name": "gausian"}), "did you mean 'gaussian'?"),
+        (experiment(kernel={"sigma": 1}), f"{AT}.kernel.sigma: unknown key; did you mean"),
+        (experiment(seeds=[1]), f"{AT}.seeds: data set 'adult' is not generated: it takes no seed"),
+        (contender(solver="sno"), f"{AT}.contenders.smo.solver: unknown solver 'sno'; did you mean 'smo'?"),
+        (contender(solver="my-module:f"), "'my-module:f' is no package.module:function"),
+        (contender(solvr="smo"), f"{AT}.contenders.smo.solvr: unknown key; did you mean 'solver'?"),
+        (contender("new", storage="csr"), f"{AT}.contenders.new: key 'solver' is missing"),
+        (
+            contender(storage="bitz"),
+            f"{AT}.contenders.smo.storage: unknown storage 'bitz'; did you mean 'bits'?",
+        ),
+        (
+            contender(options={"step": 1}),
+            "contenders.smo.options.step: unknown option of 'smo'; did you mean",
+        ),
+        (contender(options={"step_tol": "x"}), "option 'step_tol' must be like"),
+        (contender(bias=False), "solver 'smo' needs bias=True"),
+        ({"datasets": {"mine": {"file": "x"}}}, "--config: datasets.mine.file: unknown key"),
+    ],
+)
+def test_fault_names_its_place(overrides: dict[str, Any], message: str) -> None:
+    with pytest.raises(StepError) as caught:
+        load_config(overrides)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    target = tmp_path / "config"
+    shutil.copytree(config_dir(), target)
+    return target
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("smoke.yaml", "repeats: 2", "repets: 2", "config/smoke.yaml: repets: unknown key"),
+        (
+            "smoke.yaml",
+            "sizes: [400, 800, 1605]",
+            "sizes: [400, 800, 99999]",
+            "config/smoke.yaml: experiments.platt1998.adult-linear.sizes[2]: adult: n = 99999",
+        ),
+        (
+            "smoke.yaml",
+            "repeats: 2",
+            "repeats: 2\nrepeats: 3",
+            "config/smoke.yaml:4: key 'repeats' is given twice",
+        ),
+        ("smoke.yaml", "repeats: 2", "repeats: [2", "config/smoke.yaml:"),
+        ("smoke.yaml", "repeats: 2", "repeats: !!python/object/apply:os.getpid []", "could not determine a"),
+        (
+            "experiments/platt1998.yaml",
+            "dataset: adult\n",
+            "dataset: adulte\n",
+            "config/experiments/platt1998.yaml: experiments.adult-linear.dataset: unknown data set 'adulte'",
+        ),
+        (
+            "experiments/platt1998.yaml",
+            "    experiment: noise-linear",
+            "    experiment: noize-linear",
+            "unknown experiment 'noize-linear'; did you mean 'noise-linear'?",
+        ),
+        (
+            "experiments/platt1998.yaml",
+            "form: table",
+            "form: tabel",
+            "must be one of table, figure, not 'tabel'",
+        ),
+    ],
+)
+def test_fault_names_its_file(folder: Path, file: str, old: str, new: str, message: str) -> None:
+    replace(folder / file, old, new)
+    with pytest.raises(StepError) as caught:
+        load_config({"scale": "smoke"}, folder)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_file_is_named(folder: Path) -> None:
+    (folder / "schema.yaml").unlink()
+    with pytest.raises(StepError, match=r"schema\.yaml: no such file"):
+        load_config({}, folder)
+
+
+def test_not_a_mapping(tmp_path: Path) -> None:
+    path = tmp_path / "list.yaml"
+    path.write_text("- 1\n")
+    with pytest.raises(StepError, match="must hold a mapping"):
+        read_yaml(path)
+
+
+@pytest.mark.parametrize("scale", ["default", "smoke", "paper"])
+def test_written_configuration_reads_back_the_same(tmp_path: Path, scale: str) -> None:
+    config = load_config({"scale": scale})
+    write_config(config, tmp_path / "config.json")
+    assert read_config(tmp_path / "config.json") == config
+    assert config.scale == scale
+
+
+def test_scales_keep_to_their_files() -> None:
+    paper, default, smoke = (load_config({"scale": scale}) for scale in ("paper", "default", "smoke"))
+    experiments = [
+        config.papers["platt1998"].experiments["adult-linear"] for config in (paper, default, smoke)
+    ]
+    assert experiments[0].sizes[-1] == 32561 and experiments[0].paper_sizes[32561] == 32562
+    assert set(experiments[1].sizes) < set(experiments[0].sizes)
+    assert max(experiments[2].sizes) < 2000 and 400 not in experiments[2].paper_sizes
+    assert {config.job for config in (default, smoke)} == {"experiment"}
+
+
+def test_command_line_wins_over_scale() -> None:
+    config = load_config({"scale": "smoke", "repeats": 7, **experiment(sizes=[11221, 1605])})
+    found = config.papers["platt1998"].experiments["adult-linear"]
+    assert found.repeats == 7
+    assert found.sizes == (1605, 11220)
+    assert found.paper_sizes == {1605: 1605, 11220: 11221}
+
+
+def test_null_takes_out_experiments_contenders_and_orphaned_artefacts() -> None:
+    paper = load_config(tiny()).papers["platt1998"]
+    assert list(paper.experiments) == [EXPERIMENT]
+    assert set(paper.experiments[EXPERIMENT].contenders) == {"one", "two"}
+    assert "timing-noise-linear" in paper.artefacts
+    assert "timing-adult-linear" not in paper.artefacts
+    assert paper.artefacts["scaling"].experiments == (EXPERIMENT,)
+
+
+def test_mirror_of_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SVMREPRO_MIRROR", "/somewhere")
+    assert load_config({}).mirror == "/somewhere"
+    assert load_config({"mirror": "https://host/data"}).mirror == "https://host/data"
+    monkeypatch.delenv("SVMREPRO_MIRROR")
+    assert load_config({}).mirror is None
+
+
+def test_own_data_set_takes_part(tmp_path: Path) -> None:
+    config = load_config(
+        {"datasets": {"mine": {"path": "mine.libsvm"}}, **experiment(dataset="mine", sizes=[7])}
+    )
+    found = config.papers["platt1998"].experiments["adult-linear"]
+    assert (found.dataset, found.sizes, found.seeds) == ("mine", (7,), (None,))
+
+
+def test_total_bound_is_divided() -> None:
+    layers = Layers()
+    layers.add({"a": {"b": 1}}, "file")
+    assert str(layers.error(("a", "b", 3), "no")) == "file: a.b[3]: no"
+    config = load_config({})
+    assert config.papers["platt1998"].experiments["adult-linear"].bound(100) == 0.05
+
+
+def test_command_tells_a_fault_in_one_line(tmp_path: Path) -> None:
+    ended = snakemake(tmp_path, {"time_limt": 3}, "-n")
+    assert ended.returncode != 0
+    assert "error: --config: time_limt: unknown key; did you mean 'time_limit'?" in ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,256 @@
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_support import on_full_disk, unprivileged
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.files import any_lock, atomic_path, atomic_write, lock
+from svmrepro.workflow.journal import Journal
+from svmrepro.workflow.record import FIELDS, NO_RESULT, encode, fault, read_lines
+
+TEXTS = ("run_id", "row", "scale", "paper", "experiment", "dataset", "contender", "solver", "storage")
+
+
+def measurement(**fields: Any) -> dict[str, Any]:
+    return {
+        **dict.fromkeys(TEXTS, "x"),
+        **NO_RESULT,
+        **{
+            "schema": 1,
+            "n": 10,
+            "n_paper": None,
+            "seed": 0,
+            "repeat": 0,
+            "options": {},
+            "kernel": {},
+            "C": 1.0,
+        },
+        **{"bias": True, "eps": 1e-3, "time_limit": None, "memory_limit_mb": None, "fingerprint": "f"},
+        **{"status": "optimal", "machine": {}, "time": "2026-01-01T00:00:00+00:00"},
+        **fields,
+    }
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_file_appears_whole_and_replaces(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "table.csv"
+    atomic_write(path, "one\n")
+    atomic_write(path, b"two\n")
+    assert path.read_text() == "two\n"
+    assert names(path.parent) == {"table.csv"}
+    assert path.stat().st_mode & 0o777 == 0o666 & ~umask()
+
+
+def umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_failed_writer_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "figure.svg"
+    atomic_write(path, "old")
+    with pytest.raises(ZeroDivisionError), atomic_path(path) as temporary:
+        assert temporary.suffix == ".svg"
+        temporary.write_text("half")
+        raise ZeroDivisionError
+    assert path.read_text() == "old"
+    assert names(tmp_path) == {"figure.svg"}
+
+
+def test_killed_writers_litter_is_swept_and_a_living_ones_kept(tmp_path: Path) -> None:
+    dead, alive = tmp_path / ".table.999999999-abc.csv", tmp_path / f".table.{os.getppid()}-abc.csv"
+    for path in (dead, alive):
+        path.write_text("half")
+    atomic_write(tmp_path / "table.csv", "whole")
+    assert names(tmp_path) == {"table.csv", alive.name}
+
+
+WRITE_TABLE = """
+from svmrepro.workflow.errors import run_step
+from svmrepro.workflow.files import atomic_write
+def main(argv):
+    atomic_write("table.csv", "old\\n")
+    atomic_write("table.csv", "x" * 1_000_000)
+    return 0
+try:
+    run_step(main)
+finally:
+    import os
+    print(sorted(os.listdir(".")), open("table.csv").read())
+"""
+
+
+def test_full_disk_while_writing_a_table(tmp_path: Path) -> None:
+    ended = on_full_disk(WRITE_TABLE, tmp_path)
+    if ended is None:
+        pytest.skip("this machine lets no file system be mounted")
+    assert ended.returncode == 1
+    assert ended.stderr == "error: cannot write table.csv: no space left on device\n"
+    assert ended.stdout == "['table.csv'] old\n\n"
+
+
+FILL_JOURNAL = """
+import json, os
+from pathlib import Path
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.journal import Journal
+line = json.loads(os.environ["LINE"])
+journal = Journal(Path("journal.jsonl"))
+made = 0
+try:
+    while True:
+        journal.append({**line, "repeat": made})
+        made += 1
+except StepError as error:
+    print(error)
+content = Path("journal.jsonl").read_bytes()
+assert content.endswith(b"\\n"), content[-99:]
+assert [entry["repeat"] for entry in journal.lines()] == list(range(made))
+print(made > 100)
+"""
+
+
+def test_full_disk_while_journalling_loses_and_breaks_no_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINE", json.dumps(measurement()))
+    ended = on_full_disk(FILL_JOURNAL, tmp_path)
+    if ended is None:
+        pytest.skip("this machine lets no file system be mounted")
+    assert ended.stdout == "cannot write journal.jsonl: no space left on device\nTrue\n", ended.stderr
+
+
+def test_unwritable_folder_is_named(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    results.mkdir(mode=0o555)
+    script = (
+        "from svmrepro.workflow.errors import run_step\nfrom svmrepro.workflow.files import atomic_write\n"
+        f"run_step(lambda argv: atomic_write({str(results / 'a' / 't.csv')!r}, 'x') or 0)"
+    )
+    arguments = unprivileged([sys.executable, "-c", script])
+    ended = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 1
+    assert "permission denied" in ended.stderr and "error: cannot write" in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+    assert names(results) == set()
+
+
+# -- the journal ------------------------------------------------------------------------------------
+
+
+def test_every_field_is_checked() -> None:
+    good = measurement()
+    assert fault(good) is None
+    for name in FIELDS:
+        assert name in (fault({key: value for key, value in good.items() if key != name}) or "")
+        assert fault({**good, name: object()}) is not None
+    assert "unknown status" in (fault({**good, "status": "fine"}) or "")
+    assert "unknown field 'more'" in (fault({**good, "more": 1}) or "")
+    assert "repeat" in (fault({**good, "repeat": True}) or "")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        encode(measurement(C=float("nan")))
+
+
+def test_read_lines_names_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(encode(measurement()) + b"{half\n")
+    with pytest.raises(StepError, match=r"lines\.jsonl:2: is no JSON"):
+        read_lines(path)
+    path.write_bytes(encode(measurement()) + b"[]\n")
+    with pytest.raises(StepError, match=r"lines\.jsonl:2: is no measurement"):
+        read_lines(path)
+    with pytest.raises(StepError, match="no such file"):
+        read_lines(tmp_path / "none.jsonl")
+
+
+@pytest.mark.parametrize("cut", [1, 7, 400])
+def test_beginning_of_a_line_is_taken_away(tmp_path: Path, cut: int) -> None:
+    journal = Journal(tmp_path / "deep" / "journal.jsonl")
+    assert journal.lines() == []
+    journal.append(measurement(repeat=0))
+    journal.append(measurement(repeat=1))
+    content = journal.path.read_bytes()
+    journal.path.write_bytes(content[:-cut])
+    assert [line["repeat"] for line in journal.lines()] == [0]
+    journal.append(measurement(repeat=2))
+    assert [line["repeat"] for line in journal.lines()] == [0, 2]
+    assert all(json.loads(line) for line in journal.path.read_text().splitlines())
+
+
+def test_long_half_line_without_any_whole_one(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"x" * 10_000)
+    Journal(path).append(measurement())
+    assert path.read_bytes() == encode(measurement())
+
+
+def test_lines_of_another_schema_are_history(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    old = json.dumps({**measurement(), "schema": 0}).encode() + b"\n"
+    path.write_bytes(old)
+    journal = Journal(path)
+    journal.append(measurement())
+    assert len(journal.lines()) == 1
+    assert path.read_bytes().startswith(old)
+
+
+def _append(path: str, writer: int) -> None:
+    for repeat in range(50):
+        Journal(Path(path)).append(measurement(contender=f"w{writer}", repeat=repeat))
+
+
+def test_writers_at_the_same_time_mix_no_lines(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_append, args=(str(path), number)) for number in range(3)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+    lines = Journal(path).lines()
+    assert len(path.read_text().splitlines()) == len(lines) == 150
+    assert len({(line["contender"], line["repeat"]) for line in lines}) == 150
+
+
+# -- locks ------------------------------------------------------------------------------------------
+
+
+def _hold(path: str, seconds: float, held: Any) -> None:
+    with lock(path):
+        held.set()
+        time.sleep(seconds)
+
+
+def test_lock_waits_says_for_whom_and_ends_with_its_process(tmp_path: Path) -> None:
+    path = tmp_path / "locks" / "job.lock"
+    context = multiprocessing.get_context("spawn")
+    held = context.Event()
+    holder = context.Process(target=_hold, args=(str(path), 60, held))
+    holder.start()
+    assert held.wait(30)
+    told: list[int | None] = []
+
+    def waiting(owner: int | None) -> None:
+        told.append(owner)
+        holder.kill()
+
+    with lock(path, waiting):
+        assert told == [holder.pid]
+    holder.join(10)
+
+
+def test_slots_are_shared_by_as_many(tmp_path: Path) -> None:
+    with any_lock(tmp_path, 2) as first, any_lock(tmp_path, 2) as second:
+        assert {first, second} == {0, 1}
+    with any_lock(tmp_path, 2) as again:
+        assert again == 0

@@ -1,0 +1,345 @@
+import io
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_support import EXPERIMENT, environment, tiny
+from svmrepro.workflow import data, fetch, generate, grid, machine, paths, staleness
+from svmrepro.workflow.config import Config, Experiment, load_config
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.forecast import Forecast, duration, extrapolate
+from svmrepro.workflow.journal import Journal
+from svmrepro.workflow.measure import measure_job
+from svmrepro.workflow.progress import Progress
+from svmrepro.workflow.record import read_lines
+from svmrepro.workflow.summary import closing
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SVMREPRO_MIRROR", raising=False)
+
+
+def prepare(contenders: dict[str, Any] | None = None, **settings: Any) -> tuple[Config, Experiment]:
+    config = load_config(tiny(contenders, **settings))
+    return config, config.experiment("platt1998", EXPERIMENT)
+
+
+def measure(config: Config, experiment: Experiment, job: str = "all") -> tuple[list[dict[str, Any]], str]:
+    stream = io.StringIO()
+    part = grid.job(config, experiment, job)
+    with Progress(config, experiment, part, Path("log.txt"), stream) as progress:
+        measure_job(config, experiment, part, progress)
+    return read_lines(paths.job_file(config, "platt1998", EXPERIMENT, job)), stream.getvalue()
+
+
+def solver(name: str, **fields: Any) -> dict[str, Any]:
+    return {"solver": f"engine_solvers:{name}", **fields}
+
+
+def journal(config: Config) -> list[dict[str, Any]]:
+    return Journal(paths.journal(config, "platt1998", EXPERIMENT)).lines()
+
+
+def test_all_runs_are_made_interleaved_and_certified() -> None:
+    config, experiment = prepare({label: solver("quick") for label in "abc"}, repeats=3)
+    lines, told = measure(config, experiment)
+    assert Counter(line["status"] for line in lines) == {"optimal": 18}
+    order = [(line["n"], line["repeat"], line["contender"]) for line in journal(config)]
+    assert order[:9] == [
+        (20, repeat, label) for repeat, turn in enumerate(("abc", "bca", "cab")) for label in turn
+    ]
+    assert len({line["run_id"] for line in lines}) == 1
+    assert all(line["certificate"]["passed"] and line["cpu_seconds"] > 0 for line in lines)
+    assert "18 runs to make; 18 runs of scale default left" in told
+    assert told.endswith("no run of scale default left\n")
+    assert len([line for line in Path("log.txt").read_text().splitlines() if " n = " in line]) >= 18
+
+
+def test_second_measurement_runs_nothing() -> None:
+    config, experiment = prepare()
+    first, _ = measure(config, experiment)
+    second, told = measure(config, experiment)
+    assert first == second
+    assert told == ""
+
+
+def test_killed_job_goes_on_with_what_is_missing() -> None:
+    config, experiment = prepare()
+    measure(config, experiment)
+    path = paths.journal(config, "platt1998", EXPERIMENT)
+    whole = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(whole[:3]) + whole[3][:50])
+    lines, _ = measure(config, experiment)
+    keys = [(line["row"], line["contender"], line["repeat"]) for line in journal(config)]
+    assert len(keys) == len(set(keys)) == len(lines) == 8
+    assert path.read_bytes().startswith(b"".join(whole[:3]))
+    assert len({line["run_id"] for line in lines}) == 2
+
+
+def test_changed_solver_times_its_rows_anew_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    config, experiment = prepare()
+    first, _ = measure(config, experiment)
+    monkeypatch.setattr(staleness, "solver_fingerprint", lambda name: f"new {name}")
+    second, _ = measure(config, experiment)
+    assert len(journal(config)) == 16
+    assert {line["row"] for line in first}.isdisjoint(line["row"] for line in second)
+    assert {line["fingerprint"] for line in second} == {"new engine_solvers:quick"}
+
+
+def test_row_key_follows_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def keys(**settings: Any) -> list[str]:
+        _, experiment = prepare(**settings)
+        return [row.key for row in grid.rows(experiment)]
+
+    def edited(**fields: Any) -> list[str]:
+        overrides = tiny()
+        overrides["experiments"]["platt1998"][EXPERIMENT].update(fields)
+        return [row.key for row in grid.rows(load_config(overrides).experiment("platt1998", EXPERIMENT))]
+
+    base = keys()
+    assert base == keys(repeats=9) == keys(timed_jobs=2) == edited(title="Another")
+    assert edited(sizes=[20, 30])[0] == base[0]
+    for change in ({"C": 0.2}, {"eps": 1e-4}, {"seeds": [1]}, {"time_limit": 1}, {"dataset": "separable"}):
+        assert set(edited(**change)).isdisjoint(base)
+    monkeypatch.setattr(
+        staleness, "solver_fingerprint", lambda name: "changed" if name == "chunking" else "same"
+    )
+    before = staleness.solver_fingerprint
+    config = load_config({})
+    rows = {
+        name: grid.rows(config.experiment("platt1998", name))[0]
+        for name in ("noise-linear", "step-tolerance-noise")
+    }
+    old = {name: row.key for name, row in rows.items()}
+    monkeypatch.setattr(staleness, "solver_fingerprint", lambda name: "same")
+    assert before("chunking") == "changed"
+    new = {name: grid.Row(row.experiment, row.n, row.seed).key for name, row in rows.items()}
+    assert old["noise-linear"] != new["noise-linear"]
+    assert old["step-tolerance-noise"] == new["step-tolerance-noise"]
+
+
+def test_limit_stops_larger_sizes_at_once() -> None:
+    config, experiment = prepare(
+        {"all": solver("quick"), "some": solver("limited", options={"above": 40}, time_limit=5)},
+        sizes=(20, 40, 60, 80),
+    )
+    lines, told = measure(config, experiment)
+    some = [(line["n"], line["status"], line["reason"]) for line in lines if line["contender"] == "some"]
+    reason = "passed its time limit of 5 s"
+    assert some == [
+        (20, "optimal", None),
+        (20, "optimal", None),
+        (40, "time_limit", reason),
+        (60, "not_run", f"{reason} at n = 40"),
+        (80, "not_run", f"{reason} at n = 40"),
+    ]
+    assert Counter(line["status"] for line in lines if line["contender"] == "all") == {"optimal": 8}
+    assert "time_limit (passed its time limit of 5 s)" in told
+    assert "no timing: noise-linear [some (2 sizes)]: passed its time limit of 5 s at n = 40" in closing(
+        config
+    )
+    # The next size, asked of a job of its own, knows the limit too.
+    by_size, same = prepare(
+        {"all": solver("quick"), "some": solver("limited", options={"above": 40}, time_limit=5)},
+        sizes=(20, 40, 60, 80),
+        job="size",
+    )
+    assert [(job.name, job.after) for job in grid.jobs(by_size, same)] == [
+        ("n20", None), ("n40", "n20"), ("n60", "n40"), ("n80", "n60"),
+    ]  # fmt: skip
+    again, told = measure(by_size, same, "n80")
+    assert [(line["row"], line["status"], line["reason"]) for line in again] == [
+        (line["row"], line["status"], line["reason"]) for line in lines if line["n"] == 80
+    ]
+
+
+def test_faults_of_one_contender_do_not_stop_the_others() -> None:
+    config, experiment = prepare(
+        {
+            "good": solver("quick"),
+            "bad": solver("failing"),
+            "liar": solver("wrong"),
+            "gone": {"solver": "engine_solvers:nothing"},
+            "odd": solver("quick", storage="bits", bias=False),
+        },
+        sizes=[20],
+    )
+    lines, _ = measure(config, experiment)
+    found = {line["contender"]: line for line in lines}
+    assert found["good"]["status"] == "optimal"
+    assert (found["bad"]["status"], found["bad"]["reason"]) == ("error", "ArithmeticError: it went wrong")
+    assert found["liar"]["status"] == "uncertified" and "certificate failed" in found["liar"]["reason"]
+    assert found["liar"]["certificate"]["passed"] is False
+    assert found["gone"]["status"] == "error" and "nothing" in found["gone"]["reason"]
+    # One run of what would end in the same way again.
+    assert Counter(line["contender"] for line in lines) == {
+        "good": 2, "bad": 1, "liar": 1, "gone": 1, "odd": 2,
+    }  # fmt: skip
+
+
+def test_budget_saves_repeats_but_never_the_first() -> None:
+    config, experiment = prepare(repeats=5, repeat_budget=1e-9)
+    lines, _ = measure(config, experiment)
+    assert Counter((line["contender"], line["n"]) for line in lines) == {
+        (label, n): 1 for label in ("one", "two") for n in (20, 40)
+    }
+
+
+def test_data_that_cannot_be_had_is_not_run_with_the_reason() -> None:
+    overrides = tiny(sizes=[30], mirror=str(Path("nowhere").absolute()))
+    overrides["experiments"]["platt1998"][EXPERIMENT]["dataset"] = "adult"
+    config = load_config(overrides)
+    experiment = config.experiment("platt1998", EXPERIMENT)
+    marker = data.Marker("adult", False, ("a1a: mirror: no such file",), 1.0)
+    data.write_marker(config, marker)
+    assert data.read_marker(config, "adult") == marker
+    lines, _ = measure(config, experiment)
+    reason = "data set adult not available: a1a: mirror: no such file"
+    assert [(line["contender"], line["status"], line["reason"]) for line in lines] == [
+        ("one", "not_run", reason), ("two", "not_run", reason),
+    ]  # fmt: skip
+    assert journal(config) == []
+    assert reason in closing(config)
+    assert Forecast(config, experiment).left() == (0, 0.0)
+
+
+def test_own_file_is_measured_and_its_faults_are_reasons() -> None:
+    rows = [f"{1 if i % 3 else -1} {i % 5 + 1}:1 {i % 7 + 6}:0.5" for i in range(40)]
+    Path("mine.libsvm").write_text("\n".join(rows) + "\n")
+    overrides = tiny(sizes=[40, 50], datasets={"mine": {"path": "mine.libsvm"}})
+    overrides["experiments"]["platt1998"][EXPERIMENT].update(dataset="mine")
+    config = load_config(overrides)
+    data.register(config)
+    lines, _ = measure(config, config.experiment("platt1998", EXPERIMENT))
+    assert Counter((line["n"], line["status"]) for line in lines) == {(40, "optimal"): 4, (50, "not_run"): 2}
+    assert "the set has 40 rows" in lines[-1]["reason"]
+    Path("mine.libsvm").write_text("\n".join(rows).replace("1:1", "1:x", 1) + "\n")
+    assert "mine.libsvm:1" in fetch.fetch(config, "mine").missing[0]
+    with pytest.raises(StepError, match="require_data is true"):
+        fetch.fetch(load_config({**overrides, "require_data": True}), "mine")
+
+
+def test_retry_tries_only_what_was_incomplete_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    config, _ = prepare()
+    tried: list[str] = []
+
+    def fake(_: Config, name: str) -> data.Marker:
+        tried.append(name)
+        return data.Marker(name, True, (), 50.0)
+
+    monkeypatch.setattr(fetch, "fetch", fake)
+    for available, missing, when, expected in [
+        (True, (), 1.0, []),
+        (False, ("x",), 20.0, []),
+        (False, ("x",), 1.0, ["noise"]),
+    ]:
+        tried.clear()
+        data.write_marker(config, data.Marker("noise", available, missing, when))
+        fetch.retry(config, before=10.0)
+        assert tried == expected
+    assert data.read_marker(config, "noise") == data.Marker("noise", True, (), 50.0)
+
+
+def test_generated_set_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    from svmrepro import datasets
+
+    config, _ = prepare()
+    assert generate.generate(config, "noise").complete
+    monkeypatch.setattr(
+        datasets, "load", lambda name, n, seed: datasets.generate("noise", n, seed=os.urandom(1)[0])
+    )
+    with pytest.raises(StepError, match="does not repeat itself"):
+        for _ in range(20):
+            generate.generate(config, "noise")
+
+
+# -- the clock and the machine ----------------------------------------------------------------------
+
+
+def test_job_process_has_one_thread_whatever_it_inherits(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    from svmrepro.workflow.config import write_config
+
+    config, _ = prepare({"t": solver("threads")}, sizes=[20], repeats=1)
+    write_config(config, tmp_path / "c.json")
+    arguments = ["--config", "c.json", "--paper", "platt1998", "--experiment", EXPERIMENT, "--job", "all"]
+    subprocess.run(
+        [sys.executable, "-m", "svmrepro.workflow.measure", *arguments],
+        env=environment(OMP_NUM_THREADS="2", NUMBA_NUM_THREADS="2"),
+        check=True,
+        timeout=120,
+    )
+    (line,) = journal(config)
+    assert line["iterations"] == 2
+    assert set(line["machine"]["thread_settings"].values()) == {"1"}
+
+
+def test_peak_memory_is_that_of_the_run_alone() -> None:
+    config, experiment = prepare(
+        {"small": solver("quick"), "large": solver("hungry"), "after": solver("quick")}, sizes=[20], repeats=1
+    )
+    lines, _ = measure(config, experiment)
+    peak = {line["contender"]: line["peak_memory_bytes"] / 2**20 for line in lines}
+    assert 60 < peak["large"] < 80
+    assert peak["small"] < 8 and peak["after"] < 8
+
+
+def test_machine_is_described() -> None:
+    found = machine.describe()
+    assert found["threads"] >= 1 and found["memory_bytes"] > 2**20 and found["cpu"]
+    assert set(found["versions"]) == set(machine.PACKAGES)
+
+
+def test_meter_sees_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    import subprocess
+    import sys
+    import time
+
+    def stretch() -> float:
+        with machine.Meter() as meter:
+            time.sleep(0.6)
+        return meter.other_cores
+
+    before = min(stretch() for _ in range(2))
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        time.sleep(0.1)
+        assert stretch() > min(before, 1.0) * 0.5 + 0.2
+    finally:
+        busy.kill()
+        busy.wait()
+
+
+# -- what is left -----------------------------------------------------------------------------------
+
+
+def test_extrapolation_follows_the_power_law() -> None:
+    cubic = {n: [1e-9 * n**3] for n in (100, 1000, 2000)}
+    assert extrapolate(cubic, 8000) == pytest.approx(1e-9 * 8000**3)
+    assert extrapolate(cubic, 1000) == pytest.approx(1.0)
+    assert extrapolate({1000: [2.0]}, 2000) == pytest.approx(8.0)
+    assert extrapolate({1000: [1.0], 2000: [0.1]}, 4000) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "1 s"), (89, "89 s"), (200, "3 min"), (5400, "1 h 30 min"), (36000, "10 h 0 min")],
+)
+def test_duration(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_forecast_counts_down() -> None:
+    config, experiment = prepare()
+    assert Forecast(config, experiment).left()[0] == 8
+    measure(config, experiment)
+    assert Forecast(config, experiment).left() == (0, 0.0)
+    more = load_config(tiny(repeats=3))
+    runs, seconds = Forecast(more, more.experiment("platt1998", EXPERIMENT)).left()
+    assert runs == 4 and seconds < 5
