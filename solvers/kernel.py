@@ -73,7 +73,8 @@ class Kernel:
         ValueError
             If the degree is not a positive integer or ``a`` or ``c`` is not finite.
         """
-        if isinstance(degree, bool) or degree != int(degree) or degree < 1:
+        number = isinstance(degree, int | float) and not isinstance(degree, bool) and math.isfinite(degree)
+        if not number or degree != int(degree) or degree < 1:
             raise ValueError(f"Kernel.polynomial: degree must be a positive integer, got {degree!r}")
         return cls(
             "polynomial", degree=int(degree), a=_number("polynomial", "a", a), c=_number("polynomial", "c", c)

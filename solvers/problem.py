@@ -100,11 +100,10 @@ def _examples(X: Any) -> Any:
     """Return X as a C-ordered float64 ndarray or a canonical CSR array, checked."""
     if sp.issparse(X):
         csr = sp.csr_array(X, dtype=np.float64)
-        if not (csr.has_sorted_indices and csr.has_canonical_format):
-            csr = csr.copy()
+        stored_zeros = csr.nnz > 0 and not csr.data.all()  # would count as ones in binary storage
+        if stored_zeros or not (csr.has_sorted_indices and csr.has_canonical_format):
+            csr = csr.copy()  # the caller's arrays stay as they are
             csr.sum_duplicates()
-        if csr.nnz and not csr.data.all():  # stored zeros would count as ones in binary storage
-            csr = csr.copy() if csr is X else csr
             csr.eliminate_zeros()
         X, values = csr, csr.data
     else:

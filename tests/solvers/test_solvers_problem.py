@@ -1,0 +1,194 @@
+"""What a problem accepts and refuses, its representations, kernels and the registry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from solver_cases import STORAGES
+from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
+from svmrepro.solvers.storage import choose_storage, is_binary
+
+GOOD = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+LABELS = [1, -1, 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"X": [1.0, 2.0]}, "X must have shape (n, d) with n >= 1, got (2,)"),
+        ({"X": np.zeros((0, 3))}, "X must have shape (n, d) with n >= 1, got (0, 3)"),
+        ({"X": [["a", "b"]] * 3}, "X must be numeric: could not convert string to float: 'a'"),
+        ({"X": [[0.0, np.nan], [1, 0], [1, 1]]}, "X holds a value that is not finite"),
+        ({"X": sp.csr_array([[np.inf, 0], [1, 0], [1, 1]])}, "X holds a value that is not finite"),
+        ({"y": [1, -1]}, "y must have shape (3,), got (2,)"),
+        ({"y": [[1, -1, 1]]}, "y must have shape (3,), got (1, 3)"),
+        ({"y": [1, 0, -1]}, "y must hold -1 and +1 only, y[1] = 0"),
+        ({"y": [1, np.nan, -1]}, "y must hold -1 and +1 only, y[1] = nan"),
+        ({"y": ["p", "n", "p"]}, "y must be numeric, each label -1 or +1"),
+        ({"y": [1, 1, 1]}, "y holds one class only (+1)"),
+        ({"y": [-1, -1, -1]}, "y holds one class only (-1)"),
+        ({"C": 0}, "C must be a positive finite number, got 0"),
+        ({"C": -1.0}, "C must be a positive finite number, got -1.0"),
+        ({"C": float("nan")}, "C must be a positive finite number, got nan"),
+        ({"C": float("inf")}, "C must be a positive finite number, got inf"),
+        ({"C": True}, "C must be a positive finite number, got True"),
+        ({"C": "1"}, "C must be a positive finite number, got '1'"),
+        ({"kernel": "linear"}, "kernel must be a Kernel, got str"),
+        ({"storage": "coo"}, "storage 'coo' unknown; known: auto, dense, csr, index, bits"),
+    ],
+)
+def test_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        Problem(**{"X": GOOD, "y": LABELS, **arguments})
+    assert str(raised.value) == message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("storage", ["index", "bits"])
+def test_binary_storage_of_other_data(storage: str) -> None:
+    problem = Problem([[0.5], [1.0]], [1, -1], storage=storage)
+    with pytest.raises(ValueError, match=rf"^storage '{storage}' needs binary data"):
+        problem.prepare()
+
+
+@pytest.mark.parametrize("C", [1, np.float64(1.0), np.float32(1.0), np.int64(1)])
+def test_numbers_of_all_kinds(C: Any) -> None:
+    assert Problem(GOOD, LABELS, C).C == 1.0
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.float32, bool, list])
+def test_input_types(kind: Any) -> None:
+    X = GOOD if kind is list else np.array(GOOD).astype(kind)
+    problem = Problem(X, np.array(LABELS, dtype=np.int8))
+    assert problem.X.dtype == np.float64
+    assert solve(problem, "smo").status == "optimal"
+
+
+def test_the_callers_arrays_stay_as_they_are() -> None:
+    messy = sp.csr_array(
+        (np.array([1.0, 0.0, 2.0, 3.0]), np.array([1, 0, 1, 0]), np.array([0, 3, 4])), shape=(2, 2)
+    )
+    data, indices = messy.data.copy(), messy.indices.copy()
+    Problem(messy, [1, -1]).prepare()
+    assert np.array_equal(messy.data, data)
+    assert np.array_equal(messy.indices, indices)
+    zeros = sp.csr_array((np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 2))
+    Problem(zeros, [1, -1], storage="bits").prepare()
+    assert zeros.nnz == 2
+
+
+def test_stored_zeros_and_repeated_indices_mean_what_they_say() -> None:
+    # Row 0: x_1 = 1 given as 0.25 + 0.75 behind a stored zero; row 1: x_0 = 1.
+    messy = sp.csr_array(
+        (np.array([0.25, 0.0, 0.75, 1.0]), np.array([1, 0, 1, 0]), np.array([0, 3, 4])), shape=(2, 2)
+    )
+    for storage in STORAGES:
+        problem = Problem(messy, [1, -1], 10.0, storage=storage)
+        assert problem.X.toarray().tolist() == [[0, 1], [1, 0]]
+        solution = solve(problem, "smo")
+        assert solution.alpha == pytest.approx([1.0, 1.0])
+
+
+@pytest.mark.parametrize("d", [0, 1, 63, 64, 65, 128, 129, 256, 319, 320, 321, 400])
+@pytest.mark.parametrize(
+    "kernel", [Kernel.linear(), Kernel.gaussian(gamma=0.05), Kernel.polynomial(2, c=1.0)]
+)
+def test_widths(d: int, kernel: Kernel) -> None:
+    rng = np.random.default_rng(d)
+    X = (rng.random((24, d)) < 0.3).astype(float)
+    if d:
+        X[:, -1] = rng.random(24) < 0.5  # the last bit of the last word counts
+    y = np.where(np.arange(24) % 3 == 0, 1.0, -1.0)
+    duals = []
+    for storage in STORAGES:
+        for name, spec in SOLVERS.items():
+            problem = Problem(X, y, 1.0, kernel, bias="no bias" not in spec.needs, storage=storage)
+            solution = solve(problem, name)
+            certificate = certify(problem, solution)
+            assert solution.status == "optimal", (name, storage)
+            assert certificate.passes(1e-3, spec.tolerance_factor, 24, 1.0), (name, storage, certificate)
+            assert solution.weights is None or solution.weights.shape == (d,)
+            if problem.bias:
+                duals.append(certificate.dual)
+    assert duals == pytest.approx([duals[0]] * len(duals), rel=1e-3)
+
+
+def test_automatic_storage() -> None:
+    binary = np.eye(80)
+    assert Problem(binary, np.where(np.arange(80) % 2, 1, -1)).storage == "index"
+    assert choose_storage(binary, "gaussian") == "bits"
+    assert choose_storage(np.ones((4, 3)) * 0.5, "linear") == "dense"
+    assert choose_storage(sp.csr_array(binary * 0.5), "gaussian") == "csr"
+    assert choose_storage(np.zeros((3, 0)), "linear") in STORAGES
+    wide = np.zeros((10, 10_000))
+    wide[:, 0] = 1
+    assert choose_storage(wide, "gaussian") == "index"  # 157 words a row for a single one
+    assert is_binary(binary)
+    assert not is_binary(2 * binary)
+
+
+def test_prepare_builds_once() -> None:
+    problem = Problem(GOOD, LABELS)
+    assert problem.prepare() is problem.prepare()
+    assert (problem.n, problem.d) == (3, 2)
+    assert repr(problem).startswith("Problem(n=3, d=2, C=1,")
+
+
+def test_kernels_from_mappings() -> None:
+    for kernel in (Kernel.linear(), Kernel.gaussian(gamma=0.2), Kernel.polynomial(3, a=0.5, c=-1.0)):
+        assert Kernel.from_mapping(kernel.as_mapping()) == kernel
+    assert Kernel.from_mapping({"name": "gaussian", "sigma2": 10}).gamma == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"name": "rbf"}, "kernel name 'rbf' unknown; known: gaussian, linear, polynomial"),
+        ({}, "kernel name None unknown; known: gaussian, linear, polynomial"),
+        ({"name": "linear", "gamma": 1}, "kernel linear: parameter 'gamma' unknown"),
+        ({"name": "gaussian"}, "Kernel.gaussian: give exactly one of gamma and sigma2"),
+        (
+            {"name": "gaussian", "gamma": 1, "sigma2": 1},
+            "Kernel.gaussian: give exactly one of gamma and sigma2",
+        ),
+        ({"name": "gaussian", "gamma": 0}, "Kernel.gaussian: the width must be positive, got 0.0"),
+        ({"name": "gaussian", "sigma2": -1}, "Kernel.gaussian: the width must be positive, got -1.0"),
+        ({"name": "gaussian", "gamma": "x"}, "Kernel.gaussian: gamma must be a finite number, got 'x'"),
+        ({"name": "polynomial"}, "kernel polynomial: parameter 'degree' is missing"),
+        (
+            {"name": "polynomial", "degree": 0},
+            "Kernel.polynomial: degree must be a positive integer, got 0",
+        ),
+        (
+            {"name": "polynomial", "degree": 1.5},
+            "Kernel.polynomial: degree must be a positive integer, got 1.5",
+        ),
+        (
+            {"name": "polynomial", "degree": "two"},
+            "Kernel.polynomial: degree must be a positive integer, got 'two'",
+        ),
+        (
+            {"name": "polynomial", "degree": 2, "a": float("nan")},
+            "Kernel.polynomial: a must be a finite number, got nan",
+        ),
+    ],
+)
+def test_wrong_kernels(spec: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        Kernel.from_mapping(spec)
+    assert str(raised.value) == message
+
+
+def test_registry_says_what_it_has() -> None:
+    assert {"smo", "smo-fixed-threshold", "chunking"} <= set(SOLVERS)
+    for name, spec in SOLVERS.items():
+        assert spec.name == name
+        assert spec.description
+        module = spec.load()
+        for function in ("start", "advance", "finish", "objective", "steps"):
+            assert callable(getattr(module, function)), f"{name} lacks {function}"
+    with pytest.raises(TypeError):
+        SOLVERS["mine"] = SOLVERS["smo"]  # type: ignore[index]
