@@ -39,6 +39,7 @@ REASSOCIATE = {"reassoc", "contract", "nsz"}
 
 @compiled(DOTS, fastmath=REASSOCIATE)
 def dots_dense(store, i, members, m, out):  # type: ignore[no-untyped-def]
+    """Dot products of whole rows; see the module's text, as for all below."""
     X = store.dense
     d = X.shape[1]
     x = X[i]
@@ -53,6 +54,7 @@ def dots_dense(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(PRODUCTS, fastmath=REASSOCIATE)
 def products_dense(store, w, members, m, out):  # type: ignore[no-untyped-def]
+    """Products of whole rows with w."""
     X = store.dense
     d = X.shape[1]
     for k in range(m):
@@ -66,6 +68,7 @@ def products_dense(store, w, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(UPDATE)
 def update_dense(store, i, a, w):  # type: ignore[no-untyped-def]
+    """Add a whole row to w."""
     x = store.dense[i]
     for c in range(x.shape[0]):
         w[c] += a * x[c]
@@ -74,6 +77,7 @@ def update_dense(store, i, a, w):  # type: ignore[no-untyped-def]
 
 @compiled(DOTS)
 def dots_csr(store, i, members, m, out):  # type: ignore[no-untyped-def]
+    """Dot products over the stored entries of each member."""
     # x_i is spread over a dense vector once, then every member is one sparse sum.
     indptr, indices, values, spread = store.indptr, store.indices, store.values, store.scratch
     for p in range(indptr[i], indptr[i + 1]):
@@ -94,6 +98,7 @@ def dots_csr(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(PRODUCTS)
 def products_csr(store, w, members, m, out):  # type: ignore[no-untyped-def]
+    """Products of stored entries with w."""
     indptr, indices, values = store.indptr, store.indices, store.values
     touched = 0
     for k in range(m):
@@ -109,6 +114,7 @@ def products_csr(store, w, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(UPDATE)
 def update_csr(store, i, a, w):  # type: ignore[no-untyped-def]
+    """Add the stored entries of a row to w."""
     for p in range(store.indptr[i], store.indptr[i + 1]):
         w[store.indices[p]] += a * store.values[p]
     return store.indptr[i + 1] - store.indptr[i]
@@ -116,6 +122,7 @@ def update_csr(store, i, a, w):  # type: ignore[no-untyped-def]
 
 @compiled(DOTS)
 def dots_index(store, i, members, m, out):  # type: ignore[no-untyped-def]
+    """Dot products of binary rows as sums over index lists."""
     # Platt 1998, section 3: "the dot product will sum the weights corresponding to the
     # position of the 1s in the input"; the weights here are the spread-out x_i.
     indptr, indices, spread, norms = store.indptr, store.indices, store.scratch, store.norms
@@ -145,6 +152,7 @@ def dots_index(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(PRODUCTS)
 def products_index(store, w, members, m, out):  # type: ignore[no-untyped-def]
+    """Products of binary rows with w as sums over index lists."""
     indptr, indices, norms = store.indptr, store.indices, store.norms
     touched = 0
     for k in range(m):
@@ -164,6 +172,7 @@ def products_index(store, w, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(UPDATE)
 def update_index(store, i, a, w):  # type: ignore[no-untyped-def]
+    """Add ``a`` where a binary row has its ones."""
     for p in range(store.indptr[i], store.indptr[i + 1]):
         w[store.indices[p]] += a
     w[w.size - 1] = 0.0  # where the padding points
@@ -172,6 +181,7 @@ def update_index(store, i, a, w):  # type: ignore[no-untyped-def]
 
 @compiled(DOTS)
 def dots_bits(store, i, members, m, out):  # type: ignore[no-untyped-def]
+    """Dot products of binary rows as counts of common bits."""
     bits = store.bits
     words = bits.shape[1]
     x = bits[i]
@@ -203,6 +213,7 @@ def dots_bits(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(PRODUCTS)
 def products_bits(store, w, members, m, out):  # type: ignore[no-untyped-def]
+    """Products of packed binary rows with w, one set bit after the other."""
     bits = store.bits
     words = bits.shape[1]
     for k in range(m):
@@ -220,6 +231,7 @@ def products_bits(store, w, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(UPDATE)
 def update_bits(store, i, a, w):  # type: ignore[no-untyped-def]
+    """Add ``a`` at every set bit of a packed row."""
     z = store.bits[i]
     for c in range(z.shape[0]):
         word = z[c]

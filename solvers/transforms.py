@@ -52,11 +52,13 @@ def exp_of_negative(x):  # type: ignore[no-untyped-def]
 
 @compiled(TRANSFORM)
 def linear(store, i, members, m, out):  # type: ignore[no-untyped-def]
+    """Leave the dot products as they are."""
     return
 
 
 @compiled(TRANSFORM)
 def gaussian(store, i, members, m, out):  # type: ignore[no-untyped-def]
+    """``exp(-gamma (x.x + z.z - 2 x.z))``."""
     norms, gamma = store.norms, store.parameters[0]
     own = norms[i]
     for k in range(m):
@@ -69,6 +71,7 @@ def gaussian(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(TRANSFORM)
 def gaussian_integer(store, i, members, m, out):  # type: ignore[no-untyped-def]
+    """Look up the Gaussian where squared distances are integers: :class:`Store`'s ``table``."""
     # Between binary rows a squared distance is a small integer: look its exponential up.
     norms, table = store.norms, store.table
     own = norms[i]
@@ -78,6 +81,7 @@ def gaussian_integer(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(TRANSFORM)
 def polynomial(store, i, members, m, out):  # type: ignore[no-untyped-def]
+    """``(a x.z + c)^degree`` by repeated multiplication."""
     degree, a, c = np.int64(store.parameters[1]), store.parameters[2], store.parameters[3]
     for k in range(m):
         base = a * out[k] + c
