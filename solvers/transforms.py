@@ -81,7 +81,7 @@ def gaussian_integer(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(TRANSFORM)
 def polynomial(store, i, members, m, out):  # type: ignore[no-untyped-def]
-    """``(a x.z + c)^degree`` by repeated multiplication."""
+    """Raise ``a x.z + c`` to the degree by repeated multiplication."""
     degree, a, c = np.int64(store.parameters[1]), store.parameters[2], store.parameters[3]
     for k in range(m):
         base = a * out[k] + c
