@@ -1,0 +1,152 @@
+"""The quadratic programs of chunking, against numpy, SLSQP and by their own conditions."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.optimize import minimize
+from svmrepro.solvers import projected_cg as pcg
+
+Array = npt.NDArray[np.float64]
+
+
+def sub_problem(Q: Array, y: Array, a: Array) -> pcg.QP:
+    """Return a program ready to be solved from the point ``a``."""
+    m = y.size
+    qp = pcg.allocate(m)
+    qp.Q[:], qp.y[:], qp.a[:] = Q, y, a
+    qp.g[:] = Q @ a - 1.0
+    qp.counts[pcg.M] = m
+    qp.scalars[pcg.OBJECTIVE] = a.sum() - 0.5 * a @ Q @ a
+    return qp
+
+
+def run(qp: pcg.QP, C: float, *, tolerance: float = 1e-15, limit: int = 100_000) -> int:
+    """Run in slices, as the driver does."""
+    largest = float(np.abs(np.diagonal(qp.Q)).max())
+    for _ in range(10_000):
+        verdict = pcg.solve_face(qp, C, tolerance, largest, 500, limit)
+        if verdict == pcg.DONE or qp.counts[pcg.CG_STEPS] >= limit:
+            return int(verdict)
+    raise AssertionError("does not end")
+
+
+def value(Q: Array, a: Array) -> float:
+    return float(a.sum() - 0.5 * a @ Q @ a)
+
+
+def random_program(seed: int, m: int, rank: int) -> tuple[Array, Array, Array, float]:
+    """Return Q (of a rank), labels, a point inside the box and C."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(m) < 0.5, 1.0, -1.0)
+    F = rng.normal(size=(m, rank)) * y[:, None]
+    C = float(10.0 ** rng.uniform(-2, 1))
+    a = rng.uniform(0, C, size=m)
+    a[rng.random(m) < 0.3] = 0.0
+    a[rng.random(m) < 0.2] = C
+    return F @ F.T, y, a, C
+
+
+def violation(Q: Array, y: Array, a: Array, C: float) -> float:
+    """Return the pair gap of the program's optimality conditions."""
+    t = y * (Q @ a - 1.0)
+    up = np.where(y > 0, a < C, a > 0)
+    down = np.where(y > 0, a > 0, a < C)
+    return float(max(t[down].max() - t[up].min(), 0.0)) if up.any() and down.any() else 0.0
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 24, 61])
+@pytest.mark.parametrize("m", [61, 64, 1500])
+def test_multiply_is_a_matrix_product(m: int, count: int) -> None:
+    rng = np.random.default_rng(m + count)
+    Q = rng.normal(size=(m, m))
+    Q = Q + Q.T
+    d, q = rng.normal(size=m), np.full(m + 3, np.nan)
+    rows = rng.permutation(m)[: max(count, 1)].astype(np.int64)
+    pcg.multiply(Q, rows, count, d, m, q)
+    assert q[:m] == pytest.approx(d[rows[:count]] @ Q[rows[:count]], rel=1e-12, abs=1e-12)
+    assert np.isnan(q[m:]).all()
+
+
+@pytest.mark.parametrize("rank", [3, 14, 30])
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs(seed: int, rank: int) -> None:
+    Q, y, a, C = random_program(seed, 14, rank)
+    qp = sub_problem(Q, y, a)
+    assert run(qp, C) == pcg.DONE
+    found = qp.a.copy()
+    assert ((found >= 0) & (found <= C)).all()
+    assert y @ found == pytest.approx(y @ a, abs=1e-11 * C)
+    assert violation(Q, y, found, C) <= 1e-5
+    assert qp.g == pytest.approx(Q @ found - 1.0, abs=1e-9 * (1 + C) * np.abs(Q).max())
+    assert qp.scalars[pcg.OBJECTIVE] == pytest.approx(value(Q, found), rel=1e-9, abs=1e-10)
+    reference = minimize(
+        lambda v: -value(Q, v) / C,
+        a,
+        jac=lambda v: (Q @ v - 1.0) / C,
+        bounds=[(0, C)] * y.size,
+        constraints={"type": "eq", "fun": lambda v: y @ (v - a), "jac": lambda v: y},
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-14},
+    )
+    best = -C * reference.fun
+    assert value(Q, found) >= best - 1e-6 * max(abs(best), C)
+
+
+def test_bounds_are_hit_exactly() -> None:
+    # Far apart, every point wants alpha = 1; C = 1/3 stops all at once.
+    qp = sub_problem(np.eye(6), np.array([1.0, -1.0] * 3), np.zeros(6))
+    assert run(qp, 1 / 3) == pcg.DONE
+    assert (qp.a == 1 / 3).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_flat_and_concave_faces_keep_the_equality(seed: int) -> None:
+    # Zero and negative curvature send steps to a bound along directions that are all rounding.
+    rng = np.random.default_rng(seed)
+    Q, y, _, _ = random_program(seed, 16, 2)
+    if seed % 2:
+        Q = Q - 0.3 * np.trace(Q) / 16 * np.eye(16)
+    C = 1e5
+    base = rng.uniform(0.2 * C, 0.8 * C)
+    qp = sub_problem(Q, y, np.full(16, base))
+    assert run(qp, C, limit=5_000) == pcg.DONE
+    assert y @ qp.a == pytest.approx(base * y.sum(), abs=1e-9 * 16 * C)
+    assert ((qp.a >= 0) & (qp.a <= C)).all()
+    assert value(Q, qp.a) >= value(Q, np.full(16, base))
+
+
+def test_empty_slots_take_no_part() -> None:
+    Q, y, _, C = random_program(3, 12, 12)
+    kept = np.array([0, 2, 3, 5, 6, 7, 8, 11])
+    small = sub_problem(np.ascontiguousarray(Q[np.ix_(kept, kept)]), y[kept], np.zeros(kept.size))
+    holes = np.zeros(12)
+    holes[kept] = y[kept]
+    large = sub_problem(Q, holes, np.zeros(12))
+    large.g[holes == 0] = 0.0
+    assert run(small, C) == run(large, C) == pcg.DONE
+    assert large.a[kept] == pytest.approx(small.a, abs=1e-5 * C)
+    assert not large.a[holes == 0].any()
+
+
+def test_step_limit_is_exact() -> None:
+    Q, y, _, C = random_program(5, 14, 14)
+    qp = sub_problem(Q, y, np.zeros(14))
+    run(qp, C, limit=3)
+    assert qp.counts[pcg.CG_STEPS] == 3
+    assert y @ qp.a == pytest.approx(0.0, abs=1e-12 * C)
+
+
+def test_objective_never_falls() -> None:
+    Q, y, _, C = random_program(8, 40, 10)
+    qp = sub_problem(Q, y, np.zeros(40))
+    before = 0.0
+    for limit in range(1, 200):
+        verdict = run(qp, C, limit=limit)
+        now = value(Q, qp.a)
+        assert now >= before - 1e-12 * abs(before)
+        before = now
+        if verdict == pcg.DONE:
+            break
+    assert verdict == pcg.DONE
