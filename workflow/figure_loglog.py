@@ -39,7 +39,10 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes = figure.subplots()
     main, light = draw(axes, results, name, side=side)
     axes.set_title(results.experiment(name).title, loc="left")
-    axes.set_xlabel(f"training examples ({describe_problem(results.experiment(name))[9:]})", fontsize=7)
+    label = f"training examples ({describe_problem(results.experiment(name)).removeprefix('Data set ')})"
+    if results.numbers.machine and results.numbers.sizes(name):
+        label += f"\nhollow: the paper's seconds, on a {results.numbers.machine}"
+    axes.set_xlabel(label, fontsize=6.5)
     axes.set_ylabel("CPU seconds")
     _legend(figure, main, light)
     return figure
@@ -120,8 +123,6 @@ def draw(
         sizes += points
         if points:
             light.append(_side_handle(look, display_name(contender)))
-    if results.numbers.machine and results.numbers.sizes(name) and not short:
-        absent.insert(0, f"hollow: the paper, on a {results.numbers.machine}")
     if absent:
         text = "\n".join(absent)
         axes.text(0.03, 0.985, text, transform=axes.transAxes, va="top", fontsize=6, color="#555")

@@ -59,16 +59,18 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[dict[str, str
     lines: list[dict[str, str]] = []
     for first, second in combinations(experiment.contenders, 2):
         for quantity in QUANTITIES:
-            paired = {
-                n: pairs(*(runs.group(experiment.name, label, n) for label in (second, first)), quantity)
-                for n in runs.sizes(experiment.name)
-            }
+            paired: dict[int, tuple[list[float], list[float]]] = {}
+            for n in runs.sizes(experiment.name):
+                below, above = (runs.group(experiment.name, label, n) for label in (first, second))
+                paired[n] = pairs(above, below, quantity)
             # Counts are exact: one pair is enough. Seconds of one pair borrow the scatter of the other sizes.
             scatter = Scatter(0.0, 1) if quantity == WORK else pooled_scatter(paired.values())
-            for n, (above, below) in paired.items():
-                if above:
-                    ratio = ratio_interval(above, below, scatter)
-                    lines.append(_ratio_line(experiment, n, (second, first, quantity), ratio, len(above)))
+            for n, (numerators, denominators) in paired.items():
+                if numerators:
+                    ratio = ratio_interval(numerators, denominators, scatter)
+                    lines.append(
+                        _ratio_line(experiment, n, (second, first, quantity), ratio, len(numerators))
+                    )
     return lines
 
 

@@ -78,6 +78,15 @@ class Results:
         """Return the runs of a contender at one size."""
         return Group(()) if n is None else self.runs.group(experiment, contender, n)
 
+    def all_suspect(self, experiment: str) -> bool:
+        """Whether the seconds of every contender at every size rest on flagged runs alone."""
+        groups = [
+            self.group(experiment, contender, n)
+            for contender in self.runs.contenders(experiment)
+            for n in self.runs.sizes(experiment)
+        ]
+        return all(group.suspect for group in groups if group.solved)
+
     def why_missing(self, experiment: str, contender: str, row: Row) -> str:
         """Say why a contender has no number at a size; "" if it has one."""
         if contender not in self.experiment(experiment).contenders:

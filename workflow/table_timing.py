@@ -62,16 +62,23 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 
 def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
-    """Return the explanation of `SUSPECT` if any group of the experiments bears it."""
-    groups = (
-        results.group(name, label, n)
+    """Return the explanation of `SUSPECT`, or say that it holds of everything; none if of nothing."""
+    met = "met other load on the machine"
+    suspect = {
+        name: any(
+            results.group(name, label, n).suspect
+            for label in results.runs.contenders(name)
+            for n in results.runs.sizes(name)
+        )
         for name in names
-        for label in results.experiment(name).contenders
-        for n in results.runs.sizes(name)
-    )
-    if not any(group.suspect for group in groups):
+    }
+    if not any(suspect.values()):
         return []
-    return [f"{SUSPECT} All repeats met other load on the machine: their seconds are upper bounds."]
+    if all(results.all_suspect(name) for name in names):
+        return [
+            f"Every run {met}: seconds are upper bounds, ratios and exponents less certain than they look."
+        ]
+    return [f"{SUSPECT} All repeats {met}: their seconds are upper bounds."]
 
 
 def size_cell(results: Results, row: Row) -> Cell:
@@ -95,8 +102,8 @@ def seconds_cell(results: Results, experiment: str, contender: str, row: Row) ->
     if interval.value <= 0:
         return Cell(interval.value, "below clock")
     cell = number(interval.value, interval)
-    if not group.suspect:
-        return cell
+    if not group.suspect or results.all_suspect(experiment):
+        return cell  # a mark in every cell would tell nothing: a note says it once
     return Cell(cell.value, f"{cell.text}{SUSPECT}", cell.interval, cell.detail)
 
 

@@ -259,3 +259,21 @@ def test_the_one_option_that_varies_names_the_contenders(full):
     table = table_contenders.build(varied, artefact)
     assert [column.header for column in table.sections[0].columns][2] == "step_tol"
     assert table.sections[0].rows[0]["contender"].text == "0.001"
+
+
+@pytest.mark.parametrize(
+    ("flagged", "marks", "note"),
+    [
+        (lambda label, n, repeat: n == 500 and label == "smo", 1, "† All repeats met other load"),
+        (lambda label, n, repeat: True, 0, "Every run met other load"),
+        (lambda label, n, repeat: repeat == 0, 0, ""),
+    ],
+)
+def test_other_load_is_marked_where_no_repeat_was_spared(tmp_path, flagged, marks, note):
+    config = synthetic.make_config(tmp_path, experiments=["noise-linear"])
+    lines = synthetic.records(config, "noise-linear", flagged=flagged)
+    synthetic.write_records(config, {"noise-linear": lines})
+    analyse(config)
+    text = paths.table(config, synthetic.PAPER, "timing-noise-linear")["md"].read_text()
+    assert text.count("†") == marks + bool(marks)
+    assert note in text and ("other load on the machine" in text) == bool(note)
