@@ -183,7 +183,9 @@ def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
         label for label, interval in values.items() if decide(claim.rule, claim.bound, interval) == HOLDS
     ]
     parts = [f"{len(obeying)} of {len(measured)} obey"]
-    if len(obeying) < len(measured):
+    if claim.over == "any" and obeying:
+        parts.append(f"such as {_finding(claim, next(item for item in measured if item.label in obeying))}")
+    elif len(obeying) < len(measured):
         centre = sum(claim.bound) / len(claim.bound)
         others = [item for item in measured if item.label not in obeying and item.interval is not None]
         worst = max(others, key=lambda item: abs(item.interval.value - centre) if item.interval else 0.0)
