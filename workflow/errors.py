@@ -28,9 +28,26 @@ def one_line(error: BaseException) -> str:
     """
     if isinstance(error, OSError) and error.strerror:
         name = f"{os.fspath(error.filename)}: " if error.filename else ""
-        return f"{name}{error.strerror.lower()}"
+        return f"{name}{cause(error)}"
     text = " ".join(str(error).split())
     return text or type(error).__name__
+
+
+def cause(error: OSError) -> str:
+    """
+    Tell why the system refused, without the name of the file.
+
+    Parameters
+    ----------
+    error
+        What an operation on a file raised.
+
+    Returns
+    -------
+    str
+        Such as ``no space left on device``.
+    """
+    return error.strerror.lower() if error.strerror else one_line(error)
 
 
 def run_step(main: Callable[[Sequence[str] | None], int]) -> NoReturn:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.errors import StepError, cause
 
 #: Seconds between two looks at a lock that somebody else holds.
 LOCK_POLL = 0.2
@@ -46,7 +46,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         handle, name = tempfile.mkstemp(prefix=prefix, suffix=final.suffix, dir=final.parent)
         os.close(handle)
     except OSError as error:
-        raise StepError(f"cannot write {final}: {one_line(error)}") from error
+        raise StepError(f"cannot write {final}: {cause(error)}") from error
     temporary = Path(name)
     try:
         yield temporary
@@ -57,7 +57,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.replace(final)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise StepError(f"cannot write {final}: {one_line(error)}") from error
+        raise StepError(f"cannot write {final}: {cause(error)}") from error
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -106,7 +106,7 @@ def lock(path: str | os.PathLike[str], waiting: Callable[[int | None], None] | N
         target.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
-        raise StepError(f"cannot write {target}: {one_line(error)}") from error
+        raise StepError(f"cannot write {target}: {cause(error)}") from error
     try:
         if not _try_lock(descriptor):
             if waiting is not None:
@@ -145,7 +145,7 @@ def any_lock(folder: Path, slots: int, waiting: Callable[[int | None], None] | N
             for slot in range(slots)
         ]
     except OSError as error:
-        raise StepError(f"cannot write {folder}: {one_line(error)}") from error
+        raise StepError(f"cannot write {folder}: {cause(error)}") from error
     try:
         held = _first_free(descriptors)
         if held is None and waiting is not None:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.errors import StepError, cause, one_line
 from svmrepro.workflow.record import encode, fault
 
 
@@ -84,7 +84,7 @@ class Journal:
                     os.ftruncate(descriptor, end)
                     raise
         except OSError as error:
-            raise StepError(f"cannot write {self.path}: {one_line(error)}") from error
+            raise StepError(f"cannot write {self.path}: {cause(error)}") from error
 
     @contextmanager
     def _open(self) -> Iterator[int]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from svmrepro.workflow.config import Config, Contender, Experiment
-from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.errors import StepError, cause
 from svmrepro.workflow.forecast import Forecast, duration
 from svmrepro.workflow.grid import Job, Row
 
@@ -180,4 +180,4 @@ def _open_log(path: Path | None) -> TextIO | None:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("a", encoding="utf-8")
     except OSError as error:
-        raise StepError(f"cannot write {path}: {one_line(error)}") from error
+        raise StepError(f"cannot write {path}: {cause(error)}") from error

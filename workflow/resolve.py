@@ -8,7 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from svmrepro.workflow.config import Artefact, Contender, Experiment, Paper
+from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.layers import Key, Layers, did_you_mean, read_yaml
+from svmrepro.workflow.staleness import solver_fingerprint
 
 #: Stopping tolerance where an experiment gives none (every paper here uses it).
 DEFAULT_EPS = 1e-3
@@ -185,6 +187,10 @@ def _contender(
         module, _, function = contender.solver.partition(":")
         if not (function.isidentifier() and all(part.isidentifier() for part in module.split("."))):
             raise layers.error((*at, "solver"), f"{contender.solver!r} is no package.module:function")
+        try:
+            solver_fingerprint(contender.solver)
+        except StepError as error:
+            raise layers.error((*at, "solver"), str(error)) from error
         return contender
     if contender.solver not in SOLVERS:
         hint = did_you_mean(contender.solver, SOLVERS)

@@ -58,7 +58,7 @@ def solver_fingerprint(solver: str) -> str:
     top = solver.partition(":")[0].partition(".")[0]
     spec = PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
     if spec is None or (spec.origin is None and not spec.submodule_search_locations):
-        raise StepError(f"solver {solver!r}: there is no module {top!r} on the Python path")
+        raise StepError(f"there is no module {top!r} on the Python path")
     if spec.submodule_search_locations:
         files = [file for place in spec.submodule_search_locations for file in Path(place).rglob("*.py")]
     else:
