@@ -10,6 +10,7 @@ The papers' experiments, from data to verdicts.
     snakemake fetch                              try again to get data that could not be had
 """
 
+import gc
 import sys
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.plan import Plan, one_of
 from svmrepro.workflow.quiet import spare_terminal
 from svmrepro.workflow.summary import closing
+
+# Thousands of jobs are millions of objects that live to the end: do not look through them again and again.
+gc.set_threshold(200_000, 50, 100)
 
 try:
     PLAN = Plan(config, Path(workflow.basedir) / "config")

@@ -326,14 +326,15 @@ def grown(folder: Path, experiments: int, sizes: int) -> Path:
 
 @pytest.mark.slow
 def test_dry_run_of_20000_jobs(tmp_path: Path) -> None:
-    snakefile = grown(tmp_path, experiments=1000, sizes=20)
+    # A job a size, and two an experiment.
+    snakefile = grown(tmp_path, experiments=1000, sizes=18)
     script = (
         "import resource, subprocess, sys\n"
         "ended = subprocess.run(sys.argv[1:], capture_output=True, text=True)\n"
-        "print(ended.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, ended.stderr[-500:])"
+        "usage = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+        "print(ended.returncode, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, ended.stderr[-500:])"
     )
     overrides = {"papers": ["grown"], "job": "size"}
-    began = time.monotonic()
     ended = subprocess.run(
         [
             sys.executable,
@@ -346,8 +347,8 @@ def test_dry_run_of_20000_jobs(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    seconds = time.monotonic() - began
-    code, kilobytes, *_ = ended.stdout.split()
+    code, seconds, kilobytes, *_ = ended.stdout.split()
     assert code == "0", ended.stdout
-    assert seconds < 60
+    # One thread: its CPU seconds are the wall seconds of a quiet machine.
+    assert float(seconds) < 60
     assert int(kilobytes) < 2 * 2**20
