@@ -43,6 +43,8 @@ from svmrepro.solvers.transforms import TRANSFORM, transform_of
 MEMORY_LIMITED = True
 BYTES_PER_ENTRY = 4
 _FUTILE = 40  # steps in a row that gain nothing before the run is given up
+_ROUNDING = 1e-15  # a relative gain up to this is none
+_PATIENCE = 50  # CG steps a variable; more of them work on rounding
 _FIRST_CAPACITY = 1024
 
 
@@ -158,6 +160,8 @@ class Run:
         self.b = 0.0
         self.solving = False
         self.futile = 0
+        self.best = 0.0
+        self.begun_at = 0
         self.largest = 0.0
         self.chunks = self.touched = self.evaluations = self.updates = self.subproblem_max = 0
 
@@ -183,8 +187,9 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     if not run.solving:
         return _next_chunk(run)
     tolerance = run.cg_tol if run.cg_tol > 1e-16 else 0.0
-    verdict = pcg.solve_face(run.qp, run.problem.C, tolerance, run.largest, work, step_limit)
-    if verdict == pcg.DONE:
+    patience = run.begun_at + _PATIENCE * (run.used + _PATIENCE)
+    verdict = pcg.solve_face(run.qp, run.problem.C, tolerance, run.largest, work, min(step_limit, patience))
+    if verdict == pcg.DONE or patience <= steps(run) < step_limit:
         _absorb(run)
         run.solving = False
     return None
@@ -261,6 +266,7 @@ def _next_chunk(run: Run) -> str | None:
         return MEMORY_LIMIT
     _admit(run, new)
     run.chunks += 1
+    run.begun_at = steps(run)
     run.subproblem_max = max(run.subproblem_max, size)
     run.solving = True
     return None
@@ -350,8 +356,8 @@ def _absorb(run: Run) -> None:
     run.slot[run.members[left]] = -1
     qp.y[left] = 0.0
     run.empty.extend(left.tolist())
+    reached = float(run.alpha.sum() - 0.5 * ((problem.y * run.alpha) @ run.outputs))
+    run.futile = run.futile + 1 if reached <= run.best + _ROUNDING * abs(run.best) else 0
+    run.best = max(run.best, reached)
     if moved.size == 0:
-        run.futile += 1
         run.cg_tol *= 0.1
-    else:
-        run.futile = 0

@@ -16,7 +16,9 @@ from svmrepro.solvers.solution import ITERATION_LIMIT, TIME_LIMIT, Solution
 
 _SLICE_SECONDS = 0.05  # a slice aims at this: limits are kept to about as much
 _FIRST_SLICE = 200_000  # entries read in the first slice, some 0.2 ms to 1 ms
-_LARGEST_SLICE = 2**40  # slices that read nothing, such as the choice of a chunk, must not grow it for ever
+_LARGEST_SLICE = (
+    2**25
+)  # some 0.05 s too; slices that read nothing (the choice of a chunk) must not grow it on
 _NO_LIMIT = 2**62
 
 Progress = Callable[[float, int, float], None]

@@ -289,3 +289,21 @@ def test_problems_that_a_solver_cannot_take() -> None:
 def test_warm_takes_names_and_kernels() -> None:
     warm("smo", "polynomial", "dense")
     warm("smo-fixed-threshold", Kernel.linear(), "bits")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(6))
+def test_what_double_precision_cannot_solve_still_ends(name: str, seed: int) -> None:
+    # Outputs are sums of terms of 1e12 C: an eps of 1e-8 drowns in their rounding.
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(14, 10)) * 10.0 ** rng.uniform(-6, 6, size=10)
+    y = np.where(np.arange(14) % 2, 1.0, -1.0)
+    problem = Problem(X, y, 10.0 ** rng.uniform(-2, 4), bias="no bias" not in SOLVERS[name].needs)
+    solution = solve(problem, name, eps=1e-8, time_limit=1.0)
+    assert solution.cpu_seconds < 2.0
+    if solution.status == "optimal" and passes(name, problem, solution, 1e-8):
+        assert certify(problem, solution).gap >= -1e-9 * problem.n * problem.C
+    else:
+        assert solution.status in ("optimal", "stalled", "time_limit")
+        assert solution.alpha is not None
+        assert ((solution.alpha >= 0) & (solution.alpha <= problem.C)).all()
