@@ -21,7 +21,8 @@ def compiled(*signatures: Any, **options: Any) -> Callable[[Callable[..., Any]],
     *signatures
         Types to compile for at once; needed where functions are passed as arguments. None: at the first call.
     **options
-        Passed on to ``numba.njit``, for example ``fastmath``.
+        Passed on to ``numba.njit``, for example ``fastmath``; ``forceinline`` for what a step calls:
+        a state is some two hundred words, and every call that is not inlined copies them.
     """
     fixed = {"cache": True, "_nrt": False, "error_model": "numpy", **options}
     return njit(list(signatures), **fixed) if signatures else njit(**fixed)  # type: ignore[no-any-return]

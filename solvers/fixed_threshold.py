@@ -66,7 +66,7 @@ __all__ = ["advance", "finish", "objective", "start", "steps"]  # what the drive
 _FLAT = 1e-300
 
 
-@compiled()
+@compiled(forceinline=True)
 def step_one(state, store, dots, transform, products, update, i, E, C, step_tol):  # type: ignore[no-untyped-def]
     """Move alpha[i] to its optimum in [0, C]; return whether it moved (equation 23)."""
     counts, a, y, curvature = state.counts, state.alpha[i], state.y[i], state.diagonal[i]

@@ -90,7 +90,7 @@ CALLS = (
 )
 
 
-@compiled()
+@compiled(forceinline=True)
 def kernel_output(state, store, dots, transform, total, i):  # type: ignore[no-untyped-def]
     """Return ``sum_j y_j alpha_j K_ij`` over the support vectors, without b."""
     counts, out = state.counts, state.row1
@@ -100,7 +100,7 @@ def kernel_output(state, store, dots, transform, total, i):  # type: ignore[no-u
     return out[0]
 
 
-@compiled()
+@compiled(forceinline=True)
 def error_of(state, store, dots, transform, products, total, i, C):  # type: ignore[no-untyped-def]
     """Return E_i: from the cache for a non-bound example, else evaluated."""
     counts = state.counts
@@ -116,7 +116,7 @@ def error_of(state, store, dots, transform, products, total, i, C):  # type: ign
     return output - state.scalars[B] - state.y[i]
 
 
-@compiled()
+@compiled(forceinline=True)
 def move(state, store, dots, transform, products, update, i, old, new, error, C):  # type: ignore[no-untyped-def]
     """Store a new multiplier and keep weights, support vectors and non-bound list in step."""
     counts, y = state.counts, state.y[i]
@@ -134,7 +134,7 @@ def move(state, store, dots, transform, products, update, i, old, new, error, C)
         counts[NONBOUND] = remove(state.members, state.errors, counts[NONBOUND], i)
 
 
-@compiled()
+@compiled(forceinline=True)
 def bound_error(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
     """Return E_i of a bound example met in a full pass.
 

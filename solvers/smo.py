@@ -97,7 +97,7 @@ def draw(random, bound):  # type: ignore[no-untyped-def]
     return np.int64(z % np.uint64(bound))
 
 
-@compiled()
+@compiled(forceinline=True)
 def pair_kernel(state, store, dots, transform, i, j):  # type: ignore[no-untyped-def]
     """Return K_ij."""
     state.one[0] = np.uint32(j)
@@ -107,7 +107,7 @@ def pair_kernel(state, store, dots, transform, i, j):  # type: ignore[no-untyped
     return state.row1[0]
 
 
-@compiled()
+@compiled(forceinline=True)
 def refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db):  # type: ignore[no-untyped-def]
     """Bring the errors of the non-bound examples up to date after a step; find their extremes.
 
@@ -134,7 +134,7 @@ def refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db):
     counts[LOWEST], counts[HIGHEST] = extremes(errors, m)
 
 
-@compiled()
+@compiled(forceinline=True)
 def take_step(state, store, dots, transform, products, update, total, i1, i2, E2, C, step_tol):  # type: ignore[no-untyped-def]
     """Optimise alpha[i1] and alpha[i2] jointly; return whether they moved (``takeStep``)."""
     if i1 == i2:
@@ -193,36 +193,37 @@ def take_step(state, store, dots, transform, products, update, total, i1, i2, E2
     return True
 
 
-@compiled()
+@compiled(forceinline=True)
 def examine(state, store, dots, transform, products, update, total, i2, E2, C):  # type: ignore[no-untyped-def]
-    """Look for a partner of the violator i2 through the hierarchy of section 2.2."""
+    """Look for a partner of the violator i2 through the hierarchy of section 2.2.
+
+    Attempt 0 is the second choice heuristic, then come the non-bound examples and the bound ones,
+    each from a random start. One loop for all: the step, inlined, then stands in it once.
+    """
     counts, members, alpha = state.counts, state.members, state.alpha
-    nonbound = counts[NONBOUND]
+    nonbound, n = counts[NONBOUND], alpha.size
     step_tol = state.scalars[STEP_TOL]
-    if nonbound > 1:
-        at = counts[LOWEST] if E2 > 0 else counts[HIGHEST]
-        i1 = np.int64(members[at])
-        if take_step(state, store, dots, transform, products, update, total, i1, i2, E2, C, step_tol):
-            return True
-    if nonbound > 0:
-        start = draw(state.random, nonbound)
-        for k in range(nonbound):
-            i1 = np.int64(members[(start + k) % nonbound])
-            if take_step(state, store, dots, transform, products, update, total, i1, i2, E2, C, step_tol):
-                return True
-    n = alpha.size
-    start = draw(state.random, n)
-    for k in range(n):
-        i1 = (start + k) % n
-        if 0.0 < alpha[i1] < C:
-            continue  # tried just now
-        counts[TICKS] += 1
+    origin = 0
+    for attempt in range(0 if nonbound > 1 else 1, 1 + nonbound + n):
+        if attempt == 0:
+            i1 = np.int64(members[counts[LOWEST] if E2 > 0 else counts[HIGHEST]])
+        elif attempt <= nonbound:
+            if attempt == 1:
+                origin = draw(state.random, nonbound)
+            i1 = np.int64(members[(origin + attempt - 1) % nonbound])
+        else:
+            if attempt == nonbound + 1:
+                origin = draw(state.random, n)
+            i1 = (origin + attempt - nonbound - 1) % n
+            if 0.0 < alpha[i1] < C:
+                continue  # tried just now
+            counts[TICKS] += 1
         if take_step(state, store, dots, transform, products, update, total, i1, i2, E2, C, step_tol):
             return True
     return False
 
 
-@compiled()
+@compiled(forceinline=True)
 def note_extremes(state, i, error, C):  # type: ignore[no-untyped-def]
     """Keep min E over I_up and max E over I_low of a full pass."""
     a, positive, scalars = state.alpha[i], state.y[i] > 0, state.scalars
