@@ -79,8 +79,8 @@ def retry(config: Config, before: float) -> None:
         if old is None or old.complete or old.tried >= before:
             continue
         new = fetch(config, name)
-        # An unchanged marker keeps its date, so that nothing that depends on it is made again.
-        if (new.available, new.missing) != (old.available, old.missing):
+        # If no more can be had than before, nothing that depends on it has to be made again.
+        if (new.available, len(new.missing)) != (old.available, len(old.missing)):
             write_marker(config, new)
         _tell(new)
 
