@@ -1,0 +1,158 @@
+"""The diffs that CONTRIBUTING.md shows do what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from docs_support import Tree, the_block
+from svmrepro.solvers import SOLVERS, fingerprint
+
+PAGE = "CONTRIBUTING.md"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path)
+
+
+def test_adding_a_solver(tree: Tree) -> None:
+    tree.apply("Adding a solver")
+    # Twelve seeds meet every storage with every kernel.
+    out = tree.python(
+        "-c",
+        """
+from solver_cases import make_case, suits
+from svmrepro.solvers import Problem, fingerprint, solve
+from svmrepro.workflow.config import load_config
+from test_solvers_random import judged
+
+for seed in range(12):
+    case = make_case(seed)
+    assert "violating-pair" in suits(case, bias=True)
+    assert "violating-pair" not in suits(case, bias=False)
+    judged(case, "violating-pair", bias=True)
+limited = solve(make_case(0).problem(), "violating-pair", iteration_limit=1)
+assert (limited.status, limited.iterations) == ("iteration_limit", 1)
+try:
+    solve(Problem([[0.0], [1.0]], [-1, 1], bias=False), "violating-pair")
+except ValueError as error:
+    print(error)
+contenders = {"pair": {"solver": "violating-pair"}}
+load_config({"experiments": {"platt1998": {"noise-linear": {"contenders": contenders}}}})
+for name in ("smo", "smo-fixed-threshold", "chunking", "violating-pair"):
+    print(fingerprint(name))
+""",
+    )
+    refusal, *fingerprints, new = out.splitlines()
+    assert refusal == "solver 'violating-pair' needs bias=True"
+    # The measurements of the other solvers stay valid.
+    assert fingerprints == [fingerprint(name) for name in ("smo", "smo-fixed-threshold", "chunking")]
+    assert new not in fingerprints
+    assert "violating-pair" not in SOLVERS
+
+
+def test_adding_a_data_set(tree: Tree) -> None:
+    section = "Adding a data set"
+    tree.apply(section)
+    tree.python("-c", the_block(PAGE, "python", section))
+    tree.python(
+        "-c",
+        """
+from hashlib import sha256
+from pathlib import Path
+
+from svmrepro import datasets
+
+data = datasets.load("monks-1", mirror="mirror")
+assert data.X.shape == (432, 17) and data.y.sum() == 0
+assert (data.X.sum(axis=1) == 6).all() and (data.X.data == 1).all()
+part = datasets.load("monks-1", n=100)
+assert (part.X != data.X[:100]).nnz == 0 and part.provenance["n_actual"] == 100
+entry = datasets.describe("monks-1").files["monks-1"]
+assert entry.forms[0].sha256 == sha256(Path("mirror/monks-1/monks-1").read_bytes()).hexdigest()
+""",
+    )
+
+
+def test_adding_an_experiment(tree: Tree) -> None:
+    tree.apply("Adding an experiment")
+    out = tree.python(
+        "-c",
+        """
+from svmrepro.workflow.plan import Plan
+
+for scale, sizes in {"smoke": (125, 250, 500), "paper": (500, 1000, 2000, 5000)}.items():
+    plan = Plan({"scale": scale})
+    experiment = plan.config.papers["platt1998"].experiments["separable-gaussian"]
+    assert experiment.sizes == sizes and list(experiment.contenders) == ["smo", "chunking"]
+    assert plan.jobs("platt1998", "separable-gaussian")
+    print(plan.target("platt1998", "separable-gaussian"))
+    print(*plan.experiment_files("platt1998", "separable-gaussian"))
+""",
+    )
+    name, files, *_ = out.splitlines()
+    assert name == "separable-gaussian"
+    for file in ("timing-separable-gaussian.md", "loglog-separable-gaussian.svg"):
+        assert file in files
+
+
+def test_adding_a_claim(tree: Tree, tmp_path: Path) -> None:
+    tree.apply("Adding a claim")
+    # Synthetic measurements, in which chunking's exponent exceeds SMO's by 1.3 here and by less on Adult.
+    out = tree.python(
+        "-c",
+        """
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import analysis_support as synthetic
+from svmrepro.workflow import collect, fit, results
+from svmrepro.workflow.claims import judge, read_claims
+from svmrepro.workflow.config import config_dir, load_config, write_config
+
+config = synthetic.make_config(Path(sys.argv[1]))
+names = ("noise-gaussian", "adult-linear")
+synthetic.write_records(config, {name: synthetic.records(config, name) for name in names})
+file = config.results_dir / "config.json"
+write_config(config, file)
+for name in names:
+    for step in (collect, fit):
+        step.main(["--config", str(file), "--paper", synthetic.PAPER, "--experiment", name])
+found = results.load(config, synthetic.PAPER, names)
+every = list(load_config().papers[synthetic.PAPER].experiments)
+claims = read_claims(config_dir() / "claims" / "platt1998.yaml", every)
+(claim,) = [claim for claim in claims if claim.id == "noise-gaussian-one-order"]
+print(judge(claim, found).verdict)
+elsewhere = replace(claim, quantity={**claim.quantity, "experiments": ["adult-linear"]})
+print(judge(elsewhere, found).verdict)
+print(judge(claim, replace(found, scale="smoke")).verdict)
+""",
+        str(tmp_path),
+    )
+    assert out.splitlines()[-3:] == ["holds", "does not hold", "not measured here"]
+
+
+def test_a_solver_of_ones_own(tree: Tree) -> None:
+    section = "A solver of your own, without touching this repository"
+    (tree.root / "peers.py").write_text(the_block(PAGE, "python", section))
+    (tree.root / "peers.yaml").write_text(the_block(PAGE, "yaml", section))
+    tree.python(
+        "-c",
+        """
+from pathlib import Path
+
+from svmrepro import datasets
+from svmrepro.workflow.config import load_config
+from svmrepro.workflow.layers import read_yaml
+from svmrepro.workflow.trial import Trials
+
+config = load_config(read_yaml(Path("peers.yaml")))
+experiment = config.papers["platt1998"].experiments["noise-gaussian"]
+contender = experiment.contenders["libsvm"]
+data = datasets.generate("noise", n=200)
+line = Trials(experiment, data.X, data.y).run(contender)
+assert line["status"] == "optimal" and line["iterations"] > 0, line
+""",
+    )
