@@ -25,7 +25,7 @@ REFERENCE = {
     "type", "title", "authors", "year", "month", "number", "institution", "conference", "collection-title",
     "journal", "volume", "issue", "start", "end", "doi", "url", "notes",
 }  # fmt: skip
-TYPES = {"article", "conference-paper", "report"}
+TYPES = {"conference-paper", "report"}
 
 
 @pytest.fixture(scope="module")
