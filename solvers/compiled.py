@@ -2,27 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from numba import njit
+from numba import config, njit
+from svmrepro.solvers.source import fingerprint_all
 
 
-def compiled(*signatures: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that compiles a function which allocates nothing.
+def compiled(
+    *signatures: Any, allocates: bool = False, **options: Any
+) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that compiles a function and keeps the machine code on disk.
 
-    The machine code is kept on disk. Reference counting is switched off: arrays belong to the caller
+    Reference counting is switched off, unless the function ``allocates``: arrays belong to the caller
     for the whole call, and counting every access to the fields of a state took a third of SMO's time
-    (two locked instructions each). So a function compiled here must not create an array; views are
-    fine. Division by zero gives inf or nan as in C; callers see to it that none matters.
+    (two locked instructions each). Such a function must not create an array; views are fine. Division
+    by zero gives inf or nan as in C; callers see to it that none matters.
 
     Parameters
     ----------
     *signatures
         Types to compile for at once; needed where functions are passed as arguments. None: at the first call.
+    allocates : bool
+        Whether the function creates arrays.
     **options
         Passed on to ``numba.njit``, for example ``fastmath``; ``forceinline`` for what a step calls:
         a state is some two hundred words, and every call that is not inlined copies them.
     """
-    fixed = {"cache": True, "_nrt": False, "error_model": "numpy", **options}
-    return njit(list(signatures), **fixed) if signatures else njit(**fixed)  # type: ignore[no-any-return]
+    fixed = {"cache": True, "error_model": "numpy", **({} if allocates else {"_nrt": False}), **options}
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        with _cache_folder():
+            return njit(list(signatures), **fixed)(function) if signatures else njit(**fixed)(function)
+
+    return decorate
+
+
+@contextmanager
+def _cache_folder() -> Iterator[None]:
+    """Keep machine code in a folder named after this package's source, unless NUMBA_CACHE_DIR is set.
+
+    Numba keeps it beside a function's source and does not notice that a function called from
+    another module has changed. A new name for every state of the source leaves nothing stale.
+    """
+    before = config.CACHE_DIR
+    if not before:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        config.CACHE_DIR = str(Path(home) / "svmrepro" / f"compiled-{fingerprint_all()}")
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before

@@ -14,7 +14,8 @@ lowers the objective, so the passes of SMO that follow keep their guarantee.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
+from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.platt import (
     CALLS,
     EVALUATIONS,
@@ -41,7 +42,7 @@ _FLAT = 1e-12  # curvature below this times |d|^2 max K_ii is none
 _IDLE = 20  # steps in a row that gain nothing in double precision end the descent
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def kernel_times(store, dots, transform, products, update, face, d, folded, features, row, out):  # type: ignore[no-untyped-def]
     """``out = K d`` over the face, through the weight vector of ``d`` where folded; return entries read."""
     touched, m = 0, face.size
@@ -61,14 +62,14 @@ def kernel_times(store, dots, transform, products, update, face, d, folded, feat
     return touched
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def room_along(beta, y, d, C):  # type: ignore[no-untyped-def]
     """Return how far a signed multiplier may go along d != 0."""
     top = C if y > 0.0 else 0.0
     return (top - beta) / d if d > 0.0 else (top - C - beta) / d
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def descend(  # type: ignore[no-untyped-def]
     store,
     dots,
@@ -179,9 +180,8 @@ def descend(  # type: ignore[no-untyped-def]
     return steps, total, touched, evaluations
 
 
-@njit(
-    [types.void(STATE, STORE, *CALLS, types.float64, types.float64, types.int64, types.boolean)],
-    cache=True,
+@compiled(
+    types.void(STATE, STORE, *CALLS, types.float64, types.float64, types.int64, types.boolean), allocates=True
 )
 def polish(state, store, dots, transform, products, update, total, C, tol, step_limit, equality):  # type: ignore[no-untyped-def]
     """Solve in the face of the non-bound multipliers, see :mod:`svmrepro.solvers.face`."""

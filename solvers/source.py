@@ -35,6 +35,7 @@ def fingerprint(name: str) -> str:
     return _digest(frozenset(_reached((get(name).module, *_ALWAYS))))
 
 
+@cache
 def fingerprint_all() -> str:
     """Return a hash of the whole package: it names the folder of compiled code."""
     return _digest(frozenset(path.stem for path in _HERE.glob("*.py")))
