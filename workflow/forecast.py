@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from statistics import fmean, median
+from statistics import geometric_mean, median
 from typing import Any
 
 from svmrepro.workflow import paths
@@ -137,7 +137,7 @@ class Forecast:
                 points = self._seconds.get(_key(other, rival))
                 if points and rival.solver == contender.solver:
                     guesses.append(extrapolate(points, n))
-        return fmean(guesses) if guesses else FIRST_GUESS * (n / 1000) ** USUAL_SLOPE
+        return geometric_mean(guesses) if guesses else FIRST_GUESS * (n / 1000) ** USUAL_SLOPE
 
     def _covered(self, present: Experiment) -> list[Experiment]:
         """Return all experiments, or the present one alone where reading all journals would take long."""
