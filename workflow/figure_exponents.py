@@ -32,18 +32,17 @@ SERIES = (
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
-    """Draw the forest plot over the experiments that the paper times, two columns wide."""
-    names = [name for name in artefact.experiments if results.compared(name)]
-    solvers = list(dict.fromkeys(label for name in names for label in results.compared(name)))
+    """Draw the forest plot over the experiments that the paper times (or all), two columns wide."""
+    names = results.shared(artefact.experiments)
+    solvers = list(dict.fromkeys(label for name in names for label in results.main(name)))
     figure = new_figure(PAGE, 0.9 + 0.4 * max(len(names), 1))
     if not solvers:
         return figure
     panels = figure.subplots(1, len(solvers), sharey=True, squeeze=False)[0]
     for axes, solver in zip(panels, solvers, strict=True):
         _panel(axes, results, names, solver)
-    figure.legend(
-        handles=_handles(), loc="outside lower center", ncols=4, handlelength=1.6, columnspacing=1.6
-    )
+    handles = _handles(paper=any(results.compared(name) for name in names))
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, handlelength=1.6, columnspacing=1.6)
     return figure
 
 
@@ -117,7 +116,8 @@ def _mark(axes: Axes, series: _Series, exponent: Interval, y: float) -> None:
     )
 
 
-def _handles() -> list[Line2D]:
+def _handles(*, paper: bool) -> list[Line2D]:
+    """Return the legend's entries; the paper's only where it has numbers."""
     handles = [
         Line2D(
             [],
@@ -127,8 +127,10 @@ def _handles() -> list[Line2D]:
             markerfacecolor=series.colour if series.filled else "white",
             label=series.label,
         )
-        for series in SERIES
+        for series in (SERIES if paper else SERIES[:-1])
     ]
+    if not paper:
+        return handles
     return [
         *handles,
         Line2D([], [], color="#333", marker="|", markersize=9, linestyle="none", label="paper, as printed"),

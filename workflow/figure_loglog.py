@@ -31,10 +31,8 @@ from svmrepro.workflow.scaling import Fit
 def build(results: Results, artefact: Artefact) -> Figure:
     """Draw one experiment, a column wide: medians with whiskers, fitted lines, the paper as ghosts."""
     name = artefact.experiments[0]
-    side = [
-        label for label in results.experiment(name).contenders if label not in main_contenders(results, name)
-    ]
-    entries = len(main_contenders(results, name)) * 2 + math.ceil(len(side) / 2)
+    side = [label for label in results.experiment(name).contenders if label not in results.main(name)]
+    entries = len(results.main(name)) * 2 + math.ceil(len(side) / 2)
     figure = new_figure(COLUMN, 2.75 + 0.155 * entries)
     axes = figure.subplots()
     main, light = draw(axes, results, name, side=side)
@@ -49,8 +47,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
 
 
 def build_overview(results: Results, artefact: Artefact) -> Figure:
-    """Draw every experiment that the paper times, two columns wide; the last panel is the key."""
-    names = [name for name in artefact.experiments if results.compared(name)]
+    """Draw the experiments that the paper times (or all), two columns wide; the last panel is the key."""
+    names = results.shared(artefact.experiments)
     columns = 4
     lines = math.ceil((len(names) + 1) / columns)
     figure = new_figure(PAGE, 1.95 * lines)
@@ -70,11 +68,6 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
             handles=_key(results, names[0]), loc="center left", handlelength=2.6, fontsize=7
         )
     return figure
-
-
-def main_contenders(results: Results, name: str) -> tuple[str, ...]:
-    """Return the contenders drawn boldly: those that the paper times, else the first two."""
-    return results.compared(name) or tuple(results.experiment(name).contenders)[:2]
 
 
 def draw(
@@ -99,7 +92,7 @@ def draw(
     light: list[Line2D] = []
     sizes: list[int] = []
     absent: list[str] = []
-    for place, contender in enumerate(main_contenders(results, name)):
+    for place, contender in enumerate(results.main(name)):
         look = MAIN[place % len(MAIN)]
         drawn = _ghosts(axes, results, name, contender, look, GHOST_MARKERS[place % len(GHOST_MARKERS)])
         sizes += drawn
@@ -234,11 +227,13 @@ def _side_handle(look: Look, label: str) -> Line2D:
 def _key(results: Results, name: str) -> list[Line2D]:
     """Return the overview's key: every look once, without exponents."""
     handles: list[Line2D] = []
-    for place, contender in enumerate(main_contenders(results, name)):
+    for place, contender in enumerate(results.main(name)):
         look, shown = MAIN[place % len(MAIN)], display_name(contender)
         handles.append(
             Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line, label=shown)
         )
+        if not results.numbers.prints_seconds_of(name, contender):
+            continue
         marker = GHOST_MARKERS[place % len(GHOST_MARKERS)]
         ghost = _ghost_handle(results, name, contender, marker)
         ghost.set_label(

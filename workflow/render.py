@@ -241,15 +241,15 @@ def to_html(table: Table) -> str:
 STYLE = """
 :root { color-scheme: light; }
 body { margin: 0; background: #fff; color: #1b1f24;
-  font: 15px/1.45 system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
-main { padding: 1.2rem 1.4rem 2rem; }
+  font: 13.5px/1.4 system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
+main { padding: 1rem 1.1rem 2rem; }
 h1 { font-size: 1.25rem; margin: 0 0 .3rem; }
 h2 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
 p.caption { margin: .2rem 0 .9rem; max-width: 62rem; color: #3d444d; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums;
   border-top: 2px solid #1b1f24; border-bottom: 2px solid #1b1f24; }
-th, td { padding: .28rem .7rem; text-align: right; vertical-align: top; white-space: nowrap; }
+th, td { padding: .2rem .5rem; text-align: right; vertical-align: top; white-space: nowrap; }
 thead th { font-weight: 600; vertical-align: bottom; border-bottom: 1px solid #1b1f24; }
 thead th.group { text-align: center; border-bottom: 1px solid #9aa2ab; }
 thead th .unit { display: block; font-weight: 400; color: #59636e; font-size: .82em; }
@@ -259,11 +259,12 @@ tbody tr:hover td { background: #f3f6fa; }
 td .detail { display: block; color: #59636e; font-size: .78em; font-weight: 400; }
 td.prose, th.prose { text-align: left; white-space: normal; min-width: 9rem; }
 td.prose { max-width: 30rem; }
+td.prose.first { min-width: 10.5rem; max-width: 14rem; }
 td.first, th.first { position: sticky; left: 0; background: #fff; }
 td.first { font-weight: 600; }
 td.paper, th.paper { background: #f7f2e6; color: #5b4a1f; }
 td.paper { font-style: italic; }
-td.absent { color: #59636e; font-size: .85em; white-space: normal; min-width: 5.5rem; max-width: 14rem; }
+td.absent { color: #59636e; font-size: .85em; white-space: normal; min-width: 4.5rem; max-width: 14rem; }
 td.dash { color: #9aa2ab; }
 td.good { color: #0b6b2e; font-weight: 600; }
 td.bad { color: #a3200d; font-weight: 600; }
@@ -310,9 +311,12 @@ def _html_section(section: Section) -> list[str]:
         first = row.get(columns[0].key, BLANK).text
         # A rule above each new group of rows that share their first words (an experiment).
         starts = columns[0].prose and before is not None and first != before
+        repeats = columns[0].prose and first == before and not row.get(columns[0].key, BLANK).detail
         before = first
         opening = '<tr class="start">' if starts else "<tr>"
-        parts.append(f"{opening}{''.join(_html_cells(columns, row))}</tr>")
+        # Said once for the group: the eye finds the next one sooner.
+        shown = {**row, columns[0].key: prose("")} if repeats else row
+        parts.append(f"{opening}{''.join(_html_cells(columns, shown))}</tr>")
     parts.append("</tbody></table></div>")
     return parts
 

@@ -26,7 +26,10 @@ ACRONYMS = {
     "csr": "CSR",
     "lsvm": "LSVM",
 }
-"""Names that are not simply capitalised when a contender's label is shown to people."""
+"""First words that are not simply capitalised when a contender's label is shown to people."""
+
+STORAGES = ("bits", "dense", "csr", "index")
+"""Last words of a label that tell how the data are stored."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,15 @@ class Results:
         contenders = self.experiment(experiment).contenders
         return tuple(label for label in contenders if self.numbers.prints_seconds_of(experiment, label))
 
+    def main(self, experiment: str) -> tuple[str, ...]:
+        """Return the contenders that an experiment is about: those that the paper times, or the first two."""
+        return self.compared(experiment) or tuple(self.experiment(experiment).contenders)[:2]
+
+    def shared(self, experiments: Iterable[str]) -> list[str]:
+        """Return the experiments that the paper times too; all of them where it times none."""
+        names = list(experiments)
+        return [name for name in names if self.compared(name)] or names
+
     def provenance(self) -> str:
         """Say where the numbers come from: scale, date, machine, commit, runs and how many are flagged."""
         measured = [run for run in self.runs.runs if run.number("cpu_seconds") is not None]
@@ -149,12 +161,19 @@ def load(config: Config, paper: str, experiments: Iterable[str]) -> Results:
 
 
 def display_name(label: str) -> str:
-    """Return a contender's label as people read it: smo-bits -> "SMO, bits"."""
-    head, _, rest = label.partition("-")
-    name = ACRONYMS.get(head, head.capitalize())
-    if not rest:
-        return name
-    return f"{name}, {rest.replace('-', ' ')}"
+    """Return a contender's label as people read it.
+
+    smo-bits is "SMO, bits", smo-fixed-threshold "SMO, fixed threshold", violating-pair-bits
+    "Violating pair, bits".
+    """
+    words = label.split("-")
+    storage = [words.pop()] if len(words) > 1 and words[-1] in STORAGES else []
+    if words[0] in ACRONYMS:  # a solver that all the papers know, and which variant of it
+        name = ", ".join(filter(None, [ACRONYMS[words[0]], " ".join(words[1:])]))
+    else:
+        name = " ".join(words)
+        name = name[:1].upper() + name[1:]
+    return ", ".join([name, *(ACRONYMS.get(word, word) for word in storage)])
 
 
 def describe_problem(experiment: Experiment) -> str:

@@ -8,26 +8,18 @@ from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.render import BLANK, Cell, Column, Section, Table, prose
 from svmrepro.workflow.results import Results, display_name
 from svmrepro.workflow.runs import CPU
-from svmrepro.workflow.table_timing import exponent_section, fit_cells
+from svmrepro.workflow.table_timing import exponent_columns, exponent_section, fit_cells
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build the table over the artefact's experiments that the paper fits too; the other contenders below."""
-    names = [name for name in artefact.experiments if results.compared(name)]
-    columns = [
-        Column("experiment", "experiment", prose=True),
-        Column("contender", "solver", prose=True),
-        Column("time", "CPU seconds", group="exponent, measured"),
-        Column("work", "counted work", group="exponent, measured"),
-        Column("paper_refit", "refitted", group="exponent, paper", paper=True),
-        Column("paper_printed", "printed", group="exponent, paper", paper=True),
-        Column("difference", "time - printed", group="difference"),
-        Column("apart", "intervals of the two solvers", group="difference", prose=True),
-        Column("points", "sizes fitted", prose=True),
-    ]
+    """Build the table over the artefact's experiments that the paper fits too; the other contenders below.
+
+    Where the paper times nothing, it is over all of them, without the paper's columns.
+    """
+    names = results.shared(artefact.experiments)
     rows: list[Mapping[str, Cell]] = []
     for name in names:
-        for contender in results.compared(name):
+        for contender in results.main(name):
             cells = fit_cells(results, name, contender)
             fit = results.fit(name, contender, CPU)
             said = results.numbers.exponent(name, contender)
@@ -36,31 +28,36 @@ def build(results: Results, artefact: Artefact) -> Table:
                 cells["difference"] = Cell(difference, f"{difference:+.2f}")
             cells["apart"] = _apart(results, name)
             rows.append({**cells, "experiment": prose(results.experiment(name).title)})
+    *columns, points = exponent_columns(rows)
+    if any("difference" in row for row in rows):
+        columns.append(Column("difference", "time − printed"))
+    columns += [Column("apart", "intervals of the two solvers", prose=True), points]
+    notes = [
+        "Each exponent is the slope of the least-squares line through the logarithms of the medians; "
+        "its 95 % interval is an expanded percentile bootstrap over repeats and residuals (residuals "
+        "alone for single runs and for counts that do not vary).",
+        "Counted work is components touched by dot products and updates plus Hessian entries touched: "
+        "exact, equal on every machine, and free of the effects of caches.",
+    ]
     return Table(
         title=artefact.title,
         caption=artefact.caption,
         sections=(Section(columns, rows), exponent_section(results, tuple(names))),
-        notes=[
-            "Each exponent is the slope of the least-squares line through the logarithms of the medians; "
-            "its 95 % interval is an expanded percentile bootstrap over repeats and residuals (residuals "
-            "alone for the paper's single runs and for counts that do not vary).",
-            "Counted work is components touched by dot products and updates plus Hessian entries touched: "
-            "exact, equal on every machine, and free of caches that the paper's machine did not have.",
-        ],
+        notes=notes,
         provenance=results.provenance(),
     )
 
 
 def _apart(results: Results, name: str) -> Cell:
-    """Say whether the intervals of the compared contenders overlap."""
-    fits = [results.fit(name, contender, CPU) for contender in results.compared(name)]
+    """Say whether the intervals of the two contenders overlap."""
+    fits = [results.fit(name, contender, CPU) for contender in results.main(name)]
     exponents = [fit.exponent for fit in fits if fit is not None and fit.exponent is not None]
     if len(exponents) != 2:
         return BLANK
     overlap = exponents[0].overlaps(exponents[1])
     if overlap is None:
         return prose("too few sizes")
-    first, second = (display_name(label) for label in results.compared(name))
+    first, second = (display_name(label) for label in results.main(name))
     if overlap:
         return prose("overlap")
     smaller = first if exponents[0].value < exponents[1].value else second

@@ -48,19 +48,27 @@ def _columns(results: Results, name: str, solver: str) -> list[Column]:
     for form in FORMS:
         if f"{solver}-{form}" in results.experiment(name).contenders:
             columns.append(Column(f"{solver}_{form}", form, unit="CPU s", group=shown))
-    for form in ("sparse", "dense"):
-        key = f"{solver}_paper_{form}"
-        columns.append(Column(key, form, "CPU s", f"{shown}, paper", paper=True))
-    return [
-        *columns,
-        Column(f"{solver}_ratio", "time", group=f"{shown}, dense / sparse"),
-        Column(f"{solver}_work_ratio", "work", group=f"{shown}, dense / sparse"),
-        Column(f"{solver}_paper_ratio", "paper", group=f"{shown}, dense / sparse", paper=True),
+    printed_too = any(
+        results.numbers.sparse_seconds(name, n, solver, form) is not None
+        for n in results.numbers.sizes(name, SPARSE)
+        for form in ("sparse", "dense")
+    )
+    if printed_too:
+        for form in ("sparse", "dense"):
+            key = f"{solver}_paper_{form}"
+            columns.append(Column(key, form, "CPU s", f"{shown}, paper", paper=True))
+    gain = f"{shown}, dense / sparse"
+    columns += [
+        Column(f"{solver}_ratio", "time", group=gain),
+        Column(f"{solver}_work_ratio", "work", group=gain),
     ]
+    if printed_too:
+        columns.append(Column(f"{solver}_paper_ratio", "paper", group=gain, paper=True))
+    return columns
 
 
 def _row(results: Results, name: str, row: Row, solvers: list[str]) -> dict[str, Cell]:
-    cells = {"n": size_cell(results, row)}
+    cells = {"n": size_cell(row)}
     for solver in solvers:
         cells[f"{solver}_sparse"] = seconds_cell(results, name, solver, row)
         for form in FORMS:

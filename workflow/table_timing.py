@@ -38,17 +38,25 @@ def build(results: Results, artefact: Artefact) -> Table:
     """
     name = artefact.experiments[0]
     experiment = results.experiment(name)
-    timed = results.compared(name) or tuple(experiment.contenders)
+    timed = results.main(name)
     above, below = artefact.settings.get("ratio") or (timed[-1], timed[0])
     counted = artefact.settings.get("counts") or timed[0]
     rows = results.rows(name)
     columns = _columns(results, name, above, below)
     body = [_row(results, name, row, above, below, counted) for row in rows]
-    notes = [
-        "Seconds are medians of CPU seconds over the repeats with the 95 % interval of the median; ratios "
-        "are medians of ratios within one process. The paper's seconds are those of "
-        f"{_article(results.numbers.machine)}: compare ratios and exponents, not seconds.",
-        "A ratio of a single pair takes its interval from the scatter of the ratios at the other sizes.",
+    seconds = "Seconds are medians of CPU seconds over the repeats with the 95 % interval of the median"
+    if above != below:
+        seconds += "; ratios are medians of ratios within one process"
+    seconds += "."
+    if results.compared(name):
+        machine = _article(results.numbers.machine)
+        seconds += f" The paper's seconds are those of {machine}: compare ratios and exponents, not seconds."
+    notes = [seconds]
+    if above != below:
+        notes.append(
+            "A ratio of a single pair takes its interval from the scatter of the ratios at the other sizes."
+        )
+    notes += [
         f"Support vectors: those of {display_name(counted)}; non-bound means strictly between 0 and C.",
     ]
     notes += suspect_notes(results, (name,))
@@ -81,10 +89,10 @@ def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
     return [f"{SUSPECT} All repeats {met}: their seconds are upper bounds."]
 
 
-def size_cell(results: Results, row: Row) -> Cell:
-    """Return the cell of n, with the paper's size where it differs, or that this scale does not have it."""
+def size_cell(row: Row) -> Cell:
+    """Return the cell of n, with the paper's size where it differs, or that only the paper has it."""
     if row.n is None:
-        return Cell(row.size, f"{row.size:,}", detail=f"not in the {results.scale} scale")
+        return Cell(row.size, f"{row.size:,}", detail="paper only")
     if row.n_paper is not None and row.n_paper != row.n:
         return Cell(row.n, f"{row.n:,}", detail=f"paper: {row.n_paper:,}")
     return count(row.n)
@@ -127,29 +135,38 @@ def ratio_cell(results: Results, experiment: str, row: Row, above: str, below: s
 
 def exponent_section(results: Results, names: tuple[str, ...]) -> Section:
     """Return the fitted exponents of an experiment's contenders; of several, of those that no paper times."""
-    columns = [
-        Column("experiment", "experiment", prose=True),
-        Column("contender", "solver", prose=True),
-        Column("time", "CPU seconds", group="exponent, measured"),
-        Column("work", "counted work", group="exponent, measured"),
-        Column("paper_refit", "refitted", group="exponent, paper", paper=True),
-        Column("paper_printed", "printed", group="exponent, paper", paper=True),
-        Column("points", "sizes fitted", prose=True),
-    ]
     rows: list[Mapping[str, Cell]] = []
     for name in names:
         for contender in results.experiment(name).contenders:
             fit = results.fit(name, contender, CPU)
             several = len(names) > 1
-            if fit is None or (several and (fit.exponent is None or contender in results.compared(name))):
+            if fit is None or (several and (fit.exponent is None or contender in results.main(name))):
                 continue
             rows.append(
                 {**fit_cells(results, name, contender), "experiment": prose(results.experiment(name).title)}
             )
+    columns = exponent_columns(rows)
     if len(names) == 1:
         columns = columns[1:]
     heading = "Fitted exponents of n" if len(names) == 1 else "Other contenders"
     return Section(columns, rows, heading=heading)
+
+
+def exponent_columns(rows: Sequence[Mapping[str, Cell]]) -> list[Column]:
+    """Return the columns of `fit_cells` and the experiment's; the paper's where a row has its numbers."""
+    paper = [
+        Column("paper_refit", "refitted", group="exponent, paper", paper=True),
+        Column("paper_printed", "printed", group="exponent, paper", paper=True),
+    ]
+    known = any(row.get(column.key, BLANK).value is not None for row in rows for column in paper)
+    return [
+        Column("experiment", "experiment", prose=True),
+        Column("contender", "solver", prose=True),
+        Column("time", "CPU seconds", group="exponent, measured"),
+        Column("work", "counted work", group="exponent, measured"),
+        *(paper if known else []),
+        Column("points", "sizes fitted", prose=True),
+    ]
 
 
 def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Cell]:
@@ -178,23 +195,27 @@ def _columns(results: Results, name: str, above: str, below: str) -> list[Column
         columns.append(Column(f"{contender}_seconds", "measured", "CPU s", group))
         columns.append(Column(f"{contender}_paper_seconds", "paper", "CPU s", group, paper=True))
     group = f"{display_name(above)} / {display_name(below)}"
-    columns.append(Column("ratio", "measured", group=group))
-    if compared:
+    if above != below:
+        columns.append(Column("ratio", "measured", group=group))
+    if compared and above != below:
         columns.append(Column("paper_ratio", "paper", group=group, paper=True))
     for kind, (_, header) in SUPPORT.items():
         group = f"{header} SVs"
         columns.append(Column(kind, "measured", group=group))
         if compared:
             columns.append(Column(f"paper_{kind}", "paper", group=group, paper=True))
-    for contender in contenders:
-        if contender not in compared:
-            columns.append(Column(f"{contender}_seconds", "measured", "CPU s", display_name(contender)))
-    return columns
+    others = [
+        Column(f"{contender}_seconds", "measured", "CPU s", display_name(contender))
+        for contender in contenders
+        if contender not in compared
+    ]
+    # Where the paper times none, nothing distinguishes them: seconds first, as everywhere.
+    return [*columns, *others] if compared else [*columns[:1], *others, *columns[1:]]
 
 
 def _row(results: Results, name: str, row: Row, above: str, below: str, counted: str) -> dict[str, Cell]:
     numbers = results.numbers
-    cells = {"n": size_cell(results, row)}
+    cells = {"n": size_cell(row)}
     for contender in results.experiment(name).contenders:
         cells[f"{contender}_seconds"] = seconds_cell(results, name, contender, row)
         cells[f"{contender}_paper_seconds"] = paper_seconds_cell(results, name, contender, row)

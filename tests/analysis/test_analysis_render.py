@@ -10,10 +10,21 @@ from html.parser import HTMLParser
 import analysis_support as synthetic
 import pytest
 from conftest import analyse
-from svmrepro.workflow import paths, table_contenders, tabulate
+from svmrepro.workflow import (
+    paths,
+    table_contenders,
+    table_scaling,
+    table_sparse,
+    table_timing,
+    table_vectors,
+    tabulate,
+)
 from svmrepro.workflow.config import Artefact, Contender
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.fit import PAPER
+from svmrepro.workflow.papers import PaperNumbers
 from svmrepro.workflow.render import (
+    DASH,
     Cell,
     Column,
     Section,
@@ -30,7 +41,7 @@ from svmrepro.workflow.render import (
     to_html,
     to_markdown,
 )
-from svmrepro.workflow.results import load
+from svmrepro.workflow.results import display_name, load
 from svmrepro.workflow.scaling import Interval
 from svmrepro.workflow.table_contenders import varying_option
 
@@ -232,7 +243,7 @@ def test_a_size_missing_from_the_scale_is_shown_with_the_papers_numbers(tmp_path
     synthetic.write_records(config, {"noise-linear": synthetic.records(config, "noise-linear")})
     analyse(config)
     text = paths.table(config, synthetic.PAPER, "timing-noise-linear")["md"].read_text()
-    assert "| 5,000 (not in the paper scale) | – | 67.6 |" in text
+    assert "| 5,000 (paper only) | – | 67.6 |" in text
     assert re.search(r"\| 1,500 \| 0\.\d+ \([^)]*\) \| – \|", text)
 
 
@@ -277,3 +288,53 @@ def test_other_load_is_marked_where_no_repeat_was_spared(tmp_path, flagged, mark
     text = paths.table(config, synthetic.PAPER, "timing-noise-linear")["md"].read_text()
     assert text.count("†") == marks + bool(marks)
     assert note in text and ("other load on the machine" in text) == bool(note)
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("smo", "SMO"),
+        ("smo-bits", "SMO, bits"),
+        ("smo-fixed-threshold", "SMO, fixed threshold"),
+        ("smo-fixed-threshold-dense", "SMO, fixed threshold, dense"),
+        ("chunking-csr", "Chunking, CSR"),
+        ("violating-pair", "Violating pair"),
+        ("violating-pair-bits", "Violating pair, bits"),
+        ("my-LARS-variant", "My LARS variant"),
+    ],
+)
+def test_contenders_are_shown_by_name_variant_and_storage(label, shown):
+    assert display_name(label) == shown
+
+
+@pytest.mark.parametrize("kind", ["timing", "sparse", "scaling", "support-vectors"])
+def test_a_paper_that_prints_no_numbers_is_not_spoken_of(full, tmp_path, kind):
+    known = next(
+        artefact
+        for artefact in full.config.papers[synthetic.PAPER].artefacts.values()
+        if artefact.kind == kind and artefact.experiments
+    )
+    artefact = replace(known, caption="", title="A user's own data")
+    results = load(full.config, synthetic.PAPER, artefact.experiments)
+    fits = {key: fit for key, fit in results.fits.items() if key[3] != PAPER}
+    silent = replace(
+        results,
+        scale="default",
+        paper=replace(results.paper, title="own"),
+        numbers=PaperNumbers(tmp_path, "own"),
+        fits=fits,
+    )
+    build = {
+        "timing": table_timing,
+        "sparse": table_sparse,
+        "scaling": table_scaling,
+        "support-vectors": table_vectors,
+    }[kind].build
+    table = build(silent, artefact)
+    said = to_markdown(table)
+    assert "paper" not in re.sub("the positions of the ones, as in the paper", "", said)
+    for section in table.sections:
+        assert section.rows
+        for column in section.columns:
+            cells = [row.get(column.key, Cell(None, DASH)) for row in section.rows]
+            assert any(cell.text != DASH for cell in cells), f"{column.header}: dashes only"

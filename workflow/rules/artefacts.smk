@@ -1,4 +1,8 @@
 # Tables and figures: a rule for each, so that it can be asked for by its name and says in the report what it shows.
+#
+# A label with two values, each of half of a heading's results ("form: table" and "form: plot"), would become a switch
+# between two views of each result, and a report with results that have one view alone goes blank there. So forms
+# are labels of their own.
 
 for paper, artefact in PLAN.artefacts("table"):
     files = PLAN.artefact_files(paper, artefact)
@@ -16,7 +20,7 @@ for paper, artefact in PLAN.artefacts("table"):
                 caption=f"../report/{artefact.kind}.rst",
                 category=CONFIG.papers[paper].title,
                 subcategory=PLAN.subcategory(paper, artefact),
-                labels={"artefact": artefact.title, "form": "table"},
+                labels={"artefact": artefact.title, "table": "HTML"},
             ),
         log:
             f"{RESULTS}/logs/tabulate/{paper}/{artefact.name}.log",
@@ -45,7 +49,7 @@ for paper, artefact in PLAN.artefacts("figure"):
                 caption=f"../report/{artefact.kind}.rst",
                 category=CONFIG.papers[paper].title,
                 subcategory=PLAN.subcategory(paper, artefact),
-                labels={"artefact": artefact.title, "form": "plot"},
+                labels={"artefact": artefact.title, "plot": "SVG"},
             ),
             files["png"],
         log:
