@@ -77,6 +77,16 @@ class Plan:
         """The beginning of another Snakemake's command line, with this one's settings."""
         return f"{quote(sys.executable)} -m snakemake --configfile {quote(str(self.overrides_file))}"
 
+    @cached_property
+    def report_files(self) -> list[str]:
+        """Captions and looks of the report."""
+        return _shown((config_dir().parent / "workflow" / "report").iterdir())
+
+    @cached_property
+    def stylesheet(self) -> str:
+        """The file with the report's looks."""
+        return next(file for file in self.report_files if file.endswith(".css"))
+
     def code(self, step: str) -> str:
         """Return the fingerprint of a step's source."""
         return staleness.step_fingerprint(step)

@@ -36,6 +36,7 @@ rule reference:
 rule report:
     input:
         rules.all.input,
+        words=PLAN.report_files,
     output:
         f"{RESULTS}/report.html",
     log:
@@ -43,4 +44,5 @@ rule report:
     params:
         code=PLAN.code("plan"),
     shell:
-        "{PLAN.snakemake} --snakefile {workflow.main_snakefile:q} --report {output:q} all > {log:q} 2>&1"
+        "{PLAN.snakemake} --snakefile {workflow.main_snakefile:q} --report {output:q}"
+        " --report-stylesheet {PLAN.stylesheet:q} all > {log:q} 2>&1"

@@ -1,0 +1,229 @@
+"""
+The report of the smoke scale, opened in a browser: all is there, all can be seen, and nothing complains.
+
+The results are those of this checkout (``./run test`` makes them before its tests): nothing is measured.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from report_browser import Browser, find_browser
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+REPORT = PROJECT / "results" / "smoke" / "report.html"
+PAPER = yaml.safe_load((PROJECT / "config" / "experiments" / "platt1998.yaml").read_text())
+ARTEFACTS: dict[str, dict[str, Any]] = PAPER["artefacts"]
+LABELS = {"table": ["table", "HTML"], "figure": ["plot", "SVG"]}
+ROWS = "document.querySelectorAll('nav tbody tr')"
+#: What a number that is none looks like to those who read it.
+NO_NUMBER = re.compile(r"\b(nan|NaN|None|null|undefined|inf)\b")
+
+
+def lack(reason: str) -> None:
+    """Skip, saying why; where a machine does it, nothing may be left out."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def heading(artefact: dict[str, Any]) -> str:
+    """Return the heading under which an artefact must stand."""
+    if "experiment" in artefact:
+        return str(PAPER["experiments"][artefact["experiment"]]["title"])
+    return "All experiments"
+
+
+def file_of(name: str) -> str:
+    """Return the path by which the report knows an artefact."""
+    if ARTEFACTS[name]["form"] == "table":
+        return f"results/smoke/{PAPER['paper']}/{name}.html"
+    return f"figures/smoke/{PAPER['paper']}/{name}.svg"
+
+
+class Words(HTMLParser):
+    """The words of a page's body."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.rows, self._style, self.words = 0, False, ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self._style = tag == "style"
+        self.rows += tag == "tr"
+
+    def handle_data(self, data: str) -> None:
+        if not self._style:
+            self.words += data
+
+
+@pytest.fixture(scope="module")
+def report() -> Path:
+    if not find_browser():
+        lack("no browser (chromium) to open the report in")
+    lacking = [name for name in ARTEFACTS if not (PROJECT / file_of(name)).is_file()]
+    if lacking:
+        lack("no results of the smoke scale in this checkout; make them: ./run --config scale=smoke")
+    # Only the report may be made: tests measure nothing, even if the results are older than the code.
+    options = ["--cores", "1", "--force", "--allowed-rules", "report", "--config", "scale=smoke"]
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "report", *options],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        timeout=300,  # takes a few seconds, except on a machine busy otherwise
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return REPORT
+
+
+@pytest.fixture(scope="module")
+def browser(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    command = find_browser()
+    assert command
+    opened = Browser(command, tmp_path_factory.mktemp("profile"))
+    try:
+        opened.open(report)
+        opened.wait("document.querySelector('#rulegraph canvas, #rulegraph svg') !== null")
+        yield opened
+    finally:
+        opened.close()
+
+
+def follow(browser: Browser, words: str) -> None:
+    """Click on the link with these words in the menu or in the line above it, and wait until it is drawn."""
+    link = f"[...document.querySelectorAll('nav a')].find(a => a.innerText.trim() === {json.dumps(words)})"
+    browser.wait(f"{link} !== undefined")
+    browser.click(link)
+    browser.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def see(browser: Browser, name: str, row: int) -> None:
+    """Open an artefact by its eye and check what is seen."""
+    browser.click(f"{ROWS}[{row}].querySelectorAll('a')[0]")
+    browser.wait(f"app.state.resultPath === {json.dumps(file_of(name))}")
+    if ARTEFACTS[name]["form"] == "table":
+        see_table(browser, name)
+        return
+    image = "document.querySelector('.grow img')"
+    browser.wait(f"{image} && {image}.src === results[app.state.resultPath].data_uri && {image}.complete")
+    sizes = f"(i => [i.naturalWidth, i.naturalHeight, i.offsetWidth, i.offsetHeight])({image})"
+    assert min(browser.run(sizes)) > 100, name
+
+
+def see_table(browser: Browser, name: str) -> None:
+    browser.wait("document.querySelector('iframe')?.src === results[app.state.resultPath].data_uri")
+    title = json.dumps(ARTEFACTS[name]["title"])
+    for _ in range(100):  # the frame's context is another one once its page has come
+        context = browser.frame()
+        if browser.run(f"document.querySelector('h1')?.innerText === {title}", context):
+            break
+    browser.wait("document.readyState === 'complete'", context)
+    shown = browser.run(
+        """(() => {
+            const rows = [...document.querySelectorAll("tbody tr")];
+            return {
+                rows: rows.filter(row => row.offsetHeight > 0 && row.offsetWidth > 0).length,
+                all: document.querySelectorAll("tr").length,
+                text: document.body.innerText,
+                clipped: document.documentElement.scrollWidth > window.innerWidth,
+            };
+        })()""",
+        context,
+    )
+    page = PROJECT / file_of(name)
+    written = Words(page.read_text(encoding="utf-8"))
+    assert shown["all"] == written.rows
+    with page.with_suffix(".csv").open(newline="", encoding="utf-8") as handle:
+        lines = list(csv.reader(handle))[1:]
+    assert shown["rows"] >= len(lines) > 0, f"{name}: {shown['rows']} of {len(lines)} rows can be seen"
+    assert re.search(r"\d", shown["text"]), f"{name}: no number"
+    assert not NO_NUMBER.search(shown["text"]), f"{name}: {NO_NUMBER.search(shown['text'])}"
+    assert not shown["clipped"], f"{name} is cut off at its side"
+    for part in ("title", "caption"):
+        assert ARTEFACTS[name][part] in shown["text"]
+
+
+def explain(browser: Browser, name: str, row: int) -> None:
+    """Open an artefact's description and check its labels and its caption."""
+    browser.click(f"{ROWS}[{row}].querySelectorAll('a')[1]")
+    browser.wait("[...document.querySelectorAll('nav li')].some(li => li.innerText === 'DESCRIPTION')")
+    said = browser.run("document.querySelector('nav').innerText")
+    caption = (PROJECT / "workflow" / "report" / f"{ARTEFACTS[name]['kind']}.rst").read_text()
+    first = " ".join(re.sub(r"[*`]", "", caption).split()[:8])
+    assert first in " ".join(said.split()), f"{name}: no caption"
+    assert ARTEFACTS[name]["title"] in said
+    assert LABELS[ARTEFACTS[name]["form"]][1] in said
+
+
+def test_the_first_page_says_what_the_report_is(browser: Browser) -> None:
+    words = (PROJECT / "workflow" / "report" / "workflow.rst").read_text().split()
+    said = browser.run("document.querySelector('.prose').innerText")
+    assert " ".join(words[:12]) in " ".join(said.split())
+
+
+def test_every_artefact_is_a_result_of_the_report(browser: Browser) -> None:
+    found = browser.run(
+        "Object.fromEntries(Object.entries(results).map(([path, result]) => [path, result.labels]))"
+    )
+    labels = {}
+    for name, artefact in ARTEFACTS.items():
+        key, value = LABELS[artefact["form"]]
+        labels[file_of(name)] = {"artefact": artefact["title"], key: value}
+    assert found == labels
+    headings: dict[str, set[str]] = {}
+    for name, artefact in ARTEFACTS.items():
+        headings.setdefault(heading(artefact), set()).add(file_of(name))
+    categories = browser.run("categories")
+    assert list(categories) == [PAPER["title"]]
+    assert {key: set(files) for key, files in categories[PAPER["title"]].items()} == headings
+
+
+def test_every_table_and_plot_can_be_seen_and_is_explained(browser: Browser) -> None:
+    titles = {artefact["title"]: name for name, artefact in ARTEFACTS.items()}
+    seen = []
+    follow(browser, "Results")
+    for words in dict.fromkeys(map(heading, ARTEFACTS.values())):
+        follow(browser, words)
+        listed = browser.run(f"[...{ROWS}].map(row => [...row.cells].map(cell => cell.innerText.trim()))")
+        for row, cells in enumerate(listed):
+            name = titles[cells[0]]
+            assert heading(ARTEFACTS[name]) == words
+            assert LABELS[ARTEFACTS[name]["form"]][1] in cells[1:]
+            see(browser, name, row)
+            seen.append(name)
+            explain(browser, name, row)
+            follow(browser, words)
+        follow(browser, PAPER["title"])
+    assert sorted(seen) == sorted(ARTEFACTS)
+
+
+def test_nothing_complains_and_no_network_is_asked(browser: Browser) -> None:
+    """Of all that the tests above did."""
+    assert browser.complaints == []
+    assert browser.requests == []
+
+
+def test_the_watch_sees_errors_and_requests(browser: Browser, tmp_path: Path) -> None:
+    """Else the test before this one could not fail."""
+    complaints, requests = len(browser.complaints), len(browser.requests)
+    page = tmp_path / "bad.html"
+    page.write_text("<script>console.error('so'); fetch('http://localhost:9/x'); nothing.at.all</script>bad")
+    browser.open(page)
+    browser.wait("document.readyState === 'complete' && document.body.innerText.trim() === 'bad'")
+    said = " ".join(browser.complaints[complaints:])
+    assert "so" in said and "nothing is not defined" in said
+    assert browser.requests[requests:] == ["http://localhost:9/x"]
