@@ -250,7 +250,7 @@ p.caption { margin: .2rem 0 .9rem; max-width: 62rem; color: #3d444d; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums;
   border-top: 2px solid #1b1f24; border-bottom: 2px solid #1b1f24; }
 th, td { padding: .2rem .5rem; text-align: right; vertical-align: top; white-space: nowrap; }
-thead th { font-weight: 600; vertical-align: bottom; border-bottom: 1px solid #1b1f24; }
+thead th { font-weight: 600; vertical-align: bottom; white-space: normal; border-bottom: 1px solid #1b1f24; }
 thead th.group { text-align: center; border-bottom: 1px solid #9aa2ab; }
 thead th .unit { display: block; font-weight: 400; color: #59636e; font-size: .82em; }
 tbody tr + tr td { border-top: 1px solid #e4e7eb; }
