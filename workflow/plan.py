@@ -155,12 +155,19 @@ class Plan:
         """Hash what a job has to measure; see :meth:`svmrepro.workflow.grid.Job.wanted`."""
         return self.jobs(wildcards.paper, wildcards.experiment)[wildcards.job].wanted()
 
-    def job_files(self, wildcards: Any) -> list[str]:
+    def wanted(self, paper: str, experiments: Iterable[str]) -> str:
+        """
+        Hash what experiments have to measure.
+
+        It is a parameter of all that is made of them. Snakemake takes away what a failed job had made before,
+        and does not miss it where something was made of it: the next command would find nothing to do.
+        """
+        return digest([job.wanted() for name in experiments for job in self.jobs(paper, name).values()])
+
+    def job_files(self, paper: str, experiment: str) -> list[str]:
         """Return the files of an experiment's jobs."""
-        return [
-            str(paths.job_file(self.config, wildcards.paper, wildcards.experiment, name))
-            for name in self.jobs(wildcards.paper, wildcards.experiment)
-        ]
+        jobs = self.jobs(paper, experiment)
+        return [str(paths.job_file(self.config, paper, experiment, name)) for name in jobs]
 
     # -- analysis -----------------------------------------------------------------------------------
 
@@ -186,6 +193,10 @@ class Plan:
             *self.paper_numbers(paper),
             *(_shown([claims]) if artefact.kind == "claims" else []),
         ]
+
+    def artefact_wanted(self, paper: str, artefact: Artefact) -> str:
+        """Hash what has to be measured for an artefact."""
+        return "" if "dataset" in artefact.settings else self.wanted(paper, artefact.experiments)
 
     def artefact_files(self, paper: str, artefact: Artefact) -> dict[str, str]:
         """Return the files of an artefact by form."""
@@ -216,9 +227,14 @@ class Plan:
     def paper_files(self, paper: str) -> list[str]:
         """Return everything final of a paper."""
         joined = [path(self.config, paper) for path in (paths.measurements, paths.fits, paths.ratios)]
-        artefacts = self.config.papers[paper].artefacts.values()
-        files = [file for artefact in artefacts for file in self.artefact_files(paper, artefact).values()]
-        return [*map(str, joined), *files]
+        found = self.config.papers[paper]
+        files = [
+            file
+            for artefact in found.artefacts.values()
+            for file in self.artefact_files(paper, artefact).values()
+        ]
+        lines = [file for experiment in found.experiments for file in self.job_files(paper, experiment)]
+        return [*lines, *self.analyses(paper, found.experiments), *map(str, joined), *files]
 
     def experiment_files(self, paper: str, experiment: str) -> list[str]:
         """Return everything final that one experiment decides alone."""
@@ -228,7 +244,7 @@ class Plan:
             if artefact.experiments == (experiment,) and "dataset" not in artefact.settings
             for file in self.artefact_files(paper, artefact).values()
         ]
-        return [*self.analyses(paper, [experiment]), *own]
+        return [*self.job_files(paper, experiment), *self.analyses(paper, [experiment]), *own]
 
     def target(self, paper: str, name: str) -> str:
         """

@@ -3,13 +3,14 @@
 
 rule collect:
     input:
-        PLAN.job_files,
+        lambda wildcards: PLAN.job_files(wildcards.paper, wildcards.experiment),
     output:
         f"{RESULTS}/{{paper}}/{{experiment}}/measurements.csv",
     log:
         f"{RESULTS}/logs/collect/{{paper}}/{{experiment}}.log",
     params:
         code=PLAN.code("collect"),
+        wanted=lambda wildcards: PLAN.wanted(wildcards.paper, [wildcards.experiment]),
     shell:
         "{STEPS[collect]} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q} 2>&1 | tee {log:q}"
 
@@ -25,6 +26,7 @@ rule fit:
         f"{RESULTS}/logs/fit/{{paper}}/{{experiment}}.log",
     params:
         code=PLAN.code("fit"),
+        wanted=lambda wildcards: PLAN.wanted(wildcards.paper, [wildcards.experiment]),
     shell:
         "{STEPS[fit]} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q} 2>&1 | tee {log:q}"
 
@@ -40,5 +42,6 @@ rule collect_paper:
         f"{RESULTS}/logs/collect/{{paper}}.log",
     params:
         code=PLAN.code("collect"),
+        wanted=lambda wildcards: PLAN.wanted(wildcards.paper, CONFIG.papers[wildcards.paper].experiments),
     shell:
         "{STEPS[collect]} --paper {wildcards.paper:q} 2>&1 | tee {log:q}"

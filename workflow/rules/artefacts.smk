@@ -31,6 +31,7 @@ for paper, artefact in PLAN.artefacts("table"):
             caption=artefact.caption,
             settings=PLAN.settings_of(artefact),
             code=PLAN.code("tabulate"),
+            wanted=PLAN.artefact_wanted(paper, artefact),
         shell:
             "{STEPS[tabulate]} --paper {params.paper:q} --artefact {params.artefact:q} 2>&1 | tee {log:q}"
 
@@ -61,5 +62,6 @@ for paper, artefact in PLAN.artefacts("figure"):
             caption=artefact.caption,
             settings=PLAN.settings_of(artefact),
             code=PLAN.code("plot"),
+            wanted=PLAN.artefact_wanted(paper, artefact),
         shell:
             "{STEPS[plot]} --paper {params.paper:q} --artefact {params.artefact:q} 2>&1 | tee {log:q}"
