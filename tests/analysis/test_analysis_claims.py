@@ -5,6 +5,7 @@ from dataclasses import replace
 import analysis_support as synthetic
 import pytest
 import yaml
+from analysis_steps import analyse
 from svmrepro.workflow import paths
 from svmrepro.workflow.claims import (
     BREAKS,
@@ -182,8 +183,6 @@ def test_seconds_are_not_judged_at_smoke_scale(full):
 
 
 def test_too_few_sizes_decide_no_exponent(tmp_path):
-    from conftest import analyse
-
     config = synthetic.make_config(tmp_path, experiments=["adult-linear"])
     config = synthetic.with_experiment(config, "adult-linear", sizes=(1605, 2265))
     synthetic.write_records(config, {"adult-linear": synthetic.records(config, "adult-linear")})

@@ -5,7 +5,7 @@ import struct
 
 import analysis_support as synthetic
 import pytest
-from conftest import analyse
+from analysis_steps import analyse
 from svmrepro.workflow import paths, plot
 from svmrepro.workflow.errors import StepError
 

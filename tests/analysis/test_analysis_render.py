@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import analysis_support as synthetic
 import pytest
-from conftest import analyse
+from analysis_steps import analyse
 from svmrepro.workflow import (
     paths,
     table_contenders,

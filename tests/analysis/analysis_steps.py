@@ -1,0 +1,39 @@
+"""The steps of the analysis, one after the other in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import analysis_support as synthetic
+from svmrepro.workflow import collect, fit, paths, plot, tabulate
+from svmrepro.workflow.config import Config, write_config
+
+
+class Run(NamedTuple):
+    """A configuration, and the file that the steps read it from."""
+
+    config: Config
+    file: Path
+
+
+def analyse(config: Config, *, figures: bool = False) -> Run:
+    """Take a configuration whose job files are there through collect, fit, tabulate (and plot)."""
+    file = config.results_dir / "config.json"
+    write_config(config, file)
+    arguments = ["--config", str(file), "--paper", synthetic.PAPER]
+    paper = config.papers[synthetic.PAPER]
+    measured = [
+        name for name in paper.experiments if paths.job_files(config, synthetic.PAPER, name)[0].is_file()
+    ]
+    for name in measured:
+        collect.main([*arguments, "--experiment", name])
+        fit.main([*arguments, "--experiment", name])
+    if len(measured) == len(paper.experiments):
+        collect.main(arguments)
+    for artefact in paper.artefacts.values():
+        if artefact.form == "table":
+            tabulate.main([*arguments, "--artefact", artefact.name])
+        elif figures:
+            plot.main([*arguments, "--artefact", artefact.name])
+    return Run(config, file)
