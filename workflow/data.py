@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -128,7 +129,8 @@ def load_row(config: Config, row: Row) -> Dataset:
     except datasets.DatasetUnavailable as error:
         marker = read_marker(config, name)
         reason = marker.reason() if marker and marker.missing else one_line(error)
-        raise NotAvailable(reason) from error
+        # Tables travel: where a mirror lies on this machine is told while it is tried, and nowhere else.
+        raise NotAvailable(re.sub(r"\bmirror (?!https?:)\S+: ", "mirror: ", reason)) from error
     except datasets.DataError as error:
         raise NotAvailable(one_line(error)) from error
 
