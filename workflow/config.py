@@ -265,9 +265,14 @@ def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None 
     )
 
 
+def dump_config(config: Config) -> str:
+    """Return a configuration as the text that :func:`write_config` writes."""
+    return json.dumps(asdict(config), default=str) + "\n"
+
+
 def write_config(config: Config, path: Path) -> None:
     """
-    Write a configuration for the steps, unless the same one lies there already.
+    Write a configuration for the steps.
 
     Parameters
     ----------
@@ -276,9 +281,7 @@ def write_config(config: Config, path: Path) -> None:
     path
         A JSON file.
     """
-    text = json.dumps(asdict(config), default=str, indent=1) + "\n"
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        atomic_write(path, text)
+    atomic_write(path, dump_config(config))
 
 
 def read_config(path: str | os.PathLike[str]) -> Config:

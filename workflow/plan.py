@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
@@ -16,7 +16,7 @@ from typing import Any
 
 from svmrepro.workflow import paths, staleness
 from svmrepro.workflow.compile import combinations
-from svmrepro.workflow.config import Artefact, Config, config_dir, load_config, write_config
+from svmrepro.workflow.config import Artefact, Config, config_dir, dump_config, load_config
 from svmrepro.workflow.data import register
 from svmrepro.workflow.fetch import wanted
 from svmrepro.workflow.files import atomic_write
@@ -57,9 +57,11 @@ class Plan:
         register(self.config)
         self.began = time.time()
         folder = paths.results(self.config) / ".config"
-        name = digest(json.loads(json.dumps(asdict(self.config), default=str)))[:12]
+        text = dump_config(self.config)
+        name = hashlib.sha256(text.encode()).hexdigest()[:12]
         self.file = folder / f"{name}.json"
-        write_config(self.config, self.file)
+        if not self.file.is_file():
+            atomic_write(self.file, text)
         #: The command line's settings again, for a Snakemake that one of our rules starts.
         self.overrides_file = folder / f"{name}.overrides.json"
         if not self.overrides_file.is_file():

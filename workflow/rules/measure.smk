@@ -24,6 +24,9 @@ rule measure:
         f"{RESULTS}/logs/measure/{{paper}}/{{experiment}}/{{job}}.log",
     priority: 5
     threads: max(1, workflow.cores // CONFIG.timed_jobs)
+    # A constant: Snakemake would work the same folder out anew for each of thousands of jobs.
+    resources:
+        tmpdir=tempfile.gettempdir(),
     params:
         wanted=PLAN.job_wanted,
     shell:
