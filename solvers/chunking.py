@@ -142,6 +142,7 @@ class Run:
         self.eps = eps
         self.chunk_size = max(int(options["chunk_size"]), 1)
         self.cg_tol = float(options["cg_tol"])
+        self.bends = bool(options["bends"])
         self.limit_bytes = options["memory_limit_bytes"]
         self.store = problem.prepare()
         self.dots, self.products, self.update = ROWS[problem.storage]
@@ -177,7 +178,9 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
         KKT tolerance.
     options : dict
         ``chunk_size``: violators added a step (the report's M). ``cg_tol``: the first stopping
-        tolerance of the conjugate gradient. ``memory_limit_bytes``: of the Hessian, counted as above.
+        tolerance of the conjugate gradient. ``bends``: whether a search direction that meets a bound is
+        followed further, or conjugate gradient starts afresh at each bound.
+        ``memory_limit_bytes``: of the Hessian, counted as above.
     """
     return Run(problem, eps, options)
 
@@ -188,7 +191,9 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
         return _next_chunk(run)
     tolerance = run.cg_tol if run.cg_tol > 1e-16 else 0.0
     patience = run.begun_at + _PATIENCE * (run.used + _PATIENCE)
-    verdict = pcg.solve_face(run.qp, run.problem.C, tolerance, run.largest, work, min(step_limit, patience))
+    verdict = pcg.solve_face(
+        run.qp, run.problem.C, tolerance, run.largest, run.bends, work, min(step_limit, patience)
+    )
     if verdict == pcg.DONE or patience <= steps(run) < step_limit:
         _absorb(run)
         run.solving = False
@@ -227,6 +232,7 @@ def finish(run: Run, status: str) -> Solution:
             "chunks": float(run.chunks),
             "cg_steps": float(counts[pcg.CG_STEPS]),
             "faces": float(counts[pcg.RELEASES]),
+            "bends": float(counts[pcg.BENDS]),
             "cg_tol_final": run.cg_tol,
             "subproblem_max": float(run.subproblem_max),
             "objective": objective(run),
@@ -321,7 +327,7 @@ def _grow(run: Run) -> None:
     capacity = min(run.used + run.used // 4, run.problem.n)
     grown = pcg.allocate(max(capacity, run.used))
     grown.Q[:m, :m] = old.Q
-    for name in ("y", "a", "g", "d", "q", "free", "inside"):
+    for name in ("y", "a", "g", "d", "q", "qy", "free", "inside"):
         getattr(grown, name)[:m] = getattr(old, name)
     grown.counts[:] = old.counts
     grown.scalars[:] = old.scalars

@@ -4,10 +4,12 @@ r"""Projected conjugate gradient on the dense quadratic program of one chunk.
 
 (Gill, Murray and Wright 1981; Burges; Platt 1998, section 3.) A *face* is a set F of
 variables that may move. Inside it the search directions are conjugate gradients projected
-on ``y.d = 0``; a step that meets a bound stops there, drops the variables that met it from
-F and starts afresh from the projected gradient. Bound variables whose multipliers have the wrong
-sign are released together when their part of the projected gradient outweighs that of the face,
-and when the face is solved.
+on ``y.d = 0``. A step that meets a bound stops there and drops the variables that met it from
+F. Then the direction, projected on what is left of F, is followed further for as long as the objective
+falls (``bends``; the projected search of More and Toraldo 1991), and conjugate gradient starts
+afresh from the projected gradient where that ends; or, without bends, it starts afresh at the first bound.
+Bound variables whose multipliers have the wrong sign are released together when their part of
+the projected gradient outweighs that of the face, and when the face is solved.
 
 The multiplier beta of the equality constraint is the mean of ``y_i g_i`` over the variables between
 their bounds. Where there is none, it is that of the projection of the antigradient on the cone of
@@ -15,7 +17,8 @@ feasible directions, ``d_i = -(g_i - beta y_i)`` where that is feasible and 0 el
 that ``y.d = 0``: a monotone equation in one unknown, whose d is zero at a solution only.
 
 Every product ``Q d`` covers all rows of the chunk, so that the gradient is known at bound
-variables too, and reads |F| rows of Q. It is the cost of the method.
+variables too, and reads |F| rows of Q. It is the cost of the method. A bend reads one row: where
+variable i leaves, ``Q d`` loses ``d_i Q_i`` and the shift along ``Q y_F`` that projects d again.
 """
 
 from __future__ import annotations
@@ -27,13 +30,14 @@ from numba import typeof, types
 from svmrepro.solvers.compiled import compiled
 
 # Positions in ``QP.counts``.
-M, FREE, FRESH, CG_STEPS, ENTRIES, RELEASES, FACE_STEPS = range(7)
+M, FREE, FRESH, CG_STEPS, ENTRIES, RELEASES, FACE_STEPS, BENDS, HAS_QY = range(9)
 # Positions in ``QP.scalars``.
 OBJECTIVE, RESIDUAL, GAIN = range(3)  # GAIN: since the face was made
 
 RUNNING, DONE = 0, 1
 _LOOK = 8  # CG steps between looks at the bound variables
 _FLAT = 1e-12  # curvature below this times |d|^2 max Q_ii is none
+_SHORT = 1e-6  # |d|^2 of a bent direction over what it was: from here rounding could pass for curvature
 
 
 class QP(NamedTuple):
@@ -48,9 +52,10 @@ class QP(NamedTuple):
     g: Any  # (cap,) gradient Q a - 1
     d: Any  # (cap,) direction, 0 outside the face
     q: Any  # (cap,) Q d
+    qy: Any  # (cap,) Q y over the face, where ``counts[HAS_QY]``
     free: Any  # (cap,) int64, the slots of the face
     inside: Any  # (cap,) uint8, whether a slot is in the face
-    counts: Any  # (7,) int64
+    counts: Any  # (9,) int64
     scalars: Any  # (3,) float64
 
 
@@ -63,9 +68,10 @@ def allocate(capacity: int) -> QP:
         g=np.zeros(capacity),
         d=np.zeros(capacity),
         q=np.zeros(capacity),
+        qy=np.zeros(capacity),
         free=np.zeros(capacity, dtype=np.int64),
         inside=np.zeros(capacity, dtype=np.uint8),
-        counts=np.zeros(7, dtype=np.int64),
+        counts=np.zeros(9, dtype=np.int64),
         scalars=np.zeros(3),
     )
 
@@ -180,6 +186,7 @@ def release(qp, C):  # type: ignore[no-untyped-def]
         entered = enter(qp, multiplier_of_equality(qp, C), C)
     counts[FRESH] = 1
     counts[FACE_STEPS] = 0
+    counts[HAS_QY] = 0
     counts[RELEASES] += 1
     qp.scalars[GAIN] = 0.0
     return entered
@@ -205,32 +212,6 @@ def enter(qp, beta, C):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def drop_blocked(qp, C):  # type: ignore[no-untyped-def]
-    """Take out of the face what sits at a bound and is pushed against it; return beta of the rest.
-
-    Each round changes beta, the mean of ``y_i g_i`` over the face, so rounds go on until none leaves.
-    """
-    counts, a, y, g, free, inside = qp.counts, qp.a, qp.y, qp.g, qp.free, qp.inside
-    while True:
-        total = 0.0
-        for k in range(counts[FREE]):
-            total += y[free[k]] * g[free[k]]
-        beta = total / max(counts[FREE], 1)
-        kept = 0
-        for k in range(counts[FREE]):
-            i = free[k]
-            direction = beta * y[i] - g[i]
-            if (a[i] <= 0.0 and direction < 0.0) or (a[i] >= C and direction > 0.0):
-                inside[i] = 0
-            else:
-                free[kept] = i
-                kept += 1
-        if kept == counts[FREE]:
-            return beta
-        counts[FREE] = kept
-
-
-@compiled()
 def mean_multiplier(qp):  # type: ignore[no-untyped-def]
     """Return beta, the mean of ``y_i g_i`` over the face."""
     free, y, g, count = qp.free, qp.y, qp.g, qp.counts[FREE]
@@ -241,8 +222,45 @@ def mean_multiplier(qp):  # type: ignore[no-untyped-def]
 
 
 @compiled()
+def drop(qp, k):  # type: ignore[no-untyped-def]
+    """Take the k-th variable out of the face."""
+    counts, qy, free = qp.counts, qp.qy, qp.free
+    i = free[k]
+    qp.inside[i] = 0
+    counts[FREE] -= 1
+    free[k] = free[counts[FREE]]
+    if counts[HAS_QY]:
+        row, label = qp.Q[i], qp.y[i]
+        for j in range(counts[M]):
+            qy[j] -= label * row[j]
+        counts[ENTRIES] += counts[M]
+
+
+@compiled()
+def drop_blocked(qp, C):  # type: ignore[no-untyped-def]
+    """Take out of the face what sits at a bound and is pushed against it; return beta of the rest.
+
+    Each round changes beta, the mean of ``y_i g_i`` over the face, so rounds go on until none leaves.
+    """
+    counts, a, y, g, free = qp.counts, qp.a, qp.y, qp.g, qp.free
+    while True:
+        beta = mean_multiplier(qp)
+        before = counts[FREE]
+        k = 0
+        while k < counts[FREE]:
+            i = free[k]
+            direction = beta * y[i] - g[i]
+            if (a[i] <= 0.0 and direction < 0.0) or (a[i] >= C and direction > 0.0):
+                drop(qp, k)
+            else:
+                k += 1
+        if counts[FREE] == before:
+            return beta
+
+
+@compiled()
 def next_direction(qp, beta):  # type: ignore[no-untyped-def]
-    """Write the next direction into d (Fletcher and Reeves); return ``r.d`` and ``d.d``.
+    """Write the next direction into d (Fletcher and Reeves); return ``r.d``.
 
     The projection is done twice. Near a solution of the face its residual is what rounding left of
     much larger gradients; a flat or concave direction is followed to a bound all the same, and must
@@ -263,14 +281,13 @@ def next_direction(qp, beta):  # type: ignore[no-untyped-def]
     elif qp.scalars[RESIDUAL] > 0.0:
         scale = residual / qp.scalars[RESIDUAL]
     qp.scalars[RESIDUAL] = residual
-    inner, length = 0.0, 0.0
+    slope = 0.0
     for k in range(counts[FREE]):
         i = free[k]
         r = y[i] * (beta - y[i] * g[i] - shift)
         d[i] = r + scale * d[i]
-        inner += r * d[i]
-        length += d[i] * d[i]
-    return inner, length
+        slope += r * d[i]
+    return slope
 
 
 @compiled()
@@ -280,20 +297,93 @@ def room_along(a, d, C):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def move(qp, step, blocked, C):  # type: ignore[no-untyped-def]
-    """Take a step; if it was cut short, put what met a bound on it and out of the face."""
-    counts, a, d, free, inside = qp.counts, qp.a, qp.d, qp.free, qp.inside
-    kept = 0
+def line_of(qp, C):  # type: ignore[no-untyped-def]
+    """Return slope, curvature and squared length of d, and how far it can be followed."""
+    counts, a, g, d, q, free = qp.counts, qp.a, qp.g, qp.d, qp.q, qp.free
+    slope, curvature, length, reach = 0.0, 0.0, 0.0, np.inf
     for k in range(counts[FREE]):
         i = free[k]
-        if blocked and d[i] != 0.0 and room_along(a[i], d[i], C) <= step:
+        slope -= g[i] * d[i]
+        curvature += d[i] * q[i]
+        length += d[i] * d[i]
+        if d[i] != 0.0:
+            room = room_along(a[i], d[i], C)
+            reach = room if room < reach else reach
+    return slope, curvature, length, reach
+
+
+@compiled()
+def meet(qp, step, C):  # type: ignore[no-untyped-def]
+    """Step to the first bound; take what met it out of the face and out of ``Q d``."""
+    counts, a, d, q, free = qp.counts, qp.a, qp.d, qp.q, qp.free
+    k = 0
+    while k < counts[FREE]:
+        i = free[k]
+        if d[i] != 0.0 and room_along(a[i], d[i], C) <= step:
             a[i] = C if d[i] > 0.0 else 0.0
-            inside[i] = 0
-            continue
-        a[i] = min(max(a[i] + step * d[i], 0.0), C)
-        free[kept] = i
-        kept += 1
-    counts[FREE] = kept
+            if counts[HAS_QY]:
+                row, share = qp.Q[i], d[i]
+                for j in range(counts[M]):
+                    q[j] -= share * row[j]
+            d[i] = 0.0
+            drop(qp, k)
+        else:
+            a[i] = min(max(a[i] + step * d[i], 0.0), C)
+            k += 1
+
+
+@compiled()
+def project(qp):  # type: ignore[no-untyped-def]
+    """Project d on ``y.d = 0`` in what is left of the face, and ``Q d`` with it."""
+    counts, y, d, q, qy, free = qp.counts, qp.y, qp.d, qp.q, qp.qy, qp.free
+    shift = 0.0
+    for k in range(counts[FREE]):
+        shift += y[free[k]] * d[free[k]]
+    shift /= max(counts[FREE], 1)
+    for k in range(counts[FREE]):
+        d[free[k]] -= shift * y[free[k]]
+    for j in range(counts[M]):
+        q[j] -= shift * qy[j]
+
+
+@compiled()
+def follow(qp, C, largest, bends):  # type: ignore[no-untyped-def]
+    """Follow d, with ``q = Q d``, to where the objective stops falling.
+
+    Returns
+    -------
+    gain : float
+        By how much the objective W rose.
+    blocked : bool
+        Whether a bound was met.
+    """
+    counts, a, g, d, q, free, m = qp.counts, qp.a, qp.g, qp.d, qp.q, qp.free, qp.counts[M]
+    gain, blocked, shortest = 0.0, False, 0.0
+    while True:
+        slope, curvature, length, reach = line_of(qp, C)
+        if slope <= 0.0 or length <= shortest:
+            return gain, blocked
+        free_step = curvature > _FLAT * largest * length and slope / curvature < reach
+        step = slope / curvature if free_step else reach
+        gain += step * slope - 0.5 * step * step * curvature
+        for i in range(m):
+            g[i] += step * q[i]
+        if free_step:
+            for k in range(counts[FREE]):
+                i = free[k]
+                a[i] = min(max(a[i] + step * d[i], 0.0), C)
+            return gain, blocked
+        if bends and not counts[HAS_QY]:
+            multiply(qp.Q, free, counts[FREE], qp.y, m, qp.qy)
+            counts[ENTRIES] += counts[FREE] * m
+            counts[HAS_QY] = 1
+        meet(qp, step, C)
+        if not bends or counts[FREE] == 0:
+            return gain, True
+        shortest = shortest if blocked else _SHORT * length
+        blocked = True
+        counts[BENDS] += 1
+        project(qp)
 
 
 @compiled()
@@ -311,9 +401,11 @@ def outweighed(qp, beta, C):  # type: ignore[no-untyped-def]
 
 
 @compiled(
-    types.int64(QP_TYPE, types.float64, types.float64, types.float64, types.int64, types.int64),
+    types.int64(
+        QP_TYPE, types.float64, types.float64, types.float64, types.boolean, types.int64, types.int64
+    ),
 )
-def solve_face(qp, C, tolerance, largest, slice_entries, step_limit):  # type: ignore[no-untyped-def]
+def solve_face(qp, C, tolerance, largest, bends, slice_entries, step_limit):  # type: ignore[no-untyped-def]
     """Run CG steps until the relative gain of one is below ``tolerance``, or a slice is used up.
 
     Parameters
@@ -326,6 +418,8 @@ def solve_face(qp, C, tolerance, largest, slice_entries, step_limit):  # type: i
         The report's stopping rule: relative improvement of the objective by a step.
     largest : float
         Largest diagonal entry of Q.
+    bends : bool
+        Whether a direction that meets a bound is followed further.
     slice_entries, step_limit : int
         Entries of Q to read in this slice, and the limit on ``counts[CG_STEPS]``.
 
@@ -335,37 +429,24 @@ def solve_face(qp, C, tolerance, largest, slice_entries, step_limit):  # type: i
         ``RUNNING`` or ``DONE``.
     """
     counts, scalars = qp.counts, qp.scalars
-    a, g, d, q, free = qp.a, qp.g, qp.d, qp.q, qp.free
     m = counts[M]
     stop_at = counts[ENTRIES] + slice_entries
     if counts[FREE] == 0:
         release(qp, C)
     while counts[ENTRIES] < stop_at and counts[CG_STEPS] < step_limit:
         beta = drop_blocked(qp, C) if counts[FRESH] else mean_multiplier(qp)
-        inner, length = next_direction(qp, beta)
+        slope = next_direction(qp, beta)
         gained = scalars[GAIN] > tolerance * abs(scalars[OBJECTIVE])
-        if inner <= 0.0:
+        if slope <= 0.0:
             # Solved to rounding in this face.
             if not gained or release(qp, C) == 0:
                 return DONE
             continue
-        multiply(qp.Q, free, counts[FREE], d, m, q)
+        multiply(qp.Q, qp.free, counts[FREE], qp.d, m, qp.q)
         counts[ENTRIES] += counts[FREE] * m
         counts[CG_STEPS] += 1
         counts[FACE_STEPS] += 1
-        curvature, reach = 0.0, np.inf
-        for k in range(counts[FREE]):
-            i = free[k]
-            curvature += d[i] * q[i]
-            if d[i] != 0.0:
-                room = room_along(a[i], d[i], C)
-                reach = room if room < reach else reach
-        blocked = not (curvature > _FLAT * largest * length and inner / curvature < reach)
-        step = reach if blocked else inner / curvature
-        gain = step * inner - 0.5 * step * step * curvature
-        for i in range(m):
-            g[i] += step * q[i]
-        move(qp, step, blocked, C)
+        gain, blocked = follow(qp, C, largest, bends)
         counts[FRESH] = 1 if blocked else 0
         scalars[OBJECTIVE] += gain
         scalars[GAIN] += gain

@@ -97,7 +97,7 @@ _ALL = (
         "chunking",
         "chunking",
         "chunking with projected conjugate gradient, Platt 1998, section 3",
-        {"chunk_size": 500, "cg_tol": 3e-10},
+        {"chunk_size": 500, "cg_tol": 3e-10, "bends": True},
         (BIAS,),
     ),
 )

@@ -22,11 +22,11 @@ def sub_problem(Q: Array, y: Array, a: Array) -> pcg.QP:
     return qp
 
 
-def run(qp: pcg.QP, C: float, *, tolerance: float = 1e-15, limit: int = 100_000) -> int:
+def run(qp: pcg.QP, C: float, *, tolerance: float = 1e-15, limit: int = 100_000, bends: bool = True) -> int:
     """Run in slices, as the driver does."""
     largest = float(np.abs(np.diagonal(qp.Q)).max())
     for _ in range(10_000):
-        verdict = pcg.solve_face(qp, C, tolerance, largest, 500, limit)
+        verdict = pcg.solve_face(qp, C, tolerance, largest, bends, 500, limit)
         if verdict == pcg.DONE or qp.counts[pcg.CG_STEPS] >= limit:
             return int(verdict)
     raise AssertionError("does not end")
@@ -69,12 +69,14 @@ def test_multiply_is_a_matrix_product(m: int, count: int) -> None:
     assert np.isnan(q[m:]).all()
 
 
+@pytest.mark.parametrize("bends", [True, False])
 @pytest.mark.parametrize("rank", [3, 14, 30])
 @pytest.mark.parametrize("seed", range(12))
-def test_random_programs(seed: int, rank: int) -> None:
+def test_random_programs(seed: int, rank: int, bends: bool) -> None:
     Q, y, a, C = random_program(seed, 14, rank)
     qp = sub_problem(Q, y, a)
-    assert run(qp, C) == pcg.DONE
+    assert run(qp, C, bends=bends) == pcg.DONE
+    assert bends or qp.counts[pcg.BENDS] == 0
     found = qp.a.copy()
     assert ((found >= 0) & (found <= C)).all()
     assert y @ found == pytest.approx(y @ a, abs=1e-11 * C)
@@ -101,8 +103,9 @@ def test_bounds_are_hit_exactly() -> None:
     assert (qp.a == 1 / 3).all()
 
 
+@pytest.mark.parametrize("bends", [True, False])
 @pytest.mark.parametrize("seed", range(20))
-def test_flat_and_concave_faces_keep_the_equality(seed: int) -> None:
+def test_flat_and_concave_faces_keep_the_equality(seed: int, bends: bool) -> None:
     # Zero and negative curvature send steps to a bound along directions that are all rounding.
     rng = np.random.default_rng(seed)
     Q, y, _, _ = random_program(seed, 16, 2)
@@ -111,7 +114,7 @@ def test_flat_and_concave_faces_keep_the_equality(seed: int) -> None:
     C = 1e5
     base = rng.uniform(0.2 * C, 0.8 * C)
     qp = sub_problem(Q, y, np.full(16, base))
-    assert run(qp, C, limit=5_000) == pcg.DONE
+    assert run(qp, C, limit=5_000, bends=bends) == pcg.DONE
     assert y @ qp.a == pytest.approx(base * y.sum(), abs=1e-9 * 16 * C)
     assert ((qp.a >= 0) & (qp.a <= C)).all()
     assert value(Q, qp.a) >= value(Q, np.full(16, base))
@@ -130,10 +133,38 @@ def test_empty_slots_take_no_part() -> None:
     assert not large.a[holes == 0].any()
 
 
+def test_a_bend_keeps_the_products_exact() -> None:
+    # A long path: the products that bends bring up to date row by row are those computed anew.
+    Q, y, _, _ = random_program(4, 60, 60)
+    start, C = np.random.default_rng(4).uniform(0, 0.01, size=60), 0.01
+    qp = sub_problem(Q, y, start)
+    pcg.release(qp, C)
+    pcg.next_direction(qp, pcg.drop_blocked(qp, C))
+    m, free = 60, qp.counts[pcg.FREE]
+    pcg.multiply(qp.Q, qp.free, free, qp.d, m, qp.q)
+    gain, blocked = pcg.follow(qp, C, float(np.diagonal(Q).max()), True)
+    face = qp.free[: qp.counts[pcg.FREE]]
+    assert blocked and qp.counts[pcg.BENDS] >= 5
+    assert gain == pytest.approx(value(Q, qp.a) - value(Q, start), rel=1e-9)
+    assert qp.g == pytest.approx(Q @ qp.a - 1.0, abs=1e-12)
+    assert qp.qy == pytest.approx(Q[:, face] @ y[face], abs=1e-9)
+    assert qp.q == pytest.approx(Q @ qp.d, abs=1e-9 * np.abs(qp.d).max())
+
+
+def test_bends_save_products() -> None:
+    Q, y, _, C = random_program(6, 200, 50)
+    steps = []
+    for bends in (True, False):
+        qp = sub_problem(Q, y, np.zeros(200))
+        assert run(qp, C, bends=bends) == pcg.DONE
+        steps.append(qp.counts[pcg.CG_STEPS])
+    assert 2 * steps[0] < steps[1]
+
+
 def test_step_limit_is_exact() -> None:
     Q, y, _, C = random_program(5, 14, 14)
     qp = sub_problem(Q, y, np.zeros(14))
-    run(qp, C, limit=3)
+    run(qp, C, limit=3, bends=False)
     assert qp.counts[pcg.CG_STEPS] == 3
     assert y @ qp.a == pytest.approx(0.0, abs=1e-12 * C)
 

@@ -19,7 +19,9 @@ REFERENCE_STEPS = 300_000  # LIBSVM zigzags where C is large; what it has by the
 def judged(case: Case, name: str, *, bias: bool) -> Certificate:
     """Solve; assert status and KKT conditions; return the certificate."""
     problem = case.problem(bias=bias)
-    options = {"chunk_size": (2, 7, 500)[case.seed % 3]} if "chunk_size" in SOLVERS[name].options else {}
+    options: dict[str, object] = {}
+    if "chunk_size" in SOLVERS[name].options:
+        options = {"chunk_size": (2, 7, 500)[case.seed % 3], "bends": case.seed % 2 == 0}
     solution = solve(problem, name, eps=EPS, time_limit=20, **options)
     certificate = certify(problem, solution)
     assert solution.status == "optimal", f"{name}, {case}: {solution}"
