@@ -18,7 +18,7 @@ from typing import Any
 
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.layers import Layers, did_you_mean, read_yaml
+from svmrepro.workflow.layers import Layers, did_you_mean, plain, read_yaml
 
 #: The scale whose settings stand in config.yaml itself.
 DEFAULT_SCALE = "default"
@@ -230,7 +230,7 @@ def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None 
     """
     from svmrepro.workflow import resolve
 
-    overrides = overrides or {}
+    overrides = plain(overrides or {})
     folder = folder or config_dir()
     schema = read_yaml(folder / "schema.yaml")
     layers = Layers()

@@ -46,6 +46,25 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         return super().construct_mapping(node, deep)  # type: ignore[no-any-return]
 
 
+def plain(value: Any) -> Any:
+    """
+    Return settings of the command line with their texts read as YAML reads a plain word.
+
+    Snakemake leaves ``true`` and every number inside ``{...}`` or ``[...]`` as text.
+    """
+    if isinstance(value, Mapping):
+        return {key: plain(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [plain(entry) for entry in value]
+    if not isinstance(value, str):
+        return value
+    try:
+        word = yaml.safe_load(value)
+    except yaml.YAMLError:
+        return value
+    return word if word is None or isinstance(word, bool | int | float) else value
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """
     Read a YAML mapping without ever building anything but plain data.

@@ -214,3 +214,20 @@ def test_command_tells_a_fault_in_one_line(tmp_path: Path) -> None:
     assert ended.returncode != 0
     assert "error: --config: time_limt: unknown key; did you mean 'time_limit'?" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_texts_of_the_command_line_are_read_as_yaml_reads_them() -> None:
+    # What Snakemake makes of --config require_data=true 'experiments={platt1998: {adult-linear: {C: 0.1}}}'.
+    inner = {
+        "C": "0.1",
+        "sizes": ["1605", "2265"],
+        "contenders": {"chunking": {"options": {"bends": "true"}}},
+    }
+    config = load_config(
+        {"require_data": "true", "mirror": "null", "experiments": {"platt1998": {"adult-linear": inner}}}
+    )
+    assert config.require_data is True
+    experiment = config.experiment("platt1998", "adult-linear")
+    assert experiment.C == 0.1
+    assert experiment.sizes == (1605, 2265)
+    assert experiment.contenders["chunking"].options["bends"] is True
