@@ -77,6 +77,8 @@ def solve(
     if hasattr(module, "MEMORY_LIMITED"):
         full["memory_limit_bytes"] = _NO_LIMIT if memory_limit_mb is None else memory_limit_mb * 2**20
     problem.prepare()
+    if hasattr(module, "prepare"):
+        module.prepare(problem)
     return _drive(module, problem, eps, full, time_limit, iteration_limit, progress, trace)
 
 

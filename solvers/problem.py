@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,7 @@ class Problem:
             raise ValueError(f"storage {storage!r} unknown; known: auto, {', '.join(STORAGES)}")
         self.storage = choose_storage(self.X, self.kernel.name) if storage == "auto" else storage
         self._store: Store | None = None
+        self._layouts: dict[str, Any] = {}
 
     @property
     def n(self) -> int:
@@ -88,6 +90,12 @@ class Problem:
         if self._store is None:
             self._store = build_store(self.X, self.storage, self.kernel)
         return self._store
+
+    def layout(self, name: str, build: Callable[[Problem], Any]) -> Any:
+        """Return another layout of the examples that a family of solvers reads; built at the first call."""
+        if name not in self._layouts:
+            self._layouts[name] = build(self)
+        return self._layouts[name]
 
     def __repr__(self) -> str:
         return (

@@ -32,6 +32,8 @@ class SolverSpec:
         Options it takes; any other raises.
     needs : tuple of {"linear kernel", "bias", "no bias"}
         What a problem must have.
+    fixed : mapping of str to value
+        What tells this solver from others of its module; no option of the user's.
     tolerance_factor : float
         A result passes when the pair gap is at most this times ``eps``: 2 for rules that hold each
         example to within eps of its own condition, 1 for the maximal-violating-pair rule.
@@ -43,6 +45,7 @@ class SolverSpec:
     options: Mapping[str, Any] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     tolerance_factor: float = 2.0
+    fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def load(self) -> ModuleType:
         """Import the solver's module (compiles or loads its code)."""
@@ -75,8 +78,44 @@ class SolverSpec:
                 )
             if not isinstance(default, bool) and not value >= 0:
                 raise ValueError(f"solver {self.name!r}: option {key!r} must not be negative, got {value!r}")
-        return {**self.options, **options}
+        return {**self.options, **options, **self.fixed}
 
+
+def _second_order(
+    name: str, description: str, plan: int = 0, offer: int = 0, sets: int = 1, stretch: float = 1.0
+) -> SolverSpec:
+    """Return a variant of SMO with second-order working sets; the numbers are explained in its module."""
+    return SolverSpec(
+        name,
+        "second_order",
+        f"{description}, Glasmachers 2008",
+        {"cache_mb": 40.0, "single": False, "shrinking": True},
+        (BIAS,),
+        tolerance_factor=1.0,
+        fixed={"plan": plan, "offer": offer, "sets": sets, "stretch": stretch},
+    )
+
+
+_SECOND_ORDER = (
+    _second_order("smo2", "SMO with second-order working sets (LIBSVM's), Algorithm 1"),
+    _second_order("pasmo", "planning-ahead SMO, Algorithms 3 and 4 as the proof needs them", 1, 1),
+    _second_order("pasmo-as-printed", "planning-ahead SMO, Algorithm 5 as printed", 1, 2),
+    _second_order("pasmo-every-step", "planning-ahead SMO, Algorithm 2 in place of 4", 2, 1),
+    *(
+        _second_order(f"pasmo-{k}", f"planning ahead with {k} working sets, section 7.4", 1, 1, k)
+        for k in (2, 3, 5, 10, 20)
+    ),
+    _second_order("smo2-wss", "SMO with the working set before last as a candidate, section 7.2", 0, 3),
+    _second_order("smo2-over", "SMO with steps 1.1 times as long, section 7.3", 0, 0, 1, 1.1),
+    _second_order(
+        "smo2-over-wss",
+        "SMO with steps 1.1 times as long and the selection of 7.2, section 7.3",
+        0,
+        3,
+        1,
+        1.1,
+    ),
+)
 
 _ALL = (
     SolverSpec(
@@ -100,6 +139,7 @@ _ALL = (
         {"chunk_size": 500, "cg_tol": 3e-10, "bends": True},
         (BIAS,),
     ),
+    *_SECOND_ORDER,
 )
 
 SOLVERS: Mapping[str, SolverSpec] = MappingProxyType({spec.name: spec for spec in _ALL})

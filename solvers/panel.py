@@ -1,0 +1,320 @@
+"""Kernel rows over the active set, from examples laid out feature by feature.
+
+A *panel* keeps the examples in the order of a solver's active set, each feature contiguous, so that
+a row of the kernel matrix over the first m of them is a few sums over contiguous memory, in vector
+registers: only the features in which x_i is not zero are read. Binary features are bytes, and their
+dot products counts of at most 255 that are added up 64 at a time. Data too sparse or too wide for
+that go through the functions of :mod:`svmrepro.solvers.rows`.
+
+``block(store, panel, i, first, last, out)``
+    ``out[k - first] = x_i . x_order[k]`` for first <= k < last (or already the kernel value, where
+    ``shape`` is the identity); returns the entries read. ``i`` is the example's own number.
+``shape(store, panel, i, first, last, out)``
+    Turns dot products into kernel values, in place.
+
+Both have a uniform type, so that a solver's loop is compiled once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numba import typeof, types
+from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.rows import STORE, VECTOR, dots_bits, dots_csr, dots_index
+from svmrepro.solvers.transforms import exp_of_negative
+
+STRETCH = 2048  # entries of a row made at a time: they stay in the first-level cache
+_BYTE_LIMIT = 1 << 30  # of a byte a feature and example; beyond, packed bits or index lists
+_COLUMN_LIMIT = 1 << 30  # of dense columns for data that came sparse
+_DENSE_FROM = 0.05  # share of non-zeros from which sparse data are read faster as dense columns
+
+
+class Panel(NamedTuple):
+    """Examples in the order of the active set.
+
+    Attributes
+    ----------
+    order : ndarray of uint32, shape (n,)
+        The example at each position.
+    norms : ndarray of float64, shape (n,)
+        Squared norms by position.
+    columns : ndarray of float64, shape (d, n)
+        Features of dense data by position, or empty.
+    bytes : ndarray of uint8, shape (d, n)
+        Features of binary data by position, or empty.
+    at : ndarray of int64, shape (n + 1,)
+        Where an example's own entries begin in ``features`` and ``values``.
+    features : ndarray of uint32
+        The features in which an example is not zero.
+    values : ndarray of float64
+        Their values; empty for binary data.
+    counts : ndarray of uint8, shape (STRETCH,)
+        Workspace.
+    """
+
+    order: Any
+    norms: Any
+    columns: Any
+    bytes: Any
+    at: Any
+    features: Any
+    values: Any
+    counts: Any
+
+
+def build_panel(problem: Problem) -> Panel:
+    """Lay the examples of a problem out, in their own order.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its storage decides: ``dense`` gives dense columns, ``bits`` and ``index`` bytes, ``csr`` dense
+        columns where a twentieth of the data is not zero. What would take more than 1 GiB stays as it is.
+
+    Returns
+    -------
+    Panel
+    """
+    n, d = problem.n, problem.d
+    store = problem.prepare()
+    columns, small = np.zeros((0, 0)), np.zeros((0, 0), dtype=np.uint8)
+    at, features, values = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
+    if form(problem) in ("bytes", "columns"):
+        csr = sp.csr_array(problem.X)
+        at, features = csr.indptr.astype(np.int64), csr.indices.astype(np.uint32)
+        if form(problem) == "bytes":
+            small = np.zeros((d, n), dtype=np.uint8)
+            small[csr.indices, np.repeat(np.arange(n), np.diff(csr.indptr))] = 1
+        else:
+            values = np.ascontiguousarray(csr.data, dtype=np.float64)
+            X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
+            columns = np.ascontiguousarray(X.T)
+    return Panel(
+        order=np.arange(n, dtype=np.uint32),
+        norms=store.norms.copy(),
+        columns=columns,
+        bytes=small,
+        at=at,
+        features=features,
+        values=values,
+        counts=np.zeros(STRETCH, dtype=np.uint8),
+    )
+
+
+def form(problem: Problem) -> str:
+    """Return how a panel holds a problem's examples: "bytes", "columns" or the problem's storage."""
+    store, n, d = problem.prepare(), problem.n, problem.d
+    if problem.storage in ("bits", "index"):
+        fits = n * d <= _BYTE_LIMIT and (n == 0 or store.norms.max() <= 255)
+        return "bytes" if fits else problem.storage
+    if problem.storage == "csr":
+        filled = store.values.size >= _DENSE_FROM * n * d
+        return "columns" if filled and 8 * n * d <= _COLUMN_LIMIT else "csr"
+    return "columns"
+
+
+PANEL = typeof(
+    Panel(
+        np.zeros(1, dtype=np.uint32),
+        np.zeros(1),
+        np.zeros((1, 1)),
+        np.zeros((1, 1), dtype=np.uint8),
+        np.zeros(2, dtype=np.int64),
+        np.zeros(1, dtype=np.uint32),
+        np.zeros(1),
+        np.zeros(1, dtype=np.uint8),
+    )
+)
+BLOCK = types.int64(STORE, PANEL, types.int64, types.int64, types.int64, VECTOR)
+SHAPE = types.void(STORE, PANEL, types.int64, types.int64, types.int64, VECTOR)
+
+# Contraction only fuses a product with the sum it enters.
+_FUSE = {"contract"}
+
+
+@compiled(BLOCK, fastmath=_FUSE)
+def block_columns(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Add up the columns in which x_i is not zero, four at a time."""
+    columns, features, values = panel.columns, panel.features, panel.values
+    size = last - first
+    p, end = panel.at[i], panel.at[i + 1]
+    touched = (end - p) * size
+    out[:size] = 0.0
+    while p + 4 <= end:
+        a0, a1, a2, a3 = values[p], values[p + 1], values[p + 2], values[p + 3]
+        c0 = columns[features[p], first:last]
+        c1 = columns[features[p + 1], first:last]
+        c2 = columns[features[p + 2], first:last]
+        c3 = columns[features[p + 3], first:last]
+        for k in range(size):
+            out[k] += a0 * c0[k] + a1 * c1[k] + a2 * c2[k] + a3 * c3[k]
+        p += 4
+    while p < end:
+        a0, c0 = values[p], columns[features[p], first:last]
+        for k in range(size):
+            out[k] += a0 * c0[k]
+        p += 1
+    return touched
+
+
+@compiled()
+def count_common(panel, i, first, last):  # type: ignore[no-untyped-def]
+    """Write into ``panel.counts`` how many ones x_i shares with each example; return entries read."""
+    small, features, counts = panel.bytes, panel.features, panel.counts
+    size = last - first
+    p, end = panel.at[i], panel.at[i + 1]
+    touched = (end - p) * size
+    for k in range(size):
+        counts[k] = 0
+    while p + 4 <= end:
+        c0 = small[features[p], first:last]
+        c1 = small[features[p + 1], first:last]
+        c2 = small[features[p + 2], first:last]
+        c3 = small[features[p + 3], first:last]
+        for k in range(size):
+            counts[k] = np.uint8(counts[k] + c0[k] + c1[k] + c2[k] + c3[k])
+        p += 4
+    while p < end:
+        c0 = small[features[p], first:last]
+        for k in range(size):
+            counts[k] = np.uint8(counts[k] + c0[k])
+        p += 1
+    return touched
+
+
+@compiled(BLOCK)
+def block_bytes(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Count common ones."""
+    touched = count_common(panel, i, first, last)
+    counts = panel.counts
+    for k in range(last - first):
+        out[k] = np.float64(counts[k])
+    return touched
+
+
+@compiled(BLOCK)
+def block_bytes_table(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Look Gaussian kernel values of binary data up by integer distance."""
+    touched = count_common(panel, i, first, last)
+    counts, table, norms = panel.counts, store.table, panel.norms
+    own = np.int32(store.norms[i])
+    for k in range(last - first):
+        out[k] = table[np.uint32(own + np.int32(norms[first + k]) - np.int32(2) * np.int32(counts[k]))]
+    return touched
+
+
+@compiled(BLOCK)
+def block_bits(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Take dot products of packed bits."""
+    return dots_bits(store, i, panel.order[first:last], last - first, out)
+
+
+@compiled(BLOCK)
+def block_index(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Take dot products of index lists."""
+    return dots_index(store, i, panel.order[first:last], last - first, out)
+
+
+@compiled(BLOCK)
+def block_csr(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Take dot products of sparse rows."""
+    return dots_csr(store, i, panel.order[first:last], last - first, out)
+
+
+@compiled(SHAPE)
+def shape_none(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Leave the values as they are."""
+    return
+
+
+@compiled(SHAPE)
+def shape_gaussian(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """``exp(-gamma (x.x + z.z - 2 x.z))``."""
+    norms, gamma = panel.norms[first:last], store.parameters[0]
+    own = store.norms[i]
+    for k in range(last - first):
+        exponent = -gamma * (own + norms[k] - 2.0 * out[k])
+        # Rounding can leave a tiny negative distance between equal rows.
+        out[k] = exp_of_negative(exponent if exponent < 0.0 else 0.0)
+
+
+@compiled(SHAPE)
+def shape_polynomial(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Raise ``a x.z + c`` to the degree by repeated multiplication."""
+    degree, a, c = np.int64(store.parameters[1]), store.parameters[2], store.parameters[3]
+    for k in range(last - first):
+        base = a * out[k] + c
+        value = base
+        for _ in range(degree - 1):
+            value *= base
+        out[k] = value
+
+
+def block_of(problem: Problem) -> tuple[Any, Any]:
+    """Return the compiled functions ``block`` and ``shape`` for a problem."""
+    kind, store = form(problem), problem.prepare()
+    shape = {"linear": shape_none, "gaussian": shape_gaussian, "polynomial": shape_polynomial}
+    if kind == "bytes" and problem.kernel.name == "gaussian":
+        return block_bytes_table, shape_none
+    block = {
+        "columns": block_columns,
+        "bytes": block_bytes,
+        "bits": block_bits,
+        "index": block_index,
+        "csr": block_csr,
+    }[kind]
+    assert store.norms.size == problem.n
+    return block, shape[problem.kernel.name]
+
+
+@compiled()
+def fill(store, panel, block, shape, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Write ``K(x_i, x_order[k])`` to ``out[k]`` for first <= k < last; return entries read."""
+    touched = 0
+    while first < last:
+        end = min(first + STRETCH, last)
+        part = out[first:end]
+        touched += block(store, panel, i, first, end, part)
+        shape(store, panel, i, first, end, part)
+        first = end
+    return touched
+
+
+@compiled()
+def partition(array, goes, m, scratch):  # type: ignore[no-untyped-def]
+    """Move ``array[:m]`` stably, entries with ``goes == 0`` first; return how many those were."""
+    front, back = 0, 0
+    for k in range(m):
+        if goes[k]:
+            scratch[back] = array[k]
+            back += 1
+        else:
+            array[front] = array[k]
+            front += 1
+    for k in range(back):
+        array[front + k] = scratch[k]
+    return front
+
+
+@compiled(types.void(PANEL, types.uint8[::1], types.int64, VECTOR, types.uint8[::1]))
+def rearrange(panel, goes, m, doubles, bytes):  # type: ignore[no-untyped-def]
+    """Move the first m positions: those with ``goes == 0`` to the front, stably, the others behind them.
+
+    Parameters
+    ----------
+    goes : ndarray of uint8, shape (m,)
+        1 where an example leaves the active set.
+    m : int
+        Length of the present active set.
+    doubles, bytes : ndarray of float64 and of uint8, shape (m,)
+        Workspace.
+    """
+    partition(panel.norms, goes, m, doubles)
+    for c in range(panel.columns.shape[0]):
+        partition(panel.columns[c], goes, m, doubles)
+    for c in range(panel.bytes.shape[0]):
+        partition(panel.bytes[c], goes, m, bytes)

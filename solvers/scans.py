@@ -1,0 +1,112 @@
+"""Passes over the active set: the best partner, the change of the gradient, the extremes.
+
+Written so that they vectorise. A maximum is first taken over spans of 512 entries, as a select
+that the compiler turns into one instruction, and then looked for in the span that holds it. Such a
+select needs the promise that no entry is NaN (``nnan``), and nothing here divides by zero.
+"""
+
+from __future__ import annotations
+
+from numba import types
+from svmrepro.solvers.compiled import compiled
+
+SPAN = 512
+UP, DOWN = 1, 2  # bits of a status: the signed multiplier may rise, may fall
+NONE = -1e300  # below every gradient
+
+_NO_NAN = {"nnan", "nsz"}
+
+
+@compiled(fastmath=_NO_NAN)
+def best_partner(G, diagonal, row, status, m, i, tiny):  # type: ignore[no-untyped-def]
+    """Return j in I_down that maximises ``(G_i - G_j)^2 / Q_ij``, or -1, and that value.
+
+    Glasmachers 2008, eq. 3. The last one of several, as in LIBSVM. ``tiny`` stands for a curvature that
+    is not positive.
+    """
+    top, own = G[i], diagonal[i]
+    best, where = 0.0, -1
+    for first in range(0, m, SPAN):
+        size = min(SPAN, m - first)
+        g, d, r, s = (
+            G[first : first + size],
+            diagonal[first : first + size],
+            row[first : first + size],
+            status[first : first + size],
+        )
+        highest = 0.0
+        for k in range(size):
+            slope = top - g[k]
+            curvature = own + d[k] - 2.0 * r[k]
+            curvature = curvature if curvature > tiny else tiny
+            gain = slope * slope / curvature
+            gain = gain if ((s[k] & DOWN) != 0) & (slope > 0.0) else 0.0
+            highest = gain if gain > highest else highest
+        if highest > 0.0 and highest >= best:
+            best, where = highest, first
+    if where < 0:
+        return -1, 0.0
+    j, best = -1, 0.0
+    for k in range(where, min(where + SPAN, m)):
+        slope = top - G[k]
+        if (status[k] & DOWN) != 0 and slope > 0.0:
+            gain = slope * slope / max(own + diagonal[k] - 2.0 * row[k], tiny)
+            if gain >= best:
+                best, j = gain, k
+    return j, best
+
+
+@compiled(fastmath=_NO_NAN)
+def move_gradient(G, row1, row2, mu, status, m):  # type: ignore[no-untyped-def]
+    """``G -= mu (row1 - row2)``; return argmax over I_up, its G, and min over I_down of G."""
+    top, bottom, where = NONE, -NONE, -1
+    for first in range(0, m, SPAN):
+        size = min(SPAN, m - first)
+        g, a, b, s = (
+            G[first : first + size],
+            row1[first : first + size],
+            row2[first : first + size],
+            status[first : first + size],
+        )
+        highest, lowest = NONE, -NONE
+        for k in range(size):
+            value = g[k] - mu * (a[k] - b[k])
+            g[k] = value
+            rises = value if (s[k] & UP) != 0 else NONE
+            falls = value if (s[k] & DOWN) != 0 else -NONE
+            highest = rises if rises > highest else highest
+            lowest = falls if falls < lowest else lowest
+        if highest >= top and highest > NONE:
+            top, where = highest, first
+        bottom = lowest if lowest < bottom else bottom
+    if where < 0:
+        return -1, NONE, bottom
+    i = last_highest(G, status, where, min(where + SPAN, m))
+    return i, G[i], bottom
+
+
+@compiled(
+    types.Tuple((types.int64, types.float64, types.float64))(
+        types.float64[::1], types.uint8[::1], types.int64
+    ),
+    fastmath=_NO_NAN,
+)
+def extremes(G, status, m):  # type: ignore[no-untyped-def]
+    """Return argmax over I_up, its G, and min over I_down of G."""
+    top, bottom, i = NONE, -NONE, -1
+    for k in range(m):
+        if (status[k] & UP) != 0 and G[k] >= top:
+            top, i = G[k], k
+        if (status[k] & DOWN) != 0 and G[k] < bottom:
+            bottom = G[k]
+    return i, top, bottom
+
+
+@compiled(fastmath=_NO_NAN)
+def last_highest(G, status, first, last):  # type: ignore[no-untyped-def]
+    """Return the last argmax of G over I_up within a span."""
+    top, i = NONE, -1
+    for k in range(first, last):
+        if (status[k] & UP) != 0 and G[k] >= top:
+            top, i = G[k], k
+    return i

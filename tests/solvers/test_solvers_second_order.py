@@ -1,0 +1,284 @@
+"""SMO with second-order working sets, planning ahead, the row cache, shrinking."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from sklearn.svm import SVC
+from solver_cases import gram, make_case
+from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, second_order, solve
+from svmrepro.solvers import panel as panels
+from svmrepro.solvers.row_cache import ENTRIES, HITS, MISSES, build_cache, fetch, rearrange_rows
+from svmrepro.solvers.scans import DOWN, UP, best_partner, move_gradient
+
+Vector = npt.NDArray[np.float64]
+VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "second_order"]
+CASES = 500
+
+
+def banana_like(n: int, seed: int = 0) -> tuple[Vector, Vector]:
+    """Return points of two overlapping classes in the plane."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_random_problems_end_with_a_certificate(seed: int) -> None:
+    case = make_case(seed)
+    problem = case.problem()
+    ways = ({}, {"shrinking": False}, {"cache_mb": 1e-6}, {"shrinking": False, "cache_mb": 1e-6})
+    duals = []
+    for name in ("smo2", "pasmo", VARIANTS[seed % len(VARIANTS)]):
+        solution = solve(problem, name, time_limit=60, **ways[seed % 4])
+        certificate = certify(problem, solution)
+        assert solution.status == "optimal", f"{name}, {case}: {solution}"
+        assert certificate.passes(1e-3, 1.0, problem.n, problem.C), f"{name}, {case}: {certificate}"
+        assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-6, abs=1e-9)
+        duals.append(certificate.dual)
+    if case.definite:
+        assert duals == pytest.approx([duals[0]] * 3, rel=1e-3, abs=1e-3 * problem.C * problem.n * 1e-3)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_libsvm_agrees(name: str) -> None:
+    X, y = banana_like(400)
+    for C in (0.1, 10.0, 1000.0):
+        problem = Problem(X, y, C, Kernel.gaussian(0.5))
+        model = SVC(C=C, gamma=0.5, tol=1e-5).fit(X, y)
+        solution = solve(problem, name, eps=1e-5)
+        certificate = certify(problem, solution)
+        alpha = np.zeros(400)
+        alpha[model.support_] = np.abs(model.dual_coef_[0])
+        reference = alpha.sum() - 0.5 * (y * alpha) @ model_gram(problem) @ (y * alpha)
+        assert certificate.dual == pytest.approx(reference, rel=1e-6)
+        assert certificate.n_bound + certificate.n_nonbound == pytest.approx(model.n_support_.sum(), abs=1)
+        assert solution.decision_function(problem, X) == pytest.approx(model.decision_function(X), abs=3e-2)
+
+
+def model_gram(problem: Problem) -> Vector:
+    squares = (problem.X**2).sum(axis=1)
+    return np.exp(-problem.kernel.gamma * (squares[:, None] + squares - 2 * problem.X @ problem.X.T))
+
+
+def test_as_many_steps_as_libsvm() -> None:
+    # After a free step the gradients of i and j are equal up to rounding, so paths part: counts agree
+    # in the mean. LIBSVM takes its first class for the positive one; rows are sorted as it sorts them.
+    ours, theirs = [], []
+    for seed in range(30):
+        X, y = banana_like(150, seed)
+        X, y = X[np.argsort(y, kind="stable")], np.sort(y)
+        theirs.append(int(SVC(C=1.0, gamma=0.5, shrinking=False).fit(X, y).n_iter_[0]))
+        problem = Problem(X, -y, 1.0, Kernel.gaussian(0.5))
+        ours.append(solve(problem, "smo2", shrinking=False).iterations)
+    assert np.mean(ours) == pytest.approx(np.mean(theirs), rel=0.05)
+
+
+def dense_smo(K: Vector, y: Vector, C: float, eps: float) -> int:
+    """Return the iterations of Algorithm 1, written out with whole matrices."""
+    n = y.size
+    low, high = np.minimum(0, y * C), np.maximum(0, y * C)
+    beta, G = np.zeros(n), y.copy()
+    diagonal = np.diag(K)
+    for count in range(1_000_000):
+        up, down = beta < high, beta > low
+        if G[up].max() - G[down].min() <= eps:
+            return count
+        top = np.where(up, G, -np.inf)
+        i = n - 1 - int(np.argmax(top[::-1]))
+        Q = np.maximum(K[i, i] + diagonal - 2 * K[i], 1e-12)
+        gains = np.where(down & (G[i] > G), (G[i] - G) ** 2 / Q, -1.0)
+        j = n - 1 - int(np.argmax(gains[::-1]))
+        mu = min((G[i] - G[j]) / Q[j], high[i] - beta[i], beta[j] - low[j])
+        beta[i] += mu
+        beta[j] -= mu
+        for k in (i, j):
+            beta[k] = low[k] if beta[k] - low[k] <= 1e-15 * C else beta[k]
+            beta[k] = high[k] if high[k] - beta[k] <= 1e-15 * C else beta[k]
+        G -= mu * (K[i] - K[j])
+    raise AssertionError
+
+
+def test_steps_are_those_of_algorithm_1() -> None:
+    ours, expected = [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 4))
+        y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+        problem = Problem(X, y, 1.0, Kernel.gaussian(0.2))
+        expected.append(dense_smo(model_gram(problem), y, 1.0, 1e-3))
+        ours.append(solve(problem, "smo2", shrinking=False).iterations)
+    same = sum(a == b for a, b in zip(ours, expected, strict=True))
+    assert same >= 20  # the others part where two gradients are equal up to rounding
+    assert np.mean(ours) == pytest.approx(np.mean(expected), rel=0.05)
+
+
+def test_planning_ahead_saves_steps_where_steps_oscillate() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 4, size=(300, 2))
+    y = np.where(np.floor(X).sum(axis=1) % 2 == 0, 1.0, -1.0)
+    problem = Problem(X, y, 1e6, Kernel.gaussian(0.5))
+    steps = {name: solve(problem, name).iterations for name in ("smo2", "pasmo", "pasmo-as-printed")}
+    assert steps["pasmo"] < 0.8 * steps["smo2"]
+    assert steps["pasmo-as-printed"] != steps["pasmo"]
+    planned = solve(problem, "pasmo").info["planned_steps"]
+    assert 0.1 * steps["pasmo"] < planned < 0.51 * steps["pasmo"]
+
+
+def test_double_step_of_eq_8_is_the_best_one() -> None:
+    # The planned step and its successor maximise the gain of both, by brute force.
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        A = rng.normal(size=(2, 2))
+        Q = A @ A.T + 0.1 * np.eye(2)
+        w = rng.normal(size=2)
+        mu1 = (Q[1, 1] * w[0] - Q[0, 1] * w[1]) / np.linalg.det(Q)
+        mu2 = w[1] / Q[1, 1] - Q[0, 1] / Q[1, 1] * mu1
+        assert np.array([mu1, mu2]) == pytest.approx(np.linalg.solve(Q, w), rel=1e-9)
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_shrinking_changes_the_work_not_the_result(single: bool) -> None:
+    X, y = banana_like(3000)
+    problem = Problem(X, y, 100.0, Kernel.gaussian(0.25))
+    whole = solve(problem, "smo2", shrinking=False, single=single)
+    shrunk = solve(problem, "smo2", single=single)
+    assert shrunk.info["shrinks"] >= 2 and shrunk.info["active_min"] < 1500
+    assert shrunk.info["gradient_restores"] >= 1
+    assert shrunk.work["gradient_updates"] < 0.7 * whole.work["gradient_updates"]
+    first, second = certify(problem, whole), certify(problem, shrunk)
+    assert first.passes(1e-3, 1.0, 3000, 100.0) and second.passes(1e-3, 1.0, 3000, 100.0)
+    assert first.dual == pytest.approx(second.dual, rel=1e-6)
+
+
+def test_cache_counts_and_evicts() -> None:
+    X, y = banana_like(40)
+    problem = Problem(X, y, 1.0, Kernel.gaussian(0.5))
+    store, panel = problem.prepare(), panels.build_panel(problem)
+    block, shape = panels.block_of(problem)
+    K = model_gram(problem)
+    cache = build_cache(40, 3 * 8 * 40, "double")
+    assert cache.owner.size == 3
+    for example in (0, 1, 2, 0, 3, 0, 1):
+        row = fetch(cache, store, panel, block, shape, example, 40, 0)
+        assert cache.rows[row] == pytest.approx(K[example], abs=1e-12)
+    # 3 takes the place of 1, the oldest, and 1 that of 2.
+    assert cache.counts[HITS] == 2 and cache.counts[MISSES] == 5
+    assert {int(owner) for owner in cache.owner} == {0, 1, 3}
+    assert cache.counts[ENTRIES] == 5 * 40
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_rows_follow_the_active_set(precision: str) -> None:
+    X, y = banana_like(50)
+    problem = Problem(X, y, 1.0, Kernel.gaussian(0.5))
+    store, base = problem.prepare(), panels.build_panel(problem)
+    block, shape = panels.block_of(problem)
+    K = model_gram(problem)
+    cache = build_cache(50, 1e6, precision)
+    rng = np.random.default_rng(0)
+    panel = base
+    m = 50
+    for example in range(10):
+        fetch(cache, store, panel, block, shape, example, m, 0)
+    for _ in range(3):
+        goes = (rng.random(m) < 0.3).astype(np.uint8)
+        order = panel.order.copy()
+        order[:m] = np.concatenate([order[:m][goes == 0], order[:m][goes == 1]])
+        panels.rearrange(panel, goes, m, np.empty(m), np.empty(m, dtype=np.uint8))
+        panel = panel._replace(order=order)
+        rearrange_rows(cache, goes, m, np.empty(m), np.empty(m, dtype=np.float32))
+        m -= int(goes.sum())
+        for example in (0, 3, 20):
+            row = fetch(cache, store, panel, block, shape, example, m, 0)
+            assert cache.rows[row][:m] == pytest.approx(K[example, order[:m]], abs=1e-6)
+    before = int(cache.counts[ENTRIES])
+    for example in range(10):
+        row = fetch(cache, store, panel, block, shape, example, 50, 0)
+        assert cache.rows[row] == pytest.approx(K[example, panel.order], abs=1e-6)
+    assert cache.counts[ENTRIES] == before  # rows of the whole set stayed whole
+    row = fetch(cache, store, panel, block, shape, 20, 50, 0)
+    assert cache.rows[row] == pytest.approx(K[20, panel.order], abs=1e-6)
+    assert cache.counts[ENTRIES] - before < 50  # only the missing end
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_panel_gives_kernel_rows(seed: int) -> None:
+    case = make_case(seed)
+    problem = case.problem()
+    panel, store = panels.build_panel(problem), problem.prepare()
+    block, shape = panels.block_of(problem)
+    K, n = gram(case), problem.n
+    out = np.empty(n)
+    for i in range(n):
+        panels.fill(store, panel, block, shape, i, 0, n, out)
+        assert out == pytest.approx(K[i], rel=1e-9, abs=1e-9 * max(1.0, np.abs(K).max()))
+
+
+def test_form_of_the_panel() -> None:
+    rng = np.random.default_rng(0)
+    binary = (rng.random((30, 40)) < 0.3).astype(float)
+    sparse = np.where(rng.random((30, 300)) < 0.02, rng.normal(size=(30, 300)), 0.0)
+    y = np.where(np.arange(30) % 2 == 0, 1.0, -1.0)
+    assert panels.form(Problem(binary, y, storage="bits")) == "bytes"
+    assert panels.form(Problem(binary, y, storage="index")) == "bytes"
+    assert panels.form(Problem(binary, y, storage="csr")) == "columns"
+    assert panels.form(Problem(sparse, y, storage="csr")) == "csr"
+    assert panels.form(Problem(sparse, y, storage="dense")) == "columns"
+
+
+def test_scans_against_numpy() -> None:
+    rng = np.random.default_rng(0)
+    for m in (1, 7, 512, 513, 2000):
+        G, row = rng.normal(size=m), rng.normal(size=m) * 0.1
+        status = rng.integers(0, 4, size=m).astype(np.uint8)
+        diagonal = np.ones(m)
+        i = int(np.argmax(G))
+        j, gain = best_partner(G, diagonal, row, status, m, i, 1e-12)
+        slopes = np.where((status & DOWN) != 0, G[i] - G, 0.0)
+        gains = np.where(slopes > 0, slopes**2 / np.maximum(1.0 + diagonal - 2 * row, 1e-12), 0.0)
+        assert (j == -1 and gains.max() == 0.0) or (gains[j] == gains.max() and gain == gains[j])
+        other = rng.normal(size=m)
+        expected = G - 0.3 * (row - other)
+        where, top, bottom = move_gradient(G, row, other, 0.3, status, m)
+        assert pytest.approx(expected, abs=1e-15) == G
+        ups, downs = (status & UP) != 0, (status & DOWN) != 0
+        assert (where == -1) == (not ups.any())
+        assert not ups.any() or (top == G[ups].max() and G[where] == top)
+        assert not downs.any() or bottom == G[downs].min()
+
+
+def test_rounding_of_many_steps_is_put_right() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.uniform(0, 4, size=(200, 2))
+    y = np.where(np.floor(X).sum(axis=1) % 2 == 0, 1.0, -1.0)
+    problem = Problem(X, y, 1e10, Kernel.gaussian(0.5))
+    solution = solve(problem, "pasmo", iteration_limit=300_000)
+    certificate = certify(problem, solution)
+    assert solution.status != "optimal" or certificate.pair_gap <= 1.1e-3
+
+
+@pytest.mark.parametrize("name", ["smo2", "pasmo"])
+def test_limits_leave_a_feasible_point(name: str) -> None:
+    X, y = banana_like(2000)
+    problem = Problem(X, y, 100.0, Kernel.gaussian(0.25))
+    for limit in (1, 10, 1500, 4000):
+        solution = solve(problem, name, iteration_limit=limit)
+        assert solution.status == "iteration_limit" and solution.iterations == limit
+        certificate = certify(problem, solution)
+        assert certificate.equality_residual <= 1e-9 * 2000 * 100
+        assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-9)
+
+
+def test_the_problem_is_left_as_it_was() -> None:
+    X, y = banana_like(1500)
+    problem = Problem(X, y, 100.0, Kernel.gaussian(0.25))
+    first = solve(problem, "smo2")
+    assert first.info["shrinks"] > 0
+    again = solve(problem, "smo2")
+    assert again.iterations == first.iterations
+    assert again.alpha == pytest.approx(first.alpha, abs=0)
+    panel = problem.layout("panel", panels.build_panel)
+    assert (panel.order == np.arange(1500)).all()
+    assert second_order.ACTIVE == 0
