@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import zipfile
 import zlib
@@ -16,8 +17,9 @@ from typing import Final, Protocol
 
 from svmrepro.datasets.errors import SourceError
 from svmrepro.datasets.files import CHUNK, storage_errors
+from svmrepro.datasets.lzw import MAGIC, decompress_lzw
 
-_MAGIC: Final = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00"}
+_MAGIC: Final = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "compress": MAGIC}
 # OSError is what gzip and bz2 raise for a broken stream; errors of the disk are told apart by where they
 # occur.
 _BROKEN: Final = (
@@ -75,7 +77,7 @@ def is_compressed(path: Path, compression: str) -> bool:
 
 
 def decompress(path: Path, compression: str, target: Path, limit: int, name: str) -> None:
-    """Decompress ``path`` (gzip, bzip2 or xz) into ``target``, at most ``limit`` bytes.
+    """Decompress ``path`` (gzip, bzip2, xz or compress) into ``target``, at most ``limit`` bytes.
 
     Raises
     ------
@@ -90,6 +92,14 @@ def decompress(path: Path, compression: str, target: Path, limit: int, name: str
     elif compression == "bzip2":
         with bz2.open(path) as unzipped:
             copy_stream(unzipped, target, limit, name)
+    elif compression == "compress":
+        with path.open("rb") as wrapped:
+            content = wrapped.read(2 * limit + CHUNK)
+        try:
+            unpacked = decompress_lzw(content, limit)
+        except ValueError as error:
+            raise SourceError(f"{name} is damaged: {error}") from error
+        copy_stream(io.BytesIO(unpacked), target, limit, name)
     else:
         with lzma.open(path) as unzipped:
             copy_stream(unzipped, target, limit, name)

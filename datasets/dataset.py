@@ -14,6 +14,22 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class ExampleSet:
+    """What a reader makes of a file.
+
+    Attributes
+    ----------
+    X : ndarray (n, d) of float64, or scipy CSR matrix of float64
+        One example a row.
+    y : ndarray (n,) of float64
+        Labels, -1 or +1.
+    """
+
+    X: FloatArray | sparse.csr_matrix
+    y: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Dataset:
     """Examples and labels of a binary classification problem.
 

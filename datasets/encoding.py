@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 from svmrepro.datasets.adult import MISSING, AdultEncoder, AdultRecords, describe_bins, read_adult
+from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.errors import DatasetUnavailable
 from svmrepro.datasets.fetching import ensure_file
-from svmrepro.datasets.libsvm import LibsvmData
 from svmrepro.datasets.prepared import read_stored
 from svmrepro.datasets.registry import registry
 
@@ -59,7 +59,7 @@ def compare_encoding(
 
 
 def compare_columns(
-    encoder: AdultEncoder, records: AdultRecords, other: LibsvmData, part: str
+    encoder: AdultEncoder, records: AdultRecords, other: ExampleSet, part: str
 ) -> list[ComparisonRow]:
     """Compare encoded rows with another encoding of the same rows, attribute by attribute.
 

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-SUFFIXES: Final = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz"}
+SUFFIXES: Final = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "compress": ".Z"}
 """Wrappers that a file may come in, and the suffix of each."""
+
+Label = float | str
+"""A label as it stands in a file: a number in any spelling, or a text."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How a line of a comma-separated file is taken apart.
+
+    Attributes
+    ----------
+    label
+        Where the label stands, ``"first"`` or ``"last"``.
+    values
+        Texts in place of numbers and the number of each, in mappings that the columns take in turn; none:
+        the file holds numbers.
+    missing
+        What stands for a missing value; rows that have it are left out.
+    """
+
+    label: str = "last"
+    values: tuple[Mapping[str, float], ...] = ()
+    missing: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +85,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class DownloadedEntry:
-    """A data set that is downloaded. ``rows`` is that of its largest training set."""
+    """A data set that is downloaded; ``datasets/registry.py`` says what each key means."""
 
     name: str
     title: str
@@ -71,17 +95,41 @@ class DownloadedEntry:
     reader: str
     features: int
     binary: bool
-    labels: Mapping[float, float]
+    labels: Mapping[Label, float | None]
     drawn: str
     subsets: tuple[str, ...]
     test: str | None
     aliases: Mapping[int, int]
     files: Mapping[str, FileEntry]
+    dense: bool = False
+    columns: Columns | None = None
+    variable: str | None = None
+    subset_seed: int | None = None
 
     @property
     def rows(self) -> int:
         """Rows of the largest training set."""
         return self.files[self.subsets[-1]].rows
+
+    @property
+    def numeric_labels(self) -> dict[float, float]:
+        """The labels of a set in which all are numbers and none is left out."""
+        return {
+            given: sign
+            for given, sign in self.labels.items()
+            if not isinstance(given, str) and sign is not None
+        }
+
+    @property
+    def rules(self) -> str:
+        """Digest of the rules by which a general reader makes arrays of the file.
+
+        Empty for a format that leaves nothing to rules; then file and reader version say it all.
+        """
+        if self.columns is None and self.variable is None:
+            return ""
+        what = (self.features, self.dense, self.labels, self.columns, self.variable)
+        return hashlib.sha256(repr(what).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)

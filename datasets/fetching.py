@@ -1,7 +1,8 @@
 """Getting the raw files of a data set: from the folder, the mirror, or the hosts, in this order.
 
-Raw files are kept decompressed in ``<data_dir>/raw/<data set>/``. Nothing gets its final name before its
-content has been checked, and what a person puts there by hand is judged by the same checks.
+Raw files are kept decompressed in ``<data_dir>/raw/<data set>/``; sets that share a folder in a mirror share
+it here too, and with it a file that holds them all. Nothing gets its final name before its content has been
+checked, and what a person puts there by hand is judged by the same checks.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ class Fetched:
 
 
 def raw_folder(entry: DownloadedEntry, data_dir: str | Path) -> Path:
-    """Return the folder in which the set's raw files are kept."""
-    return Path(data_dir) / "raw" / entry.name
+    """Return the folder in which the set's raw files are kept: named as the one in a mirror."""
+    return Path(data_dir) / "raw" / entry.mirror
 
 
 def choose_mirror(mirror: str | Path | None) -> str | None:
@@ -184,6 +185,12 @@ class _Search:
         with self._accepting(form, origin) as part:
             if source.member is not None:
                 extract_member(download, source.member, part, form.limit, name)
+                if form.compression and is_compressed(part, form.compression):
+                    inner = part_of(part)
+                    with _removed_at_end(inner):
+                        with storage_errors(inner):
+                            part.replace(inner)
+                        decompress(inner, form.compression, part, form.limit, source.member)
             elif form.compression and is_compressed(download, form.compression):
                 decompress(download, form.compression, part, form.limit, name)
             else:
@@ -220,7 +227,7 @@ def ensure_file(
     entry, file
         Which file.
     data_dir
-        Data folder; the file is kept in ``<data_dir>/raw/<data set>/``.
+        Data folder; the file is kept in :func:`raw_folder`.
     mirror
         Folder or http(s) prefix to try first; by default that of the environment.
     download

@@ -15,21 +15,19 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from svmrepro.datasets.dataset import FloatArray
+from svmrepro.datasets.dataset import ExampleSet, FloatArray
 from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.tokens import NUMBER, VALUE, brief, is_not_finite, show
 
 DEFAULT_LABELS: Mapping[float, float] = {-1.0: -1.0, 1.0: 1.0}
 
-# No two repetitions in a row can match the same digits, so the match is linear in the length of any input.
-_NUMBER = rb"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 # Whole-line match in C: a line that passes needs no further look at its syntax, one that does not is taken
 # apart by _complain, which can say what is wrong. Index 0 passes here and is caught with the other ranges.
-_LINE = re.compile(rb"[ \t]*" + _NUMBER + rb"(?:[ \t]+\d{1,10}:" + _NUMBER + rb")*[ \t]*\r?")
-_VALUE = re.compile(_NUMBER)
+_LINE = re.compile(rb"[ \t]*" + NUMBER + rb"(?:[ \t]+\d{1,10}:" + NUMBER + rb")*[ \t]*\r?")
 
 
 @dataclass(frozen=True, eq=False)
-class LibsvmData:
+class LibsvmData(ExampleSet):
     """The contents of a LIBSVM file as arrays.
 
     Attributes
@@ -41,7 +39,6 @@ class LibsvmData:
     """
 
     X: sparse.csr_matrix
-    y: FloatArray
 
 
 def read_libsvm(
@@ -93,7 +90,7 @@ def read_libsvm(
     y = _map_labels(raw_labels, labels, where, numbers)
     _check_pairs(index, value, indptr, features, where, numbers)
     if np.all(y == y[0]):
-        only = _brief(raw_labels[0])
+        only = brief(raw_labels[0])
         raise DataError(f"{where}:{numbers[0]}: one class only: every example has the label {only}")
     columns = features if features is not None else int(index.max(initial=0))
     X = sparse.csr_matrix((value, (index - 1).astype(np.int32), indptr), shape=(len(y), columns))
@@ -120,19 +117,13 @@ def write_libsvm(path: str | Path, X: FloatArray | sparse.csr_matrix, y: FloatAr
         for i, label in enumerate(y):
             part = slice(rows.indptr[i], rows.indptr[i + 1])
             pairs = zip(rows.indices[part], rows.data[part], strict=True)
-            text = [f"{label:+g}", *(f"{j + 1}:{_brief(v)}" for j, v in pairs if v != 0.0)]
+            text = [f"{label:+g}", *(f"{j + 1}:{brief(v)}" for j, v in pairs if v != 0.0)]
             stream.write(" ".join(text) + "\n")
 
 
 def is_binary(X: sparse.csr_matrix) -> bool:
     """Return whether all stored values are one."""
     return bool(np.all(X.data == 1.0))
-
-
-def _brief(value: float) -> str:
-    """Return the shortest decimals of a double, whole numbers without a point."""
-    number = float(value)
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
 def _split(content: bytes, where: str) -> tuple[list[int] | range, list[bytes]]:
@@ -148,29 +139,24 @@ def _split(content: bytes, where: str) -> tuple[list[int] | range, list[bytes]]:
     return numbers, lines
 
 
-def _show(token: bytes) -> str:
-    text = token.decode("utf-8", "replace")
-    return repr(text if len(text) <= 40 else text[:37] + "...")
-
-
 def _complain(line: bytes) -> str:
     """Say what is wrong with a line that does not have the form of an example."""
     tokens = line.split()
     if not tokens:
         return "empty line"
-    if _VALUE.fullmatch(tokens[0]) is None:
-        return f"label {_show(tokens[0])} is not a number"
+    if VALUE.fullmatch(tokens[0]) is None:
+        return f"label {show(tokens[0])} is not a number"
     for token in tokens[1:]:
         index, colon, value = token.partition(b":")
         if not colon or not value:
-            return f"{_show(token)} is cut short: index:value expected"
+            return f"{show(token)} is cut short: index:value expected"
         if not index.isdigit() or len(index) > 10:
-            return f"index {_show(index)} in {_show(token)} is not a positive integer"
-        if value.lower().lstrip(b"+-") in (b"nan", b"inf", b"infinity"):
-            return f"value {_show(value)} of index {int(index)} is not finite"
-        if _VALUE.fullmatch(value) is None:
-            return f"value {_show(value)} of index {int(index)} is not a number"
-    return f"{_show(line)} has unexpected white space"
+            return f"index {show(index)} in {show(token)} is not a positive integer"
+        if is_not_finite(value):
+            return f"value {show(value)} of index {int(index)} is not finite"
+        if VALUE.fullmatch(value) is None:
+            return f"value {show(value)} of index {int(index)} is not a number"
+    return f"{show(line)} has unexpected white space"
 
 
 def _map_labels(
@@ -182,8 +168,8 @@ def _map_labels(
     unknown = np.flatnonzero(np.isnan(y))
     if unknown.size:
         row = int(unknown[0])
-        expected = " or ".join(_brief(label) for label in sorted(labels))
-        raise DataError(f"{where}:{numbers[row]}: label {_brief(raw[row])} where {expected} was expected")
+        expected = " or ".join(brief(label) for label in sorted(labels))
+        raise DataError(f"{where}:{numbers[row]}: label {brief(raw[row])} where {expected} was expected")
     return y
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy import sparse
-from svmrepro.datasets.dataset import Dataset
+from svmrepro.datasets.dataset import Dataset, ExampleSet
 from svmrepro.datasets.entries import DownloadedEntry, FileEntry, GeneratedEntry
 from svmrepro.datasets.errors import DataError
 from svmrepro.datasets.fetching import Fetched, ensure_file, fetch_entry
@@ -21,6 +20,7 @@ from svmrepro.datasets.libsvm import DEFAULT_LABELS, LibsvmData, read_libsvm
 from svmrepro.datasets.prepared import read_stored
 from svmrepro.datasets.readers import READER_VERSION
 from svmrepro.datasets.registry import registry
+from svmrepro.datasets.subsets import subset_rows
 
 if TYPE_CHECKING:
     from svmrepro.datasets.download import Network
@@ -153,7 +153,8 @@ def load(
         One of :func:`names`.
     n
         Number of rows. A paper's size means its file; any other size is the first n rows of the next larger
-        training file; None is the whole set.
+        training file, or, where the registry has a ``subset_seed``, of its permutation by that seed; None is
+        the whole set, in the file's order.
     seed
         For generated sets.
     part
@@ -182,9 +183,9 @@ def load(
         if part != "train":
             raise DataError(f"{name}: a user's file has no test part")
         rows = resolve_size(name, n)
-        data = _read_user_file(entry)
+        own = _read_user_file(entry)
         provenance = {"files": [entry.path.name], "sha256": sha256_of(entry.path), "origin": "a user's file"}
-        return _dataset(entry.name, data, rows, n, "the first n rows of the file", provenance)
+        return _dataset(entry.name, own, rows, n, "the first n rows of the file", provenance)
 
     if part == "test":
         if entry.test is None:
@@ -198,28 +199,30 @@ def load(
         file = _subset_file(entry, rows)
     stored = ensure_file(entry, file.name, data_dir, mirror, download=download)
     data = read_stored(entry, file.name, stored, data_dir)
-    drawn = f"all rows of {file.name}" if rows == file.rows else f"the first {rows} rows of {file.name}"
+    permuted = entry.subset_seed if part == "train" and rows < file.rows else None
+    if permuted is not None:
+        chosen = subset_rows(rows, file.rows, permuted)
+        data = ExampleSet(X=data.X[chosen], y=data.y[chosen])
+        drawn = f"the first {rows} rows of {file.name} as permuted by seed {permuted}"
+    else:
+        drawn = f"all rows of {file.name}" if rows == file.rows else f"the first {rows} rows of {file.name}"
     provenance = {"files": [file.name], "sha256": stored.sha256, "origin": stored.origin}
     return _dataset(name, data, rows, n, drawn, provenance)
 
 
 def _dataset(
-    name: str, data: LibsvmData, rows: int, n: int | None, drawn: str, provenance: Mapping[str, object]
+    name: str, data: ExampleSet, rows: int, n: int | None, drawn: str, provenance: Mapping[str, object]
 ) -> Dataset:
     X, y = data.X, data.y
     if rows < len(y):
-        X, y = _first_rows(X, rows), y[:rows].copy()
-        if np.all(y == y[0]):
-            raise DataError(f"{name}: n = {rows}: the first {rows} rows hold one class only")
+        X, y = X[:rows].copy(), y[:rows].copy()
+    if not isinstance(X, np.ndarray):
+        X.has_sorted_indices = True
+    if np.all(y == y[0]):
+        raise DataError(f"{name}: n = {rows}: the first {rows} rows hold one class only")
     facts = {**provenance, "reader_version": READER_VERSION, "rows": drawn}
     facts |= {"n_requested": rows if n is None else int(n), "n_actual": rows}
     return Dataset(X=X, y=y, name=name, provenance=facts)
-
-
-def _first_rows(X: sparse.csr_matrix, rows: int) -> sparse.csr_matrix:
-    part = X[:rows].copy()
-    part.has_sorted_indices = True
-    return part
 
 
 @lru_cache(maxsize=4)
@@ -290,6 +293,8 @@ def content_key(name: str, n: int | None = None, seed: int = 0) -> str:
     """Return a text that changes whenever the arrays that :func:`load` gives would change.
 
     It needs no data on disk: checksums are the registry's. Only a user's own file is read (its SHA-256).
+    Of a file with several accepted forms it names the first: two forms may order the same rows differently,
+    and the provenance of what was loaded tells which one it was.
     """
     entry = describe(name)
     rows = resolve_size(name, n)
@@ -302,4 +307,8 @@ def content_key(name: str, n: int | None = None, seed: int = 0) -> str:
         file = _subset_file(entry, rows)
         known = file.forms[0].sha256 or f"unknown, {file.rows} rows"
         what = f"file={entry.name}/{file.name};sha256={known}"
+        if entry.rules:
+            what += f";rules={entry.rules}"
+        if entry.subset_seed is not None and rows < file.rows:
+            what += f";subset_seed={entry.subset_seed}"
     return f"{what};reader={READER_VERSION};n={rows}"

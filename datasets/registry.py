@@ -4,7 +4,18 @@ Keys of a downloaded set
     ``title``, ``licence``, ``citation``; ``mirror``, its folder in a mirror; ``reader``; ``features``,
     ``binary``, ``labels`` (in the file -> -1 or +1); ``drawn``, how training examples are drawn, in words;
     ``subsets``, its training sets, smallest first; ``test``, its test set; ``aliases``, sizes that a paper
-    prints -> rows of the file; ``files``.
+    prints -> rows of the file; ``files``; ``dense``, whether the examples are an array and not a CSR matrix;
+    ``subset_seed``, for a set in one file: a smaller size is the first rows of the permutation that this
+    seed gives (:mod:`svmrepro.datasets.subsets`), not of the file.
+
+Readers and their keys
+    ``libsvm``; ``uci-adult``; ``delimited``, comma-separated values, of which ``columns`` says more;
+    ``mat-splits``, one of several structures of a MATLAB file, named by ``variable``.
+
+Keys of ``columns``, all optional
+    ``label``, ``first`` or ``last`` (so by default) on a line; ``values``, text -> number, one mapping for
+    all columns or a list of mappings that the columns take in turn; ``missing``, the text of a missing
+    value, whose rows are left out. ``labels`` may be texts here, and null leaves a label's rows out.
 
 Keys of a file
     ``rows``, ``positives``; ``between``, the two files whose rows it stands between, for want of a
@@ -12,31 +23,35 @@ Keys of a file
     the keys of a form beside these, or several in a list ``forms``.
 
 Keys of a form
-    ``file``, its name in a mirror or when put there by hand; ``compression`` (gzip, bzip2, xz); ``bytes``
-    and ``sha256`` of the content, after decompression; ``rows_sha256``, the checksum of the rows in a
-    canonical spelling (:func:`svmrepro.datasets.verify.canonical_sha256`); ``max_bytes`` where the size is
+    ``file``, its name in a mirror or when put there by hand; ``compression`` (gzip, bzip2, xz, compress);
+    ``bytes`` and ``sha256`` of the content, after decompression; ``rows_sha256``, the checksum of the rows in
+    a canonical spelling (:func:`svmrepro.datasets.verify.canonical_sha256`); ``max_bytes`` where the size is
     not known; ``reader`` where it is not the set's.
 
 A source
     is a URL, in which ``{host}`` stands for an entry of ``hosts``, or a mapping: ``url``; ``member``, the
-    file's name within a zip archive; ``form``, where the URL's last part does not tell; ``limit``, the most
-    bytes that the download may have.
+    file's name within a zip archive, where it may be compressed as its form says; ``form``, where the URL's
+    last part does not tell; ``limit``, the most bytes that the download may have.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any, TypeVar
 
 from svmrepro.datasets.entries import (
     SUFFIXES,
+    Columns,
     DownloadedEntry,
     FileEntry,
     Form,
     GeneratedEntry,
+    Label,
     Registry,
     Source,
 )
@@ -100,6 +115,12 @@ def _count(value: object) -> int:
     return value
 
 
+def _seed(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise TypeError("a non-negative integer")
+    return value
+
+
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError("true or false")
@@ -131,10 +152,61 @@ def _pair(value: object) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _labels(value: object) -> dict[float, float]:
-    if not isinstance(value, dict) or sorted(set(value.values())) != [-1, 1]:
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _labels(value: object) -> dict[Label, float | None]:
+    if not isinstance(value, dict) or any(map(_is_flag, value.values())):
         raise TypeError("a mapping of labels to -1 and 1")
-    return {float(given): float(sign) for given, sign in value.items()}
+    if not {-1, 1} <= set(value.values()) <= {-1, 1, None}:
+        raise TypeError("a mapping of labels to -1 and 1")
+    if not all(isinstance(given, str) or _is_number(given) for given in value):
+        raise TypeError("a mapping of numbers or texts (quote yes, no, on and off) to -1 and 1")
+    return {
+        given if isinstance(given, str) else float(given): None if sign is None else float(sign)
+        for given, sign in value.items()
+    }
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _place(value: object) -> str:
+    if value not in ("first", "last"):
+        raise TypeError("first or last")
+    return str(value)
+
+
+def _field(value: object) -> str:
+    if not isinstance(value, str) or not value or value != value.strip() or "," in value:
+        raise TypeError("a text without commas and outer blanks")
+    return value
+
+
+def _values(value: object) -> tuple[dict[str, float], ...]:
+    given = value if isinstance(value, list) else [value]
+    tables = [table for table in given if isinstance(table, dict) and table]
+    if not tables or len(tables) < len(given):
+        raise TypeError("a mapping of texts to numbers, or a list of such mappings")
+    if not all(_is_number(number) for table in tables for number in table.values()):
+        raise TypeError("a mapping of texts to numbers, or a list of such mappings")
+    # YAML reads the text 1 as a number; a flag is what it makes of an unquoted yes or no.
+    if any(_is_flag(text) or not isinstance(text, str | int) for table in tables for text in table):
+        raise TypeError("a mapping of texts (quote yes, no, on and off) to numbers")
+    return tuple({str(text): float(number) for text, number in table.items()} for table in tables)
+
+
+def _columns(value: object, path: str) -> Columns:
+    node = _Node(value, path)
+    columns = Columns(
+        label=node.take_or("label", _place, "last"),
+        values=node.take_or("values", _values, ()),
+        missing=node.take_or("missing", _field, None),
+    )
+    node.close()
+    return columns
 
 
 def _aliases(value: object) -> dict[int, int]:
@@ -227,8 +299,15 @@ def _downloaded(name: str, value: object, hosts: Mapping[str, str]) -> Downloade
         test=node.take_or("test", _name, None),
         aliases=node.take_or("aliases", _aliases, {}),
         files=files,
+        dense=node.take_or("dense", _flag, False),
+        columns=node.take_or("columns", lambda item: _columns(item, f"{path}: columns"), None),
+        variable=node.take_or("variable", _text, None),
+        subset_seed=node.take_or("subset_seed", _seed, None),
     )
     node.close()
+    _check_reading(entry, path)
+    if entry.columns is None and "delimited" in _readers(entry):
+        entry = replace(entry, columns=Columns())
     named = [*entry.subsets, *([entry.test] if entry.test else [])]
     for file in [*named, *(other for item in files.values() for other in item.between or ())]:
         if file not in files:
@@ -240,6 +319,26 @@ def _downloaded(name: str, value: object, hosts: Mapping[str, str]) -> Downloade
         if size not in rows:
             raise RegistryError(f"registry: {path}: aliases: no subset has {size} rows")
     return entry
+
+
+def _readers(entry: DownloadedEntry) -> set[str]:
+    return {form.reader or entry.reader for file in entry.files.values() for form in file.forms}
+
+
+def _check_reading(entry: DownloadedEntry, path: str) -> None:
+    """Refuse keys that the set's readers do not know, and the want of one that they need."""
+    readers = _readers(entry)
+    only_delimited = readers == {"delimited"}
+    if entry.columns is not None and "delimited" not in readers:
+        raise RegistryError(f"registry: {path}: columns: only the reader delimited has them")
+    if (entry.variable is not None) != ("mat-splits" in readers):
+        raise RegistryError(f"registry: {path}: variable: what the reader mat-splits needs, and only it")
+    if not only_delimited and len(entry.numeric_labels) != len(entry.labels):
+        raise RegistryError(f"registry: {path}: labels: texts and null are for the reader delimited alone")
+    if entry.dense and entry.binary:
+        raise RegistryError(f"registry: {path}: dense: binary data come as a CSR matrix")
+    if entry.subset_seed is not None and len(entry.subsets) > 1:
+        raise RegistryError(f"registry: {path}: subset_seed: the set has subsets in files of their own")
 
 
 def _generated(name: str, value: object) -> GeneratedEntry:

@@ -86,6 +86,49 @@ def libsvm_text(rows: int = ROWS, skip: int = 0) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
+def compress_lzw(content: bytes, widest: int = 16, *, clears: bool = True) -> bytes:
+    """Return what Unix compress would write; with ``clears`` the table starts anew as soon as it is full."""
+    first = 257 if clears else 256
+    singles = {bytes([byte]): byte for byte in range(256)}
+    table, free, width = dict(singles), first, 9
+    out = bytearray(b"\x1f\x9d" + bytes([0x80 * clears | widest]))
+    group: list[int] = []
+
+    def flush(padded: bool) -> None:
+        if group:
+            bits = sum(code << width * i for i, code in enumerate(group))
+            out.extend(bits.to_bytes(width if padded else (len(group) * width + 7) // 8, "little"))
+            group.clear()
+
+    def emit(code: int) -> None:
+        group.append(code)
+        if len(group) == 8:
+            flush(padded=True)
+
+    phrase = b""
+    for i in range(len(content)):
+        byte = content[i : i + 1]
+        if phrase + byte in table:
+            phrase += byte
+            continue
+        emit(table[phrase])
+        if free >= 1 << width and width < widest:
+            flush(padded=True)
+            width += 1
+        if free < 1 << widest:
+            table[phrase + byte] = free
+            free += 1
+        elif clears:
+            emit(256)
+            flush(padded=True)
+            table, free, width = dict(singles), first, 9
+        phrase = byte
+    if phrase:
+        emit(table[phrase])
+    flush(padded=False)
+    return bytes(out)
+
+
 def sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 

@@ -14,10 +14,11 @@ import tempfile
 import traceback
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from datasets_support import ROWS, Server, left_in, libsvm_text, make_entry, sha
+from datasets_support import ROWS, Server, compress_lzw, left_in, libsvm_text, make_entry, sha
 from svmrepro.datasets import DatasetUnavailable, StorageError, verify
 from svmrepro.datasets.download import Network
 from svmrepro.datasets.entries import DownloadedEntry
@@ -221,6 +222,7 @@ WRAP: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "gzip": (".gz", lambda content: gzip.compress(content, 1, mtime=1)),
     "bzip2": (".bz2", bz2.compress),
     "xz": (".xz", lzma.compress),
+    "compress": (".Z", compress_lzw),
 }
 
 
@@ -255,14 +257,57 @@ def test_compressed_files_are_judged_by_their_content(
     (by_hand / f"toy{suffix}").write_bytes(wrap(CONTENT))
     assert ensure_file(entry, "toy", tmp_path / "c", network=network).origin == "put there by hand"
 
+    # The format of compress has neither length nor checksum: cut short, it gives less.
+    cut = f"bytes where {len(CONTENT)} were expected" if compression == "compress" else "damaged"
     for content, what in (
-        (wrap(CONTENT)[:-15], "damaged"),
+        (wrap(CONTENT)[:-15], cut),
         (wrap(CONTENT[::-1]), "wrong checksum"),
-        (wrap(bytes(10_000_000)), f"longer than the {len(CONTENT)} bytes"),
+        (wrap(bytes(1_000_000)), f"longer than the {len(CONTENT)} bytes"),
     ):
         server.answers[f"/toy{suffix}"] = content
         assert what in reason(entry, tmp_path / "d", network=network)
         assert left_in(tmp_path / "d") == []
+
+
+@pytest.mark.parametrize("compression", WRAP)
+def test_a_compressed_member_of_an_archive(
+    server: Server, network: Network, tmp_path: Path, compression: str
+) -> None:
+    suffix, wrap = WRAP[compression]
+    entry = make_entry(f"""
+    toy:
+      rows: {ROWS}
+      forms:
+        - {{bytes: {len(CONTENT)}, sha256: {sha(CONTENT)}}}
+        - {{file: toy{suffix}, compression: {compression}, bytes: {len(CONTENT)}, sha256: {sha(CONTENT)}}}
+      sources: [{{url: "{server.url}/all.zip", member: set/toy{suffix}, form: toy{suffix}}}]
+    """)
+    server.answers["/all.zip"] = zipped({f"set/toy{suffix}": wrap(CONTENT)})
+    assert ensure_file(entry, "toy", tmp_path / "a", network=network).path.read_bytes() == CONTENT
+    assert left_in(tmp_path / "a") == ["toy"]
+
+    server.answers["/all.zip"] = zipped({f"set/toy{suffix}": CONTENT})
+    assert ensure_file(entry, "toy", tmp_path / "b", network=network).path.read_bytes() == CONTENT
+
+    server.answers["/all.zip"] = zipped({f"set/toy{suffix}": wrap(CONTENT[::-1])})
+    assert "wrong checksum" in reason(entry, tmp_path / "c", network=network)
+    assert left_in(tmp_path / "c") == []
+
+
+def test_sets_that_share_a_folder_share_its_files(server: Server, network: Network, tmp_path: Path) -> None:
+    server.answers["/all"] = CONTENT
+    file = f"""
+    toy:
+      rows: {ROWS}
+      forms: [{{file: all, bytes: {len(CONTENT)}, sha256: {sha(CONTENT)}}}]
+      sources: ["{server.url}/all"]
+    """
+    entry = make_entry(file)
+    for name in ("one", "two"):
+        ours = replace(entry, name=name, mirror="shared")
+        stored = ensure_file(ours, "toy", tmp_path, network=network)
+        assert stored.path == tmp_path / "raw" / "shared" / "all"
+    assert server.paths() == ["/all"]
 
 
 # ---------------------------------------------------------------- other ways to be right

@@ -1,0 +1,171 @@
+"""The reader of MATLAB files with splits: files written here in the structure of the published one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.io import savemat
+from svmrepro.datasets import DataError
+from svmrepro.datasets.matfile import read_splits
+
+SIGNS = {-1.0: -1.0, 1.0: 1.0}
+
+
+def toy(rows: int = 12, columns: int = 3, splits: int = 4) -> dict[str, Any]:
+    """Return a set whose splits, from one, are rows of ``train`` and ``test``."""
+    rng = np.random.default_rng(5)
+    order = np.array([rng.permutation(rows) + 1 for _ in range(splits)])
+    return {
+        "x": rng.standard_normal((rows, columns)),
+        "t": np.where(np.arange(rows) % 3 == 0, 1.0, -1.0)[:, None],
+        "train": order[:, : rows // 3],
+        "test": order[:, rows // 3 :],
+    }
+
+
+def write(folder: Path, sets: dict[str, Any], **options: Any) -> Path:
+    path = folder / "benchmarks.mat"
+    names = np.array(list(sets), dtype=object)  # the published file has such a list too
+    savemat(path, {**sets, "benchmarks": names[None, :]}, do_compression=True, **options)
+    return path
+
+
+def read(path: Path, variable: str = "toy") -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    data = read_splits(path, variable=variable, features=3, labels=SIGNS)
+    return data.X, data.y
+
+
+def test_the_whole_set_is_the_first_split(tmp_path: Path) -> None:
+    made = toy()
+    path = write(tmp_path, {"other": toy(rows=9), "toy": made})
+    X, y = read(path)
+    order = np.concatenate([made["train"][0], made["test"][0]]) - 1
+    assert sorted(order) == list(range(12))
+    assert np.array_equal(X, made["x"][order]) and np.array_equal(y, made["t"][order, 0])
+    assert X.dtype == y.dtype == np.float64 and X.flags.c_contiguous
+    assert read(path, "other")[0].shape == (9, 3)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.float32])
+def test_whole_numbers_that_matlab_stores_narrowly(tmp_path: Path, kind: type) -> None:
+    made = toy()
+    made["x"] = (np.arange(36).reshape(12, 3) % 5).astype(kind)
+    made["t"] = made["t"].astype(np.int8)
+    made["train"], made["test"] = made["train"].astype(np.uint16), made["test"].astype(np.uint8)
+    X, y = read(write(tmp_path, {"toy": made}))
+    assert X.dtype == np.float64 and set(X.ravel()) == {0, 1, 2, 3, 4}
+    assert set(y) == {-1.0, 1.0}
+
+
+def test_examples_that_are_stored_once_and_occur_twice(tmp_path: Path) -> None:
+    made = toy()
+    made["train"] = np.array([[1, 1, 2, 4]])
+    made["test"] = np.array([[2, 5]])
+    X, y = read(write(tmp_path, {"toy": made}))
+    assert np.array_equal(X, made["x"][[0, 0, 1, 3, 1, 4]])
+    assert y.tolist() == [1, 1, -1, 1, -1, -1]
+
+
+def test_labels_as_a_row(tmp_path: Path) -> None:
+    made = toy()
+    made["t"] = made["t"].T
+    assert len(read(write(tmp_path, {"toy": made}))[1]) == 12
+
+
+def changed(field: str, value: object) -> dict[str, Any]:
+    made = toy()
+    if value is None:
+        del made[field]
+    else:
+        made[field] = value
+    return made
+
+
+def with_one(field: str, value: float) -> np.ndarray[Any, Any]:
+    array = toy()[field].astype(np.float64)
+    array[0, 0] = value
+    return np.asarray(array)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (changed("t", None), ": toy: the field 't' is missing"),
+        (changed("train", None), ": toy: the field 'train' is missing"),
+        (np.eye(3), ": toy: a structure was expected"),
+        ("text", ": toy: a structure was expected"),
+        (np.array([[toy(), toy()]], dtype=object), ": toy: a structure was expected"),
+        (changed("x", np.ones((12, 4))), ": toy.x: 4 columns where 3 were expected"),
+        (changed("x", np.zeros((0, 3))), ": toy.x: it is empty"),
+        (changed("x", "text"), ": toy.x: a matrix of real numbers was expected"),
+        (
+            changed("x", np.ones((12, 3), dtype=complex) * 1j),
+            ": toy.x: a matrix of real numbers was expected",
+        ),
+        (changed("x", np.ones((12, 3, 2))), ": toy.x: a matrix of real numbers was expected"),
+        (changed("x", sparse.csc_matrix(np.eye(12, 3))), ": toy.x: a matrix of real numbers was expected"),
+        (changed("x", np.full((12, 3), np.nan)), ": toy.x: row {first}: a value is not finite"),
+        (changed("x", np.full((12, 3), np.inf)), ": toy.x: row {first}: a value is not finite"),
+        (changed("t", np.ones((11, 1))), ": toy.t: 11 labels for 12 examples"),
+        (changed("t", np.zeros((12, 1))), ": toy.t: row {first}: label 0 where -1 or 1 was expected"),
+        (
+            changed("t", np.full((12, 1), np.nan)),
+            ": toy.t: row {first}: label nan where -1 or 1 was expected",
+        ),
+        (changed("t", np.ones((12, 1))), ": toy.t: one class only: every example has the label 1"),
+        (changed("train", with_one("train", 0)), ": toy.train: 0 is no position among 12 examples"),
+        (changed("train", with_one("train", 13)), ": toy.train: 13 is no position among 12 examples"),
+        (changed("test", with_one("test", 1.5)), ": toy.test: 1.5 is no position among 12 examples"),
+        (changed("test", with_one("test", np.nan)), ": toy.test: nan is no position among 12 examples"),
+        (changed("test", np.zeros((0, 4))), ": toy.test: it is empty"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, made: object, message: str) -> None:
+    path = write(tmp_path, {"toy": made})
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert str(caught.value) == f"{path}" + message.format(first=toy()["train"][0, 0])
+
+
+def test_a_set_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"benchmarks\.mat: it holds no variable 'toy'$"):
+        read(write(tmp_path, {"other": toy()}))
+
+
+def test_a_cut_or_spoilt_file_gives_one_line(tmp_path: Path) -> None:
+    path = write(tmp_path, {"toy": toy()})
+    good = path.read_bytes()
+    rng = np.random.default_rng(0)
+    cut = [good[:length] for length in (0, 1, 60, 128, 129, 140, 300, len(good) // 2, len(good) - 400)]
+    garbage = [
+        b"",
+        b"x" * 200,
+        b"MATLAB 5.0 MAT-file" + bytes(200),
+        rng.bytes(500),
+        good[:128] + rng.bytes(500),
+    ]
+    for content in cut + garbage:
+        path.write_bytes(content)
+        with pytest.raises(DataError) as caught:
+            read(path)
+        assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
+
+
+def test_single_bytes_that_are_wrong_never_end_in_another_error(tmp_path: Path) -> None:
+    path = write(tmp_path, {"toy": toy()})
+    good = path.read_bytes()
+    for at in range(0, len(good), 7):
+        path.write_bytes(good[:at] + bytes([good[at] ^ 0x55]) + good[at + 1 :])
+        try:
+            read(path)
+        except DataError as error:
+            assert "\n" not in str(error)
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "nowhere.mat")

@@ -1,0 +1,164 @@
+"""Sets in one file: nested sizes from a seeded permutation, dense arrays, the other accepted form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from datasets_support import sha
+from scipy import sparse
+from scipy.io import savemat
+from svmrepro import datasets
+from svmrepro.datasets import loading
+from svmrepro.datasets.entries import Registry
+from svmrepro.datasets.registry import parse_registry
+from svmrepro.datasets.subsets import subset_rows
+
+ROWS = 60
+# Sorted by class, as king-rook-vs-king's file is: its first half would be no problem at all.
+VALUES = np.random.default_rng(3).standard_normal((ROWS, 2))
+SIGNS = np.repeat([-1.0, 1.0], ROWS // 2)
+CSV = "".join(f"{y:.0f},{a!r},{b!r}\n" for y, (a, b) in zip(SIGNS, VALUES.tolist(), strict=True)).encode()
+ORDER = np.random.default_rng(4).permutation(ROWS) + 1
+
+ENTRY = """
+version: 1
+downloaded:
+  toy:
+    title: Toy
+    licence: none
+    citation: none
+    reader: delimited
+    columns: {label: first}
+    variable: toy
+    features: 2
+    dense: DENSE
+    labels: {-1: -1, 1: 1}
+    drawn: by subset_seed
+    subsets: [toy]
+    subset_seed: SEED
+    aliases: {59: 60}
+    files:
+      toy:
+        rows: 60
+        positives: POSITIVES
+        forms:
+          - {file: all.mat, max_bytes: 9999, sha256: MAT, reader: mat-splits}
+          - {file: toy.csv, bytes: BYTES, sha256: CSV}
+generated: {}
+"""
+
+
+def use(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    mat: bytes = b"",
+    dense: bool = True,
+    seed: int = 7,
+    positives: int = 30,
+) -> None:
+    """Make ``toy`` the only set."""
+    given = {"MAT": sha(mat), "DENSE": str(dense).lower(), "SEED": seed, "POSITIVES": positives}
+    text = ENTRY
+    for word, value in {**given, "BYTES": len(CSV), "CSV": sha(CSV)}.items():
+        text = text.replace(word, str(value))
+    parsed = parse_registry(text)
+    monkeypatch.setattr(loading, "registry", lambda: Registry(parsed.downloaded, parsed.generated))
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Path:
+    (tmp_path / "mirror" / "toy").mkdir(parents=True)
+    (tmp_path / "mirror" / "toy" / "toy.csv").write_bytes(CSV)
+    return tmp_path / "mirror"
+
+
+def test_rows_of_a_permutation() -> None:
+    whole = subset_rows(1000, 1000, 2008)
+    assert sorted(whole) == list(range(1000))
+    assert np.array_equal(subset_rows(300, 1000, 2008), whole[:300])
+    assert not np.array_equal(subset_rows(1000, 1000, 2009), whole)
+    # The numbers themselves: another NumPy must draw the same rows.
+    assert subset_rows(6, 28056, 2008).tolist() == [19624, 24756, 8772, 16387, 7203, 50]
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_sizes_are_nested(monkeypatch: pytest.MonkeyPatch, mirror: Path, tmp_path: Path, dense: bool) -> None:
+    use(monkeypatch, dense=dense)
+    whole = datasets.load("toy", mirror=mirror, data_dir=tmp_path)
+    assert sparse.issparse(whole.X) != dense
+    if not dense:
+        assert whole.X.has_canonical_format
+
+    def rows(data: datasets.Dataset) -> list[list[float]]:
+        return np.column_stack([data.y, data.X if dense else data.X.toarray()]).tolist()
+
+    assert rows(whole) == np.column_stack([SIGNS, VALUES]).tolist(), "the whole set keeps the file's order"
+    assert whole.provenance["rows"] == "all rows of toy"
+    larger = rows(datasets.load("toy", 40, data_dir=tmp_path))
+    for n in (40, 39, 12):
+        data = datasets.load("toy", n, data_dir=tmp_path)
+        assert rows(data) == larger[:n]
+        assert data.provenance["rows"] == f"the first {n} rows of toy as permuted by seed 7"
+        assert data.provenance["n_actual"] == n
+        if not dense:
+            assert data.X.has_canonical_format
+    assert rows(datasets.load("toy", 60, data_dir=tmp_path)) == rows(whole)
+    assert rows(datasets.load("toy", 59, data_dir=tmp_path)) == rows(whole), "a paper's size is the whole set"
+    assert larger != rows(whole)[:40]
+    assert len(set(map(tuple, larger))) == 40 and set(map(tuple, larger)) < set(map(tuple, rows(whole)))
+    assert set(np.array(larger)[:12, 0]) == {-1.0, 1.0}
+
+
+def test_prepared_arrays_give_the_same(monkeypatch: pytest.MonkeyPatch, mirror: Path, tmp_path: Path) -> None:
+    for dense in (True, False, True):
+        use(monkeypatch, dense=dense)
+        first = datasets.load("toy", mirror=mirror, data_dir=tmp_path)
+        again = datasets.load("toy", data_dir=tmp_path, download=False)
+        for data in (first, again):
+            X = data.X.toarray() if sparse.issparse(data.X) else data.X
+            assert np.array_equal(X, VALUES) and np.array_equal(data.y, SIGNS)
+            assert sparse.issparse(data.X) != dense
+    # One file for each way of reading: what another registry made is never taken for this one's.
+    assert len(list((tmp_path / "prepared").glob("*.npz"))) == 2
+
+
+def test_the_file_of_all_sets_is_as_good(
+    monkeypatch: pytest.MonkeyPatch, mirror: Path, tmp_path: Path
+) -> None:
+    file = mirror / "toy" / "all.mat"
+    fields = {"x": VALUES, "t": SIGNS[:, None], "train": ORDER[None, :20], "test": ORDER[None, 20:]}
+    savemat(file, {"toy": fields})
+    use(monkeypatch, mat=file.read_bytes())
+    data = datasets.load("toy", mirror=mirror, data_dir=tmp_path)
+    assert np.array_equal(data.X, VALUES[ORDER - 1]) and np.array_equal(data.y, SIGNS[ORDER - 1])
+    assert (tmp_path / "raw" / "toy" / "all.mat").exists()
+    assert not (tmp_path / "raw" / "toy" / "toy.csv").exists()
+
+
+def test_keys_change_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = []
+    for dense, seed in ((True, 7), (True, 8), (False, 7)):
+        use(monkeypatch, dense=dense, seed=seed)
+        keys += [datasets.content_key("toy", n) for n in (30, 40)]
+    assert len(set(keys)) == 6
+    use(monkeypatch)
+    whole = datasets.content_key("toy")
+    use(monkeypatch, seed=8)
+    assert datasets.content_key("toy") == whole, "the whole set is not permuted"
+
+
+def test_a_size_of_one_class_is_refused(
+    monkeypatch: pytest.MonkeyPatch, mirror: Path, tmp_path: Path
+) -> None:
+    use(monkeypatch)
+    with pytest.raises(datasets.DataError, match="toy: n = 1: the first 1 rows hold one class only"):
+        datasets.load("toy", 1, mirror=mirror, data_dir=tmp_path)
+
+
+def test_wrong_counts_are_refused(monkeypatch: pytest.MonkeyPatch, mirror: Path, tmp_path: Path) -> None:
+    use(monkeypatch, positives=31)
+    message = "60 rows, 30 of them positive, where the registry has 60 and 31"
+    with pytest.raises(datasets.DataError, match=message):
+        datasets.load("toy", mirror=mirror, data_dir=tmp_path)
