@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import DatasetUnavailable
 from svmrepro.datasets.entries import DownloadedEntry
@@ -51,8 +53,12 @@ def test_shapes_and_classes(name: str, file: str, data_dir: Path) -> None:
     entry = registry().downloaded[name]
     data = load(entry, file, data_dir)
     assert data.X.shape == (entry.files[file].rows, entry.features)
-    assert np.all(data.X.data == 1.0) or not entry.binary
-    assert data.X.has_canonical_format
+    assert sparse.issparse(data.X) != entry.dense
+    if entry.dense:
+        assert np.isfinite(data.X).all() and data.X.flags.c_contiguous
+    else:
+        assert np.all(data.X.data == 1.0) or not entry.binary
+        assert data.X.has_canonical_format
     if entry.files[file].positives is not None:
         assert int((data.y > 0).sum()) == entry.files[file].positives
     # A complete census row has 14 bits set, an incomplete one as few as 11.
@@ -60,8 +66,10 @@ def test_shapes_and_classes(name: str, file: str, data_dir: Path) -> None:
         assert set(np.diff(data.X.indptr)) <= {11, 12, 13, 14}
 
 
-@pytest.mark.parametrize("name", list(registry().downloaded))
-def test_subsets_are_nested(name: str, data_dir: Path) -> None:
+@pytest.mark.parametrize(
+    "name", [name for name, entry in registry().downloaded.items() if len(entry.subsets) > 1]
+)
+def test_subsets_in_files_are_nested(name: str, data_dir: Path) -> None:
     entry = registry().downloaded[name]
     rows: list[list[bytes]] = []
     for file in entry.subsets:
@@ -74,6 +82,69 @@ def test_subsets_are_nested(name: str, data_dir: Path) -> None:
     assert len(rows) > 1
     for small, large in pairwise(rows):
         assert is_ordered_subsequence(small, large)
+
+
+def as_rows(data: datasets.Dataset) -> list[bytes]:
+    X = data.X.toarray() if sparse.issparse(data.X) else data.X
+    return [row.tobytes() for row in np.column_stack([data.y, X])]
+
+
+PERMUTED = [name for name, entry in registry().downloaded.items() if entry.subset_seed is not None]
+
+
+@pytest.mark.parametrize("name", PERMUTED)
+def test_subsets_by_a_seed_are_nested(name: str, data_dir: Path) -> None:
+    entry = registry().downloaded[name]
+    whole = load(entry, entry.subsets[-1], data_dir)
+    sizes = [n for n in (150, 1000, 4000) if n < entry.rows]
+    parts = [datasets.load(name, n, data_dir=data_dir, download=False) for n in sizes]
+    rows = [as_rows(part) for part in parts]
+    for small, large in pairwise(rows):
+        assert large[: len(small)] == small
+    assert Counter(rows[-1]) <= Counter(as_rows(whole))
+    # A fair sample of a file that may be sorted: five standard deviations of the share of positives.
+    share = (whole.y > 0).mean()
+    for part in parts:
+        assert abs((part.y > 0).mean() - share) < 5.0 * np.sqrt(share * (1.0 - share) / len(part.y))
+
+
+def test_the_texts_of_the_games_are_numbers(data_dir: Path) -> None:
+    expected = {
+        "connect-4": {-1.0, 0.0, 1.0},
+        "tic-tac-toe": {-1.0, 0.0, 1.0},
+        "king-rook-vs-king": set(np.arange(1.0, 9.0)),
+    }
+    for name, values in expected.items():
+        entry = registry().downloaded[name]
+        assert set(np.unique(load(entry, entry.subsets[-1], data_dir).X)) == values
+    # Eight plies: four men each, and the side to move is the first.
+    entry = registry().downloaded["connect-4"]
+    board = load(entry, entry.subsets[-1], data_dir).X
+    assert np.all((board == 1.0).sum(axis=1) == 4) and np.all((board == -1.0).sum(axis=1) == 4)
+
+
+def test_a_paper_counts_one_complete_row_less(data_dir: Path) -> None:
+    entry = registry().downloaded["internet-ads"]
+    load(entry, entry.subsets[-1], data_dir)
+    data = datasets.load("internet-ads", 2358, data_dir=data_dir, download=False)
+    assert data.X.shape == (2359, 1558)
+    assert data.provenance["n_requested"] == 2358 and data.provenance["n_actual"] == 2359
+
+
+def test_every_set_is_read_by_name(data_dir: Path) -> None:
+    read = []
+    for name, entry in registry().downloaded.items():
+        try:
+            data = datasets.load(name, data_dir=data_dir, mirror=MIRROR)
+        except DatasetUnavailable:
+            continue
+        assert data.name == name and data.X.shape == (entry.rows, entry.features)
+        assert set(np.unique(data.y)) == {-1.0, 1.0}
+        read.append(name)
+    if not read:
+        pytest.skip("the mirror has none of the sets")
+    for name, given in registry().generated.items():
+        assert datasets.load(name, 100).X.shape == (100, given.features)
 
 
 def test_our_encoding_of_the_census_is_a9a(data_dir: Path) -> None:

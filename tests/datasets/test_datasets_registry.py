@@ -8,7 +8,7 @@ import pytest
 import yaml
 from datasets_support import HEAD
 from svmrepro.datasets import GENERATORS
-from svmrepro.datasets.entries import DownloadedEntry
+from svmrepro.datasets.entries import Columns, DownloadedEntry
 from svmrepro.datasets.readers import READERS
 from svmrepro.datasets.registry import RegistryError, parse_registry, registry
 
@@ -65,7 +65,7 @@ def test_a_registry_that_is_right() -> None:
             "file:///toy",
             "downloaded: toy: files: toy: sources[0]: url: 'file:///toy' is not an http",
         ),
-        ("bytes: 99", "bytes: 99\n        compression: zip", "'zip' is not one of gzip, bzip2, xz"),
+        ("bytes: 99", "bytes: 99\n        compression: zip", "'zip' is not one of gzip, bzip2, xz, compress"),
         ("bytes: 99", "bytes: 99\n        compression: gzip", "file: 'toy' lacks its wrapper's suffix"),
         ("version: 1", "version: 2", "version: only 1 is known"),
         ("version: 1", "version: !!python/object/apply:os.getcwd []", "not YAML"),
@@ -76,6 +76,39 @@ def test_a_registry_that_is_right() -> None:
             "    drawn: in order\n    aliases: {12: 11}",
             "aliases: no subset has 11 rows",
         ),
+        ("{-1: -1, 1: 1}", "[1]", "labels: [1] is not a mapping of labels to -1 and 1"),
+        ("{-1: -1, 1: 1}", "{-1: -1, 1: true}", "labels: {-1: -1, 1: True} is not a mapping of labels to -1"),
+        ("{-1: -1, 1: 1}", "{-1: -1, 1: 1, 0: 2}", "labels: {-1: -1, 1: 1, 0: 2} is not a mapping of labels"),
+        (
+            "{-1: -1, 1: 1}",
+            "{no: -1, 1: 1}",
+            "is not a mapping of numbers or texts (quote yes, no, on and off)",
+        ),
+        ("{-1: -1, 1: 1}", "{-1: -1, 1: 1, 0: null}", "labels: texts and null are for the reader delimited"),
+        ("{-1: -1, 1: 1}", "{a: -1, b: 1}", "labels: texts and null are for the reader delimited alone"),
+        ("binary: true", "binary: true\n    dense: true", "dense: binary data come as a CSR matrix"),
+        ("binary: true", "dense: 1", "dense: 1 is not true or false"),
+        ("binary: true", "columns: {}", "columns: only the reader delimited has them"),
+        ("binary: true", "variable: toy", "variable: what the reader mat-splits needs, and only it"),
+        ("reader: libsvm", "reader: mat-splits", "variable: what the reader mat-splits needs, and only it"),
+        ("binary: true", "subset_seed: -1", "subset_seed: -1 is not a non-negative integer"),
+        ("binary: true", "subset_seed: true", "subset_seed: True is not a non-negative integer"),
+        *(
+            ("reader: libsvm", f"reader: delimited\n    columns: {given}", f"toy: columns: {message}")
+            for given, message in (
+                ("{lable: first}", "lable: unknown key"),
+                ("{label: middle}", "label: 'middle' is not first or last"),
+                ("{missing: 9}", "missing: 9 is not a text without commas"),
+                ("{missing: ','}", "missing: ',' is not a text without commas and outer blanks"),
+                ("{values: x}", "values: 'x' is not a mapping of texts to numbers, or a list"),
+                ("{values: []}", "values: [] is not a mapping of texts to numbers, or a list"),
+                ("{values: [{}]}", "values: [{}] is not a mapping of texts to numbers, or a list"),
+                ("{values: {x: one}}", "values: {'x': 'one'} is not a mapping of texts to numbers"),
+                ("{values: {x: .inf}}", "values: {'x': inf} is not a mapping of texts to numbers"),
+                ("{values: {no: 1}}", "values: {False: 1} is not a mapping of texts (quote yes, no, on and"),
+                ("[first]", "a mapping was expected"),
+            )
+        ),
     ],
 )
 def test_faults_are_named(old: str, new: str, message: str) -> None:
@@ -85,6 +118,29 @@ def test_faults_are_named(old: str, new: str, message: str) -> None:
     assert message in str(caught.value)
     assert str(caught.value).startswith("registry: ")
     assert "\n" not in str(caught.value)
+
+
+def test_subsets_in_files_and_a_seed_for_others_do_not_go_together() -> None:
+    files = TOY.replace("subsets: [toy]", "subsets: [toy, more]\n    subset_seed: 1").replace(
+        "      toy:\n", f"      more: {{rows: 20, bytes: 9, sha256: {'a' * 64}}}\n      toy:\n"
+    )
+    with pytest.raises(RegistryError, match="toy: subset_seed: the set has subsets in files of their own"):
+        parse_registry(files)
+
+
+def test_what_the_delimited_reader_is_told() -> None:
+    text = TOY.replace(
+        "reader: libsvm",
+        "reader: delimited\n    columns: {label: first, missing: '?', values: [{x: 1, 2: 2}, {o: -1}]}",
+    ).replace("{-1: -1, 1: 1}", "{win: 1, 3: -1, draw: null}")
+    entry = parse_registry(text).downloaded["toy"]
+    assert entry.columns == Columns(label="first", values=({"x": 1.0, "2": 2.0}, {"o": -1.0}), missing="?")
+    assert entry.labels == {"win": 1.0, 3.0: -1.0, "draw": None}
+    plain = parse_registry(TOY.replace("reader: libsvm", "reader: delimited")).downloaded["toy"]
+    assert plain.columns == Columns()
+    # What arrays are made of a file depends on these keys, and of a LIBSVM file on none.
+    assert len({plain.rules, entry.rules, parse_registry(TOY).downloaded["toy"].rules}) == 3
+    assert parse_registry(TOY).downloaded["toy"].rules == ""
 
 
 def downloaded() -> list[DownloadedEntry]:
@@ -103,6 +159,24 @@ def test_what_the_papers_need_is_there() -> None:
     assert (adult.features, web.features) == (123, 300)
     assert {"adult.data", "adult.test"} <= set(adult.files)
     assert {entry.generator for entry in registry().generated.values()} == set(GENERATORS)
+
+
+GLASMACHERS = {
+    "banana": (5300, 2), "breast-cancer": (277, 9), "diabetis": (768, 8), "flare-solar": (1066, 9),
+    "german": (1000, 20), "heart": (270, 13), "image": (2310, 18), "ringnorm": (7400, 20),
+    "splice": (3175, 60), "thyroid": (215, 5), "titanic": (2201, 3), "twonorm": (7400, 20),
+    "waveform": (5000, 21), "connect-4": (61108, 42), "king-rook-vs-king": (28056, 6),
+    "tic-tac-toe": (958, 9), "internet-ads": (2359, 1558), "ionosphere": (351, 34), "spambase": (4601, 57),
+}  # fmt: skip
+
+
+def test_the_sets_of_the_planning_ahead_paper() -> None:
+    known = registry().downloaded
+    assert {name: (known[name].rows, known[name].features) for name in GLASMACHERS} == GLASMACHERS
+    assert known["internet-ads"].aliases == {2358: 2359}
+    for name in GLASMACHERS:
+        assert known[name].subset_seed is not None and "subset_seed" in known[name].drawn
+        assert known[name].licence and "doi:" in known[name].citation
 
 
 def test_generated_twins_of_downloaded_sets_say_so() -> None:
