@@ -143,6 +143,7 @@ class Run:
         self.chunk_size = max(int(options["chunk_size"]), 1)
         self.cg_tol = float(options["cg_tol"])
         self.bends = bool(options["bends"])
+        self.whole = bool(options["whole"])
         self.limit_bytes = options["memory_limit_bytes"]
         self.store = problem.prepare()
         self.dots, self.products, self.update = ROWS[problem.storage]
@@ -179,7 +180,8 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     options : dict
         ``chunk_size``: violators added a step (the report's M). ``cg_tol``: the first stopping
         tolerance of the conjugate gradient. ``bends``: whether a search direction that meets a bound is
-        followed further, or conjugate gradient starts afresh at each bound.
+        followed further, or conjugate gradient starts afresh at each bound. ``whole``: whether products read
+        the whole matrix, or the rows of those variables that may move.
         ``memory_limit_bytes``: of the Hessian, counted as above.
     """
     return Run(problem, eps, options)
@@ -192,7 +194,7 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     tolerance = run.cg_tol if run.cg_tol > 1e-16 else 0.0
     patience = run.begun_at + _PATIENCE * (run.used + _PATIENCE)
     verdict = pcg.solve_face(
-        run.qp, run.problem.C, tolerance, run.largest, run.bends, work, min(step_limit, patience)
+        run.qp, run.problem.C, tolerance, run.largest, run.bends, run.whole, work, min(step_limit, patience)
     )
     if verdict == pcg.DONE or patience <= steps(run) < step_limit:
         _absorb(run)

@@ -17,7 +17,8 @@ feasible directions, ``d_i = -(g_i - beta y_i)`` where that is feasible and 0 el
 that ``y.d = 0``: a monotone equation in one unknown, whose d is zero at a solution only.
 
 Every product ``Q d`` covers all rows of the chunk, so that the gradient is known at bound
-variables too, and reads |F| rows of Q. It is the cost of the method. A bend reads one row: where
+variables too, and reads |F| rows of Q; or all rows, as a matrix-vector routine that knows nothing of
+faces does. It is the cost of the method. A bend reads one row: where
 variable i leaves, ``Q d`` loses ``d_i Q_i`` and the shift along ``Q y_F`` that projects d again.
 """
 
@@ -54,6 +55,7 @@ class QP(NamedTuple):
     q: Any  # (cap,) Q d
     qy: Any  # (cap,) Q y over the face, where ``counts[HAS_QY]``
     free: Any  # (cap,) int64, the slots of the face
+    every: Any  # (cap,) int64, all slots
     inside: Any  # (cap,) uint8, whether a slot is in the face
     counts: Any  # (9,) int64
     scalars: Any  # (3,) float64
@@ -70,6 +72,7 @@ def allocate(capacity: int) -> QP:
         q=np.zeros(capacity),
         qy=np.zeros(capacity),
         free=np.zeros(capacity, dtype=np.int64),
+        every=np.arange(capacity, dtype=np.int64),
         inside=np.zeros(capacity, dtype=np.uint8),
         counts=np.zeros(9, dtype=np.int64),
         scalars=np.zeros(3),
@@ -402,10 +405,17 @@ def outweighed(qp, beta, C):  # type: ignore[no-untyped-def]
 
 @compiled(
     types.int64(
-        QP_TYPE, types.float64, types.float64, types.float64, types.boolean, types.int64, types.int64
+        QP_TYPE,
+        types.float64,
+        types.float64,
+        types.float64,
+        types.boolean,
+        types.boolean,
+        types.int64,
+        types.int64,
     ),
 )
-def solve_face(qp, C, tolerance, largest, bends, slice_entries, step_limit):  # type: ignore[no-untyped-def]
+def solve_face(qp, C, tolerance, largest, bends, whole, slice_entries, step_limit):  # type: ignore[no-untyped-def]
     """Run CG steps until the relative gain of one is below ``tolerance``, or a slice is used up.
 
     Parameters
@@ -420,6 +430,8 @@ def solve_face(qp, C, tolerance, largest, bends, slice_entries, step_limit):  # 
         Largest diagonal entry of Q.
     bends : bool
         Whether a direction that meets a bound is followed further.
+    whole : bool
+        Whether products read all of Q, also the rows of variables that do not move.
     slice_entries, step_limit : int
         Entries of Q to read in this slice, and the limit on ``counts[CG_STEPS]``.
 
@@ -442,8 +454,12 @@ def solve_face(qp, C, tolerance, largest, bends, slice_entries, step_limit):  # 
             if not gained or release(qp, C) == 0:
                 return DONE
             continue
-        multiply(qp.Q, qp.free, counts[FREE], qp.d, m, qp.q)
-        counts[ENTRIES] += counts[FREE] * m
+        if whole:
+            multiply(qp.Q, qp.every, m, qp.d, m, qp.q)
+            counts[ENTRIES] += m * m
+        else:
+            multiply(qp.Q, qp.free, counts[FREE], qp.d, m, qp.q)
+            counts[ENTRIES] += counts[FREE] * m
         counts[CG_STEPS] += 1
         counts[FACE_STEPS] += 1
         gain, blocked = follow(qp, C, largest, bends)

@@ -136,7 +136,7 @@ _ALL = (
         "chunking",
         "chunking",
         "chunking with projected conjugate gradient, Platt 1998, section 3",
-        {"chunk_size": 500, "cg_tol": 3e-10, "bends": True},
+        {"chunk_size": 500, "cg_tol": 3e-10, "bends": True, "whole": False},
         (BIAS,),
     ),
     *_SECOND_ORDER,

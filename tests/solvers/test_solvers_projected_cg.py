@@ -22,11 +22,19 @@ def sub_problem(Q: Array, y: Array, a: Array) -> pcg.QP:
     return qp
 
 
-def run(qp: pcg.QP, C: float, *, tolerance: float = 1e-15, limit: int = 100_000, bends: bool = True) -> int:
+def run(
+    qp: pcg.QP,
+    C: float,
+    *,
+    tolerance: float = 1e-15,
+    limit: int = 100_000,
+    bends: bool = True,
+    whole: bool = False,
+) -> int:
     """Run in slices, as the driver does."""
     largest = float(np.abs(np.diagonal(qp.Q)).max())
     for _ in range(10_000):
-        verdict = pcg.solve_face(qp, C, tolerance, largest, bends, 500, limit)
+        verdict = pcg.solve_face(qp, C, tolerance, largest, bends, whole, 500, limit)
         if verdict == pcg.DONE or qp.counts[pcg.CG_STEPS] >= limit:
             return int(verdict)
     raise AssertionError("does not end")
@@ -131,6 +139,19 @@ def test_empty_slots_take_no_part() -> None:
     assert run(small, C) == run(large, C) == pcg.DONE
     assert large.a[kept] == pytest.approx(small.a, abs=1e-5 * C)
     assert not large.a[holes == 0].any()
+
+
+@pytest.mark.parametrize("bends", [True, False])
+def test_whole_products_are_the_same_products(bends: bool) -> None:
+    # A variable that does not move adds zero: the same path, more entries read.
+    Q, y, _, C = random_program(6, 100, 50)
+    face, whole = sub_problem(Q, y, np.zeros(100)), sub_problem(Q, y, np.zeros(100))
+    run(face, C, bends=bends)
+    run(whole, C, bends=bends, whole=True)
+    assert value(Q, whole.a) == pytest.approx(value(Q, face.a), rel=1e-9)
+    assert whole.counts[pcg.ENTRIES] > face.counts[pcg.ENTRIES]
+    if not bends:
+        assert whole.counts[pcg.ENTRIES] == whole.counts[pcg.CG_STEPS] * 100**2
 
 
 def test_a_bend_keeps_the_products_exact() -> None:

@@ -21,7 +21,11 @@ def judged(case: Case, name: str, *, bias: bool) -> Certificate:
     problem = case.problem(bias=bias)
     options: dict[str, object] = {}
     if "chunk_size" in SOLVERS[name].options:
-        options = {"chunk_size": (2, 7, 500)[case.seed % 3], "bends": case.seed % 2 == 0}
+        options = {
+            "chunk_size": (2, 7, 500)[case.seed % 3],
+            "bends": case.seed % 2 == 0,
+            "whole": case.seed % 7 == 0,
+        }
     solution = solve(problem, name, eps=EPS, time_limit=20, **options)
     certificate = certify(problem, solution)
     assert solution.status == "optimal", f"{name}, {case}: {solution}"
