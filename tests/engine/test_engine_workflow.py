@@ -1,3 +1,4 @@
+import contextlib
 import csv
 import json
 import os
@@ -163,10 +164,11 @@ def kill_at_random(folder: Path, overrides: dict[str, Any], times: int, seed: in
             stderr=subprocess.DEVNULL,
         )
         # A moment within the start, the measuring or what follows it.
-        time.sleep(draw.uniform(2.0, 9.0))
+        time.sleep(draw.uniform(1.0, 7.0))
         alive += process.poll() is None
         if draw.random() < 0.5:
-            os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it may have ended by then
+                os.killpg(process.pid, signal.SIGKILL)
         else:
             # Snakemake alone: its children live on and keep measuring.
             process.kill()
