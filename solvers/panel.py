@@ -27,7 +27,7 @@ from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.rows import STORE, VECTOR, dots_bits, dots_csr, dots_index
 from svmrepro.solvers.transforms import exp_of_negative
 
-STRETCH = 2048  # entries of a row made at a time: they stay in the first-level cache
+STRETCH = 4096  # entries of a row made at a time: they stay in the first-level cache
 _BYTE_LIMIT = 1 << 30  # of a byte a feature and example; beyond, packed bits or index lists
 _COLUMN_LIMIT = 1 << 30  # of dense columns for data that came sparse
 _DENSE_FROM = 0.05  # share of non-zeros from which sparse data are read faster as dense columns
@@ -54,6 +54,10 @@ class Panel(NamedTuple):
         Their values; empty for binary data.
     counts : ndarray of uint8, shape (STRETCH,)
         Workspace.
+    ones : ndarray of uint16, shape (n,)
+        Ones of each example of binary data by position.
+    distances : ndarray of uint16, shape (STRETCH,)
+        Workspace.
     """
 
     order: Any
@@ -64,6 +68,8 @@ class Panel(NamedTuple):
     features: Any
     values: Any
     counts: Any
+    ones: Any
+    distances: Any
 
 
 def build_panel(problem: Problem) -> Panel:
@@ -102,6 +108,8 @@ def build_panel(problem: Problem) -> Panel:
         features=features,
         values=values,
         counts=np.zeros(STRETCH, dtype=np.uint8),
+        ones=np.minimum(store.norms, 255).astype(np.uint16),
+        distances=np.zeros(STRETCH, dtype=np.uint16),
     )
 
 
@@ -127,6 +135,8 @@ PANEL = typeof(
         np.zeros(1, dtype=np.uint32),
         np.zeros(1),
         np.zeros(1, dtype=np.uint8),
+        np.zeros(1, dtype=np.uint16),
+        np.zeros(1, dtype=np.uint16),
     )
 )
 BLOCK = types.int64(STORE, PANEL, types.int64, types.int64, types.int64, VECTOR)
@@ -200,10 +210,13 @@ def block_bytes(store, panel, i, first, last, out):  # type: ignore[no-untyped-d
 def block_bytes_table(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
     """Look Gaussian kernel values of binary data up by integer distance."""
     touched = count_common(panel, i, first, last)
-    counts, table, norms = panel.counts, store.table, panel.norms
-    own = np.int32(store.norms[i])
-    for k in range(last - first):
-        out[k] = table[np.uint32(own + np.int32(norms[first + k]) - np.int32(2) * np.int32(counts[k]))]
+    size = last - first
+    counts, table, ones, distances = panel.counts, store.table, panel.ones[first:last], panel.distances
+    own = np.uint16(store.norms[i])
+    for k in range(size):
+        distances[k] = np.uint16(own + ones[k] - np.uint16(2) * counts[k])
+    for k in range(size):
+        out[k] = table[distances[k]]
     return touched
 
 
@@ -314,6 +327,8 @@ def rearrange(panel, goes, m, doubles, bytes):  # type: ignore[no-untyped-def]
         Workspace.
     """
     partition(panel.norms, goes, m, doubles)
+    for k in range(m):
+        panel.ones[k] = np.uint16(min(panel.norms[k], 255.0))
     for c in range(panel.columns.shape[0]):
         partition(panel.columns[c], goes, m, doubles)
     for c in range(panel.bytes.shape[0]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from numba import types
 from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.intrinsics import larger, smaller
 
 SPAN = 512
 UP, DOWN = 1, 2  # bits of a status: the signed multiplier may rise, may fall
@@ -38,10 +39,10 @@ def best_partner(G, diagonal, row, status, m, i, tiny):  # type: ignore[no-untyp
         for k in range(size):
             slope = top - g[k]
             curvature = own + d[k] - 2.0 * r[k]
-            curvature = curvature if curvature > tiny else tiny
+            curvature = larger(curvature, tiny)
             gain = slope * slope / curvature
             gain = gain if ((s[k] & DOWN) != 0) & (slope > 0.0) else 0.0
-            highest = gain if gain > highest else highest
+            highest = larger(gain, highest)
         if highest > 0.0 and highest >= best:
             best, where = highest, first
     if where < 0:
@@ -74,8 +75,8 @@ def move_gradient(G, row1, row2, mu, status, m):  # type: ignore[no-untyped-def]
             g[k] = value
             rises = value if (s[k] & UP) != 0 else NONE
             falls = value if (s[k] & DOWN) != 0 else -NONE
-            highest = rises if rises > highest else highest
-            lowest = falls if falls < lowest else lowest
+            highest = larger(rises, highest)
+            lowest = smaller(falls, lowest)
         if highest >= top and highest > NONE:
             top, where = highest, first
         bottom = lowest if lowest < bottom else bottom

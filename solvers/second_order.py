@@ -529,6 +529,7 @@ def _shrink(run: Run) -> None:
         run.panel = panel._replace(
             order=panel.order.copy(),
             norms=panel.norms.copy(),
+            ones=panel.ones.copy(),
             columns=panel.columns.copy(),
             bytes=panel.bytes.copy(),
         )
