@@ -27,6 +27,7 @@ from svmrepro.datasets.loading import (
     register_file,
     resolve_size,
 )
+from svmrepro.datasets.permutations import permute
 
 __all__ = [
     "GENERATORS",
@@ -47,6 +48,7 @@ __all__ = [
     "is_generated",
     "load",
     "names",
+    "permute",
     "read_libsvm",
     "register_file",
     "resolve_size",

@@ -58,7 +58,7 @@ def flatten(record: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
-    """Return the flattened lines of job files, sorted by size, contender's first appearance and repeat.
+    """Return the flattened lines of job files, by size, contender's first appearance, seed and repeat.
 
     Raises
     ------
@@ -80,7 +80,8 @@ def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
             rows.append(row)
     order = {label: place for place, label in enumerate(dict.fromkeys(row["contender"] for row in rows))}
     return sorted(
-        rows, key=lambda row: (int(row["n"]), order[row["contender"]], row["seed"], int(row["repeat"]))
+        rows,
+        key=lambda row: (int(row["n"]), order[row["contender"]], int(row["seed"] or 0), int(row["repeat"])),
     )
 
 

@@ -73,11 +73,15 @@ class Experiment:
     paper_sizes
         The paper's own count for those of ``sizes`` that the paper has.
     seeds
-        Seeds of a generated data set; ``(None,)`` for a downloaded one.
+        Seeds of a generated data set; ``(None,)`` for a downloaded one; of an experiment with permutations
+        their numbers.
     repeats
-        Runs of each contender at each size.
+        Runs of each contender at each size (and seed).
     repeat_budget
         CPU seconds after which a contender is not repeated at a size, or None.
+    permutations
+        In how many random orders of the rows each size is measured; None: in the data set's own. A generated
+        set is then that of seed 0.
     """
 
     name: str
@@ -95,6 +99,7 @@ class Experiment:
     repeats: int
     repeat_budget: float | None
     contenders: dict[str, Contender]
+    permutations: int | None = None
 
     def bound(self, n: int) -> float:
         """
@@ -170,7 +175,7 @@ class Config:
     timed_jobs
         Timed jobs that may run side by side.
     job
-        ``"experiment"`` or ``"size"``: what one job measures.
+        ``"experiment"`` or ``"size"``: what one job measures; of many permutations a size has several jobs.
     datasets
         A user's own files: name to path.
     """

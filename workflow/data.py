@@ -107,7 +107,7 @@ def load_row(config: Config, row: Row) -> Dataset:
     Returns
     -------
     Dataset
-        Examples and labels.
+        Examples and labels, in the row's order.
 
     Raises
     ------
@@ -118,10 +118,10 @@ def load_row(config: Config, row: Row) -> Dataset:
 
     name = row.experiment.dataset
     try:
-        return datasets.load(
+        found = datasets.load(
             name,
             row.n,
-            seed=row.seed or 0,
+            seed=row.sample,
             data_dir=config.data_dir,
             mirror=config.mirror,
             download=False,
@@ -133,6 +133,7 @@ def load_row(config: Config, row: Row) -> Dataset:
         raise NotAvailable(re.sub(r"\bmirror (?!https?:)\S+: ", "mirror: ", reason)) from error
     except datasets.DataError as error:
         raise NotAvailable(one_line(error)) from error
+    return found if row.permutation is None else datasets.permute(found, row.permutation)
 
 
 def own_file(config: Config, name: str) -> Path | None:

@@ -22,7 +22,7 @@ FIRST_GUESS = 0.1
 #: Seconds that a job takes beside its runs: starting Python, loading data and compiled code.
 JOB_SECONDS = 3.0
 #: Bytes of journals beyond which only the present experiment's is read.
-MOST_BYTES = 20_000_000
+MOST_BYTES = 80_000_000
 
 _Key = tuple[str, str, str]
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from svmrepro.workflow.config import Config, read_config
 from svmrepro.workflow.data import Marker, write_marker
 from svmrepro.workflow.errors import StepError, one_line, run_step
+from svmrepro.workflow.grid import rows
 
 
 def generate(config: Config, name: str) -> Marker:
@@ -46,9 +47,12 @@ def generate(config: Config, name: str) -> Marker:
         for experiment in paper.experiments.values()
         if experiment.dataset == name
     ]
-    for n, seed in {(min(experiment.sizes), seed) for experiment in experiments for seed in experiment.seeds}:
+    smallest = [
+        row for experiment in experiments for row in rows(experiment) if row.n == min(experiment.sizes)
+    ]
+    for n, seed in {(row.n, row.sample) for row in smallest}:
         try:
-            first, second = (datasets.load(name, n, seed=seed or 0) for _ in range(2))
+            first, second = (datasets.load(name, n, seed=seed) for _ in range(2))
         except datasets.DataError as error:
             raise StepError(one_line(error)) from error
         if (first.y != second.y).any() or abs(first.X - second.X).sum() != 0:

@@ -11,18 +11,21 @@ from svmrepro.workflow.config import Config, Contender, Experiment
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.record import digest
 
+#: Permutations that one job measures where a size has a job of its own.
+BLOCK = 10
+
 
 @dataclass(frozen=True)
 class Row:
     """
-    One problem: an experiment at one size (and seed), on which all contenders run side by side.
+    One problem: an experiment at one size (and seed or permutation); all contenders run side by side on it.
 
     Attributes
     ----------
     n
         Training rows.
     seed
-        Seed of a generated data set, else None.
+        Seed of a generated data set, or number of the permutation, else None.
     """
 
     experiment: Experiment
@@ -33,6 +36,16 @@ class Row:
     def contenders(self) -> tuple[Contender, ...]:
         """Who competes."""
         return tuple(self.experiment.contenders.values())
+
+    @property
+    def permutation(self) -> int | None:
+        """Number of the order in which the rows are taken; None: as the data set has them."""
+        return None if self.experiment.permutations is None else self.seed
+
+    @property
+    def sample(self) -> int:
+        """Seed of the examples, which only a generated set looks at."""
+        return 0 if self.experiment.permutations is not None else self.seed or 0
 
     @cached_property
     def key(self) -> str:
@@ -48,10 +61,12 @@ class Row:
 
         experiment = self.experiment
         try:
-            data = datasets.content_key(experiment.dataset, self.n, self.seed or 0)
+            data = datasets.content_key(experiment.dataset, self.n, self.sample)
         except datasets.DataError as error:
             # A user's own file that is gone or too short is not run; the reason is told when it is tried.
             data = str(error)
+        if self.permutation is not None:
+            data += f";permutation={self.permutation}"
         return digest(
             {
                 "data": data,
@@ -75,7 +90,8 @@ class Job:
     rows
         Ascending in size.
     after
-        The job of the next smaller size, whose limits this one must know; None for the first.
+        The job before it, of the next smaller size or the permutations before, whose limits this one must
+        know; None for the first.
     """
 
     name: str
@@ -106,15 +122,16 @@ def jobs(config: Config, experiment: Experiment) -> tuple[Job, ...]:
     Returns
     -------
     tuple of Job
-        One job ``all``, which saves a start of Python for each size, or one for each size, which a kill or a
-        cluster's time limit hurts less.
+        One job ``all``, which saves a start of Python for each size, or one for each size and for each block
+        of its permutations, which a cluster's time limit hurts less.
     """
     if config.job == "experiment":
         return (Job("all", rows(experiment)),)
     found: list[Job] = []
     for n in experiment.sizes:
-        members = tuple(Row(experiment, n, seed) for seed in experiment.seeds)
-        found.append(Job(f"n{n}", members, found[-1].name if found else None))
+        for name, seeds in _blocks(experiment, n):
+            members = tuple(Row(experiment, n, seed) for seed in seeds)
+            found.append(Job(name, members, found[-1].name if found else None))
     return tuple(found)
 
 
@@ -131,6 +148,14 @@ def job(config: Config, experiment: Experiment, name: str) -> Job:
         if candidate.name == name:
             return candidate
     raise StepError(f"experiment {experiment.name!r} has no job {name!r}")
+
+
+def _blocks(experiment: Experiment, n: int) -> list[tuple[str, tuple[int | None, ...]]]:
+    """Return the jobs of a size: their names, and the seeds or permutations of each."""
+    seeds = experiment.seeds
+    if experiment.permutations is None or len(seeds) <= BLOCK:
+        return [(f"n{n}", seeds)]
+    return [(f"n{n}-p{first}", seeds[first : first + BLOCK]) for first in range(0, len(seeds), BLOCK)]
 
 
 def _essence(contender: Contender) -> dict[str, Any]:

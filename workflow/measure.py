@@ -107,11 +107,12 @@ class Measurer:
         """
         Yield the runs still to be made; asked anew after each, since a result can make later ones needless.
 
-        The order of the contenders turns by one with each repeat, so that none always runs first.
+        The order of the contenders turns by one with each repeat and permutation, so that none always runs
+        first.
         """
         contenders = [contender for contender in row.contenders if contender.label not in stopped]
         for repeat in range(self._experiment.repeats):
-            turn = repeat % len(contenders) if contenders else 0
+            turn = (repeat + (row.permutation or 0)) % len(contenders) if contenders else 0
             for contender in contenders[turn:] + contenders[:turn]:
                 if self._wanted(row, contender, repeat):
                     yield contender, repeat
@@ -126,11 +127,19 @@ class Measurer:
         return not done or budget is None or sum(line["cpu_seconds"] or 0.0 for line in done) < budget
 
     def _stopped(self, row: Row) -> dict[str, str]:
-        """Return who passed a limit at a smaller size, and the reason why it is not run at this one."""
+        """
+        Return who passed a limit before, and the reason why it is not run here.
+
+        Before is at a smaller size, or in an earlier permutation of this one, which is the same problem.
+        """
         found: dict[str, str] = {}
         for line in sorted(self._lines, key=lambda line: line["n"]):
-            if line["n"] < row.n and line["status"] in LIMITS:
+            if line["status"] not in LIMITS:
+                continue
+            if line["n"] < row.n:
                 found.setdefault(line["contender"], f"{line['reason']} at n = {line['n']}")
+            elif line["n"] == row.n and row.permutation is not None and line["seed"] < row.permutation:
+                found.setdefault(line["contender"], f"{line['reason']} in permutation {line['seed'] + 1}")
         return found
 
     def _line(self, row: Row, contender: Contender, repeat: int, result: dict[str, Any]) -> dict[str, Any]:

@@ -101,7 +101,11 @@ class Progress:
         """
         assert self._forecast is not None
         repeats = row.experiment.repeats
-        what = f"n = {row.n:<6} {contender.label:<19} {repeat + 1}/{repeats}"
+        which = f"{repeat + 1}/{repeats}"
+        if row.permutation is not None:
+            order = f"permutation {row.permutation + 1}/{row.experiment.permutations}"
+            which = f"{order}, {which}" if repeats > 1 else order
+        what = f"n = {row.n:<6} {contender.label:<19} {which}"
         expected = self._forecast.seconds(row.experiment, contender, row.n)
         ended = threading.Event()
         ticker = threading.Thread(target=self._tick, args=(what, expected, ended), daemon=True)

@@ -42,7 +42,7 @@ FIELDS: dict[str, tuple[type, ...]] = {
     "dataset": (str,),
     "n": (int,),
     "n_paper": (int, NoneType),
-    "seed": (int, NoneType),
+    "seed": (int, NoneType),  # of a generated set, or the number of the permutation
     "repeat": (int,),
     "contender": (str,),
     "solver": (str,),

@@ -125,6 +125,7 @@ def _experiment(
         repeats=entry.get("repeats", defaults["repeats"]),
         repeat_budget=entry.get("repeat_budget", defaults.get("repeat_budget")),
         contenders=contenders,
+        permutations=entry.get("permutations"),
     )
 
 
@@ -153,6 +154,10 @@ def _seeds(
 ) -> tuple[int | None, ...]:
     from svmrepro import datasets
 
+    if "permutations" in entry:
+        if "seeds" in entry:
+            raise layers.error((*at, "seeds"), "an experiment has seeds or permutations, not both")
+        return tuple(range(entry["permutations"]))
     if dataset not in own and datasets.is_generated(dataset):
         return tuple(entry.get("seeds", (0,)))
     if "seeds" in entry:

@@ -1,0 +1,187 @@
+"""Experiments over random orders of the rows: the same for every contender, resumed at any of them."""
+
+import io
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_support import EXPERIMENT, tiny
+from svmrepro import datasets
+from svmrepro.datasets.permutations import permuted_rows
+from svmrepro.workflow import collect, data, generate, grid, paths
+from svmrepro.workflow.config import Config, load_config, read_config, write_config
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.forecast import Forecast
+from svmrepro.workflow.journal import Journal
+from svmrepro.workflow.measure import measure_job
+from svmrepro.workflow.progress import Progress
+from svmrepro.workflow.record import read_lines
+
+QUICK = {"solver": "engine_solvers:quick"}
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SVMREPRO_MIRROR", raising=False)
+
+
+def prepare(
+    permutations: int = 3, contenders: dict[str, Any] | None = None, repeats: int = 1, **settings: Any
+) -> Config:
+    overrides = tiny(contenders or {"a": QUICK, "b": QUICK}, **{"sizes": [20, 40], **settings})
+    overrides["experiments"]["platt1998"][EXPERIMENT] |= {"permutations": permutations, "repeats": repeats}
+    return load_config(overrides)
+
+
+def measure(config: Config, job: str = "all") -> tuple[list[dict[str, Any]], str]:
+    experiment = config.experiment("platt1998", EXPERIMENT)
+    stream = io.StringIO()
+    part = grid.job(config, experiment, job)
+    with Progress(config, experiment, part, Path("log.txt"), stream) as progress:
+        measure_job(config, experiment, part, progress)
+    return read_lines(paths.job_file(config, "platt1998", EXPERIMENT, job)), stream.getvalue()
+
+
+def journal(config: Config) -> Journal:
+    return Journal(paths.journal(config, "platt1998", EXPERIMENT))
+
+
+def rows(config: Config) -> tuple[grid.Row, ...]:
+    return grid.rows(config.experiment("platt1998", EXPERIMENT))
+
+
+def test_a_permutation_is_an_order_of_its_own_that_stays_the_same() -> None:
+    assert permuted_rows(8, 0).tolist() == [7, 4, 5, 1, 6, 2, 0, 3]
+    orders = [permuted_rows(50, k).tolist() for k in range(20)]
+    assert all(sorted(order) == list(range(50)) for order in orders)
+    assert len({tuple(order) for order in orders}) == 20
+    assert orders[3] == permuted_rows(50, 3).tolist()
+
+
+def test_examples_keep_their_labels() -> None:
+    whole = datasets.generate("noise", n=60)
+    moved = datasets.permute(whole, 4)
+    order = permuted_rows(60, 4)
+    assert abs(moved.X - whole.X[order]).sum() == 0 and (moved.y == whole.y[order]).all()
+    assert moved.provenance["permutation"] == 4 and "permutation" not in whole.provenance
+    board = datasets.generate("chess-board", n=60)
+    assert np.array_equal(datasets.permute(board, 4).X, board.X[order])
+
+
+def test_rows_are_the_same_sample_in_other_orders() -> None:
+    config = prepare()
+    found = rows(config)
+    assert [(row.n, row.permutation, row.sample) for row in found] == [
+        (n, k, 0) for n in (20, 40) for k in range(3)
+    ]
+    sets = [data.load_row(config, row) for row in found[:3]]
+    whole = datasets.generate("noise", n=20)
+    for k, one in enumerate(sets):
+        assert (one.y == whole.y[permuted_rows(20, k)]).all()
+    assert len({row.key for row in found}) == 6
+    assert generate.generate(config, "noise").complete
+
+
+def test_keys_without_permutations_are_what_they_were() -> None:
+    plain = load_config(tiny({"a": QUICK, "b": QUICK}))
+    (one, *_), (other, *_) = rows(plain), rows(prepare())
+    assert one.permutation is None and one.key != other.key
+    assert {row.key for row in rows(prepare(3))} < {row.key for row in rows(prepare(5))}
+
+
+def test_contenders_of_a_permutation_run_side_by_side_and_none_is_always_first() -> None:
+    config = prepare()
+    lines, told = measure(config)
+    order = [(line["n"], line["seed"], line["contender"]) for line in journal(config).lines()]
+    assert order[:6] == [(20, 0, "a"), (20, 0, "b"), (20, 1, "b"), (20, 1, "a"), (20, 2, "a"), (20, 2, "b")]
+    assert Counter(line["status"] for line in lines) == {"optimal": 12}
+    assert len({line["run_id"] for line in lines}) == 1
+    assert "12 runs to make; 12 runs of scale default left" in told
+    assert "permutation 2/3" in Path("log.txt").read_text()
+    # The same problem in any order: the optimum is one, the way there is not.
+    duals = {round(line["certificate"]["dual"], 6) for line in lines if line["n"] == 40}
+    assert max(duals) - min(duals) < 1e-2 * max(duals)
+    assert len({line["iterations"] for line in lines if line["n"] == 40}) > 1
+
+
+@pytest.mark.parametrize("kept", [1, 5, 8])
+def test_a_killed_run_goes_on_at_any_permutation(kept: int) -> None:
+    config = prepare()
+    measure(config)
+    path = journal(config).path
+    whole = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(whole[:kept]) + whole[kept][:30])
+    experiment = config.experiment("platt1998", EXPERIMENT)
+    assert Forecast(config, experiment).left()[0] == 12 - kept
+    lines, _ = measure(config)
+    keys = [(line["row"], line["contender"]) for line in journal(config).lines()]
+    assert len(keys) == len(set(keys)) == len(lines) == 12
+    assert path.read_bytes().startswith(b"".join(whole[:kept]))
+
+
+def test_more_permutations_add_to_what_is_there() -> None:
+    measure(prepare(2))
+    before = journal(prepare(2)).lines()
+    more = prepare(4)
+    lines, told = measure(more)
+    assert journal(more).lines()[:8] == before and len(lines) == 16
+    assert "8 runs to make" in told
+
+
+def test_jobs_are_blocks_of_permutations() -> None:
+    config = prepare(25, job="size")
+    experiment = config.experiment("platt1998", EXPERIMENT)
+    jobs = grid.jobs(config, experiment)
+    assert [(job.name, job.after, len(job.rows)) for job in jobs] == [
+        ("n20-p0", None, 10), ("n20-p10", "n20-p0", 10), ("n20-p20", "n20-p10", 5),
+        ("n40-p0", "n20-p20", 10), ("n40-p10", "n40-p0", 10), ("n40-p20", "n40-p10", 5),
+    ]  # fmt: skip
+    assert [row for job in jobs for row in job.rows] == list(grid.rows(experiment))
+    few = prepare(10, job="size")
+    assert [job.name for job in grid.jobs(few, few.experiment("platt1998", EXPERIMENT))] == ["n20", "n40"]
+
+
+def test_blocks_make_one_table() -> None:
+    config = prepare(12, sizes=[20], job="size")
+    experiment = config.experiment("platt1998", EXPERIMENT)
+    for job in grid.jobs(config, experiment):
+        measure(config, job.name)
+    found = collect.collect_lines(paths.job_files(config, "platt1998", EXPERIMENT))
+    assert [int(row["seed"]) for row in found if row["contender"] == "a"] == list(range(12))
+
+
+def test_a_limit_passed_in_one_permutation_spares_the_others() -> None:
+    limited = {"solver": "engine_solvers:limited", "options": {"above": 40}, "time_limit": 5}
+    config = prepare(3, {"a": QUICK, "slow": limited}, sizes=[20, 40, 60])
+    lines, _ = measure(config)
+    reason = "passed its time limit of 5 s"
+    found = [(line["n"], line["status"], line["reason"]) for line in lines if line["contender"] == "slow"]
+    assert found == [
+        *[(20, "optimal", None)] * 3,
+        (40, "time_limit", reason),
+        *[(40, "not_run", f"{reason} in permutation 1")] * 2,
+        *[(60, "not_run", f"{reason} at n = 40")] * 3,
+    ]
+    assert Counter(line["status"] for line in lines if line["contender"] == "a") == {"optimal": 9}
+    assert Forecast(config, config.experiment("platt1998", EXPERIMENT)).left()[0] == 0
+
+
+def test_configuration_of_permutations(tmp_path: Path) -> None:
+    config = prepare(4)
+    experiment = config.experiment("platt1998", EXPERIMENT)
+    assert (experiment.permutations, experiment.seeds) == (4, (0, 1, 2, 3))
+    write_config(config, tmp_path / "config.json")
+    assert read_config(tmp_path / "config.json") == config
+    assert replace(experiment, permutations=None) != experiment
+    overrides = tiny()
+    for bad, message in [
+        ({"permutations": 0}, "permutations: must be at least 1, not 0"),
+        ({"permutations": 2, "seeds": [1]}, "seeds: an experiment has seeds or permutations, not both"),
+    ]:
+        overrides["experiments"]["platt1998"][EXPERIMENT] = bad
+        with pytest.raises(StepError, match=message):
+            load_config(overrides)
