@@ -21,6 +21,7 @@ from svmrepro.workflow.scaling import Fit, Interval
 ACRONYMS = {
     "smo": "SMO",
     "pasmo": "PA-SMO",
+    "chunking": "Chunking",
     "svmlight": "SVM-light",
     "svmperf": "SVM-perf",
     "csr": "CSR",
