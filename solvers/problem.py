@@ -109,14 +109,15 @@ def _examples(X: Any) -> Any:
     if sp.issparse(X):
         csr = sp.csr_array(X, dtype=np.float64)
         stored_zeros = csr.nnz > 0 and not csr.data.all()  # would count as ones in binary storage
-        if stored_zeros or not (csr.has_sorted_indices and csr.has_canonical_format):
+        fixed = not all(part.flags.writeable for part in (csr.data, csr.indices, csr.indptr))
+        if fixed or stored_zeros or not (csr.has_sorted_indices and csr.has_canonical_format):
             csr = csr.copy()  # the caller's arrays stay as they are
             csr.sum_duplicates()
             csr.eliminate_zeros()
         X, values = csr, csr.data
     else:
         try:
-            X = np.ascontiguousarray(X, dtype=np.float64)
+            X = _writeable(np.ascontiguousarray(X, dtype=np.float64))
         except (TypeError, ValueError) as error:
             raise ValueError(f"X must be numeric: {error}") from None
         values = X
@@ -130,7 +131,7 @@ def _examples(X: Any) -> Any:
 def _labels(y: Any, n: int) -> npt.NDArray[np.float64]:
     """Return labels as float64 of -1 and +1, checked."""
     try:
-        labels = np.ascontiguousarray(y, dtype=np.float64)
+        labels = _writeable(np.ascontiguousarray(y, dtype=np.float64))
     except (TypeError, ValueError):
         raise ValueError("y must be numeric, each label -1 or +1") from None
     if labels.shape != (n,):
@@ -141,3 +142,8 @@ def _labels(y: Any, n: int) -> npt.NDArray[np.float64]:
     if (labels == labels[0]).all():
         raise ValueError(f"y holds one class only ({labels[0]:+g})")
     return labels
+
+
+def _writeable(array: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return a copy of what is read-only, such as a memory map: to compiled code that is another type."""
+    return array if array.flags.writeable else array.copy()

@@ -192,3 +192,14 @@ def test_registry_says_what_it_has() -> None:
             assert callable(getattr(module, function)), f"{name} lacks {function}"
     with pytest.raises(TypeError):
         SOLVERS["mine"] = SOLVERS["smo"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_read_only_data(sparse: bool) -> None:
+    # To compiled code a read-only array is of another type: memory maps were refused as such.
+    X, y = np.array(GOOD), np.array(LABELS, dtype=float)
+    data = sp.csr_array(X) if sparse else X
+    for array in (y, *((data.data, data.indices, data.indptr) if sparse else (data,))):
+        array.setflags(write=False)
+    for name, storage in (("smo", "auto"), ("smo2", "auto"), ("smo2", "csr" if sparse else "dense")):
+        assert solve(Problem(data, y, storage=storage), name).status == "optimal"
