@@ -8,8 +8,11 @@
 >>> certify(problem, solution).max_violation <= 1e-3
 True
 
-Importing this package loads no compiled code; the first ``solve`` does.
+Importing this package loads no compiled code; the first ``solve`` does. ``SVMClassifier``, an estimator
+over ``solve``, needs scikit-learn, which is imported where it is asked for.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from svmrepro.solvers.certificate import Certificate, certify
 from svmrepro.solvers.driver import solve, warm
@@ -19,6 +22,9 @@ from svmrepro.solvers.registry import SOLVERS, SolverSpec
 from svmrepro.solvers.solution import Solution
 from svmrepro.solvers.source import fingerprint, fingerprint_all
 from svmrepro.solvers.storage import STORAGES
+
+if TYPE_CHECKING:
+    from svmrepro.solvers.estimator import SVMClassifier as SVMClassifier
 
 __all__ = [
     "SOLVERS",
@@ -34,3 +40,12 @@ __all__ = [
     "solve",
     "warm",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs an optional package when it is first asked for."""
+    if name == "SVMClassifier":
+        from svmrepro.solvers.estimator import SVMClassifier
+
+        return SVMClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

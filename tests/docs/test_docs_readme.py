@@ -67,6 +67,15 @@ def test_the_example_runs(tmp_path: Path) -> None:
     assert "smo: sequential minimal optimisation" in done.stdout
 
 
+def test_the_classifier_runs(tmp_path: Path) -> None:
+    example = the_block("README.md", "python", "As a scikit-learn classifier")
+    done = subprocess.run(
+        [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^9\d\.\d% right, \d+ support vectors, \d+ steps$", done.stdout, re.MULTILINE)
+
+
 def test_your_own_data(tmp_path: Path) -> None:
     section = "Your own data"
     tree = Tree(tmp_path)

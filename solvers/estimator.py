@@ -1,0 +1,348 @@
+r"""A scikit-learn classifier over :func:`~svmrepro.solvers.solve`.
+
+>>> from sklearn.datasets import load_iris
+>>> from svmrepro.solvers import SVMClassifier
+>>> X, y = load_iris(return_X_y=True)
+>>> SVMClassifier(C=10.0).fit(X, y).score(X, y) > 0.95
+True
+
+Two classes are one problem, the later of ``classes_`` being its +1. More are one problem for every pair of
+classes, as in LIBSVM. With ``f_p`` the decision value of pair ``p = (a, b)``, a before b, each pair gives a
+vote, to b where ``f_p > 0`` and else to a, and the decision value of class c is
+
+    votes_c + t_c / (3 (1 + |t_c|)),    t_c = sum of f_p over pairs (a, c)  -  sum of f_p over pairs (c, b)
+
+which is scikit-learn's: the fraction, below 1/3, only decides between equal votes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError(
+        f"SVMClassifier needs scikit-learn 1.6 or later, the extra svmrepro[estimator] ({error})"
+    ) from error
+
+from svmrepro.solvers.certificate import Certificate, certify, kernel_product
+from svmrepro.solvers.driver import solve
+from svmrepro.solvers.kernel import Kernel
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.registry import NO_BIAS, get
+from svmrepro.solvers.solution import OPTIMAL, Solution
+
+_FAMILIES = {
+    "linear": "linear",
+    "gaussian": "gaussian",
+    "rbf": "gaussian",
+    "poly": "polynomial",
+    "polynomial": "polynomial",
+}
+
+
+class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Support vector classification by any solver of this package.
+
+    Parameters
+    ----------
+    solver : str
+        A name in ``SOLVERS``. One that takes no bias is given a problem without.
+    C : float
+        Bound on every multiplier.
+    kernel : {"linear", "rbf", "gaussian", "poly", "polynomial"}
+        ``x.z``; ``exp(-gamma ||x - z||^2)`` by either name; ``(gamma x.z + coef0)^degree`` by either.
+    gamma : float or {"scale", "auto"}
+        A number; 1 / (n_features X.var()); or 1 / n_features.
+    degree : int
+        Degree of the polynomial kernel.
+    coef0 : float
+        Its offset.
+    tol : float
+        Stopping tolerance on the KKT conditions, ``eps`` of :func:`~svmrepro.solvers.solve`.
+    cache_mb : float, optional
+        Size of the cache of kernel rows; the solver's own default if None.
+    time_limit : float, optional
+        CPU seconds for each pair of classes. A fit that meets it warns, and is usable.
+    options : dict, optional
+        Further options of the solver, see ``SOLVERS[solver].options``.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+        The labels, sorted.
+    support_ : ndarray of int, shape (n_support,)
+        Training examples that are support vectors of any pair, ascending.
+    support_vectors_ : ndarray or CSR array, shape (n_support, n_features)
+        These examples.
+    dual_coef_ : ndarray, shape (n_pairs, n_support)
+        ``y_i alpha_i``; a pair's are 0 at other pairs' support vectors. One row for two classes.
+    intercept_ : ndarray, shape (n_pairs,)
+        The bias of each pair.
+    coef_ : ndarray, shape (n_pairs, n_features)
+        Weights; of a linear kernel only. For more than two classes the signs of this and of the two above
+        are opposite to those of scikit-learn's SVC: the later class of a pair is always the positive one.
+    n_iter_ : ndarray of int, shape (n_pairs,)
+        Steps taken.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Their names, where X had them.
+    kernel_ : Kernel
+        The kernel, with gamma as a number.
+    solution_ : Solution or tuple of Solution
+        What the solver returned, for each pair where there are more than two classes; its multipliers are
+        those of the examples of the pair, in their order.
+    """
+
+    def __init__(
+        self,
+        solver: str = "pasmo",
+        *,
+        C: float = 1.0,
+        kernel: str = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        cache_mb: float | None = None,
+        time_limit: float | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        self.solver = solver
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.cache_mb = cache_mb
+        self.time_limit = time_limit
+        self.options = options
+
+    def fit(self, X: Any, y: Any) -> SVMClassifier:
+        """Train.
+
+        Parameters
+        ----------
+        X : array_like or scipy sparse, shape (n_samples, n_features)
+            Examples.
+        y : array_like, shape (n_samples,)
+            Labels of any kind that sorts, at least two of them.
+
+        Returns
+        -------
+        SVMClassifier
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If the data, a parameter, or the solver's name or options are not valid, or the solver cannot
+            take the kernel.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped before the tolerance was met.
+        """
+        X, y = self._checked(X, y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise ValueError("SVMClassifier needs two classes or more; y has 1 class")
+        self.kernel_ = self._kernel(X)
+        parts = self._parts(X, labels)
+        solutions = [self._solve(problem) for _, problem in parts]
+        signed = np.zeros((len(parts), labels.size))
+        for row, (members, problem), solution in zip(signed, parts, solutions, strict=True):
+            row[members] = problem.y * np.asarray(solution.alpha)
+        self.support_ = np.flatnonzero(signed.any(axis=0))
+        self.support_vectors_ = X[self.support_]
+        self.dual_coef_ = signed[:, self.support_]
+        self.intercept_ = np.array([solution.bias for solution in solutions])
+        self.n_iter_ = np.array([solution.iterations for solution in solutions])
+        self.solution_ = solutions[0] if len(solutions) == 1 else tuple(solutions)
+        return self
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the decision values.
+
+        Parameters
+        ----------
+        X : array_like or scipy sparse, shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) or (n_samples, n_classes)
+            For two classes f(x), positive for ``classes_[1]``; for more a value for each class, see the
+            text of this module. The largest is predicted.
+        """
+        values = self._values(X)
+        return values[:, 0] if self.classes_.size == 2 else votes(values, self.classes_.size)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the predicted labels, shape (n_samples,).
+
+        Parameters
+        ----------
+        X : array_like or scipy sparse, shape (n_samples, n_features)
+            Examples.
+        """
+        found = self.decision_function(X)
+        chosen = (found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def certificate(self, X: Any, y: Any) -> Certificate | tuple[Certificate, ...]:
+        """Judge the fit by recomputing objectives, gap and KKT violations from the training data.
+
+        Parameters
+        ----------
+        X, y
+            What :meth:`fit` was given; an estimator does not keep it.
+
+        Returns
+        -------
+        Certificate or tuple of Certificate
+            One for each of ``solution_``.
+
+        Raises
+        ------
+        ValueError
+            If the labels, or their numbers, are not those of the fit.
+        """
+        check_is_fitted(self)
+        X, y = self._checked(X, y, reset=False)
+        if not np.isin(y, self.classes_).all():
+            raise ValueError("y has labels that are not of this fit")
+        solutions = self.solution_ if isinstance(self.solution_, tuple) else (self.solution_,)
+        parts = self._parts(X, np.searchsorted(self.classes_, y))
+        sizes = [0 if solution.alpha is None else solution.alpha.size for solution in solutions]
+        if sizes != [problem.n for _, problem in parts]:
+            raise ValueError("X and y are not of this fit: their numbers of examples differ")
+        found = [certify(problem, solution) for (_, problem), solution in zip(parts, solutions, strict=True)]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    @property
+    def coef_(self) -> npt.NDArray[np.float64]:
+        """Weights of a linear kernel, shape (n_pairs, n_features)."""
+        check_is_fitted(self)
+        if self.kernel_.name != "linear":
+            raise AttributeError("coef_ is only there for a linear kernel")
+        return np.asarray(self.dual_coef_ @ self.support_vectors_)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn asks: sparse examples are taken."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, npt.NDArray[Any]]:
+        """Return examples and labels as arrays, or raise ValueError."""
+        check_classification_targets(y)
+        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, accept_sparse="csr")
+        return _with_rows(X), y
+
+    def _parts(self, X: Any, labels: npt.NDArray[np.intp]) -> list[tuple[Any, Problem]]:
+        """Return the examples and the problem of each pair of classes."""
+        bias = NO_BIAS not in get(self.solver).needs
+        found = []
+        for negative, positive in combinations(range(self.classes_.size), 2):
+            members = np.flatnonzero((labels == negative) | (labels == positive))
+            part = X if members.size == labels.size else X[members]
+            y = np.where(labels[members] == positive, 1.0, -1.0)
+            found.append((members, Problem(part, y, _plain(self.C), self.kernel_, bias=bias)))
+        return found
+
+    def _kernel(self, X: Any) -> Kernel:
+        """Return the kernel that the parameters mean for these examples."""
+        family = _FAMILIES.get(self.kernel) if isinstance(self.kernel, str) else None
+        if family is None:
+            raise ValueError(f"kernel {self.kernel!r} unknown; known: {', '.join(_FAMILIES)}")
+        if family == "linear":
+            return Kernel.linear()
+        gamma = _gamma(self.gamma, X)
+        if family == "gaussian":
+            return Kernel.gaussian(gamma=gamma)
+        return Kernel.polynomial(_plain(self.degree), a=gamma, c=_plain(self.coef0))
+
+    def _solve(self, problem: Problem) -> Solution:
+        """Solve one pair; warn where the tolerance is not met."""
+        options = dict(self.options or {})
+        if self.cache_mb is not None:
+            options["cache_mb"] = _plain(self.cache_mb)
+        solution = solve(
+            problem, self.solver, eps=_plain(self.tol), time_limit=_plain(self.time_limit), **options
+        )
+        if solution.alpha is None:
+            raise ValueError(f"solver {self.solver!r} returns no multipliers, which SVMClassifier needs")
+        if solution.status != OPTIMAL:
+            warnings.warn(
+                f"solver {self.solver!r} stopped early: {solution.status}", ConvergenceWarning, stacklevel=3
+            )
+        return solution
+
+    def _values(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return f(x) of every pair, shape (n_samples, n_pairs)."""
+        check_is_fitted(self)
+        X = _with_rows(validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr"))
+        values = np.empty((X.shape[0], len(self.intercept_)))
+        for column, signed, bias in zip(values.T, self.dual_coef_, self.intercept_, strict=True):
+            own = np.flatnonzero(signed)
+            column[:] = kernel_product(self.kernel_, X, self.support_vectors_[own], signed[own]) + bias
+        return values
+
+
+def votes(values: npt.NDArray[np.float64], n_classes: int) -> npt.NDArray[np.float64]:
+    """Return a decision value for each class, by the formula in this module's text.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_samples, n_pairs)
+        f(x) of every pair of classes, in the order of ``itertools.combinations``.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray, shape (n_samples, n_classes)
+    """
+    won, total = np.zeros((2, values.shape[0], n_classes))
+    for value, (first, second) in zip(values.T, combinations(range(n_classes), 2), strict=True):
+        won[:, first] += value <= 0
+        won[:, second] += value > 0
+        total[:, first] -= value
+        total[:, second] += value
+    return np.asarray(won + total / (3 * (np.abs(total) + 1)))
+
+
+def _gamma(gamma: Any, X: Any) -> float:
+    """Return gamma as a number, by scikit-learn's rules for its names."""
+    if not isinstance(gamma, str):
+        return _plain(gamma)  # type: ignore[no-any-return]
+    if gamma == "auto":
+        return float(1.0 / X.shape[1])
+    if gamma != "scale":
+        raise ValueError(f"gamma {gamma!r} unknown; it is a number, 'scale' or 'auto'")
+    variance = float((X * X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var())
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def _with_rows(X: Any) -> Any:
+    """Return sparse examples as an array: of a matrix, ``*`` and the shape of products differ."""
+    return sp.csr_array(X) if sp.issparse(X) else X
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of NumPy's, such as a search over parameters brings, as Python's."""
+    return value.item() if isinstance(value, np.generic) else value

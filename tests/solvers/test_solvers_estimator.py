@@ -1,0 +1,230 @@
+"""The estimator: scikit-learn's own checks, LIBSVM through its SVC, and what is ours."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from svmrepro.solvers import SOLVERS, Kernel, SVMClassifier
+
+KERNELS: dict[str, dict[str, Any]] = {
+    "linear": {"kernel": "linear"},
+    "scale": {"kernel": "rbf"},
+    "auto": {"kernel": "rbf", "gamma": "auto"},
+    "number": {"kernel": "rbf", "gamma": 0.3},
+    "poly": {"kernel": "poly", "degree": 2, "gamma": 0.1, "coef0": 1.0},
+}
+
+
+def data(n_classes: int, n: int = 150) -> tuple[Any, Any]:
+    X, y = make_classification(n, 8, n_informative=6, n_classes=n_classes, flip_y=0.1, random_state=0)
+    return X, y
+
+
+@parametrize_with_checks([SVMClassifier(), SVMClassifier("smo2", kernel="linear")])
+def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_agrees_with_svc(kernel: str, n_classes: int, sparse: bool) -> None:
+    X, y = data(n_classes)
+    if sparse:
+        X[np.abs(X) < 0.7] = 0.0
+        X = sp.csr_matrix(X)
+    ours = SVMClassifier(C=3.0, tol=1e-6, **KERNELS[kernel]).fit(X, y)
+    # LIBSVM alone gives equal votes to the first class.
+    theirs = SVC(C=3.0, tol=1e-6, break_ties=n_classes > 2, **KERNELS[kernel]).fit(X, y)
+    assert ours.decision_function(X) == pytest.approx(theirs.decision_function(X), abs=1e-3)
+    assert (ours.predict(X) == theirs.predict(X)).mean() >= 0.99
+    assert set(ours.support_) == set(theirs.support_)
+    sign = 1 if n_classes == 2 else -1
+    assert sign * ours.intercept_ == pytest.approx(theirs.intercept_, abs=1e-3)
+    assert ours.n_iter_.shape == theirs.n_iter_.shape and (ours.n_iter_ > 0).all()
+    if kernel == "linear":
+        weights = theirs.coef_.toarray() if sparse else theirs.coef_
+        assert sign * ours.coef_ == pytest.approx(weights, abs=1e-3)
+    if n_classes == 2:
+        order = np.argsort(theirs.support_)
+        coefficients = sp.csr_array(theirs.dual_coef_).toarray()
+        assert ours.dual_coef_ == pytest.approx(coefficients[:, order], abs=1e-3)
+
+
+def test_decision_function_is_the_sum_over_support_vectors() -> None:
+    X, y = data(3)
+    model = SVMClassifier(gamma=0.2).fit(X, y)
+    squares = ((X[:, None] - model.support_vectors_[None]) ** 2).sum(axis=2)
+    values = np.exp(-0.2 * squares) @ model.dual_coef_.T + model.intercept_
+    won = np.array([[row[0] <= 0, row[0] > 0, 0] for row in values], dtype=int)
+    won += np.array([[row[1] <= 0, 0, row[1] > 0] for row in values], dtype=int)
+    won += np.array([[0, row[2] <= 0, row[2] > 0] for row in values], dtype=int)
+    clear = won.max(axis=1) == 2
+    assert (model.predict(X)[clear] == won.argmax(axis=1)[clear]).all() and clear.mean() > 0.9
+    assert (np.floor(model.decision_function(X) + 1 / 3) == won).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_certificates(n_classes: int) -> None:
+    X, y = data(n_classes)
+    names = np.array(["ash", "beech", "cedar"])
+    model = SVMClassifier(tol=1e-4).fit(X, names[y])
+    found = model.certificate(X, names[y])
+    found = found if isinstance(found, tuple) else (found,)
+    assert len(found) == len(model.intercept_)
+    assert all(certificate.pair_gap <= 1.01e-4 for certificate in found)
+    vectors = [certificate.n_bound + certificate.n_nonbound for certificate in found]
+    assert vectors == list((model.dual_coef_ != 0).sum(axis=1))
+    other = clone(model).fit(X, names[::-1][y]) if n_classes == 3 else model
+    wrong = model.certificate(X + 1.0, names[y])
+    worst = max(c.pair_gap for c in (wrong if isinstance(wrong, tuple) else (wrong,)))
+    assert worst < 1e-3  # a Gaussian kernel does not see a shift
+    assert other.predict(X).dtype == names.dtype
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[False, True, True], [-1.0, 0.0, 2.0], ["a", "b", "c"], [10, 7, 9]],
+    ids=["bool", "float", "str", "int"],
+)
+def test_labels_of_any_kind(labels: list[Any]) -> None:
+    X, y = load_iris(return_X_y=True)
+    named = np.array(labels)[y]
+    model = SVMClassifier(C=10.0).fit(X, named)
+    assert list(model.classes_) == sorted(set(labels))
+    assert model.predict(X).dtype == named.dtype
+    assert model.score(X, named) > 0.95
+    assert set(model.predict(X)) == set(labels)
+
+
+def test_object_labels_and_lists() -> None:
+    X, y = load_iris(return_X_y=True)
+    named = np.array(["x", "y", "z"], dtype=object)[y]
+    assert SVMClassifier().fit(X.tolist(), list(named)).score(X, named) > 0.95
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if not name.startswith(("pasmo-", "smo2-"))])
+def test_every_solver_that_can(name: str) -> None:
+    X, y = data(3, 60)
+    model = SVMClassifier(name, kernel="linear").fit(X, y)
+    assert model.score(X, y) > 0.5
+    assert model.certificate(X, y)[0].max_violation < 0.01
+    if "no bias" in SOLVERS[name].needs:
+        assert not model.intercept_.any()
+
+
+def test_options_reach_the_solver() -> None:
+    X, y = data(2)
+    plain = SVMClassifier().fit(X, y)
+    other = SVMClassifier(cache_mb=1, options={"shrinking": False}).fit(X, y)
+    assert other.decision_function(X) == pytest.approx(plain.decision_function(X), abs=1e-2)
+    with pytest.raises(ValueError, match="solver 'pasmo' has no option 'speed'"):
+        SVMClassifier(options={"speed": 2}).fit(X, y)
+    with pytest.raises(ValueError, match="solver 'chunking' has no option 'cache_mb'"):
+        SVMClassifier("chunking", cache_mb=1).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"solver": "simplex"}, "solver 'simplex' unknown"),
+        ({"kernel": "sigmoid"}, "kernel 'sigmoid' unknown; known: linear, gaussian, rbf"),
+        ({"kernel": len}, "unknown; known: linear"),
+        ({"gamma": "wide"}, "gamma 'wide' unknown"),
+        ({"gamma": 0}, "must be positive"),
+        ({"C": -1.0}, "C must be a positive"),
+        ({"tol": 0}, "eps must be a positive"),
+        ({"kernel": "poly", "degree": 1.5}, "degree must be a positive integer"),
+    ],
+)
+def test_wrong_parameters(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SVMClassifier(**parameters).fit(*data(2))
+
+
+def test_wrong_data() -> None:
+    X, y = data(2)
+    with pytest.raises(ValueError, match="1 class"):
+        SVMClassifier().fit(X, np.ones(len(y)))
+    with pytest.raises(NotFittedError):
+        SVMClassifier().predict(X)
+    with pytest.raises(NotFittedError):
+        SVMClassifier().certificate(X, y)
+    model = SVMClassifier().fit(X, y)
+    assert not hasattr(model, "coef_")
+    assert not hasattr(SVMClassifier(kernel="linear"), "coef_")
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, 1:])
+    with pytest.raises(ValueError, match="not of this fit"):
+        model.certificate(X, y + 5)
+    with pytest.raises(ValueError, match="not of this fit"):
+        model.certificate(X[:-1], y[:-1])
+
+
+def test_a_limit_warns_and_leaves_something_usable() -> None:
+    X, y = data(2, 2000)
+    with pytest.warns(ConvergenceWarning, match="stopped early: time_limit"):
+        model = SVMClassifier(C=1e6, kernel="linear", tol=1e-9, time_limit=1e-3).fit(X, y)
+    assert model.solution_.status == "time_limit"
+    assert model.predict(X).shape == y.shape
+
+
+def test_in_scikit_learns_tools() -> None:
+    X, y = load_iris(return_X_y=True)
+    grid = {"C": np.logspace(-1, 1, 3), "gamma": np.float32([0.1, 1.0]), "degree": np.arange(1, 3)}
+    search = GridSearchCV(SVMClassifier(kernel="poly"), grid, error_score="raise").fit(X, y)
+    assert search.best_score_ > 0.95
+    assert OneVsRestClassifier(SVMClassifier()).fit(X, y).score(X, y) > 0.95
+    model = make_pipeline(StandardScaler(), SVMClassifier()).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.decision_function(X) == model.decision_function(X)).all()
+
+
+def test_nothing_of_the_training_data_is_written_to() -> None:
+    X, y = data(3)
+    before = X.copy(), y.copy()
+    X.setflags(write=False)
+    y.setflags(write=False)
+    SVMClassifier().fit(X, y).predict(X)
+    assert (before[0] == X).all() and (before[1] == y).all()
+
+
+def test_gamma_as_a_number_is_kept() -> None:
+    X, y = data(2)
+    assert SVMClassifier().fit(X, y).kernel_.gamma == pytest.approx(1 / (8 * X.var()))
+    assert SVMClassifier(gamma="auto").fit(X, y).kernel_ == Kernel.gaussian(gamma=1 / 8)
+    assert SVMClassifier().fit(np.vstack([X[:4] * 0, X[:4] * 0]), [0, 1] * 4).kernel_.gamma == 1.0
+
+
+def test_without_scikit_learn() -> None:
+    program = (
+        "import sys; sys.modules['sklearn.base'] = None\n"
+        "import svmrepro.solvers as s\n"
+        "assert s.SOLVERS\n"
+        "s.SVMClassifier\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: SVMClassifier needs scikit-learn") and "svmrepro[estimator]" in last
+
+
+def test_no_warning_of_ours() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SVMClassifier().fit(*data(3)).predict(data(3)[0])
