@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ def draw(
     handles: list[Line2D] = []
     light: list[Line2D] = []
     sizes: list[int] = []
-    absent: list[str] = []
+    absent: dict[str, str] = {}
     for place, contender in enumerate(results.main(name)):
         look = MAIN[place % len(MAIN)]
         drawn = _ghosts(axes, results, name, contender, look, GHOST_MARKERS[place % len(GHOST_MARKERS)])
@@ -107,7 +107,7 @@ def draw(
             line: Any = look.line if fit is not None and fit.exponent is not None else "none"
             handles.append(Line2D([], [], color=look.colour, marker=look.marker, linestyle=line, label=shown))
         else:
-            absent.append(f"{display_name(contender)} {_reason(results, name, contender)}")
+            absent[display_name(contender)] = _reason(results, name, contender)
         if drawn:
             handles.append(_ghost_handle(results, name, contender, GHOST_MARKERS[place % len(GHOST_MARKERS)]))
     for place, contender in enumerate(side):
@@ -117,8 +117,10 @@ def draw(
         if points:
             light.append(_side_handle(look, display_name(contender)))
     if absent:
-        text = "\n".join(absent)
-        axes.text(0.03, 0.985, text, transform=axes.transAxes, va="top", fontsize=6, color="#555")
+        # Below the lines, which rise to the right; it takes no part in the layout, whatever its length.
+        corner: Any = {"ha": "right", "va": "bottom", "transform": axes.transAxes}
+        note = axes.text(0.98, 0.03, _absence(absent), fontsize=6, color="#555", **corner)
+        note.set_in_layout(False)
     if sizes:
         loglog_axes(axes, sizes, every=not short)
     else:
@@ -267,7 +269,14 @@ def _ends(fit: Fit) -> str:
 
 
 def _reason(results: Results, name: str, contender: str) -> str:
-    """Say in a few words why a contender has no point at all."""
+    """Say in a few words why a contender has no point at all; the tables say it in full."""
     sizes = results.runs.sizes(name)
     reason = results.group(name, contender, sizes[0]).reason if sizes else "not run"
-    return reason if len(reason) < 60 else reason[:57] + "..."
+    return ": ".join(reason.split(": ")[:2])
+
+
+def _absence(absent: Mapping[str, str]) -> str:
+    """Return the note on contenders without a point, in short lines; said once where all share a reason."""
+    reasons = set(absent.values())
+    notes = list(reasons) if len(reasons) == 1 else [f"{name} {reason}" for name, reason in absent.items()]
+    return "\n".join(line for note in notes for line in textwrap.wrap(note, 17))
