@@ -48,6 +48,8 @@ class Contender:
         CPU seconds of one run, or None.
     memory_limit_mb
         Megabytes (2^20 bytes) that it may count, or None.
+    permutations
+        It takes part in the first so many of the experiment's permutations; None: in all of them.
     """
 
     label: str
@@ -57,6 +59,7 @@ class Contender:
     options: dict[str, Any] = field(default_factory=dict)
     time_limit: float | None = None
     memory_limit_mb: float | None = None
+    permutations: int | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,10 @@ class Experiment:
     repeat_budget: float | None
     contenders: dict[str, Contender]
     permutations: int | None = None
+
+    def seeds_of(self, contender: Contender) -> tuple[int | None, ...]:
+        """Return the seeds, or the permutations, in which a contender takes part."""
+        return self.seeds if contender.permutations is None else self.seeds[: contender.permutations]
 
     def bound(self, n: int) -> float:
         """

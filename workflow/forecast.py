@@ -123,7 +123,7 @@ class Forecast:
             wanted = experiment.repeats
             if experiment.repeat_budget is not None and each > 0:
                 wanted = min(wanted, max(1, math.ceil(experiment.repeat_budget / each)))
-            more = max(0, wanted * len(experiment.seeds) - self._made[key][n])
+            more = max(0, wanted * len(experiment.seeds_of(contender)) - self._made[key][n])
             runs += more
             seconds += more * each
             if more and contender.time_limit is not None and each >= contender.time_limit:

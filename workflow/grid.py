@@ -35,7 +35,12 @@ class Row:
     @property
     def contenders(self) -> tuple[Contender, ...]:
         """Who competes."""
-        return tuple(self.experiment.contenders.values())
+        experiment = self.experiment
+        return tuple(
+            contender
+            for contender in experiment.contenders.values()
+            if self.seed in experiment.seeds_of(contender)
+        )
 
     @property
     def permutation(self) -> int | None:

@@ -104,6 +104,10 @@ def _experiment(
         label: _contender(label, value, bias, time_limit, kernel, layers, (*at, "contenders", label))
         for label, value in entry["contenders"].items()
     }
+    override = ((defaults.get("experiments") or {}).get(content["paper"]) or {}).get(name) or {}
+    # What is asked for of this very experiment is no matter of the scale.
+    most = None if "permutations" in override else defaults.get("most_permutations")
+    permutations = _permutations(entry, most, layers, at)
     sizes = [
         _file_size(dataset, n, own, layers, (*at, "sizes", position))
         for position, n in enumerate(entry["sizes"])
@@ -121,11 +125,11 @@ def _experiment(
         eps=float(entry.get("eps", DEFAULT_EPS)),
         sizes=tuple(sorted(set(sizes))),
         paper_sizes={n: of_paper[n] for n in sorted(set(sizes)) if n in of_paper},
-        seeds=_seeds(entry, dataset, own, layers, at),
+        seeds=_seeds(entry, dataset, own, permutations, layers, at),
         repeats=entry.get("repeats", defaults["repeats"]),
         repeat_budget=entry.get("repeat_budget", defaults.get("repeat_budget")),
         contenders=contenders,
-        permutations=entry.get("permutations"),
+        permutations=permutations,
     )
 
 
@@ -149,15 +153,32 @@ def _file_size(name: str, n: int, own: Mapping[str, Any], layers: Layers, at: Ke
         raise layers.error(at, str(error)) from error
 
 
+def _permutations(entry: Mapping[str, Any], most: int | None, layers: Layers, at: Key) -> int | None:
+    """Return how many random orders an experiment has at this scale; None if it keeps the data's own."""
+    wanted: int | None = entry.get("permutations")
+    if wanted is not None:
+        return wanted if most is None else min(wanted, most)
+    for label, value in entry["contenders"].items():
+        if "permutations" in value:
+            where = (*at, "contenders", label, "permutations")
+            raise layers.error(where, "the experiment has no permutations")
+    return None
+
+
 def _seeds(
-    entry: Mapping[str, Any], dataset: str, own: Mapping[str, Any], layers: Layers, at: Key
+    entry: Mapping[str, Any],
+    dataset: str,
+    own: Mapping[str, Any],
+    permutations: int | None,
+    layers: Layers,
+    at: Key,
 ) -> tuple[int | None, ...]:
     from svmrepro import datasets
 
-    if "permutations" in entry:
+    if permutations is not None:
         if "seeds" in entry:
             raise layers.error((*at, "seeds"), "an experiment has seeds or permutations, not both")
-        return tuple(range(entry["permutations"]))
+        return tuple(range(permutations))
     if dataset not in own and datasets.is_generated(dataset):
         return tuple(entry.get("seeds", (0,)))
     if "seeds" in entry:
@@ -184,6 +205,7 @@ def _contender(
         options=dict(entry.get("options", {})),
         time_limit=entry.get("time_limit", time_limit),
         memory_limit_mb=entry.get("memory_limit_mb"),
+        permutations=entry.get("permutations"),
     )
     if contender.storage not in ("auto", *STORAGES):
         hint = did_you_mean(contender.storage, ("auto", *STORAGES))
