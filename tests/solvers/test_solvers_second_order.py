@@ -249,6 +249,22 @@ def test_scans_against_numpy() -> None:
         assert not downs.any() or bottom == G[downs].min()
 
 
+@pytest.mark.parametrize("C", [10.0, 1e4, 1e6])
+def test_single_precision_rows_are_harmless(C: float) -> None:
+    # The end is judged by a gradient in double precision, whatever the rows were kept in.
+    rng = np.random.default_rng(3)
+    X = rng.uniform(0, 4, size=(300, 2))
+    y = np.where(np.floor(X).sum(axis=1) % 2 == 0, 1.0, -1.0)
+    problem = Problem(X, y, C, Kernel.gaussian(0.5))
+    double = certify(problem, solve(problem, "pasmo"))
+    single = solve(problem, "pasmo", single=True)
+    certificate = certify(problem, single)
+    assert single.status == "optimal"
+    assert certificate.passes(1e-3, 1.0, 300, C)
+    assert certificate.dual == pytest.approx(double.dual, rel=1e-5)
+    assert single.info["objective"] == pytest.approx(certificate.dual, rel=1e-6)
+
+
 def test_rounding_of_many_steps_is_put_right() -> None:
     rng = np.random.default_rng(2)
     X = rng.uniform(0, 4, size=(200, 2))
