@@ -47,7 +47,17 @@ import numpy as np
 from numba import typeof, types
 from svmrepro.solvers import row_cache
 from svmrepro.solvers.compiled import compiled
-from svmrepro.solvers.panel import BLOCK, PANEL, SHAPE, block_of, build_panel, fill, partition, rearrange
+from svmrepro.solvers.panel import (
+    BLOCK,
+    PANEL,
+    SHAPE,
+    block_of,
+    build_panel,
+    fill,
+    form,
+    partition,
+    rearrange,
+)
 from svmrepro.solvers.platt import fill_diagonal
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.row_cache import CACHE, build_cache, fetch
@@ -88,6 +98,7 @@ _NEVER = 2**62
 _WORTH = 10  # shrinks when one in so many can go
 _ROUNDING = {"double": 2.3e-16, "single": 6.0e-8}  # of an entry of a kept row
 _FUTILE = 30
+_ENTRY_BYTES = {"bytes": 1, "columns": 8, "bits": 8, "index": 4, "csr": 12}  # of a stored entry
 
 
 class State(NamedTuple):
@@ -504,7 +515,26 @@ def finish(run: Run, status: str) -> Solution:
             "active_min": float(run.smallest),
             "gradient_restores": float(run.restores),
             "objective": float(0.5 * state.beta @ (state.y + state.G)),
+            "bytes_moved": float(_bytes_moved(run)),
         },
+    )
+
+
+def _bytes_moved(run: Run) -> int:
+    """Return the bytes that the run read and wrote, were there no caches.
+
+    A pass for the partner reads G, K_ii, a row and a status of each example of the active set; the change
+    of the gradient reads it, two rows and the status and writes it; a row reads what it touches of the
+    examples and is written.
+    """
+    counts = run.cache.counts
+    entry = _ENTRY_BYTES[form(run.problem)]
+    steps = (3 * 8 + 1) + (4 * 8 + 1)
+    kept = 4 if run.cache.single.shape[0] else 0
+    return int(
+        steps * run.state.counts[UPDATES]
+        + entry * counts[row_cache.TOUCHED]
+        + (8 + kept) * counts[row_cache.ENTRIES]
     )
 
 
