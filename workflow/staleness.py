@@ -13,9 +13,11 @@ import os
 import platform
 import re
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 
 from svmrepro.workflow.errors import StepError
@@ -57,6 +59,9 @@ def solver_fingerprint(solver: str) -> str:
         return fingerprint(solver)
     top = solver.partition(":")[0].partition(".")[0]
     spec = PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
+    if spec is None:
+        with suppress(ValueError):
+            spec = find_spec(top)  # knows what is installed editable
     if spec is None or (spec.origin is None and not spec.submodule_search_locations):
         raise StepError(f"there is no module {top!r} on the Python path")
     if spec.submodule_search_locations:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import importlib
 import math
+import resource
 import time
+import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve, warm
 from svmrepro.workflow.config import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
@@ -24,6 +29,14 @@ OTHER_CORES = 0.2
 
 #: What the certificate of a user's own solver may show, in units of eps.
 USER_TOLERANCE = 2.0
+
+#: A result counts although it took longer than its limit by this factor ...
+OVERRUN = 1.1
+#: ... and so many seconds: solvers look at the clock now and then only.
+OVERRUN_GRAIN = 0.1
+
+#: Examples of each class in the run that warms a user's own solver.
+_WARM_ROWS = 8
 
 _LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
 
@@ -41,7 +54,8 @@ class Trials:
 
     Notes
     -----
-    Representations are built once for each storage and shared by the contenders that use it.
+    Representations are built once for each storage and shared by the contenders that use it. A solver of a
+    user's own gets a copy for each run: what it does to its arrays is not done to the others or the judge.
     """
 
     def __init__(self, experiment: Experiment, X: Any, y: Any) -> None:
@@ -57,7 +71,7 @@ class Trials:
         Returns
         -------
         Problem
-            Prepared.
+            Prepared, for the certificate and, save a user's own, for the solver.
         """
         key = (contender.storage, contender.bias)
         if key not in self._problems:
@@ -68,10 +82,27 @@ class Trials:
             self._problems[key] = problem
         problem = self._problems[key]
         if contender.label not in self._ready:
-            if ":" not in contender.solver:
+            if ":" in contender.solver:
+                self._warm(contender, problem)
+            else:
                 warm(contender.solver, problem.kernel, problem.storage)
             self._ready.add(contender.label)
         return problem
+
+    def _copy(self, contender: Contender, problem: Problem, rows: Any = slice(None)) -> Problem:
+        """Return the problem, or the one of some rows, on arrays of its own."""
+        X, y = problem.X[rows].copy(), problem.y[rows].copy()
+        copy = Problem(X, y, problem.C, problem.kernel, bias=problem.bias, storage=contender.storage)
+        copy.prepare()
+        return copy
+
+    def _warm(self, contender: Contender, problem: Problem) -> None:
+        """Run a user's own solver on a few rows, so that what it imports or compiles is not timed."""
+        solver = _solver(contender, self._experiment.eps)
+        rows = np.sort([row for sign in (-1, 1) for row in np.flatnonzero(problem.y == sign)[:_WARM_ROWS]])
+        # What goes wrong here goes wrong in the run, or does not matter.
+        with suppress(Exception, SystemExit):
+            solver(self._copy(contender, problem, rows))
 
     def run(self, contender: Contender) -> dict[str, Any]:
         """
@@ -93,14 +124,15 @@ class Trials:
             problem = self.prepare(contender)
             solver = _solver(contender, self._experiment.eps)
             result["load_before"] = load_average()
+            given = self._copy(contender, problem) if ":" in contender.solver else problem
             with Meter() as meter:
-                solution = solver(problem)
+                solution = solver(given)
             result["load_after"] = load_average()
             result |= _figures(solution, meter)
             result |= _verdict(problem, solution, contender, self._experiment.eps)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # Whatever a solver, perhaps a user's own, runs into is its result, not the end of the job.
-            return {**NO_RESULT, "status": "error", "reason": f"{type(error).__name__}: {one_line(error)}"}
+            return {**NO_RESULT, "status": "error", "reason": _reason(error, contender)}
         return result
 
 
@@ -118,10 +150,10 @@ def _solver(contender: Contender, eps: float) -> Callable[[Problem], Solution]:
     function = _user_function(contender.solver)
 
     def run(problem: Problem) -> Solution:
-        wall, cpu = time.perf_counter(), time.process_time()
+        wall, cpu = time.perf_counter(), _cpu_seconds()
         answer = function(problem, eps, contender.time_limit, **contender.options)
-        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        return replace(_as_solution(answer), cpu_seconds=cpu, wall_seconds=wall)
+        cpu, wall = _cpu_seconds() - cpu, time.perf_counter() - wall
+        return replace(_as_solution(contender.solver, answer), cpu_seconds=cpu, wall_seconds=wall)
 
     return run
 
@@ -130,19 +162,40 @@ def _user_function(name: str) -> Callable[..., Any]:
     module, _, attribute = name.partition(":")
     try:
         function = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise StepError(f"solver {name!r}: {one_line(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise StepError(f"solver {name!r}: {type(error).__name__}: {one_line(error)}") from error
     if not callable(function):
         raise StepError(f"solver {name!r} is no function")
     return function  # type: ignore[no-any-return]
 
 
-def _as_solution(answer: Any) -> Solution:
+def _cpu_seconds() -> float:
+    """Return the CPU time of all threads of this process and of the programs that it ran."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def _reason(error: BaseException, contender: Contender) -> str:
+    """Say in one line what went wrong, and where in a user's own code."""
+    if isinstance(error, StepError):
+        return one_line(error)
+    package = contender.solver.partition(":")[0].partition(".")[0]
+    places = [
+        f" ({Path(frame.f_code.co_filename).name}:{line})"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == package
+    ]
+    return f"{type(error).__name__}: {one_line(error)}{places[-1] if places else ''}"
+
+
+def _as_solution(solver: str, answer: Any) -> Solution:
     """Take a user's result: a Solution, or anything with ``alpha`` and ``bias``."""
     if isinstance(answer, Solution):
         return answer
+    if not (hasattr(answer, "alpha") and hasattr(answer, "bias")):
+        raise StepError(f"solver {solver!r} returned {type(answer).__name__}, without alpha and bias")
     return Solution(
-        alpha=answer.alpha,
+        alpha=np.asarray(answer.alpha, dtype=np.float64),
         weights=getattr(answer, "weights", None),
         bias=float(answer.bias),
         status=getattr(answer, "status", "optimal"),
@@ -176,6 +229,10 @@ def _verdict(problem: Problem, solution: Solution, contender: Contender, eps: fl
     """Certify a solution; one that fails is no result, whatever its solver says."""
     if solution.status in _LIMIT_STATUSES:
         return {"status": solution.status, "reason": _limit_reason(solution.status, contender)}
+    limit = contender.time_limit
+    if limit is not None and solution.cpu_seconds > OVERRUN * limit + OVERRUN_GRAIN:
+        # It would be run again, at larger sizes too, by who keeps no limit.
+        return {"status": "time_limit", "reason": _limit_reason("time_limit", contender)}
     certificate = certify(problem, solution)
     spec = SOLVERS.get(contender.solver)
     factor = spec.tolerance_factor if spec else USER_TOLERANCE
@@ -191,11 +248,12 @@ def _verdict(problem: Problem, solution: Solution, contender: Contender, eps: fl
 
 
 def _limit_reason(status: str, contender: Contender) -> str:
+    limit = {"time_limit": contender.time_limit, "memory_limit": contender.memory_limit_mb}.get(status)
+    if limit is None:
+        return f"passed a limit of its own ({status})"
     if status == "time_limit":
         return f"passed its time limit of {contender.time_limit:g} s"
-    if status == "memory_limit":
-        return f"passed its memory limit of {contender.memory_limit_mb:g} MB"
-    return "passed its limit of iterations"
+    return f"passed its memory limit of {contender.memory_limit_mb:g} MB"
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:

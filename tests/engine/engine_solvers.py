@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -45,10 +47,48 @@ def failing(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespa
     raise ArithmeticError("it went\nwrong")
 
 
-def limited(problem: Any, eps: float, time_limit: float | None, above: int = 0) -> SimpleNamespace:
+def nothing_returned(problem: Any, eps: float, time_limit: float | None) -> None:
+    """Forget the answer."""
+
+
+def leaving(problem: Any, eps: float, time_limit: float | None) -> None:
+    """End the program, as a script would."""
+    sys.exit("no licence")
+
+
+def careless(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
+    """Return plain lists, and leave the problem's arrays in another state."""
+    answer = quick(problem, eps, time_limit)
+    problem.X *= 0.5
+    problem.y *= -1
+    return SimpleNamespace(alpha=list(answer.alpha), bias=answer.bias)
+
+
+def loading(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
+    """Work half a second when it is first called, as a compiler would."""
+    began = time.process_time()
+    while not _LOADED and time.process_time() < began + 0.5:
+        pass
+    _LOADED.append(True)
+    return quick(problem, eps, time_limit)
+
+
+_LOADED: list[bool] = []
+
+
+def handing_on(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
+    """Let another program work for half a second."""
+    program = "import time\nwhile time.process_time() < 0.5: pass"
+    subprocess.run([sys.executable, "-c", program], check=True)
+    return quick(problem, eps, time_limit)
+
+
+def limited(
+    problem: Any, eps: float, time_limit: float | None, above: int = 0, memory: bool = False
+) -> SimpleNamespace:
     """Pass its limit on problems of ``above`` rows and more."""
     answer = quick(problem, eps, time_limit)
-    answer.status = "time_limit" if problem.n >= above else "optimal"
+    answer.status = ("memory_limit" if memory else "time_limit") if problem.n >= above else "optimal"
     return answer
 
 

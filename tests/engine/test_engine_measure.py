@@ -1,5 +1,6 @@
 import io
 import os
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -165,20 +166,62 @@ def test_faults_of_one_contender_do_not_stop_the_others() -> None:
             "liar": solver("wrong"),
             "gone": {"solver": "engine_solvers:nothing"},
             "odd": solver("quick", storage="bits", bias=False),
+            "silent": solver("nothing_returned"),
+            "leaving": solver("leaving"),
+            "careless": solver("careless"),
+            "last": solver("quick"),
         },
         sizes=[20],
     )
     lines, _ = measure(config, experiment)
     found = {line["contender"]: line for line in lines}
     assert found["good"]["status"] == "optimal"
-    assert (found["bad"]["status"], found["bad"]["reason"]) == ("error", "ArithmeticError: it went wrong")
+    assert found["bad"]["status"] == "error"
+    assert re.fullmatch(r"ArithmeticError: it went wrong \(engine_solvers.py:\d+\)", found["bad"]["reason"])
     assert found["liar"]["status"] == "uncertified" and "certificate failed" in found["liar"]["reason"]
     assert found["liar"]["certificate"]["passed"] is False
-    assert found["gone"]["status"] == "error" and "nothing" in found["gone"]["reason"]
+    assert found["gone"]["status"] == found["silent"]["status"] == found["leaving"]["status"] == "error"
+    assert found["gone"]["reason"] == (
+        "solver 'engine_solvers:nothing': AttributeError: module 'engine_solvers' has no attribute 'nothing'"
+    )
+    assert found["silent"]["reason"] == (
+        "solver 'engine_solvers:nothing_returned' returned NoneType, without alpha and bias"
+    )
+    assert re.fullmatch(r"SystemExit: no licence \(engine_solvers.py:\d+\)", found["leaving"]["reason"])
+    # What it did to its problem, the others and the certificate do not see.
+    assert found["careless"]["status"] == found["last"]["status"] == "optimal"
     # One run of what would end in the same way again.
     assert Counter(line["contender"] for line in lines) == {
         "good": 2, "bad": 1, "liar": 1, "gone": 1, "odd": 2,
+        "silent": 1, "leaving": 1, "careless": 2, "last": 2,
     }  # fmt: skip
+
+
+def test_time_of_own_solvers() -> None:
+    config, experiment = prepare(
+        {
+            "quick": solver("quick"),
+            "loading": solver("loading"),
+            "handing": solver("handing_on"),
+            "late": solver("handing_on", time_limit=0.1),
+            "own": solver("limited", options={"memory": True}),
+        },
+        sizes=[20, 30],
+        repeats=1,
+    )
+    lines, _ = measure(config, experiment)
+    found = {(line["contender"], line["n"]): line for line in lines}
+    # Before the clock starts, each has run once.
+    assert found["loading", 20]["cpu_seconds"] < 0.3
+    # What other programs do for it counts.
+    assert found["handing", 20]["cpu_seconds"] > 0.4 and found["handing", 20]["status"] == "optimal"
+    # Who knows no limit is over it all the same.
+    assert (found["late", 20]["status"], found["late", 20]["reason"]) == (
+        "time_limit",
+        "passed its time limit of 0.1 s",
+    )
+    assert found["late", 30]["status"] == "not_run"
+    assert found["own", 20]["reason"] == "passed a limit of its own (memory_limit)"
 
 
 def test_budget_saves_repeats_but_never_the_first() -> None:
