@@ -47,6 +47,10 @@ class PaperNumbers:
         """Return the paper's sizes of an experiment, in its order; empty if it prints none."""
         return tuple(n for name, n in self._tables.get(table, {}) if name == experiment and n is not None)
 
+    def experiments(self, table: str) -> tuple[str, ...]:
+        """Return the experiments of which a table has rows, in its order."""
+        return tuple(dict.fromkeys(name for name, _ in self._tables.get(table, {})))
+
     def value(self, table: str, experiment: str, n: int | None, column: str) -> float | None:
         """Return one printed number; None where the paper has none ("N/A", no such row, column or file)."""
         text = self.text(table, experiment, n, column)

@@ -169,13 +169,17 @@ class Runs:
         return {n: values for n, values in found.items() if values}
 
 
-def pairs(first: Group, second: Group, quantity: str) -> tuple[list[float], list[float]]:
+def pairs(
+    first: Group, second: Group, quantity: str, *, anywhere: bool = False
+) -> tuple[list[float], list[float]]:
     """Return the values of two contenders that ran side by side, in the same order.
 
     A pair shares process, seed and repeat; where unflagged pairs exist only they count for seconds.
+    With ``anywhere`` it need not share the process: a count is the same in each.
     """
-    right = {run.pair: run for run in second.solved}
-    both = [(run, right[run.pair]) for run in first.solved if run.pair in right]
+    start = 1 if anywhere and quantity != CPU else 0
+    right = {run.pair[start:]: run for run in second.solved}
+    both = [(run, right[run.pair[start:]]) for run in first.solved if run.pair[start:] in right]
     if quantity == CPU:
         both = [(a, b) for a, b in both if not (a.flagged or b.flagged)] or both
     numbers = [(a.number(quantity), b.number(quantity)) for a, b in both]

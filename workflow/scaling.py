@@ -190,6 +190,26 @@ def median_interval(values: Sequence[float]) -> Interval:
     return Interval(median, min(median, math.exp(middle - half)), max(median, math.exp(middle + half)))
 
 
+def mean_interval(values: Sequence[float]) -> Interval:
+    """Return the mean of values with Student's 95 % interval; one value has none, equal values an exact one.
+
+    Raises
+    ------
+    ValueError
+        If there is no value.
+    """
+    if not values:
+        raise ValueError("no values")
+    array = np.asarray(values, dtype=np.float64)
+    mean = float(array.mean())
+    if array.size == 1:
+        return Interval(mean)
+    if array.min() == array.max():
+        return Interval.exact(mean)
+    half = student_quantile(array.size - 1) * float(array.std(ddof=1)) / math.sqrt(array.size)
+    return Interval(mean, mean - half, mean + half)
+
+
 @dataclass(frozen=True)
 class Scatter:
     """Spread of single log ratios, pooled over several sizes: standard deviation and degrees of freedom."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from svmrepro.workflow import (
+    table_against,
     table_claims,
     table_contenders,
     table_encoding,
+    table_paired,
+    table_problems,
     table_scaling,
     table_sparse,
     table_timing,
@@ -33,5 +36,8 @@ KINDS: dict[str, Builder] = {
     "support-vectors": _measured(table_vectors.build),
     "contenders": _measured(table_contenders.build),
     "claims": _measured(table_claims.build),
+    "problems": _measured(table_problems.build),
+    "paired": _measured(table_paired.build),
+    "against": _measured(table_against.build),
     "encoding": table_encoding.build,
 }

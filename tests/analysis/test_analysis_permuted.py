@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import csv
+import re
+
+import permuted_support as permuted
+import pytest
+from permuted_support import PAPER
+from svmrepro.workflow import paths
+from svmrepro.workflow.permuted import pair_up, problems
+from svmrepro.workflow.results import load
+
+SOME = ("banana", "heart", "titanic", "connect-4", "chess-board-1000", "chess-board-10000", "internet-ads")
+
+
+def gain(experiment, contender):
+    """On heart nothing helps, on titanic planning costs; longer steps are bad for chess boards."""
+    if experiment == "heart":
+        return 1.0
+    if experiment == "titanic" and contender.startswith("pasmo"):
+        return 1.2
+    if experiment.startswith("chess") and contender.startswith("smo-longer"):
+        return 1.5
+    return permuted.usual(experiment, contender)
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    found = permuted.make_config(tmp_path_factory.mktemp("permuted"), SOME, "default")
+    experiments = found.papers[PAPER].experiments
+    permuted.write(
+        found, {name: permuted.records(found, experiment, gain) for name, experiment in experiments.items()}
+    )
+    permuted.analyse(found, figures=True)
+    return found
+
+
+def rows(config, artefact):
+    with paths.table(config, PAPER, artefact)["csv"].open() as stream:
+        return {row["experiment"]: row for row in csv.DictReader(stream)}
+
+
+def words(config, artefact):
+    return paths.table(config, PAPER, artefact)["md"].read_text()
+
+
+def test_support_vectors_stand_beside_the_papers(config):
+    found = rows(config, "data-sets")
+    banana = found["banana"]
+    assert (banana["n"], banana["C"], banana["gamma"], banana["permutations"]) == (
+        "5300",
+        "100.0",
+        "0.25",
+        "10",
+    )
+    assert float(banana["support_vectors"]) == 1223 and banana["paper_support_vectors"] == "1223"
+    assert float(banana["support_vectors_difference"]) == 0
+    # One row more in today's file is the same problem.
+    assert (
+        found["internet-ads"]["n"] == "2359" and found["internet-ads"]["support_vectors_difference"] == "0.0"
+    )
+
+
+def test_a_smaller_problem_is_said_to_be_one(config):
+    found = rows(config, "data-sets")
+    assert found["connect-4"]["n"] == "4000" and found["connect-4"]["paper_n"] == "61108"
+    assert found["connect-4"]["support_vectors_difference"] == ""
+    text = words(config, "data-sets")
+    assert "the first n rows of one fixed permutation: connect-4." in text
+    assert "Sampled anew for a smaller n: chess-board-10000." in text
+    assert "4,000 (paper: 61,108)" in text
+
+
+def test_problems_that_the_scale_leaves_out_are_named(config):
+    found = rows(config, "smo-pasmo")
+    assert list(found) == list(permuted.NAMES)
+    assert found["chess-board-100000"]["smo_seconds_reason"] == "not run: not part of the default scale"
+    assert found["chess-board-100000"]["paper_pasmo_iterations"] == "105199379.0"
+
+
+def test_an_artefact_about_some_experiments_shows_those_alone(config):
+    results = load(config, PAPER, ["titanic", "banana"])
+    assert [problem.name for problem in problems(results, ["titanic", "banana"], "table2")] == [
+        "banana", "titanic",
+    ]  # fmt: skip
+
+
+def test_marks_follow_the_tests(config):
+    found = rows(config, "smo-pasmo")
+    marks = {name: found[name]["iterations_mark"] for name in SOME}
+    assert marks == {
+        "banana": ">>", "heart": "", "titanic": "<<", "connect-4": ">>",
+        "chess-board-1000": ">>", "chess-board-10000": ">>", "internet-ads": ">>",
+    }  # fmt: skip
+    banana = found["banana"]
+    assert float(banana["iterations_change"]) == pytest.approx(-0.1, abs=0.01)
+    assert float(banana["iterations_p"]) == pytest.approx(2 / 2**10)
+    assert float(banana["iterations_p_holm"]) == pytest.approx(7 * 2 / 2**10, rel=1e-4)
+    low, mean, high = (float(banana[f"smo_iterations{end}"]) for end in ("_low", "", "_high"))
+    assert low < mean < high and mean == pytest.approx(10_000, rel=0.1)
+    assert (banana["paper_smo_iterations"], banana["paper_iterations_mark"]) == ("23295.0", ">>")
+    assert (banana["paper_smo_seconds"], banana["paper_seconds_mark"]) == ("2.07", "")
+
+
+def test_objectives_are_compared_pair_by_pair(config):
+    banana = rows(config, "smo-pasmo")["banana"]
+    assert (banana["objective_higher"], banana["objective_lower"]) == ("10", "0")
+    assert banana["objective_mark"] == "better"
+    assert float(banana["objective_difference"]) == pytest.approx(1e-7)
+
+
+def test_notes_count_the_marks(config):
+    text = words(config, "smo-pasmo")
+    assert (
+        "Iterations, PA-SMO against SMO: significantly less on 5 of 7 data sets, more on 1 (p < 0.05, each "
+        "test by itself); after Holm's correction 5 and 1." in text
+    )
+    assert "significantly higher (better) on 7 of 7 data sets, lower on 0" in text
+    assert "on a Xeon 3 GHz: the mark stands at the iterations of 20 of 22 data sets" in text
+
+
+def test_the_printed_algorithm_stands_beside_the_same_numbers(config):
+    banana = rows(config, "smo-pasmo-as-printed")["banana"]
+    assert banana["paper_pasmo_iterations"] == "19721.0"
+    assert float(banana["pasmo-as-printed_iterations"]) == pytest.approx(9_000, rel=0.1)
+
+
+def test_variants_are_compared_with_their_baseline(config):
+    selection = rows(config, "selection")
+    assert selection["banana"]["pasmo_iterations_verdict"] == "fewer"
+    assert selection["titanic"]["pasmo_iterations_verdict"] == "more"
+    assert selection["heart"]["smo-selection_iterations_verdict"] == ""
+    longer = rows(config, "longer-steps")
+    assert longer["chess-board-1000"]["smo-longer_iterations_verdict"] == "more"
+    assert float(longer["chess-board-1000"]["smo-longer_iterations_change"]) == pytest.approx(2 / 3, abs=0.01)
+    assert "SMO, longer against PA-SMO: significantly less on 1 of 7 data sets, more on 5" in words(
+        config, "longer-steps"
+    )
+
+
+def test_few_permutations_mark_nothing(tmp_path):
+    config = permuted.make_config(tmp_path, ["banana"], permutations=5)
+    experiment = config.experiment(PAPER, "banana")
+    permuted.write(config, {"banana": permuted.records(config, experiment)})
+    permuted.analyse(config)
+    banana = rows(config, "smo-pasmo")["banana"]
+    assert float(banana["iterations_p"]) == pytest.approx(2 / 2**5) and banana["iterations_mark"] == ""
+
+
+def test_counts_pair_across_processes_and_seconds_do_not(tmp_path):
+    config = permuted.make_config(tmp_path, ["banana"])
+    experiment = config.experiment(PAPER, "banana")
+    lines = permuted.records(config, experiment)
+    # A kill between the two contenders of permutation 3, and one contender that failed in permutation 5.
+    for line in lines:
+        if line["seed"] > 3 or (line["seed"] == 3 and line["contender"] != "smo"):
+            line["run_id"] = "after the kill"
+        if line["contender"] == "pasmo" and line["seed"] == 5:
+            line |= {"status": "uncertified", "reason": "certificate failed", "certificate": None}
+    permuted.write(config, {"banana": lines})
+    permuted.analyse(config)
+    results = load(config, PAPER, ["banana"])
+    (problem,) = problems(results, ["banana"], "table2")[:1]
+    assert len(pair_up(results, problem, ("smo", "pasmo"), "iterations").first) == 9
+    assert len(pair_up(results, problem, ("smo", "pasmo"), "cpu_seconds").first) == 8
+    assert "9 (of 10, 8 for seconds)" in words(config, "smo-pasmo")
+
+
+def test_pairs_that_met_other_load_count_for_seconds_only_where_there_is_no_other(tmp_path):
+    config = permuted.make_config(tmp_path, ["banana", "heart"])
+    lines = {
+        name: permuted.records(config, experiment)
+        for name, experiment in config.papers[PAPER].experiments.items()
+    }
+    for line in [*lines["heart"], *(line for line in lines["banana"] if line["seed"] < 4)]:
+        line["flagged"] = True
+    permuted.write(config, lines)
+    permuted.analyse(config)
+    found = rows(config, "smo-pasmo")
+    assert [(found[name]["pairs"], found[name]["pairs_timed"]) for name in ("banana", "heart")] == [
+        ("10", "6"), ("10", "10"),
+    ]  # fmt: skip
+    assert "seconds are upper bounds, on heart." in words(config, "smo-pasmo")
+    assert "seconds are upper bounds, on heart." in words(config, "longer-steps")
+
+
+def test_no_table_holds_a_number_that_is_none(config):
+    for artefact in config.papers[PAPER].artefacts.values():
+        if artefact.form == "table":
+            for form, path in paths.table(config, PAPER, artefact.name).items():
+                text = path.read_text()
+                assert not re.search(r"\b(nan|None|inf)\b", text), (artefact.name, form)
