@@ -114,12 +114,13 @@ def _drive(
         elif status is None and module.steps(run) >= step_limit:
             status = ITERATION_LIMIT
     solution: Solution = module.finish(run, status)
-    return dataclasses.replace(
+    solution = dataclasses.replace(
         solution,
         cpu_seconds=time.thread_time() - begin,
         wall_seconds=time.perf_counter() - wall,
         trace=points,
     )
+    return module.complete(run, solution) if hasattr(module, "complete") else solution
 
 
 def _next_slice(work: int, seconds: float) -> int:

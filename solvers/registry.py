@@ -8,12 +8,17 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import metadata
 from types import MappingProxyType, ModuleType
 from typing import Any
 
 LINEAR = "linear kernel"
 BIAS = "bias"
 NO_BIAS = "no bias"
+
+
+class NotInstalled(ImportError):
+    """A solver's package is not there."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class SolverSpec:
     tolerance_factor : float
         A result passes when the pair gap is at most this times ``eps``: 2 for rules that hold each
         example to within eps of its own condition, 1 for the maximal-violating-pair rule.
+    package : str
+        For a peer, a solver of other people's: the distribution that has it; else empty.
     """
 
     name: str
@@ -46,9 +53,22 @@ class SolverSpec:
     needs: tuple[str, ...] = ()
     tolerance_factor: float = 2.0
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    package: str = ""
+
+    @property
+    def version(self) -> str | None:
+        """Version of a peer's package, None if it is not installed; empty for a solver of this package."""
+        try:
+            return metadata.version(self.package) if self.package else ""
+        except metadata.PackageNotFoundError:
+            return None
 
     def load(self) -> ModuleType:
-        """Import the solver's module (compiles or loads its code)."""
+        """Import the solver's module (compiles or loads its code); raise NotInstalled without its package."""
+        if self.version is None:
+            raise NotInstalled(
+                f"solver {self.name!r} needs the package {self.package}, which is not installed"
+            )
         return importlib.import_module(f"svmrepro.solvers.{self.module}")
 
     def check(self, problem: Any, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,6 +137,34 @@ _SECOND_ORDER = (
     ),
 )
 
+
+def _peer(
+    name: str, package: str, description: str, options: Mapping[str, Any], needs: tuple[str, ...] = (BIAS,)
+) -> SolverSpec:
+    """Return a solver of other people's."""
+    # Two: their kernel rows are in single precision, and their bias is not always the middle of the gap.
+    return SolverSpec(name, "peers", description, options, needs, 2.0, fixed={"peer": name}, package=package)
+
+
+_KERNEL_OPTIONS = {"cache_mb": 200.0, "shrinking": True}
+_PEERS = (
+    _peer("libsvm", "scikit-learn", "LIBSVM, as scikit-learn's SVC", _KERNEL_OPTIONS),
+    _peer(
+        "liblinear",
+        "scikit-learn",
+        "LIBLINEAR's dual coordinate descent, hinge loss, as scikit-learn's LinearSVC",
+        {"seed": 0},
+        (LINEAR, NO_BIAS),
+    ),
+    _peer(
+        "onedal",
+        "scikit-learn-intelex",
+        "oneDAL on one thread, as scikit-learn-intelex's SVC",
+        _KERNEL_OPTIONS,
+    ),
+    _peer("thundersvm", "thundersvm", "ThunderSVM on one thread", {"cache_mb": 200.0}),
+)
+
 _ALL = (
     SolverSpec(
         "smo",
@@ -140,6 +188,7 @@ _ALL = (
         (BIAS,),
     ),
     *_SECOND_ORDER,
+    *_PEERS,
 )
 
 SOLVERS: Mapping[str, SolverSpec] = MappingProxyType({spec.name: spec for spec in _ALL})

@@ -20,7 +20,8 @@ def fingerprint(name: str) -> str:
     """Return a hash, 16 hex digits, of every module of this package that a solver reaches.
 
     Imports are followed in the source; nothing is imported or compiled. Code counts; comments,
-    docstrings and formatting, which cannot change a measurement, do not.
+    docstrings and formatting, which cannot change a measurement, do not. Of a peer, the version of its
+    package counts too, and whether it is installed.
 
     Parameters
     ----------
@@ -32,7 +33,11 @@ def fingerprint(name: str) -> str:
     ValueError
         If the name is unknown.
     """
-    return _digest(frozenset(_reached((get(name).module, *_ALWAYS))))
+    spec = get(name)
+    digest = _digest(frozenset(_reached((spec.module, *_ALWAYS))))
+    if not spec.package:
+        return digest
+    return hashlib.sha256(f"{digest}|{spec.package} {spec.version}".encode()).hexdigest()[:16]
 
 
 @cache

@@ -13,7 +13,7 @@ from svmrepro.workflow.config import Config, Contender, Experiment
 from svmrepro.workflow.data import read_marker
 from svmrepro.workflow.grid import jobs, rows
 from svmrepro.workflow.journal import Journal
-from svmrepro.workflow.record import LIMITS
+from svmrepro.workflow.record import FINAL, LIMITS
 
 #: Growth of a solver's time with n where nothing better is known, and the limits of what is believed.
 USUAL_SLOPE, LEAST_SLOPE, MOST_SLOPE = 2.0, 1.0, 3.5
@@ -42,6 +42,7 @@ class Forecast:
     def __init__(self, config: Config, present: Experiment) -> None:
         self._config = config
         self._experiments = self._covered(present)
+        self._repeats = {(each.paper, each.name): each.repeats for each in self._experiments}
         self.whole_scale = len(self._experiments) > 1 or len(_all(config)) == 1
         #: Seconds by contender and size.
         self._seconds: dict[_Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -59,6 +60,10 @@ class Forecast:
         """Take note of a run."""
         key = (line["paper"], line["experiment"], line["contender"])
         self._made[key][line["n"]] += 1
+        if line["status"] in FINAL:
+            # Its other repeats are not made.
+            repeats = self._repeats[line["paper"], line["experiment"]]
+            self._made[key][line["n"]] += max(0, repeats - line["repeat"] - 1)
         if line["cpu_seconds"] is not None:
             self._seconds[key][line["n"]].append(line["cpu_seconds"])
         if line["status"] in LIMITS:

@@ -29,10 +29,7 @@ from svmrepro.workflow.files import any_lock, atomic_write, lock
 from svmrepro.workflow.grid import Job, Row, job, rows
 from svmrepro.workflow.journal import Journal
 from svmrepro.workflow.progress import Progress
-from svmrepro.workflow.record import LIMITS, NO_RESULT, SCHEMA, dump_lines
-
-#: Statuses of which one is enough: another repeat would end in the same way.
-_FINAL = frozenset({"time_limit", "memory_limit", "iteration_limit", "uncertified", "error"})
+from svmrepro.workflow.record import FINAL, LIMITS, NO_RESULT, SCHEMA, dump_lines
 
 
 class Measurer:
@@ -121,7 +118,7 @@ class Measurer:
         done = [
             line for line in self._lines if line["row"] == row.key and line["contender"] == contender.label
         ]
-        if any(line["repeat"] == repeat or line["status"] in _FINAL for line in done):
+        if any(line["repeat"] == repeat or line["status"] in FINAL for line in done):
             return False
         budget = self._experiment.repeat_budget
         return not done or budget is None or sum(line["cpu_seconds"] or 0.0 for line in done) < budget

@@ -25,6 +25,9 @@ STATUSES = frozenset(
     {"optimal", "time_limit", "memory_limit", "iteration_limit", "not_run", "uncertified", "error"}
 )
 
+#: Statuses of which one is enough: another repeat would end in the same way.
+FINAL = STATUSES - {"optimal"}
+
 #: Statuses after which larger problems are not tried.
 LIMITS = frozenset({"time_limit", "memory_limit"})
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve, warm
+from svmrepro.solvers.registry import NotInstalled
 from svmrepro.workflow.config import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.machine import Meter, load_average
@@ -117,7 +118,7 @@ class Trials:
         -------
         dict
             ``status`` and the fields of :data:`~svmrepro.workflow.record.NO_RESULT`. A contender that raises
-            has status ``error`` with the reason: the others go on.
+            has status ``error`` with the reason, a peer that is not installed ``not_run``: the others go on.
         """
         result: dict[str, Any] = dict(NO_RESULT)
         try:
@@ -130,6 +131,8 @@ class Trials:
             result["load_after"] = load_average()
             result |= _figures(solution, meter)
             result |= _verdict(problem, solution, contender, self._experiment.eps)
+        except NotInstalled as error:
+            return {**NO_RESULT, "status": "not_run", "reason": one_line(error)}
         except (Exception, SystemExit) as error:
             # Whatever a solver, perhaps a user's own, runs into is its result, not the end of the job.
             return {**NO_RESULT, "status": "error", "reason": _reason(error, contender)}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from engine_support import EXPERIMENT, environment, tiny
+from svmrepro.solvers import SOLVERS
 from svmrepro.workflow import data, fetch, generate, grid, machine, paths, staleness
 from svmrepro.workflow.config import Config, Experiment, load_config
 from svmrepro.workflow.errors import StepError
@@ -197,6 +198,22 @@ def test_faults_of_one_contender_do_not_stop_the_others() -> None:
     }  # fmt: skip
 
 
+def test_peers_where_they_are_installed() -> None:
+    absent = "thundersvm"
+    if SOLVERS[absent].version is not None:
+        pytest.skip(f"{absent} is installed here")
+    config, experiment = prepare({"there": {"solver": "libsvm"}, "gone": {"solver": absent}}, sizes=[20, 30])
+    lines, _ = measure(config, experiment)
+    reason = "solver 'thundersvm' needs the package thundersvm, which is not installed"
+    found = {(line["contender"], line["n"], line["status"], line["reason"]) for line in lines}
+    assert found == {("there", n, "optimal", None) for n in (20, 30)} | {
+        ("gone", n, "not_run", reason) for n in (20, 30)
+    }
+    assert len(lines) == 6
+    assert all(line["certificate"]["passed"] for line in lines if line["contender"] == "there")
+    assert measure(config, experiment) == (lines, "")
+
+
 def test_time_of_own_solvers() -> None:
     config, experiment = prepare(
         {
@@ -376,6 +393,13 @@ def test_extrapolation_follows_the_power_law() -> None:
 )
 def test_duration(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_forecast_knows_what_is_not_repeated() -> None:
+    config, experiment = prepare({"good": solver("quick"), "bad": solver("failing")}, repeats=3)
+    _, told = measure(config, experiment)
+    assert told.endswith("no run of scale default left\n")
+    assert Forecast(config, experiment).left() == (0, 0.0)
 
 
 def test_forecast_counts_down() -> None:

@@ -104,7 +104,7 @@ def test_widths(d: int, kernel: Kernel) -> None:
     y = np.where(np.arange(24) % 3 == 0, 1.0, -1.0)
     duals = []
     for storage in STORAGES:
-        for name, spec in SOLVERS.items():
+        for name, spec in ((name, spec) for name, spec in SOLVERS.items() if not spec.package):
             problem = Problem(X, y, 1.0, kernel, bias="no bias" not in spec.needs, storage=storage)
             solution = solve(problem, name)
             certificate = certify(problem, solution)
@@ -187,6 +187,8 @@ def test_registry_says_what_it_has() -> None:
     for name, spec in SOLVERS.items():
         assert spec.name == name
         assert spec.description
+        if spec.version is None:
+            continue
         module = spec.load()
         for function in ("start", "advance", "finish", "objective", "steps"):
             assert callable(getattr(module, function)), f"{name} lacks {function}"

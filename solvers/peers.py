@@ -1,0 +1,173 @@
+r"""Other people's solvers under the same face: LIBSVM, LIBLINEAR, oneDAL and ThunderSVM, where installed.
+
+Each is called through its package's estimator, on dense arrays if the problem's storage is ``dense`` and else
+on CSR, which is made before the clock starts. They run to their end in one piece: a time limit is noticed
+afterwards, there are no intermediate objectives, and of the work only the steps are known. LIBSVM and
+LIBLINEAR are compiled into scikit-learn, so that their fingerprint is its version. oneDAL (2026.2) now and
+then gives a wrong solution of CSR examples some of which are empty; the certificate refuses it.
+
+LIBLINEAR minimises ``w.w / 2 + C sum_i max(0, 1 - y_i w.x_i)`` by its dual (Hsieh et al. 2008) and hands out
+w alone. For the certificate, after the clock has stopped, multipliers are found that give w: with margins
+``m_i = y_i w.x_i`` and its tolerance, alpha_i is 0 where ``m_i > 1 + eps``, C where ``m_i < 1 - eps``, and
+between the two the least squares of ``sum_i y_i alpha_i x_i - w`` in the box. Where there are none that give
+w, neither does the certificate hold.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, Solution
+
+__all__ = ["advance", "complete", "finish", "objective", "prepare", "start", "steps"]
+
+_MOST_STEPS = 2**31 - 1  # a C int
+_KERNELS = {"linear": "linear", "gaussian": "rbf", "polynomial": "poly"}
+_MODULES = {"libsvm": "sklearn.svm", "onedal": "sklearnex.svm", "thundersvm": "thundersvm"}
+
+
+class Run:
+    """A run under way, or rather before or after its one stretch of work."""
+
+    def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
+        self.problem, self.eps, self.options = problem, eps, options
+        self.X = _examples(problem)
+        self.model: Any = None
+        self.steps = 0
+
+
+def prepare(problem: Problem) -> None:
+    """Make the representation that these packages read."""
+    _examples(problem)
+
+
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run that has not begun."""
+    return Run(problem, eps, options)
+
+
+def advance(run: Run, work: int, step_limit: int) -> str:
+    """Run to the end, whatever ``work`` says; return a status."""
+    limit = min(step_limit, _MOST_STEPS)
+    liblinear = run.options["peer"] == "liblinear"
+    run.model = _linear(run, limit) if liblinear else _kernelised(run, limit)
+    with warnings.catch_warnings():
+        # The status says the same.
+        warnings.filterwarnings("ignore", message=".*(converge|Solver terminated early)")
+        run.model.fit(run.X, run.problem.y)
+    run.steps = int(np.max(getattr(run.model, "n_iter_", 0)))
+    return OPTIMAL if run.steps < limit else ITERATION_LIMIT
+
+
+def objective(run: Run) -> float:
+    """Return that it is not known."""
+    return float("nan")
+
+
+def steps(run: Run) -> int:
+    """Return the steps taken: of LIBLINEAR passes over the examples, of oneDAL rounds of many steps."""
+    return run.steps
+
+
+def finish(run: Run, status: str) -> Solution:
+    """Return the solution; LIBLINEAR's without multipliers."""
+    model, problem = run.model, run.problem
+    if run.options["peer"] == "liblinear":
+        return Solution(None, model.coef_[0].copy(), 0.0, status, run.steps, 0)
+    alpha = np.zeros(problem.n)
+    # Sparse examples make sparse coefficients.
+    alpha[model.support_] = np.abs(sp.csr_array(model.dual_coef_).toarray()[0])
+    np.minimum(alpha, problem.C, out=alpha)
+    return Solution(alpha, None, float(model.intercept_[0]), status, run.steps, 0)
+
+
+def complete(run: Run, solution: Solution) -> Solution:
+    """Add the multipliers that a certificate needs, which is not the solver's work."""
+    if solution.alpha is not None or solution.weights is None:
+        return solution
+    return dataclasses.replace(solution, alpha=multipliers(run.problem, solution.weights, run.eps))
+
+
+def multipliers(problem: Problem, w: npt.NDArray[np.float64], eps: float) -> npt.NDArray[np.float64]:
+    """Return multipliers that give ``w`` best, by the rule in this module's text.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a linear kernel and no bias.
+    w : ndarray, shape (d,)
+        Weights.
+    eps : float
+        Tolerance on the margins.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+    """
+    from scipy.optimize import lsq_linear
+
+    X, y, C = problem.X, problem.y, problem.C
+    margins = y * (X @ w)
+    alpha = np.where(margins < 1.0, C, 0.0)
+    near = np.flatnonzero(np.abs(margins - 1.0) <= eps)
+    if near.size:
+        alpha[near] = 0.0
+        rest = w - np.asarray(X.T @ (y * alpha)).ravel()
+        rows = X[near].toarray() if sp.issparse(X) else X[near]
+        found = lsq_linear((rows * y[near, None]).T, rest, (0.0, C), method="bvls", tol=1e-14)
+        alpha[near] = np.clip(found.x, 0.0, C)
+    return alpha
+
+
+def _kernelised(run: Run, limit: int) -> Any:
+    """Return a support vector classifier of one of the packages."""
+    kernel, options, peer = run.problem.kernel, run.options, run.options["peer"]
+    parameters: dict[str, Any] = {"C": run.problem.C, "tol": run.eps, "kernel": _KERNELS[kernel.name]}
+    if kernel.name == "gaussian":
+        parameters["gamma"] = kernel.gamma
+    elif kernel.name == "polynomial":
+        parameters |= {"gamma": kernel.a, "coef0": kernel.c, "degree": kernel.degree}
+    if peer == "thundersvm":
+        parameters |= {"max_mem_size": int(options["cache_mb"]), "n_jobs": 1}
+    else:
+        parameters |= {"cache_size": options["cache_mb"], "shrinking": options["shrinking"]}
+    if peer == "onedal":
+        # Its threads are not those of OpenMP.
+        importlib.import_module("daal4py").daalinit(1)
+    if limit < _MOST_STEPS:
+        parameters["max_iter"] = limit
+    return importlib.import_module(_MODULES[peer]).SVC(**parameters)
+
+
+def _linear(run: Run, limit: int) -> Any:
+    """Return LIBLINEAR's dual coordinate descent for the hinge loss."""
+    return importlib.import_module("sklearn.svm").LinearSVC(
+        loss="hinge",
+        dual=True,
+        fit_intercept=False,
+        C=run.problem.C,
+        tol=run.eps,
+        max_iter=limit,
+        random_state=int(run.options["seed"]),
+    )
+
+
+def _examples(problem: Problem) -> Any:
+    """Return the examples as these packages read them, made once."""
+    return problem.layout("peers", _build)
+
+
+def _build(problem: Problem) -> Any:
+    if problem.storage == "dense":
+        return problem.X.toarray() if sp.issparse(problem.X) else problem.X
+    X = sp.csr_matrix(problem.X)
+    if X.indices.dtype != np.int32:
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X

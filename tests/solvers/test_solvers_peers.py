@@ -1,0 +1,138 @@
+"""Other people's solvers: the same face, the same certificate."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from solver_cases import make_case
+from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, fingerprint, registry, solve, source
+
+PEERS = [name for name, spec in SOLVERS.items() if spec.package]
+HERE = [name for name in PEERS if SOLVERS[name].version is not None]
+KERNELLED = [name for name in HERE if name != "liblinear"]
+KERNELS = {
+    "linear": Kernel.linear(),
+    "gaussian": Kernel.gaussian(gamma=0.1),
+    "polynomial": Kernel.polynomial(2, a=0.1, c=1.0),
+}
+
+
+def problem(kernel: str = "linear", *, bias: bool = True, storage: str = "auto", C: float = 1.0) -> Problem:
+    rng = np.random.default_rng(0)
+    X = (rng.random((200, 30)) < 0.3).astype(float)
+    y = np.where(X @ rng.normal(size=30) + rng.normal(size=200) > 0, 1.0, -1.0)
+    return Problem(X, y, C, KERNELS[kernel], bias=bias, storage=storage)
+
+
+def test_what_the_tests_need_is_there() -> None:
+    assert PEERS == ["libsvm", "liblinear", "onedal", "thundersvm"]
+    assert {"libsvm", "liblinear"} <= set(HERE)
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr", "index"])
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", KERNELLED)
+def test_certified_and_equal_to_ours(name: str, kernel: str, storage: str) -> None:
+    same = problem(kernel, storage=storage, C=3.0)
+    solution = solve(same, name, eps=1e-4)
+    assert solution.status == "optimal" and solution.iterations > 0 and solution.cpu_seconds > 0
+    certificate = certify(same, solution)
+    assert certificate.passes(1e-4, SOLVERS[name].tolerance_factor, same.n, same.C), certificate
+    ours = certify(same, solve(same, "smo2", eps=1e-4))
+    assert certificate.dual == pytest.approx(ours.dual, rel=1e-5)
+    values = solution.decision_function(same, same.X)
+    assert (values * same.y > 0).mean() > 0.8
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_liblinear(C: float, storage: str) -> None:
+    same = problem(bias=False, storage=storage, C=C)
+    solution = solve(same, "liblinear", eps=1e-5)
+    certificate = certify(same, solution)
+    assert solution.status == "optimal" and solution.weights is not None and solution.alpha is not None
+    # The multipliers give its weights.
+    assert same.X.T @ (same.y * solution.alpha) == pytest.approx(solution.weights, abs=1e-4 * C)
+    assert certificate.passes(1e-4, SOLVERS["liblinear"].tolerance_factor, same.n, same.C), certificate
+    ours = certify(same, solve(same, "smo-fixed-threshold", eps=1e-5))
+    assert certificate.dual == pytest.approx(ours.dual, rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_random_problems(seed: int) -> None:
+    case = make_case(seed)
+    if not case.definite or case.C > 1e3:
+        return
+    for name in HERE:
+        bias = name != "liblinear"
+        if not bias and case.kernel.name != "linear":
+            continue
+        # oneDAL does not always get empty CSR rows right.
+        same = case.problem(bias=bias, storage="dense" if name == "onedal" else None)
+        found = certify(same, solve(same, name))
+        ours = certify(same, solve(same, "smo2" if bias else "smo-fixed-threshold"))
+        assert found.passes(1e-3, SOLVERS[name].tolerance_factor, same.n, same.C), (name, str(case), found)
+        assert found.dual == pytest.approx(ours.dual, rel=2e-3, abs=1e-9), (name, str(case))
+
+
+def test_options_and_needs() -> None:
+    plain = certify(problem("gaussian"), solve(problem("gaussian"), "libsvm"))
+    small = solve(problem("gaussian"), "libsvm", cache_mb=1, shrinking=False)
+    assert certify(problem("gaussian"), small).dual == pytest.approx(plain.dual, rel=1e-3)
+    for name, same, options, message in [
+        (
+            "libsvm",
+            problem(),
+            {"seed": 1},
+            "solver 'libsvm' has no option 'seed'; it has: cache_mb, shrinking",
+        ),
+        ("libsvm", problem(bias=False), {}, "solver 'libsvm' needs bias=True"),
+        ("liblinear", problem(), {}, "solver 'liblinear' needs bias=False"),
+        ("liblinear", problem("gaussian", bias=False), {}, "solver 'liblinear' needs a linear kernel"),
+        ("libsvm", problem(), {"peer": "onedal"}, "solver 'libsvm' has no option 'peer'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            solve(same, name, **options)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["libsvm", "liblinear"])
+def test_limit_of_iterations(name: str) -> None:
+    same = problem(bias=name != "liblinear", C=100.0)
+    solution = solve(same, name, eps=1e-6, iteration_limit=3)
+    assert (solution.status, solution.iterations) == ("iteration_limit", 3)
+
+
+def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {name: fingerprint(name) for name in ("libsvm", "smo")}
+    absent = registry.metadata.PackageNotFoundError
+
+    def version(package: str) -> str:
+        raise absent(package)
+
+    monkeypatch.setattr(registry.metadata, "version", version)
+    for name in PEERS:
+        assert SOLVERS[name].version is None
+        same = problem(bias=name != "liblinear")
+        with pytest.raises(registry.NotInstalled) as raised:
+            solve(same, name)
+        package = SOLVERS[name].package
+        assert str(raised.value) == f"solver {name!r} needs the package {package}, which is not installed"
+    # Its rows are measured when it is there.
+    source.fingerprint.cache_clear()
+    assert fingerprint("libsvm") != before["libsvm"]
+    assert fingerprint("smo") == before["smo"]
+    source.fingerprint.cache_clear()
+
+
+def test_nothing_is_imported_before_it_is_asked_for() -> None:
+    program = (
+        "import sys; from svmrepro.solvers import SOLVERS, fingerprint\n"
+        "[fingerprint(name) for name in SOLVERS]; [spec.version for spec in SOLVERS.values()]\n"
+        "print({'sklearn', 'sklearnex', 'thundersvm', 'numba'} & set(sys.modules))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
