@@ -23,7 +23,8 @@ from typing import Any
 
 import yaml
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.quantities import KINDS, Finding, needs_clock
+from svmrepro.workflow.findings import Finding
+from svmrepro.workflow.quantities import KINDS, needs_clock
 from svmrepro.workflow.render import significant
 from svmrepro.workflow.results import Results
 from svmrepro.workflow.scaling import Interval
@@ -84,8 +85,10 @@ class Verdict:
     findings: tuple[Finding, ...]
 
 
-def read_claims(path: Path, experiments: Sequence[str]) -> list[Claim]:
+def read_claims(path: Path, experiments: Sequence[str], left_out: Sequence[str] = ()) -> list[Claim]:
     """Read a paper's claims; ``experiments: all`` in a quantity stands for all of `experiments`.
+
+    Experiments that the configuration has `left_out` are taken out of the quantities too.
 
     Raises
     ------
@@ -102,7 +105,8 @@ def read_claims(path: Path, experiments: Sequence[str]) -> list[Claim]:
     if not isinstance(entries, list):
         raise StepError(f"{path}: no list 'claims'")
     claims = [
-        _claim(entry, f"{path.name}: claim {place}", experiments) for place, entry in enumerate(entries, 1)
+        _claim(entry, f"{path.name}: claim {place}", experiments, left_out)
+        for place, entry in enumerate(entries, 1)
     ]
     names = [claim.id for claim in claims]
     for name in names:
@@ -116,6 +120,8 @@ def judge(claim: Claim, results: Results) -> Verdict:
     if results.scale not in claim.scales:
         shown = " and ".join(claim.scales)
         return Verdict(claim, UNMEASURED, f"judged at {shown} scale only", ())
+    if not claim.quantity["experiments"]:
+        return Verdict(claim, UNMEASURED, "none of its experiments is part of this configuration", ())
     measure = KINDS[claim.quantity["kind"]][0]
     findings = measure(results, claim.quantity)
     return Verdict(claim, combine(claim, findings), _statement(claim, findings), tuple(findings))
@@ -215,14 +221,14 @@ def _show(number: float, unit: str) -> str:
     return f"{text}x" if unit == "x" else text
 
 
-def _claim(entry: object, where: str, experiments: Sequence[str]) -> Claim:
+def _claim(entry: object, where: str, experiments: Sequence[str], left_out: Sequence[str]) -> Claim:
     """Check one entry of the YAML and turn it into a Claim."""
     if not isinstance(entry, dict):
         raise StepError(f"{where}: not a mapping")
     where = f"{where} '{entry.get('id', '?')}'"
     required = {"id", "where", "quote", "reading", "quantity", "rule", "scales"}
     _check_keys(entry, required, {"over", "unit"}, where)
-    quantity = _quantity(entry["quantity"], where, experiments)
+    quantity = _quantity(entry["quantity"], where, experiments, left_out)
     rule = entry["rule"]
     if not isinstance(rule, dict) or len(rule) != 1 or next(iter(rule)) not in RULES:
         raise StepError(f"{where}: rule: one of {', '.join(RULES)} with its number expected")
@@ -253,7 +259,9 @@ def _claim(entry: object, where: str, experiments: Sequence[str]) -> Claim:
     )
 
 
-def _quantity(entry: object, where: str, experiments: Sequence[str]) -> dict[str, Any]:
+def _quantity(
+    entry: object, where: str, experiments: Sequence[str], left_out: Sequence[str]
+) -> dict[str, Any]:
     if not isinstance(entry, dict) or entry.get("kind") not in KINDS:
         raise StepError(f"{where}: quantity: kind: one of {', '.join(KINDS)} expected")
     _, required, optional = KINDS[entry["kind"]]
@@ -261,6 +269,7 @@ def _quantity(entry: object, where: str, experiments: Sequence[str]) -> dict[str
     quantity = dict(entry)
     if quantity["experiments"] == "all":
         quantity["experiments"] = list(experiments)
+    quantity["experiments"] = [name for name in quantity["experiments"] if name not in left_out]
     for name in quantity["experiments"]:
         if name not in experiments:
             raise StepError(f"{where}: quantity: experiments: unknown experiment '{name}'")

@@ -156,12 +156,20 @@ class Artefact:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's experiments and artefacts."""
+    """
+    A paper's experiments and artefacts.
+
+    Attributes
+    ----------
+    left_out
+        Experiments of its file that this configuration takes out.
+    """
 
     name: str
     title: str
     experiments: dict[str, Experiment]
     artefacts: dict[str, Artefact]
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -338,7 +346,7 @@ def _paper(entry: dict[str, Any]) -> Paper:
         name: Artefact(**{**artefact, "experiments": tuple(artefact["experiments"])})
         for name, artefact in entry["artefacts"].items()
     }
-    return Paper(entry["name"], entry["title"], experiments, artefacts)
+    return Paper(entry["name"], entry["title"], experiments, artefacts, tuple(entry["left_out"]))
 
 
 def _scale_file(folder: Path, scale: object) -> Path:

@@ -14,7 +14,7 @@ from svmrepro.workflow.render import BLANK, Cell, Column, number, prose, signifi
 from svmrepro.workflow.results import Results, Row, display_name
 from svmrepro.workflow.runs import CPU, pairs
 from svmrepro.workflow.scaling import Interval, mean_interval
-from svmrepro.workflow.significance import LEVEL, SignedRank, holm, signed_rank
+from svmrepro.workflow.significance import FEWEST, LEVEL, SignedRank, holm, signed_rank
 
 DUAL = "certificate.dual"
 ITERATIONS = "iterations"
@@ -128,9 +128,9 @@ class Family:
         )
 
     @property
-    def measured(self) -> int:
-        """On how many problems there are pairs."""
-        return sum(bool(pairing.first) for pairing in self.pairings)
+    def tested(self) -> int:
+        """On how many problems there are enough pairs for a test to decide."""
+        return sum(len(pairing.first) >= FEWEST for pairing in self.pairings)
 
 
 def family(results: Results, rows: Iterable[Problem], contenders: Sequence[str], quantity: str) -> Family:
@@ -169,7 +169,8 @@ def size_notes(rows: Sequence[Problem], results: Results) -> list[str]:
     from svmrepro import datasets
 
     smaller = [problem for problem in rows if problem.n is not None and problem.n_paper is None]
-    generated, nested = [], []
+    generated: list[str] = []
+    nested: list[str] = []
     for problem in smaller:
         dataset = results.experiment(problem.name).dataset
         known = dataset in datasets.names()
@@ -200,12 +201,14 @@ def p_cell(p: float | None, corrected: float | None) -> Cell:
 
 
 def tally(what: str, family_: Family, contenders: Sequence[str]) -> str:
-    """Say on how many problems the second contender has less, and more, of something."""
+    """Say on how many problems the second contender has less, and more, of something; "" without a test."""
+    if not family_.tested:
+        return ""
     first, second = (display_name(label) for label in contenders)
     fewer, more = family_.count(">>"), family_.count("<<")
     held = [family_.count(mark, corrected=True) for mark in (">>", "<<")]
     return (
-        f"{what}, {second} against {first}: significantly less on {fewer} of {family_.measured} data sets, "
+        f"{what}, {second} against {first}: significantly less on {fewer} of {family_.tested} data sets, "
         f"more on {more} (p < {LEVEL:g}, each test by itself); after Holm's correction {held[0]} and "
         f"{held[1]}."
     )

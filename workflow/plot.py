@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
-from svmrepro.workflow import figure_exponents, figure_loglog, paths
+from svmrepro.workflow import figure_exponents, figure_loglog, figure_working_sets, paths
 from svmrepro.workflow.config import Artefact, Config, read_config
 from svmrepro.workflow.errors import StepError, run_step
 from svmrepro.workflow.figure_style import save, styled
@@ -21,6 +21,7 @@ KINDS: dict[str, Callable[[Results, Artefact], Figure]] = {
     "loglog": figure_loglog.build,
     "overview": figure_loglog.build_overview,
     "exponents": figure_exponents.build,
+    "working-sets": figure_working_sets.build,
 }
 """Kinds of figure: the name in the YAML's ``kind`` -> the function that draws it."""
 

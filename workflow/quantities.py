@@ -10,37 +10,13 @@ smaller ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
 
+from svmrepro.workflow import quantities_permuted
+from svmrepro.workflow.findings import Finding, Spec
 from svmrepro.workflow.results import Results, Row, display_name
 from svmrepro.workflow.runs import CPU, QUANTITIES, Group
 from svmrepro.workflow.scaling import Interval, fit_power_law
-
-Spec = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One number that a claim is about.
-
-    Attributes
-    ----------
-    label : str
-        What it is the number of: "adult-linear, n = 1,605".
-    interval : Interval or None
-        The number; None if it was not measured.
-    reason : str
-        Why it was not measured; "" if it was.
-    paper : float or None
-        The paper's own number of the same thing.
-    """
-
-    label: str
-    interval: Interval | None
-    reason: str = ""
-    paper: float | None = None
 
 
 def exponent(results: Results, spec: Spec) -> list[Finding]:
@@ -176,13 +152,29 @@ KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], frozenset[str],
     "value": (value, frozenset({"of", "contenders"}), frozenset({"per", "at", "from"})),
     "agreement": (agreement, frozenset({"of", "contenders"}), frozenset({"at", "from"})),
     "limit-pattern": (limit_pattern, frozenset({"contender"}), frozenset({"at", "from"})),
+    "significant": (
+        quantities_permuted.significant,
+        frozenset({"contenders", "of", "has", "table"}),
+        frozenset({"corrected"}),
+    ),
+    "mean-ratio": (
+        quantities_permuted.mean_ratios,
+        frozenset({"above", "below", "of", "table"}),
+        frozenset(),
+    ),
+    "printed-counts": (
+        quantities_permuted.printed_counts,
+        frozenset({"contender", "which", "table"}),
+        frozenset({"slack"}),
+    ),
 }
 """Kind -> function, required parameters, optional ones (besides ``kind`` and ``experiments``)."""
 
 
 def needs_clock(spec: Spec) -> bool:
     """Whether a quantity rests on measured seconds."""
-    return spec["kind"] in ("exponent", "exponent-difference", "ratio") and spec.get("of", CPU) == CPU
+    timed = ("exponent", "exponent-difference", "ratio", "significant", "mean-ratio")
+    return spec["kind"] in timed and spec.get("of", CPU) == CPU
 
 
 def _exponent(results: Results, name: str, contender: str, quantity: str) -> tuple[Interval | None, str]:

@@ -64,7 +64,9 @@ def read_paper(path: Path, shown: str, schema: Mapping[str, Any], settings: Laye
         name: _experiment(name, content, layers, settings, paper_sizes[name])
         for name in content["experiments"]
     }
-    return Paper(content["paper"], content["title"], experiments, _artefacts(layers, experiments, declared))
+    left_out = tuple(name for name in declared if name not in experiments)
+    artefacts = _artefacts(layers, experiments, declared)
+    return Paper(content["paper"], content["title"], experiments, artefacts, left_out)
 
 
 def check_overrides(settings: Layers, known_papers: Mapping[str, Paper], folder: Path) -> None:

@@ -210,6 +210,27 @@ def mean_interval(values: Sequence[float]) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
+def mean_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> Interval:
+    """Return the ratio of the means of pairs with a 95 % interval.
+
+    The interval is the ratio estimator's: Student's, of the residuals ``a_i - r b_i`` over the mean of b.
+
+    Raises
+    ------
+    ValueError
+        If there are no pairs, or the denominators' mean is not positive.
+    """
+    above, below = (np.asarray(values, dtype=np.float64) for values in (numerators, denominators))
+    if above.shape != below.shape or not above.size or below.mean() <= 0:
+        raise ValueError("a ratio of means needs pairs with a positive mean below")
+    ratio = float(above.mean() / below.mean())
+    if above.size == 1:
+        return Interval(ratio)
+    residuals = (above - ratio * below) / below.mean()
+    half = student_quantile(above.size - 1) * float(residuals.std(ddof=1)) / math.sqrt(above.size)
+    return Interval(ratio, ratio - half, ratio + half)
+
+
 @dataclass(frozen=True)
 class Scatter:
     """Spread of single log ratios, pooled over several sizes: standard deviation and degrees of freedom."""

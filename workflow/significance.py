@@ -20,6 +20,9 @@ import numpy as np
 LEVEL = 0.05
 """Where a difference counts as significant: the paper's level."""
 
+FEWEST = 6
+"""Pairs without which no two-sided test can reach `LEVEL`."""
+
 LARGER, SMALLER = ">>", "<<"
 """Marks of a significant difference, as the PA-SMO paper prints it."""
 

@@ -72,20 +72,27 @@ def build(results: Results, artefact: Artefact) -> Table:
         caption=artefact.caption,
         sections=(Section(columns, body),),
         notes=[
-            "Means over the permutations. A change is that of the mean against the mean of "
-            f"{display_name(baseline)} on the same permutations. More or fewer: p < {LEVEL:g} by Wilcoxon's paired "
-            "signed-rank test, two-sided, each test by itself; p stands below, and after Holm's correction for "
-            "all rows.",
-            *(
-                tally(name, families[(label, key)], (baseline, label))
-                for label in contenders
-                for key, (_, _, name) in QUANTITIES.items()
-            ),
+            *_notes(families, baseline, contenders),
             *size_notes(rows, results),
             *load_notes(results, rows, (baseline, *contenders)),
         ],
         provenance=results.provenance(),
     )
+
+
+def _notes(families: Families, baseline: str, contenders: Sequence[str]) -> list[str]:
+    said = [
+        tally(name, families[(label, key)], (baseline, label))
+        for label in contenders
+        for key, (_, _, name) in QUANTITIES.items()
+    ]
+    return [
+        "Means over the permutations. A change is that of the mean against the mean of "
+        f"{display_name(baseline)} on the same permutations. More or fewer: p < {LEVEL:g} by Wilcoxon's "
+        "paired signed-rank test, two-sided, each test by itself; p stands below, and after Holm's "
+        "correction for all rows.",
+        *filter(None, said),
+    ]
 
 
 def _row(

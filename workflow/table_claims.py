@@ -14,7 +14,7 @@ MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open"}
 def build(results: Results, artefact: Artefact) -> Table:
     """Judge every claim of the paper; one line each."""
     path = paths.config_dir() / "claims" / f"{results.paper.name}.yaml"
-    claims = read_claims(path, list(results.paper.experiments))
+    claims = read_claims(path, list(results.paper.experiments), results.paper.left_out)
     verdicts = [judge(claim, results) for claim in claims]
     columns = [
         Column("verdict", "verdict", prose=True),

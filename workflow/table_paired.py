@@ -197,7 +197,7 @@ def _notes(families: Mapping[str, Family], contenders: Sequence[str]) -> list[st
     objective = families["objective"]
     higher, lower = objective.count("<<"), objective.count(">>")
     held = [objective.count(mark, corrected=True) for mark in ("<<", ">>")]
-    return [
+    notes = [
         "Means over the permutations with 95 % intervals; both contenders solved each of them side by side. "
         f"{LARGER}: the left one is larger, p < {LEVEL:g}, by Wilcoxon's paired signed-rank test, two-sided, "
         "each test by itself as in the paper; below each p the one of Holm's correction for all rows. A pair "
@@ -205,9 +205,10 @@ def _notes(families: Mapping[str, Family], contenders: Sequence[str]) -> list[st
         tally("Iterations", families["iterations"], contenders),
         tally("CPU seconds", families["seconds"], contenders),
         f"Dual objective of {display_name(contenders[1])}: significantly higher (better) on {higher} of "
-        f"{objective.measured} data sets, lower on {lower}; after Holm's correction {held[0]} and {held[1]}. "
+        f"{objective.tested} data sets, lower on {lower}; after Holm's correction {held[0]} and {held[1]}. "
         "The difference is the median of (second - first) / first.",
     ]
+    return list(filter(None, notes))
 
 
 def _paper_note(results: Results, table: str) -> str:

@@ -19,7 +19,7 @@ from svmrepro.workflow.claims import (
     read_claims,
 )
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.quantities import Finding
+from svmrepro.workflow.findings import Finding
 from svmrepro.workflow.results import load
 from svmrepro.workflow.scaling import Interval
 

@@ -1,0 +1,101 @@
+"""What claims about permutations measure: shares of data sets with a significant difference, means, counts.
+
+Each function is a kind of quantity, as in `svmrepro.workflow.quantities`. ``table`` names the paper's file
+with its own numbers.
+"""
+
+from __future__ import annotations
+
+from svmrepro.workflow.findings import Finding, Spec
+from svmrepro.workflow.papers import snake
+from svmrepro.workflow.permuted import CPU, Problem, family, pair_up, problems, why_missing
+from svmrepro.workflow.results import Results
+from svmrepro.workflow.scaling import Interval, mean_ratio
+from svmrepro.workflow.significance import FEWEST, LARGER, SMALLER
+from svmrepro.workflow.table_problems import mean_count
+
+DIRECTIONS = {"less": LARGER, "more": SMALLER}
+"""What the second of two contenders has -> the mark of the first against it."""
+
+
+def significant(results: Results, spec: Spec) -> list[Finding]:
+    """Share of the data sets on which the second of ``contenders`` ``has`` significantly less, or more.
+
+    ``of`` is a column of the measurements, such as iterations; with ``corrected`` the probabilities are
+    Holm's. Data sets with too few pairs for any test do not count.
+    """
+    rows = [problem for problem in _problems(results, spec) if problem.n is not None]
+    compared = family(results, rows, spec["contenders"], spec["of"])
+    if not compared.tested:
+        reasons = [why_missing(results, problem, label) for problem in rows for label in spec["contenders"]]
+        reason = next(filter(None, reasons), f"fewer than {FEWEST} pairs cannot reach the level")
+        return [Finding("data sets", None, reason)]
+    marked = compared.count(DIRECTIONS[spec["has"]], corrected=spec.get("corrected", False))
+    label = f"{marked} of {compared.tested} data sets"
+    return [Finding(label, Interval.exact(marked / compared.tested), "", _printed_share(results, spec))]
+
+
+def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
+    """Mean of ``above`` over mean of ``below``, ``of`` a column, on the permutations that both solved."""
+    findings = []
+    for problem in _problems(results, spec):
+        label = _label(problem)
+        paper = _printed_ratio(results, problem, spec)
+        pairing = pair_up(results, problem, (spec["below"], spec["above"]), spec["of"])
+        if pairing.first:
+            findings.append(Finding(label, mean_ratio(pairing.second, pairing.first), "", paper))
+            continue
+        reasons = [why_missing(results, problem, spec[key]) for key in ("below", "above")]
+        findings.append(Finding(label, None, next(filter(None, reasons), "no pairs"), paper))
+    return findings
+
+
+def printed_counts(results: Results, spec: Spec) -> list[Finding]:
+    """Relative difference, without sign, of a mean count from the paper's; none up to ``slack`` vectors.
+
+    ``which``: support_vectors or bounded_support_vectors.
+    """
+    findings = []
+    for problem in _problems(results, spec):
+        label = _label(problem)
+        said = results.numbers.value(spec["table"], problem.name, problem.n_printed, spec["which"])
+        reason = why_missing(results, problem, spec["contender"])
+        mean = mean_count(results.group(problem.name, spec["contender"], problem.n), spec["which"])
+        if problem.n is not None and problem.n_paper is None:
+            reason = "not the paper's size"
+        if reason or said is None or mean is None:
+            findings.append(Finding(label, None, reason or "the paper has no number"))
+            continue
+        off = abs(mean.value - said)
+        share = 0.0 if off <= spec.get("slack", 0) else off / max(said, 1.0)
+        findings.append(Finding(label, Interval.exact(share)))
+    return findings
+
+
+def _problems(results: Results, spec: Spec) -> list[Problem]:
+    return problems(results, spec["experiments"], spec["table"])
+
+
+def _label(problem: Problem) -> str:
+    return f"{problem.title}, n = {problem.row.size:,}"
+
+
+def _printed_share(results: Results, spec: Spec) -> float | None:
+    """Return the share of the data sets that bear the paper's mark; None for what its table does not test."""
+    numbers, table = results.numbers, spec["table"]
+    what = "seconds" if spec["of"] == CPU else spec["of"]
+    lines = [(name, n) for name in numbers.experiments(table) for n in numbers.sizes(name, table)]
+    columns = [f"{what}_significant", *(f"{snake(label)}_{what}" for label in spec["contenders"])]
+    printed = all(numbers.text(table, *line, column) for line in lines for column in columns)
+    if spec["has"] != "less" or not lines or not printed:
+        return None
+    return sum(numbers.text(table, *line, columns[0]) == "yes" for line in lines) / len(lines)
+
+
+def _printed_ratio(results: Results, problem: Problem, spec: Spec) -> float | None:
+    column = "seconds" if spec["of"] == CPU else spec["of"]
+    above, below = (
+        results.numbers.value(spec["table"], problem.name, problem.n_paper, f"{snake(spec[key])}_{column}")
+        for key in ("above", "below")
+    )
+    return above / below if above is not None and below else None
