@@ -231,3 +231,14 @@ def test_texts_of_the_command_line_are_read_as_yaml_reads_them() -> None:
     assert experiment.C == 0.1
     assert experiment.sizes == (1605, 2265)
     assert experiment.contenders["chunking"].options["bends"] is True
+
+
+def test_peers_compete_on_equal_terms() -> None:
+    for scale in ("smoke", "default", "paper"):
+        for experiment in (
+            load_config({"scale": scale, "papers": ["peers"]}).papers["peers"].experiments.values()
+        ):
+            contenders = experiment.contenders.values()
+            assert {contender.solver for contender in contenders} == {"smo2", "pasmo", "libsvm", "onedal"}
+            assert {contender.options["cache_mb"] for contender in contenders} == {200}
+            assert len({(contender.bias, contender.time_limit) for contender in contenders}) == 1
