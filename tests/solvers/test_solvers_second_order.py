@@ -14,7 +14,7 @@ from svmrepro.solvers.scans import DOWN, UP, best_partner, move_gradient
 
 Vector = npt.NDArray[np.float64]
 VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "second_order"]
-CASES = 500
+CASES, QUICK = 500, 150
 
 
 def banana_like(n: int, seed: int = 0) -> tuple[Vector, Vector]:
@@ -24,7 +24,9 @@ def banana_like(n: int, seed: int = 0) -> tuple[Vector, Vector]:
     return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
 
 
-@pytest.mark.parametrize("seed", range(CASES))
+@pytest.mark.parametrize(
+    "seed", [seed if seed < QUICK else pytest.param(seed, marks=pytest.mark.slow) for seed in range(CASES)]
+)
 def test_random_problems_end_with_a_certificate(seed: int) -> None:
     case = make_case(seed)
     problem = case.problem()
