@@ -109,7 +109,7 @@ def _second_order(
         name,
         "second_order",
         f"{description}, Glasmachers 2008",
-        {"cache_mb": 40.0, "single": False, "shrinking": True},
+        {"cache_mb": 40.0, "single": False, "shrinking": True, "lengths": False},
         (BIAS,),
         tolerance_factor=1.0,
         fixed={"plan": plan, "offer": offer, "sets": sets, "stretch": stretch},

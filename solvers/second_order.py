@@ -41,343 +41,48 @@ Where the paper is silent:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba import typeof, types
 from svmrepro.solvers import row_cache
-from svmrepro.solvers.compiled import compiled
-from svmrepro.solvers.panel import (
-    BLOCK,
-    PANEL,
-    SHAPE,
-    block_of,
-    build_panel,
-    fill,
-    form,
-    partition,
-    rearrange,
+from svmrepro.solvers.pair_state import (
+    ACTIVE,
+    DRIFT,
+    GMAX,
+    GMIN,
+    INTERVAL,
+    LEAVERS,
+    NEAR,
+    OBJECTIVE,
+    OFFERED,
+    PLANNED,
+    PLANS,
+    RATIO,
+    SHRINK_AT,
+    STEPS,
+    STRETCH,
+    TINY,
+    UPDATES,
+    State,
+    allocate,
+    look,
 )
+from svmrepro.solvers.panel import block_of, build_panel, form, rearrange
+from svmrepro.solvers.planning import CONVERGED, NEARLY, RATIO_BINS, SHRINK, iterate
 from svmrepro.solvers.platt import fill_diagonal
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.row_cache import CACHE, build_cache, fetch
-from svmrepro.solvers.rows import STORE, VECTOR
-from svmrepro.solvers.scans import DOWN, UP, best_partner, extremes, move_gradient
+from svmrepro.solvers.row_cache import build_cache
+from svmrepro.solvers.scans import DOWN, UP
+from svmrepro.solvers.shrinking import rearrange_state, restore_gradient
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
-# Positions in ``State.counts``.
-(
-    ACTIVE,
-    STEPS,
-    TICKS,
-    TOP,
-    SHRINK_AT,
-    AGES,
-    PLANNED,
-    FREE,
-    PLANS,
-    OFFERED,
-    UPDATES,
-    NEAR,
-    LEAVERS,
-    INTERVAL,
-) = range(14)
-# Positions in ``State.scalars``.
-GMAX, GMIN, OBJECTIVE, RATIO, DRIFT, STRETCH, TINY = range(7)
-# Positions in ``State.rules``.
-PLAN, OFFER, SETS = range(3)
-
-RUNNING, SHRINK, CONVERGED, NEARLY = range(4)
-
-_ETA = 0.9
 _DEGENERATE = 1e-12
-_SNAP = 1e-15
 _NEVER = 2**62
-_WORTH = 10  # shrinks when one in so many can go
 _ROUNDING = {"double": 2.3e-16, "single": 6.0e-8}  # of an entry of a kept row
 _FUTILE = 30
 _ENTRY_BYTES = {"bytes": 1, "columns": 8, "bits": 8, "index": 4, "csr": 12}  # of a stored entry
-
-
-class State(NamedTuple):
-    """Arrays by position in the active order, of length n, unless said otherwise."""
-
-    y: Any
-    beta: Any
-    G: Any
-    diagonal: Any
-    status: Any  # uint8, bits UP and DOWN
-    goes: Any  # uint8, 1 where an example leaves the active set
-    position: Any  # int64, by example
-    beta_then: Any  # when the first example of the present active set's complement went
-    G_then: Any
-    # The latest working sets, newest first, as examples, and their Q.
-    first: Any  # int64, (sets + 1,)
-    second: Any
-    curvature: Any  # float64
-    counts: Any  # (14,) int64
-    scalars: Any  # (7,) float64
-    rules: Any  # (3,) int64
-
-
-def allocate(y: Any, sets: int) -> State:
-    """Return the state at alpha = 0.
-
-    Parameters
-    ----------
-    y : ndarray of float64, shape (n,)
-        Labels.
-    sets : int
-        How many working sets are planned with.
-    """
-    n = y.size
-    return State(
-        y=y.copy(),
-        beta=np.zeros(n),
-        G=y.copy(),
-        diagonal=np.zeros(n),
-        status=np.where(y > 0, UP, DOWN).astype(np.uint8),
-        goes=np.zeros(n, dtype=np.uint8),
-        position=np.arange(n, dtype=np.int64),
-        beta_then=np.zeros(n),
-        G_then=y.copy(),
-        first=np.zeros(sets + 1, dtype=np.int64),
-        second=np.zeros(sets + 1, dtype=np.int64),
-        curvature=np.zeros(sets + 1),
-        counts=np.zeros(14, dtype=np.int64),
-        scalars=np.zeros(7),
-        rules=np.zeros(3, dtype=np.int64),
-    )
-
-
-STATE = typeof(allocate(np.ones(1), 1))
-CALLS = (types.FunctionType(BLOCK), types.FunctionType(SHAPE))
-
-
-@compiled(forceinline=True)
-def clipped(value, low, high):  # type: ignore[no-untyped-def]
-    """Return the nearest value in [low, high]."""
-    return low if value < low else (high if value > high else value)
-
-
-@compiled(forceinline=True)
-def room(beta, y, C, i, j):  # type: ignore[no-untyped-def]
-    """Return the interval of mu for which ``beta_i + mu`` and ``beta_j - mu`` stay in their boxes."""
-    low_i, high_i = (0.0, C) if y[i] > 0.0 else (-C, 0.0)
-    low_j, high_j = (0.0, C) if y[j] > 0.0 else (-C, 0.0)
-    return max(low_i - beta[i], beta[j] - high_j), min(high_i - beta[i], beta[j] - low_j)
-
-
-@compiled(forceinline=True)
-def place(beta, status, y, C, i, value, scale):  # type: ignore[no-untyped-def]
-    """Set a multiplier, on the bound where rounding alone keeps it off, and its status.
-
-    ``scale`` is the size of what was added up.
-    """
-    alpha = y[i] * value
-    if alpha <= _SNAP * scale:
-        alpha = 0.0
-    elif alpha >= C * (1.0 - _SNAP):
-        alpha = C
-    beta[i] = y[i] * alpha
-    may_grow, may_fall = (UP, DOWN) if y[i] > 0.0 else (DOWN, UP)
-    status[i] = (may_grow if alpha < C else 0) | (may_fall if alpha > 0.0 else 0)
-
-
-@compiled()
-def best_exact(G, diagonal, row, status, beta, y, C, m, i, tiny):  # type: ignore[no-untyped-def]
-    """As ``best_partner``, by twice the gain of the clipped step."""
-    j, best = -1, 0.0
-    for k in range(m):
-        slope = G[i] - G[k]
-        if (status[k] & DOWN) == 0 or slope <= 0.0:
-            continue
-        curvature = max(diagonal[i] + diagonal[k] - 2.0 * row[k], tiny)
-        low, high = room(beta, y, C, i, k)
-        mu = clipped(slope / curvature, low, high)
-        gain = (2.0 * slope - curvature * mu) * mu
-        if gain >= best:
-            best, j = gain, k
-    return j, best
-
-
-@compiled()
-def mark_leavers(state):  # type: ignore[no-untyped-def]
-    """Mark who sits at a bound, pushed against it by more than any pair may still gain; return how many.
-
-    LIBSVM's rule (Fan, Chen and Lin 2005, section 4).
-    """
-    G, status, goes, m = state.G, state.status, state.goes, state.counts[ACTIVE]
-    top, bottom = state.scalars[GMAX], state.scalars[GMIN]
-    count = 0
-    for k in range(m):
-        leaves = (status[k] == DOWN and G[k] > top) or (status[k] == UP and G[k] < bottom)
-        goes[k] = 1 if leaves else 0
-        count += goes[k]
-    state.counts[LEAVERS] = count
-    return count
-
-
-@compiled(
-    types.int64(STATE, CACHE, STORE, PANEL, *CALLS, types.float64, types.float64, types.int64, types.int64),
-)
-def iterate(state, cache, store, panel, block, shape, C, eps, slice_work, step_limit):  # type: ignore[no-untyped-def]
-    """Iterate until something is due that the caller sees to; return what."""
-    y, beta, G, diagonal, status = state.y, state.beta, state.G, state.diagonal, state.status
-    position, first, second, curvature = state.position, state.first, state.second, state.curvature
-    counts, scalars, order, rows = state.counts, state.scalars, panel.order, cache.rows
-    plan, offer, sets = state.rules[PLAN], state.rules[OFFER], state.rules[SETS]
-    stretch, tiny = scalars[STRETCH], scalars[TINY]
-    m = counts[ACTIVE]
-    stop_at = counts[TICKS] + slice_work
-    while True:
-        gap = scalars[GMAX] - scalars[GMIN]
-        if gap <= eps:
-            return CONVERGED
-        if counts[NEAR] and gap <= 10.0 * eps:
-            return NEARLY
-        if counts[STEPS] >= step_limit or counts[TICKS] >= stop_at:
-            return RUNNING
-        if counts[STEPS] >= counts[SHRINK_AT]:
-            counts[SHRINK_AT] = counts[STEPS] + counts[INTERVAL]
-            if mark_leavers(state) * _WORTH >= m:
-                return SHRINK
-        computed = cache.counts[row_cache.TOUCHED]
-        i = counts[TOP]
-        row1 = rows[fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)]
-        offering = offer == 3 or (offer == 1 and counts[PLANNED]) or (offer == 2 and not counts[PLANNED])
-        exact = offering and offer != 3 and not (1.0 - _ETA <= scalars[RATIO] <= 1.0 + _ETA)
-        if exact:
-            j, gain = best_exact(G, diagonal, row1, status, beta, y, C, m, i, tiny)
-        else:
-            j, gain = best_partner(G, diagonal, row1, status, m, i, tiny)
-        if offering:
-            chosen = -1
-            for age in range(1, counts[AGES]):
-                a, b = position[first[age]], position[second[age]]
-                if a >= m or b >= m:
-                    continue
-                slope = G[a] - G[b]
-                if slope < 0.0:
-                    a, b, slope = b, a, -slope
-                if slope == 0.0 or (status[a] & UP) == 0 or (status[b] & DOWN) == 0:
-                    continue
-                newton = slope / curvature[age]
-                mu = newton
-                if exact:
-                    low, high = room(beta, y, C, a, b)
-                    mu = clipped(newton, low, high)
-                value = (2.0 * slope - curvature[age] * mu) * mu
-                if value > gain:
-                    gain, chosen = value, age
-                    i, j = a, b
-            if chosen >= 0:
-                counts[OFFERED] += 1
-                row1 = rows[fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)]
-        row2 = rows[fetch(cache, store, panel, block, shape, np.int64(order[j]), m, 1)]
-        slope = G[i] - G[j]
-        Q = max(diagonal[i] + diagonal[j] - 2.0 * row1[j], tiny)
-        low, high = room(beta, y, C, i, j)
-        newton = slope / Q
-        mu, planned = 0.0, False
-        if (plan == 1 and counts[FREE]) or (plan == 2 and not counts[PLANNED]):
-            most = 0.0
-            for age in range(0, min(counts[AGES], sets)):
-                a, b = position[first[age]], position[second[age]]
-                if a >= m or b >= m:
-                    continue
-                Q2 = curvature[age]
-                cross = row1[a] - row1[b] - row2[a] + row2[b]
-                determinant = Q * Q2 - cross * cross
-                if determinant <= _DEGENERATE * Q * Q2:
-                    continue
-                slope2 = G[a] - G[b]
-                ahead = (Q2 * slope - cross * slope2) / determinant
-                if not low < ahead < high:
-                    continue
-                after = (slope2 - cross * ahead) / Q2
-                beta_a = beta[a] + (ahead if a == i else (-ahead if a == j else 0.0))
-                beta_b = beta[b] + (ahead if b == i else (-ahead if b == j else 0.0))
-                low_a, high_a = (0.0, C) if y[a] > 0.0 else (-C, 0.0)
-                low_b, high_b = (0.0, C) if y[b] > 0.0 else (-C, 0.0)
-                if not max(low_a - beta_a, beta_b - high_b) < after < min(high_a - beta_a, beta_b - low_b):
-                    continue
-                double_gain = slope * ahead - 0.5 * Q * ahead * ahead + 0.5 * Q2 * after * after
-                if not planned or double_gain > most:
-                    mu, planned, most = ahead, True, double_gain
-        if not planned:
-            mu = clipped(stretch * newton, low, high)
-        counts[PLANNED] = 1 if planned else 0
-        counts[FREE] = 1 if not planned and low < mu < high else 0
-        counts[PLANS] += counts[PLANNED]
-        scalars[RATIO] = mu / newton
-        for age in range(first.size - 1, 0, -1):
-            first[age], second[age], curvature[age] = first[age - 1], second[age - 1], curvature[age - 1]
-        first[0], second[0], curvature[0] = np.int64(order[i]), np.int64(order[j]), Q
-        counts[AGES] = min(counts[AGES] + 1, first.size)
-        scale = abs(beta[i]) + abs(beta[j])
-        place(beta, status, y, C, i, beta[i] + mu, scale)
-        place(beta, status, y, C, j, beta[j] - mu, scale)
-        scalars[OBJECTIVE] += (slope - 0.5 * (diagonal[i] + diagonal[j] - 2.0 * row1[j]) * mu) * mu
-        scalars[DRIFT] += abs(mu)
-        counts[TOP], scalars[GMAX], scalars[GMIN] = move_gradient(G, row1, row2, mu, status, m)
-        counts[STEPS] += 1
-        counts[UPDATES] += m
-        counts[TICKS] += 4 * m + cache.counts[row_cache.TOUCHED] - computed
-
-
-@compiled(
-    types.void(
-        STATE,
-        types.uint32[::1],
-        types.uint8[::1],
-        types.int64,
-        VECTOR,
-        types.uint8[::1],
-        types.uint32[::1],
-    ),
-)
-def rearrange_state(state, order, goes, m, doubles, bytes, words):  # type: ignore[no-untyped-def]
-    """Follow a change of order, see :func:`svmrepro.solvers.panel.rearrange`."""
-    partition(state.y, goes, m, doubles)
-    partition(state.beta, goes, m, doubles)
-    partition(state.G, goes, m, doubles)
-    partition(state.diagonal, goes, m, doubles)
-    partition(state.beta_then, goes, m, doubles)
-    partition(state.G_then, goes, m, doubles)
-    partition(state.status, goes, m, bytes)
-    partition(order, goes, m, words)
-    for k in range(m):
-        state.position[order[k]] = k
-
-
-@compiled(types.int64(STATE, CACHE, STORE, PANEL, *CALLS, types.int64, VECTOR))
-def restore_gradient(state, cache, store, panel, block, shape, begin, row):  # type: ignore[no-untyped-def]
-    """Compute G from position ``begin`` on, from what it was then and the multipliers that changed since."""
-    n = state.y.size
-    G, beta, beta_then, order = state.G, state.beta, state.beta_then, panel.order
-    for k in range(begin, n):
-        G[k] = state.G_then[k]
-    touched = 0
-    for j in range(n):
-        change = beta[j] - beta_then[j]
-        if change == 0.0:
-            continue
-        i = np.int64(order[j])
-        slot = cache.slot_of[i]
-        if cache.single.shape[0] == 0 and slot >= 0 and cache.have[slot] >= n:
-            known = cache.rows[slot]
-            for k in range(begin, n):
-                G[k] -= change * known[k]
-            continue
-        touched += fill(store, panel, block, shape, i, begin, n, row)
-        for k in range(begin, n):
-            G[k] -= change * row[k]
-        cache.counts[row_cache.ENTRIES] += n - begin
-    cache.counts[row_cache.TOUCHED] += touched
-    return touched
 
 
 class Run:
@@ -404,7 +109,7 @@ class Run:
         self.cache = build_cache(n, float(options["cache_mb"]) * 2**20, precision)
         self.rounding = _ROUNDING[precision]
         sets = int(options["sets"])
-        self.state = allocate(problem.y, sets)
+        self.state = allocate(problem.y, sets, RATIO_BINS if options["lengths"] else 0)
         self.state.rules[:] = options["plan"], options["offer"], sets
         fill_diagonal(self.state.diagonal, problem, self.store)
         counts, scalars = self.state.counts, self.state.scalars
@@ -420,7 +125,7 @@ class Run:
         self.futile = 0
         self.shrinks = self.restores = 0
         self.smallest = n
-        _look(self)
+        look(self.state)
 
 
 def prepare(problem: Problem) -> None:
@@ -438,6 +143,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     eps : float
         Tolerance on the maximal violation of a pair.
     options : dict
+        ``lengths``: whether the lengths of steps relative to Newton's are counted, as in Figure 3.
         ``cache_mb``: megabytes (2^20) of kernel rows. ``single``: whether they are kept in single precision.
         ``shrinking``: whether examples at a bound may leave the active set. ``plan``, ``offer``, ``sets``,
         ``stretch``: see the module.
@@ -516,6 +222,7 @@ def finish(run: Run, status: str) -> Solution:
             "gradient_restores": float(run.restores),
             "objective": float(0.5 * state.beta @ (state.y + state.G)),
             "bytes_moved": float(_bytes_moved(run)),
+            **_lengths(state),
         },
     )
 
@@ -536,12 +243,6 @@ def _bytes_moved(run: Run) -> int:
         + entry * counts[row_cache.TOUCHED]
         + (8 + kept) * counts[row_cache.ENTRIES]
     )
-
-
-def _look(run: Run) -> None:
-    """Find the extremes of the gradient over the active set."""
-    counts, scalars = run.state.counts, run.state.scalars
-    counts[TOP], scalars[GMAX], scalars[GMIN] = extremes(run.state.G, run.state.status, counts[ACTIVE])
 
 
 def _shrink(run: Run) -> None:
@@ -571,7 +272,7 @@ def _shrink(run: Run) -> None:
     counts[ACTIVE] = m - count
     run.shrinks += 1
     run.smallest = min(run.smallest, m - count)
-    _look(run)
+    look(run.state)
 
 
 def _restore(run: Run) -> None:
@@ -581,7 +282,7 @@ def _restore(run: Run) -> None:
     restore_gradient(state, run.cache, run.store, run.panel, run.block, run.shape, begin, np.empty(n))
     state.counts[ACTIVE] = n
     run.restores += 1
-    _look(run)
+    look(run.state)
 
 
 def _renew(run: Run) -> None:
@@ -592,4 +293,12 @@ def _renew(run: Run) -> None:
     restore_gradient(state, run.cache, run.store, run.panel, run.block, run.shape, 0, np.empty(run.problem.n))
     state.scalars[DRIFT] = 0.0
     run.futile += 1
-    _look(run)
+    look(run.state)
+
+
+def _lengths(state: State) -> dict[str, list[int]]:
+    """Return the histograms of the lengths of steps that were not planned and of those that were."""
+    if not state.lengths.size:
+        return {}
+    plain, planned = state.lengths.tolist()
+    return {"plain_lengths": plain, "planned_lengths": planned}

@@ -39,7 +39,7 @@ class Solution:
     work : dict of str to int
         Counted work, as far as it applies: ``nonzeros`` (stored entries read by dot
         products; words for packed bits), ``gradient_updates``, ``hessian_entries``.
-    info : dict of str to float
+    info : dict of str to float or list of int
         What else the solver has to say of its run.
     trace : list of (float, float), optional
         (CPU seconds, dual objective) after each slice, where asked for.
@@ -54,7 +54,7 @@ class Solution:
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
     work: dict[str, int] = field(default_factory=dict)
-    info: dict[str, float] = field(default_factory=dict)
+    info: dict[str, float | list[int]] = field(default_factory=dict)
     trace: list[tuple[float, float]] | None = None
 
     def decision_function(self, problem: Any, X: Any) -> npt.NDArray[np.float64]:

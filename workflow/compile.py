@@ -34,8 +34,16 @@ def combinations(config: Config) -> list[tuple[str, str, str]]:
     list of (solver, kernel, storage)
         Each once, sorted; a user's own solvers compile themselves.
     """
+    examples = {
+        (solver, "linear", "dense")
+        for paper in config.papers.values()
+        for artefact in paper.artefacts.values()
+        if "example" in artefact.settings
+        for solver in artefact.settings["solvers"].values()
+    }
     return sorted(
-        {
+        examples
+        | {
             (contender.solver, str(experiment.kernel["name"]), contender.storage)
             for paper in config.papers.values()
             for experiment in paper.experiments.values()

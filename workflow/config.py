@@ -153,6 +153,11 @@ class Artefact:
     caption: str
     settings: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def measured(self) -> bool:
+        """Whether it is made of measurements, not of a data set or of a small example run on the spot."""
+        return not self.settings.keys() & {"dataset", "example"}
+
 
 @dataclass(frozen=True)
 class Paper:

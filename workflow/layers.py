@@ -36,6 +36,8 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":  # what it brings may be given anew
+                continue
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, str | int):
                 if key in seen:

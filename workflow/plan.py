@@ -189,6 +189,8 @@ class Plan:
         """Return what an artefact is made of: experiments or a data set, and the paper's own numbers."""
         if "dataset" in artefact.settings:
             return [self.marker(artefact.settings["dataset"]), *self.paper_numbers(paper)]
+        if not artefact.measured:
+            return [self.compiled, *self.paper_numbers(paper)]
         claims = config_dir() / "claims" / f"{paper}.yaml"
         return [
             *self.analyses(paper, artefact.experiments),
@@ -197,8 +199,11 @@ class Plan:
         ]
 
     def artefact_wanted(self, paper: str, artefact: Artefact) -> str:
-        """Hash what has to be measured for an artefact."""
-        return "" if "dataset" in artefact.settings else self.wanted(paper, artefact.experiments)
+        """Hash what has to be measured for an artefact, or the solvers that make it on the spot."""
+        if artefact.measured:
+            return self.wanted(paper, artefact.experiments)
+        solvers = artefact.settings.get("solvers", {}).values()
+        return digest([staleness.solver_fingerprint(solver) for solver in solvers]) if solvers else ""
 
     def artefact_files(self, paper: str, artefact: Artefact) -> dict[str, str]:
         """Return the files of an artefact by form."""
@@ -220,7 +225,7 @@ class Plan:
 
     def subcategory(self, paper: str, artefact: Artefact) -> str:
         """Return the heading in the report under which an artefact stands."""
-        if len(artefact.experiments) == 1 and "dataset" not in artefact.settings:
+        if len(artefact.experiments) == 1 and artefact.measured:
             return self.config.experiment(paper, artefact.experiments[0]).title
         return "All experiments"
 

@@ -6,11 +6,20 @@ python -m svmrepro.workflow.plot --config CONFIG --paper PAPER --artefact ARTEFA
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
-from svmrepro.workflow import figure_exponents, figure_loglog, figure_working_sets, paths
+from svmrepro.workflow import (
+    figure_exponents,
+    figure_loglog,
+    figure_path,
+    figure_step_lengths,
+    figure_working_sets,
+    paths,
+    staleness,
+)
 from svmrepro.workflow.config import Artefact, Config, read_config
 from svmrepro.workflow.errors import StepError, run_step
 from svmrepro.workflow.figure_style import save, styled
@@ -22,6 +31,9 @@ KINDS: dict[str, Callable[[Results, Artefact], Figure]] = {
     "overview": figure_loglog.build_overview,
     "exponents": figure_exponents.build,
     "working-sets": figure_working_sets.build,
+    "path": figure_path.build,
+    "gain": figure_path.build_gain,
+    "step-lengths": figure_step_lengths.build,
 }
 """Kinds of figure: the name in the YAML's ``kind`` -> the function that draws it."""
 
@@ -40,7 +52,9 @@ def run(config: Config, paper: str, name: str) -> None:
         raise StepError(
             f"{paper}: artefact '{name}': no figure of kind '{artefact.kind}' (there are: {', '.join(KINDS)})"
         )
-    results = load(config, paper, artefact.experiments)
+    if not artefact.measured:  # its solvers run here
+        os.environ["NUMBA_CACHE_DIR"] = str(staleness.compiled_dir())
+    results = load(config, paper, artefact.experiments if artefact.measured else ())
     with styled():
         figure = build(results, artefact)
         for form, path in paths.figure(config, paper, name).items():

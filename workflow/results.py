@@ -20,6 +20,7 @@ from svmrepro.workflow.scaling import Fit, Interval
 
 ACRONYMS = {
     "smo": "SMO",
+    "smo2": "SMO2",
     "pasmo": "PA-SMO",
     "chunking": "Chunking",
     "svmlight": "SVM-light",
@@ -144,7 +145,7 @@ class Results:
             if commits:
                 parts.append("commit " + ", ".join(sorted(commit[:10] for commit in commits)))
         flagged = sum(run.flagged for run in measured)
-        parts.append(f"{_plural(len(measured), 'measurement')}, {flagged} flagged for other load")
+        parts.append(f"{plural(len(measured), 'measurement')}, {flagged} flagged for other load")
         return "; ".join(parts) + "."
 
 
@@ -192,5 +193,6 @@ def _machines(models: Iterable[str]) -> list[str]:
     return [" and ".join(model for model, _ in counted.most_common())] if counted else []
 
 
-def _plural(count: int, noun: str) -> str:
+def plural(count: int, noun: str) -> str:
+    """Write a count with its noun: 1 run, 2 runs."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")

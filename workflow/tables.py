@@ -14,6 +14,7 @@ from svmrepro.workflow import (
     table_scaling,
     table_sparse,
     table_timing,
+    table_traffic,
     table_vectors,
 )
 from svmrepro.workflow.config import Artefact, Config
@@ -39,5 +40,6 @@ KINDS: dict[str, Builder] = {
     "problems": _measured(table_problems.build),
     "paired": _measured(table_paired.build),
     "against": _measured(table_against.build),
+    "traffic": _measured(table_traffic.build),
     "encoding": table_encoding.build,
 }

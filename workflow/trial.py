@@ -18,7 +18,7 @@ from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve,
 from svmrepro.solvers.registry import NotInstalled
 from svmrepro.workflow.config import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.machine import Meter, load_average
+from svmrepro.workflow.machine import Meter, copy_bandwidth, load_average
 from svmrepro.workflow.record import NO_RESULT
 
 #: A run is flagged when its wall time exceeds its CPU time by more than this share ...
@@ -221,11 +221,16 @@ def _figures(solution: Solution, meter: Meter) -> dict[str, Any]:
         "iterations": int(solution.iterations),
         "kernel_evaluations": int(solution.kernel_evaluations),
         "work": {key: int(value) for key, value in solution.work.items()},
-        "info": _plain(solution.info),
+        "info": _plain(_beside_bandwidth(solution.info)),
         "peak_memory_bytes": meter.peak_memory_bytes,
         "flagged": bool(reasons),
         "flag_reason": "; ".join(reasons) or None,
     }
+
+
+def _beside_bandwidth(info: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Add the speed of memory where a solver counts the bytes that it moves."""
+    return {**info, "copy_bandwidth": copy_bandwidth()} if "bytes_moved" in info else info
 
 
 def _verdict(problem: Problem, solution: Solution, contender: Contender, eps: float) -> dict[str, Any]:

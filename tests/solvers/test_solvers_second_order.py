@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from sklearn.svm import SVC
 from solver_cases import gram, make_case
-from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, second_order, solve
+from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, planning, solve
 from svmrepro.solvers import panel as panels
 from svmrepro.solvers.row_cache import ENTRIES, HITS, MISSES, build_cache, fetch, rearrange_rows
 from svmrepro.solvers.scans import DOWN, UP, best_partner, move_gradient
@@ -299,4 +299,28 @@ def test_the_problem_is_left_as_it_was() -> None:
     assert again.alpha == pytest.approx(first.alpha, abs=0)
     panel = problem.layout("panel", panels.build_panel)
     assert (panel.order == np.arange(1500)).all()
-    assert second_order.ACTIVE == 0
+
+
+def test_lengths_of_steps_are_counted_where_asked_for() -> None:
+    problem = Problem(*banana_like(300), 1e4, Kernel.gaussian(0.5))
+    plain = solve(problem, "pasmo")
+    counted = solve(problem, "pasmo", lengths=True)
+    assert "plain_lengths" not in plain.info
+    assert counted.iterations == plain.iterations
+    assert (counted.alpha == plain.alpha).all()
+    newton, planned = np.array(counted.info["plain_lengths"]), np.array(counted.info["planned_lengths"])
+    assert newton.sum() + planned.sum() == counted.iterations
+    assert planned.sum() == counted.info["planned_steps"] > 0
+    middle = planning.RATIO_BINS // 2 - 5  # the axis goes from -2 to 3
+    assert not newton[middle + 1 :].any(), "a step that is not planned is Newton's, or cut short"
+    assert newton[middle] > 0 and planned[middle + 1 :].sum() > planned[:middle].sum()
+
+
+@pytest.mark.parametrize("t", [-3.0, -2.0, -0.52, 0.0, 0.04, 0.06, 1.0, 2.96, 3.0, 4.0])
+def test_bins_of_lengths_are_a_tenth_wide_on_the_axis_of_figure_3(t: float) -> None:
+    lengths = np.zeros((2, planning.RATIO_BINS), dtype=np.int64)
+    planning.tally(lengths, 1.0 + np.sign(t) * (10 ** (t * t / 2) - 1), True)
+    middles = np.round(np.arange(-2.0, 3.01, 0.1), 1)
+    assert middles.size == planning.RATIO_BINS
+    assert np.flatnonzero(lengths[1]) == [np.argmin(abs(middles - t))]
+    assert not lengths[0].any()

@@ -1,0 +1,82 @@
+"""Shrinking of the active set: who leaves it, the change of order, and the way back."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+from svmrepro.solvers import row_cache
+from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.pair_state import ACTIVE, CALLS, GMAX, GMIN, LEAVERS, STATE
+from svmrepro.solvers.panel import PANEL, fill, partition
+from svmrepro.solvers.row_cache import CACHE
+from svmrepro.solvers.rows import STORE, VECTOR
+from svmrepro.solvers.scans import DOWN, UP
+
+
+@compiled()
+def mark_leavers(state):  # type: ignore[no-untyped-def]
+    """Mark who sits at a bound, pushed against it by more than any pair may still gain; return how many.
+
+    LIBSVM's rule (Fan, Chen and Lin 2005, section 4).
+    """
+    G, status, goes, m = state.G, state.status, state.goes, state.counts[ACTIVE]
+    top, bottom = state.scalars[GMAX], state.scalars[GMIN]
+    count = 0
+    for k in range(m):
+        leaves = (status[k] == DOWN and G[k] > top) or (status[k] == UP and G[k] < bottom)
+        goes[k] = 1 if leaves else 0
+        count += goes[k]
+    state.counts[LEAVERS] = count
+    return count
+
+
+@compiled(
+    types.void(
+        STATE,
+        types.uint32[::1],
+        types.uint8[::1],
+        types.int64,
+        VECTOR,
+        types.uint8[::1],
+        types.uint32[::1],
+    ),
+)
+def rearrange_state(state, order, goes, m, doubles, bytes, words):  # type: ignore[no-untyped-def]
+    """Follow a change of order, see :func:`svmrepro.solvers.panel.rearrange`."""
+    partition(state.y, goes, m, doubles)
+    partition(state.beta, goes, m, doubles)
+    partition(state.G, goes, m, doubles)
+    partition(state.diagonal, goes, m, doubles)
+    partition(state.beta_then, goes, m, doubles)
+    partition(state.G_then, goes, m, doubles)
+    partition(state.status, goes, m, bytes)
+    partition(order, goes, m, words)
+    for k in range(m):
+        state.position[order[k]] = k
+
+
+@compiled(types.int64(STATE, CACHE, STORE, PANEL, *CALLS, types.int64, VECTOR))
+def restore_gradient(state, cache, store, panel, block, shape, begin, row):  # type: ignore[no-untyped-def]
+    """Compute G from position ``begin`` on, from what it was then and the multipliers that changed since."""
+    n = state.y.size
+    G, beta, beta_then, order = state.G, state.beta, state.beta_then, panel.order
+    for k in range(begin, n):
+        G[k] = state.G_then[k]
+    touched = 0
+    for j in range(n):
+        change = beta[j] - beta_then[j]
+        if change == 0.0:
+            continue
+        i = np.int64(order[j])
+        slot = cache.slot_of[i]
+        if cache.single.shape[0] == 0 and slot >= 0 and cache.have[slot] >= n:
+            known = cache.rows[slot]
+            for k in range(begin, n):
+                G[k] -= change * known[k]
+            continue
+        touched += fill(store, panel, block, shape, i, begin, n, row)
+        for k in range(begin, n):
+            G[k] -= change * row[k]
+        cache.counts[row_cache.ENTRIES] += n - begin
+    cache.counts[row_cache.TOUCHED] += touched
+    return touched

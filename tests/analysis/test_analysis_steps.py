@@ -1,0 +1,99 @@
+"""Figures of single steps: the path on three examples, the gain of a step, lengths of steps; bytes moved."""
+
+from __future__ import annotations
+
+import csv
+from itertools import pairwise
+
+import numpy as np
+import permuted_support as permuted
+import pytest
+from permuted_support import PAPER
+from svmrepro.workflow import machine, paths
+from svmrepro.workflow.config import load_config
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.figure_path import read_example
+from svmrepro.workflow.figure_step_lengths import lengths
+from svmrepro.workflow.results import load
+
+
+@pytest.fixture(scope="module")
+def example():
+    return read_example(load_config({"papers": [PAPER]}).papers[PAPER].artefacts["two-steps"].settings)
+
+
+def test_planning_ahead_ends_a_zigzag_between_two_working_sets(example):
+    paths_of = {solver: example.path(solver) for solver in ("smo2", "pasmo")}
+    for path in paths_of.values():
+        assert (path[0].before == 0).all()
+        for step, following in pairwise(path):
+            assert (step.after == following.before).all()
+        assert all(abs(step.after.sum()) < 1e-9 for step in path)
+    smo, pasmo = paths_of["smo2"], paths_of["pasmo"]
+    assert len(smo) > 2 * len(pasmo)
+    best = example.objective(smo[-1].after)
+    assert example.objective(pasmo[-1].after) == pytest.approx(best, rel=1e-5)
+    # Two working sets, one after the other: the change leaves one of the last two examples alone.
+    moved = [tuple(np.flatnonzero(np.abs(step.after - step.before) > 1e-12)) for step in smo]
+    assert set(moved) == {(0, 1), (0, 2)}
+    assert all(first != second for first, second in pairwise(moved))
+
+
+def test_gains_lie_on_the_parabola(example):
+    for solver in ("smo2", "pasmo"):
+        for step in example.path(solver):
+            assert step.gain == pytest.approx(2 * step.ratio - step.ratio**2, abs=1e-6)
+    assert all(step.ratio == pytest.approx(1) for step in example.path("smo2"))
+    assert any(step.ratio > 2 or step.ratio < 0 for step in example.path("pasmo")), (
+        "a step that loses at first"
+    )
+
+
+def test_an_example_is_three_points():
+    with pytest.raises(StepError, match="three points and three labels"):
+        read_example({"example": {"points": [[0, 1], [1, 0]], "labels": [1, -1], "C": 1}})
+
+
+def test_lengths_are_summed_over_permutations(tmp_path):
+    config = permuted.make_config(tmp_path, ["banana", "heart"])
+    lines = {}
+    for name, experiment in config.papers[PAPER].experiments.items():
+        lines[name] = permuted.records(config, experiment)
+        for line in lines[name]:
+            if line["contender"] == "pasmo-lengths" and name == "banana":
+                line["info"] = {"plain_lengths": [0, 5, 7], "planned_lengths": [1, 0, line["seed"]]}
+    permuted.write(config, lines)
+    permuted.analyse(config, figures=True)
+    results = load(config, PAPER, ["banana", "heart"])
+    plain, planned, runs = lengths(results, "banana", "pasmo-lengths", 5300)
+    assert (plain.tolist(), planned.tolist(), runs) == ([0, 50, 70], [10, 0, 45], 10)
+    assert lengths(results, "heart", "pasmo-lengths", 270)[0].size == 0
+    for name in ("two-steps", "gain", "step-lengths"):
+        svg = paths.figure(config, PAPER, name)["svg"].read_bytes()
+        assert svg.count(b"<path") > 10 and b"<dc:date>" not in svg
+
+
+def test_bytes_moved_stand_beside_the_speed_of_copying(tmp_path):
+    config = permuted.make_config(tmp_path, ["heart"])
+    lines = permuted.records(config, config.experiment(PAPER, "heart"))
+    for line in lines:
+        if line["contender"] == "smo":
+            line["cpu_seconds"] = 3.0
+            line["info"] = {"bytes_moved": 4e9, "copy_bandwidth": 2e9}
+    permuted.write(config, {"heart": lines})
+    permuted.analyse(config)
+    with paths.table(config, PAPER, "traffic")["csv"].open() as stream:
+        smo, pasmo = csv.DictReader(stream)
+    assert [float(smo[key]) for key in ("seconds", "gigabytes", "bandwidth", "copy_seconds", "ratio")] == [
+        3,
+        4,
+        2,
+        2,
+        1.5,
+    ]
+    assert (pasmo["ratio"], pasmo["seconds_reason"]) == ("", "its bytes are not counted")
+
+
+def test_copying_has_a_speed():
+    assert 1e8 < machine.copy_bandwidth() < 1e13
+    assert machine.copy_bandwidth() == machine.copy_bandwidth()

@@ -1,0 +1,193 @@
+"""Planning ahead on three examples: the path in the plane of their multipliers, and the gain of a step.
+
+Both are drawn from runs of the solvers themselves (Glasmachers 2008, Figures 1 and 2): the multipliers after
+each iteration are those of a run that was stopped there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from svmrepro.solvers import Kernel, Problem, solve
+from svmrepro.solvers.solution import OPTIMAL
+from svmrepro.workflow.config import Artefact
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.figure_style import COLUMN, GHOST, MAIN, PAGE, new_figure
+from svmrepro.workflow.results import Results, display_name, plural
+
+FLOATS = npt.NDArray[np.float64]
+
+PLANE = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
+"""Two orthonormal directions, shape (2, 3), of the plane in which signed multipliers of sum 0 lie."""
+
+ETA = 0.9
+"""Within 1 - eta ... 1 + eta Newton steps, a step gains at least 1 - eta^2 of Newton's gain (section 5)."""
+
+MOST = 10_000
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration: signed multipliers before and after, and its length over that of Newton's step."""
+
+    before: FLOATS
+    after: FLOATS
+    ratio: float
+    gain: float
+    """Gain of the dual objective over that of Newton's step."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """Three examples and their dual problem, ``W(beta) = y.beta - beta K beta / 2``.
+
+    Attributes
+    ----------
+    y : ndarray of float64, shape (3,)
+        Labels.
+    K : ndarray of float64, shape (3, 3)
+        Kernel matrix.
+    """
+
+    problem: Problem
+    y: FLOATS
+    K: FLOATS
+
+    def objective(self, beta: FLOATS) -> FLOATS:
+        """Return W for signed multipliers of shape (..., 3)."""
+        value: FLOATS = beta @ self.y - 0.5 * np.einsum("...i,ij,...j->...", beta, self.K, beta)
+        return value
+
+    def path(self, solver: str) -> list[Step]:
+        """Return the steps of a solver until it ends."""
+        found: list[Step] = []
+        before = np.zeros(3)
+        for count in range(1, MOST):
+            solution = solve(self.problem, solver, iteration_limit=count)
+            if solution.iterations < count:
+                break
+            after = self.y * solution.alpha
+            found.append(self._step(before, after))
+            before = after
+            if solution.status == OPTIMAL:
+                break
+        return found
+
+    def _step(self, before: FLOATS, after: FLOATS) -> Step:
+        change = after - before
+        slope = float((self.y - self.K @ before) @ change)
+        curvature = float(change @ self.K @ change)
+        newton = 0.5 * slope * slope / curvature
+        return Step(
+            before, after, curvature / slope, float(self.objective(after) - self.objective(before)) / newton
+        )
+
+
+def read_example(settings: Mapping[str, Any]) -> Example:
+    """Return the problem that an artefact's ``example`` describes: ``points``, ``labels`` and ``C``.
+
+    Raises
+    ------
+    StepError
+        If it is not three points with labels.
+    """
+    example = settings["example"]
+    X = np.array(example["points"], dtype=np.float64)
+    y = np.array(example["labels"], dtype=np.float64)
+    if X.ndim != 2 or len(X) != 3 or y.shape != (3,):
+        raise StepError("example: three points and three labels are needed")
+    problem = Problem(X, y, float(example["C"]), Kernel("linear"), storage="dense")
+    return Example(problem, y, X @ X.T)
+
+
+def build(results: Results, artefact: Artefact) -> Figure:
+    """Draw the paths of some solvers side by side, over the level sets of the objective.
+
+    Settings of the artefact: ``example``, and ``solvers`` by the labels that they are shown under.
+    """
+    example = read_example(artefact.settings)
+    solvers: Mapping[str, str] = artefact.settings["solvers"]
+    paths = [example.path(solver) for solver in solvers.values()]
+    corners = np.array(
+        [PLANE @ beta for path in paths for step in path for beta in (step.before, step.after)]
+    )
+    figure = new_figure(PAGE, 2.75)
+    panels = figure.subplots(1, len(solvers), sharex=True, sharey=True, squeeze=False)[0]
+    for place, (axes, label, path) in enumerate(zip(panels, solvers, paths, strict=True)):
+        _levels(axes, example, corners)
+        points = np.array([PLANE @ path[0].before, *(PLANE @ step.after for step in path)])
+        look = MAIN[place]
+        axes.plot(*points.T, color=look.colour, marker=look.marker, markersize=3.2, linewidth=1.1)
+        axes.plot(*points[0], marker="o", color="white", markeredgecolor=look.colour, markersize=6, zorder=4)
+        axes.set_title(f"{display_name(label)}: {plural(len(path), 'iteration')}", loc="left")
+        axes.set_aspect("equal")
+        axes.set_xticks([])
+        axes.set_yticks([])
+    return figure
+
+
+def build_gain(results: Results, artefact: Artefact) -> Figure:
+    """Draw the gain of a step against its length, and on it the steps that a run took.
+
+    Settings of the artefact: as those of `build`.
+    """
+    example = read_example(artefact.settings)
+    figure = new_figure(COLUMN, 2.7)
+    axes = figure.subplots()
+    steps = {label: example.path(solver) for label, solver in artefact.settings["solvers"].items()}
+    ends = [step.ratio for path in steps.values() for step in path]
+    low, high = min(-0.3, *ends) - 0.1, max(2.3, *ends) + 0.1
+    ratio = np.linspace(low, high, 400)
+    axes.axvspan(1 - ETA, 1 + ETA, color="#eef1f4", zorder=0)
+    axes.axhline(0, color="#333", linewidth=0.6)
+    axes.axhline(1 - ETA**2, color=GHOST, linewidth=0.7, linestyle=(0, (4, 2)))
+    axes.text(high, 1 - ETA**2, r" $1 - \eta^2$", va="center", fontsize=7, color="#555")
+    axes.plot(ratio, 2 * ratio - ratio**2, color="#333", linewidth=1.0)
+    for place, (label, path) in enumerate(steps.items()):
+        axes.plot(
+            [step.ratio for step in path],
+            [step.gain for step in path],
+            linestyle="",
+            marker=MAIN[place].marker,
+            markerfacecolor="none",  # steps of both may be as long
+            markeredgecolor=MAIN[place].colour,
+            markersize=8 - 3 * place,
+            label=f"steps of {display_name(label)}",
+        )
+    axes.set_xlim(low, high)
+    axes.set_xlabel(r"length of the step, $\mu\,/\,\mu^{*}$")
+    axes.set_ylabel(r"gain, $\tilde g\,/\,\tilde g^{*}$")
+    axes.legend(loc="lower center")
+    return figure
+
+
+def _levels(axes: Axes, example: Example, points: FLOATS) -> None:
+    """Draw the level sets of W, and the lines on which one of two working sets has no gain left."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = 0.12 * (high - low).max()
+    horizontal = np.linspace(low[0] - margin, high[0] + margin, 300)
+    vertical = np.linspace(low[1] - margin, high[1] + margin, 300)
+    grid = np.stack(np.meshgrid(horizontal, vertical), axis=-1)
+    W = example.objective(grid @ PLANE)
+    best = W.max()
+    levels = best - (best - W.min()) * np.linspace(1, 0.01, 14) ** 2
+    axes.contour(
+        horizontal, vertical, W, levels=np.unique(levels), colors="#c9ced4", linewidths=0.7, linestyles="-"
+    )
+    G = example.y - grid @ PLANE @ example.K
+    for i, j, line in ((0, 1, "-"), (0, 2, (0, (4, 2)))):
+        axes.contour(
+            horizontal,
+            vertical,
+            G[..., i] - G[..., j],
+            levels=[0.0],
+            colors=GHOST,
+            linewidths=0.8,
+            linestyles=[line],
+        )

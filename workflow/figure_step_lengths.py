@@ -1,0 +1,96 @@
+"""How long steps are relative to Newton's: histograms on the axis of Glasmachers 2008, Figure 3."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from svmrepro.workflow.config import Artefact, Experiment
+from svmrepro.workflow.figure_style import GHOST, MAIN, PAGE, new_figure
+from svmrepro.workflow.results import Results, plural
+
+LOW, WIDTH = -2.05, 0.1
+"""The bins of `svmrepro.solvers.planning.tally`: where the first begins, and how wide each is."""
+
+COLUMNS = 3
+
+
+def build(results: Results, artefact: Artefact) -> Figure:
+    """Draw a histogram for each experiment, summed over its permutations.
+
+    Settings of the artefact: ``contender``, which counts the lengths of its steps.
+    """
+    label = artefact.settings["contender"]
+    names = list(artefact.experiments)
+    figure = new_figure(PAGE, 1.75 * -(-len(names) // COLUMNS) + 0.5)
+    panels = figure.subplots(-(-len(names) // COLUMNS), min(COLUMNS, len(names)), sharex=True, squeeze=False)
+    for axes, name in zip(panels.flat, names, strict=False):
+        for n in results.experiment(name).sizes:
+            _draw(axes, results, results.experiment(name), label, n)
+    for axes in panels.flat[len(names) :]:
+        axes.set_visible(False)
+    for axes in panels[-1]:
+        axes.set_xlabel(r"$\mu\,/\,\mu^{*} - 1$")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("iterations")
+    figure.legend(
+        handles=[
+            Patch(color=MAIN[0].colour, label="planned steps"),
+            Line2D([], [], color=MAIN[1].colour, label="steps that were not planned"),
+        ],
+        loc="outside lower center",
+        ncols=2,
+    )
+    return figure
+
+
+def lengths(results: Results, experiment: str, label: str, n: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the counts of steps that were not planned and of those that were, and of how many runs."""
+    sums = []
+    runs = results.group(experiment, label, n).solved
+    for column in ("info.plain_lengths", "info.planned_lengths"):
+        counted = [json.loads(run.fields[column]) for run in runs if run.fields.get(column)]
+        sums.append(np.sum(counted, axis=0, dtype=np.int64) if counted else np.zeros(0, dtype=np.int64))
+    return sums[0], sums[1], len(runs)
+
+
+def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: int) -> None:
+    plain, planned, runs = lengths(results, experiment.name, label, n)
+    axes.set_title(f"{experiment.title}, n = {n:,}", loc="left")
+    axes.set_yscale("log")
+    axes.set_xticks(range(-2, 4), [_tick(t) for t in range(-2, 4)])
+    axes.grid(True, axis="y", linewidth=0.3, color="#d5d9de")
+    axes.set_axisbelow(True)
+    if not plain.size:
+        reason = results.group(experiment.name, label, n).reason or "not counted"
+        axes.text(
+            0.5, 0.5, reason, transform=axes.transAxes, ha="center", color=GHOST, wrap=True
+        ).set_in_layout(False)
+        return
+    edges = LOW + WIDTH * np.arange(plain.size + 1)
+    axes.bar(edges[:-1], planned, WIDTH, align="edge", color=MAIN[0].colour, linewidth=0)
+    axes.stairs(plain, edges, color=MAIN[1].colour, linewidth=0.9, baseline=0.5)
+    axes.set_ylim(bottom=0.5)
+    axes.axvline(0, color="#333", linewidth=0.5, linestyle=(0, (1, 2)))
+    share = 100 * planned.sum() / max(1, planned.sum() + plain.sum())
+    axes.text(
+        0.98,
+        0.97,
+        f"{plural(runs, 'run')}, {share:.0f} % planned",
+        transform=axes.transAxes,
+        ha="right",
+        va="top",
+        fontsize=6.5,
+        color="#444",
+    )
+
+
+def _tick(t: int) -> str:
+    """Return the length, less 1, at a place of the paper's axis."""
+    value = 10 ** (t * t / 2) - 1
+    text = f"{value:,.1f}" if abs(t) == 1 else f"{value:,.0f}"
+    return f"\N{MINUS SIGN}{text}" if t < 0 else text
