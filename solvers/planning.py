@@ -39,7 +39,7 @@ from svmrepro.solvers.pair_state import (
     room,
 )
 from svmrepro.solvers.panel import PANEL
-from svmrepro.solvers.row_cache import CACHE, fetch
+from svmrepro.solvers.row_cache import CACHE, fetch, kept
 from svmrepro.solvers.rows import STORE
 from svmrepro.solvers.scans import DOWN, UP, best_partner, move_gradient
 from svmrepro.solvers.shrinking import mark_leavers
@@ -111,7 +111,10 @@ def iterate(state, cache, store, panel, block, shape, C, eps, slice_work, step_l
                 return SHRINK
         computed = cache.counts[row_cache.TOUCHED]
         i = counts[TOP]
-        row1 = rows[fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)]
+        slot = kept(cache, order[i], m)
+        if slot < 0:
+            slot = fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)
+        row1 = rows[slot]
         offering = offer == 3 or (offer == 1 and counts[PLANNED]) or (offer == 2 and not counts[PLANNED])
         exact = offering and offer != 3 and not (1.0 - _ETA <= scalars[RATIO] <= 1.0 + _ETA)
         if exact:
@@ -141,7 +144,10 @@ def iterate(state, cache, store, panel, block, shape, C, eps, slice_work, step_l
             if chosen >= 0:
                 counts[OFFERED] += 1
                 row1 = rows[fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)]
-        row2 = rows[fetch(cache, store, panel, block, shape, np.int64(order[j]), m, 1)]
+        slot = kept(cache, order[j], m)
+        if slot < 0:
+            slot = fetch(cache, store, panel, block, shape, np.int64(order[j]), m, 1)
+        row2 = rows[slot]
         slope = G[i] - G[j]
         Q = max(diagonal[i] + diagonal[j] - 2.0 * row1[j], tiny)
         low, high = room(beta, y, C, i, j)

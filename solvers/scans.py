@@ -1,8 +1,9 @@
 """Passes over the active set: the best partner, the change of the gradient, the extremes.
 
-Written so that they vectorise. A maximum is first taken over spans of 512 entries, as a select
-that the compiler turns into one instruction, and then looked for in the span that holds it. Such a
-select needs the promise that no entry is NaN (``nnan``), and nothing here divides by zero.
+Written so that they vectorise, without a branch that depends on an entry. A maximum is first taken over
+spans of 512 entries, as a select that the compiler turns into one instruction, and then looked for, by
+the same arithmetic, in the span that holds it. Such a select needs the promise that no entry is NaN
+(``nnan``), and nothing here divides by zero.
 """
 
 from __future__ import annotations
@@ -47,14 +48,23 @@ def best_partner(G, diagonal, row, status, m, i, tiny):  # type: ignore[no-untyp
             best, where = highest, first
     if where < 0:
         return -1, 0.0
-    j, best = -1, 0.0
-    for k in range(where, min(where + SPAN, m)):
-        slope = top - G[k]
-        if (status[k] & DOWN) != 0 and slope > 0.0:
-            gain = slope * slope / max(own + diagonal[k] - 2.0 * row[k], tiny)
-            if gain >= best:
-                best, j = gain, k
-    return j, best
+    size = min(SPAN, m - where)
+    g, d, r, s = (
+        G[where : where + size],
+        diagonal[where : where + size],
+        row[where : where + size],
+        status[where : where + size],
+    )
+    j = -1
+    for k in range(size):
+        slope = top - g[k]
+        curvature = own + d[k] - 2.0 * r[k]
+        curvature = larger(curvature, tiny)
+        gain = slope * slope / curvature
+        gain = gain if ((s[k] & DOWN) != 0) & (slope > 0.0) else 0.0
+        place = k if gain == best else -1
+        j = place if place > j else j
+    return where + j, best
 
 
 @compiled(fastmath=_NO_NAN)
@@ -82,8 +92,7 @@ def move_gradient(G, row1, row2, mu, status, m):  # type: ignore[no-untyped-def]
         bottom = lowest if lowest < bottom else bottom
     if where < 0:
         return -1, NONE, bottom
-    i = last_highest(G, status, where, min(where + SPAN, m))
-    return i, G[i], bottom
+    return last_highest(G, status, where, min(where + SPAN, m), top), top, bottom
 
 
 @compiled(
@@ -104,10 +113,11 @@ def extremes(G, status, m):  # type: ignore[no-untyped-def]
 
 
 @compiled(fastmath=_NO_NAN)
-def last_highest(G, status, first, last):  # type: ignore[no-untyped-def]
-    """Return the last argmax of G over I_up within a span."""
-    top, i = NONE, -1
-    for k in range(first, last):
-        if (status[k] & UP) != 0 and G[k] >= top:
-            top, i = G[k], k
-    return i
+def last_highest(G, status, first, last, top):  # type: ignore[no-untyped-def]
+    """Return the last place within a span where G over I_up is ``top``."""
+    g, s = G[first:last], status[first:last]
+    i = -1
+    for k in range(last - first):
+        place = k if ((s[k] & UP) != 0) & (g[k] == top) else -1
+        i = place if place > i else i
+    return first + i

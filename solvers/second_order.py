@@ -82,6 +82,7 @@ _DEGENERATE = 1e-12
 _NEVER = 2**62
 _ROUNDING = {"double": 2.3e-16, "single": 6.0e-8}  # of an entry of a kept row
 _FUTILE = 30
+_CHEAP = 32  # features of dense examples below which a kernel row is computed as fast as it is fetched
 _ENTRY_BYTES = {"bytes": 1, "columns": 8, "bits": 8, "index": 4, "csr": 12}  # of a stored entry
 
 
@@ -106,7 +107,9 @@ class Run:
         self.block, self.shape = block_of(problem)
         self.shrinking = bool(options["shrinking"])
         precision = "single" if options["single"] else "double"
-        self.cache = build_cache(n, float(options["cache_mb"]) * 2**20, precision)
+        held = form(problem)
+        cheap = held == "bytes" or (held == "columns" and problem.d < _CHEAP)
+        self.cache = build_cache(n, float(options["cache_mb"]) * 2**20, precision, cheap=cheap)
         self.rounding = _ROUNDING[precision]
         sets = int(options["sets"])
         self.state = allocate(problem.y, sets, RATIO_BINS if options["lengths"] else 0)
