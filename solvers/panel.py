@@ -297,25 +297,11 @@ def fill(store, panel, block, shape, i, first, last, out):  # type: ignore[no-un
     return touched
 
 
-@compiled()
-def partition(array, goes, m, scratch):  # type: ignore[no-untyped-def]
-    """Move ``array[:m]`` stably, entries with ``goes == 0`` first; return how many those were."""
-    front, back = 0, 0
-    for k in range(m):
-        if goes[k]:
-            scratch[back] = array[k]
-            back += 1
-        else:
-            array[front] = array[k]
-            front += 1
-    for k in range(back):
-        array[front + k] = scratch[k]
-    return front
+def exchanges(goes: Any, m: int) -> Any:
+    """Return the exchanges that move the positions with ``goes == 1`` behind the others.
 
-
-@compiled(types.void(PANEL, types.uint8[::1], types.int64, VECTOR, types.uint8[::1]))
-def rearrange(panel, goes, m, doubles, bytes):  # type: ignore[no-untyped-def]
-    """Move the first m positions: those with ``goes == 0`` to the front, stably, the others behind them.
+    Each takes the last that stays into the place of the first that goes, as in LIBSVM: little is moved,
+    and of several copies of an example it is not always the same that comes first.
 
     Parameters
     ----------
@@ -323,13 +309,44 @@ def rearrange(panel, goes, m, doubles, bytes):  # type: ignore[no-untyped-def]
         1 where an example leaves the active set.
     m : int
         Length of the present active set.
-    doubles, bytes : ndarray of float64 and of uint8, shape (m,)
-        Workspace.
+
+    Returns
+    -------
+    ndarray of int64, shape (k, 2)
     """
-    partition(panel.norms, goes, m, doubles)
-    for k in range(m):
-        panel.ones[k] = np.uint16(min(panel.norms[k], 255.0))
+    pairs = np.empty((m // 2, 2), dtype=np.int64)
+    return pairs[: find_exchanges(goes, m, pairs)]
+
+
+@compiled(types.int64(types.uint8[::1], types.int64, types.int64[:, ::1]))
+def find_exchanges(goes, m, pairs):  # type: ignore[no-untyped-def]
+    """Fill ``pairs`` with :func:`exchanges`; return how many they are."""
+    count, front, last = 0, 0, m - 1
+    while True:
+        while front < last and not goes[front]:
+            front += 1
+        while front < last and goes[last]:
+            last -= 1
+        if front >= last:
+            return count
+        pairs[count, 0], pairs[count, 1] = front, last
+        count, front, last = count + 1, front + 1, last - 1
+
+
+@compiled()
+def exchange(array, pairs):  # type: ignore[no-untyped-def]
+    """Exchange entries."""
+    for p in range(pairs.shape[0]):
+        a, b = pairs[p, 0], pairs[p, 1]
+        array[a], array[b] = array[b], array[a]
+
+
+@compiled(types.void(PANEL, types.int64[:, ::1]))
+def rearrange(panel, pairs):  # type: ignore[no-untyped-def]
+    """Exchange positions, except in ``order``; see :func:`exchanges`."""
+    exchange(panel.norms, pairs)
+    exchange(panel.ones, pairs)
     for c in range(panel.columns.shape[0]):
-        partition(panel.columns[c], goes, m, doubles)
+        exchange(panel.columns[c], pairs)
     for c in range(panel.bytes.shape[0]):
-        partition(panel.bytes[c], goes, m, bytes)
+        exchange(panel.bytes[c], pairs)

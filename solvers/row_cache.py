@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.compiled import compiled
-from svmrepro.solvers.panel import fill, partition
+from svmrepro.solvers.panel import exchange, fill
 
 # Positions in ``RowCache.counts``.
 HITS, MISSES, ENTRIES, TOUCHED, USED, SLOTS, CALLS, CHECKED, NEAR = range(9)
@@ -197,16 +197,24 @@ def fetch(cache, store, panel, block, shape, i, m, which):  # type: ignore[no-un
     return np.int64(which)
 
 
-@compiled(types.void(CACHE, types.uint8[::1], types.int64, types.float64[::1], types.float32[::1]))
-def rearrange_rows(cache, goes, m, scratch, scratch32):  # type: ignore[no-untyped-def]
-    """Follow a change of order, see :func:`svmrepro.solvers.panel.rearrange`."""
+@compiled(types.void(CACHE, types.int64[:, ::1]))
+def rearrange_rows(cache, pairs):  # type: ignore[no-untyped-def]
+    """Follow a change of order, see :func:`svmrepro.solvers.panel.exchanges`.
+
+    A row that lacks its end keeps what stands before the first place that an entry of that end would take.
+    """
     for slot in range(cache.owner.size):
+        have = cache.have[slot]
         if cache.owner[slot] < 0:
             continue
-        have = min(cache.have[slot], m)
+        count = 0
+        for p in range(pairs.shape[0]):
+            if pairs[p, 1] >= have:
+                have = min(have, pairs[p, 0])
+                break
+            count += 1
+        cache.have[slot] = have
         if cache.single.shape[0]:
-            kept = partition(cache.single[slot], goes, have, scratch32)
+            exchange(cache.single[slot], pairs[:count])
         else:
-            kept = partition(cache.rows[slot], goes, have, scratch)
-        if cache.have[slot] < m:
-            cache.have[slot] = kept  # those that left went behind entries that the row does not have
+            exchange(cache.rows[slot], pairs[:count])

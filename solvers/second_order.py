@@ -67,7 +67,7 @@ from svmrepro.solvers.pair_state import (
     allocate,
     look,
 )
-from svmrepro.solvers.panel import block_of, build_panel, form, rearrange
+from svmrepro.solvers.panel import block_of, build_panel, exchanges, form, rearrange
 from svmrepro.solvers.planning import CONVERGED, NEARLY, RATIO_BINS, SHRINK, iterate
 from svmrepro.solvers.platt import fill_diagonal
 from svmrepro.solvers.problem import Problem
@@ -252,7 +252,7 @@ def _shrink(run: Run) -> None:
     """Let those leave who are marked."""
     state, n = run.state, run.problem.n
     counts = state.counts
-    m, count, goes = int(counts[ACTIVE]), int(counts[LEAVERS]), state.goes
+    m, count = int(counts[ACTIVE]), int(counts[LEAVERS])
     if m == n:
         state.beta_then[:] = state.beta
         state.G_then[:] = state.G
@@ -268,10 +268,10 @@ def _shrink(run: Run) -> None:
             columns=panel.columns.copy(),
             bytes=panel.bytes.copy(),
         )
-    doubles, bytes_ = np.empty(m), np.empty(m, dtype=np.uint8)
-    rearrange(run.panel, goes, m, doubles, bytes_)
-    row_cache.rearrange_rows(run.cache, goes, m, doubles, np.empty(m, dtype=np.float32))
-    rearrange_state(state, run.panel.order, goes, m, doubles, bytes_, np.empty(m, dtype=np.uint32))
+    pairs = exchanges(state.goes, m)
+    rearrange(run.panel, pairs)
+    row_cache.rearrange_rows(run.cache, pairs)
+    rearrange_state(state, run.panel.order, pairs)
     counts[ACTIVE] = m - count
     run.shrinks += 1
     run.smallest = min(run.smallest, m - count)

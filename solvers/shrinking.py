@@ -7,7 +7,7 @@ from numba import types
 from svmrepro.solvers import row_cache
 from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.pair_state import ACTIVE, CALLS, GMAX, GMIN, LEAVERS, STATE
-from svmrepro.solvers.panel import PANEL, fill, partition
+from svmrepro.solvers.panel import PANEL, exchange, fill
 from svmrepro.solvers.row_cache import CACHE
 from svmrepro.solvers.rows import STORE, VECTOR
 from svmrepro.solvers.scans import DOWN, UP
@@ -30,29 +30,20 @@ def mark_leavers(state):  # type: ignore[no-untyped-def]
     return count
 
 
-@compiled(
-    types.void(
-        STATE,
-        types.uint32[::1],
-        types.uint8[::1],
-        types.int64,
-        VECTOR,
-        types.uint8[::1],
-        types.uint32[::1],
-    ),
-)
-def rearrange_state(state, order, goes, m, doubles, bytes, words):  # type: ignore[no-untyped-def]
-    """Follow a change of order, see :func:`svmrepro.solvers.panel.rearrange`."""
-    partition(state.y, goes, m, doubles)
-    partition(state.beta, goes, m, doubles)
-    partition(state.G, goes, m, doubles)
-    partition(state.diagonal, goes, m, doubles)
-    partition(state.beta_then, goes, m, doubles)
-    partition(state.G_then, goes, m, doubles)
-    partition(state.status, goes, m, bytes)
-    partition(order, goes, m, words)
-    for k in range(m):
-        state.position[order[k]] = k
+@compiled(types.void(STATE, types.uint32[::1], types.int64[:, ::1]))
+def rearrange_state(state, order, pairs):  # type: ignore[no-untyped-def]
+    """Follow a change of order, see :func:`svmrepro.solvers.panel.exchanges`."""
+    exchange(state.y, pairs)
+    exchange(state.beta, pairs)
+    exchange(state.G, pairs)
+    exchange(state.diagonal, pairs)
+    exchange(state.beta_then, pairs)
+    exchange(state.G_then, pairs)
+    exchange(state.status, pairs)
+    exchange(order, pairs)
+    for p in range(pairs.shape[0]):
+        state.position[order[pairs[p, 0]]] = pairs[p, 0]
+        state.position[order[pairs[p, 1]]] = pairs[p, 1]
 
 
 @compiled(types.int64(STATE, CACHE, STORE, PANEL, *CALLS, types.int64, VECTOR))

@@ -186,12 +186,14 @@ def test_rows_follow_the_active_set(precision: str) -> None:
         fetch(cache, store, panel, block, shape, example, m, 0)
     for _ in range(3):
         goes = (rng.random(m) < 0.3).astype(np.uint8)
-        order = panel.order.copy()
-        order[:m] = np.concatenate([order[:m][goes == 0], order[:m][goes == 1]])
-        panels.rearrange(panel, goes, m, np.empty(m), np.empty(m, dtype=np.uint8))
+        order, left = panel.order.copy(), set(panel.order[:m][goes == 0])
+        pairs = panels.exchanges(goes, m)
+        panels.exchange(order, pairs)
+        panels.rearrange(panel, pairs)
         panel = panel._replace(order=order)
-        rearrange_rows(cache, goes, m, np.empty(m), np.empty(m, dtype=np.float32))
+        rearrange_rows(cache, pairs)
         m -= int(goes.sum())
+        assert set(order[:m]) == left and len(pairs) <= goes.sum()
         for example in (0, 3, 20):
             row = fetch(cache, store, panel, block, shape, example, m, 0)
             assert cache.rows[row][:m] == pytest.approx(K[example, order[:m]], abs=1e-6)
