@@ -11,6 +11,7 @@ kept and checked in ``<data_dir>/raw``, parsed arrays in ``<data_dir>/prepared``
 
 from svmrepro.datasets.dataset import Dataset
 from svmrepro.datasets.encoding import compare_encoding
+from svmrepro.datasets.encodings import ENCODING_VERSION, ENCODINGS
 from svmrepro.datasets.entries import DownloadedEntry, GeneratedEntry
 from svmrepro.datasets.errors import DataError, DatasetUnavailable, StorageError
 from svmrepro.datasets.fetching import Fetched
@@ -30,6 +31,8 @@ from svmrepro.datasets.loading import (
 from svmrepro.datasets.permutations import permute
 
 __all__ = [
+    "ENCODINGS",
+    "ENCODING_VERSION",
     "GENERATORS",
     "GENERATOR_VERSION",
     "DataError",

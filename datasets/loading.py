@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from svmrepro.datasets.dataset import Dataset, ExampleSet
+from svmrepro.datasets.encodings import encoded
 from svmrepro.datasets.entries import DownloadedEntry, FileEntry, GeneratedEntry
 from svmrepro.datasets.errors import DataError
 from svmrepro.datasets.fetching import Fetched, ensure_file, fetch_entry
@@ -141,6 +142,7 @@ def load(
     *,
     seed: int = 0,
     part: Literal["train", "test"] = "train",
+    encoding: str | None = None,
     data_dir: str | Path = "data",
     mirror: str | Path | None = None,
     download: bool = True,
@@ -159,6 +161,9 @@ def load(
         For generated sets.
     part
         ``"test"`` for the test set, where there is one; ``n`` is then its first n rows.
+    encoding
+        One of :data:`ENCODINGS` in place of the set's own encoding. It is made from all rows of the training
+        file that ``n`` means, of a generated set from its n rows.
     data_dir
         Where raw and prepared files are kept.
     mirror
@@ -172,19 +177,25 @@ def load(
     DatasetUnavailable
         No source gave the file.
     DataError
-        Unknown name, ``n`` larger than the set, one class only among the rows, bad content.
+        Unknown name or encoding, an encoding of a test set, ``n`` larger than the set, one class only among
+        the rows, bad content.
     """
     entry = describe(name)
+    if encoding is not None and part != "train":
+        raise DataError(f"{name}: encodings are made from training rows; there are none of the test part")
     if isinstance(entry, GeneratedEntry):
         if part != "train":
             raise DataError(f"{name}: a generated set has no test part; take another seed")
-        return generate(entry.generator, resolve_size(name, n), seed, name=name)
+        made = generate(entry.generator, resolve_size(name, n), seed, name=name)
+        facts = {**made.provenance, **_said(encoding)}
+        return replace(made, X=encoded(ExampleSet(made.X, made.y), encoding).X, provenance=facts)
     if isinstance(entry, UserEntry):
         if part != "train":
             raise DataError(f"{name}: a user's file has no test part")
         rows = resolve_size(name, n)
-        own = _read_user_file(entry)
+        own = encoded(_read_user_file(entry), encoding)
         provenance = {"files": [entry.path.name], "sha256": sha256_of(entry.path), "origin": "a user's file"}
+        provenance |= _said(encoding)
         return _dataset(entry.name, own, rows, n, "the first n rows of the file", provenance)
 
     if part == "test":
@@ -198,7 +209,7 @@ def load(
         rows = resolve_size(name, n)
         file = _subset_file(entry, rows)
     stored = ensure_file(entry, file.name, data_dir, mirror, download=download)
-    data = read_stored(entry, file.name, stored, data_dir)
+    data = encoded(read_stored(entry, file.name, stored, data_dir), encoding)
     permuted = entry.subset_seed if part == "train" and rows < file.rows else None
     if permuted is not None:
         chosen = subset_rows(rows, file.rows, permuted)
@@ -206,8 +217,13 @@ def load(
         drawn = f"the first {rows} rows of {file.name} as permuted by seed {permuted}"
     else:
         drawn = f"all rows of {file.name}" if rows == file.rows else f"the first {rows} rows of {file.name}"
-    provenance = {"files": [file.name], "sha256": stored.sha256, "origin": stored.origin}
+    provenance = {"files": [file.name], "sha256": stored.sha256, "origin": stored.origin, **_said(encoding)}
     return _dataset(name, data, rows, n, drawn, provenance)
+
+
+def _said(encoding: str | None) -> dict[str, str]:
+    """Return what the provenance says of an encoding: nothing of the set's own."""
+    return {} if encoding is None else {"encoding": encoding}
 
 
 def _dataset(
