@@ -32,7 +32,7 @@ PROBLEM = ("paper", "experiment", "n", "seed", "contender")
 """What names a row."""
 
 SETTING = ("solver", "storage", "bias", "C", "eps")
-"""What must be the same for two rows to be comparable at all; nested settings are added by prefix."""
+"""What must be the same for two rows to be comparable at all; with what a row need not have, by prefix."""
 
 FAILED = ("uncertified", "error")
 """Statuses that are a fault of the code, wherever it runs; limits and missing data are not."""
@@ -76,7 +76,7 @@ def summarise(runs: Runs) -> list[dict[str, Any]]:
         setting |= {
             name: text
             for name, text in run.fields.items()
-            if name.startswith(("kernel.", "options.")) and text
+            if name.startswith(("kernel.", "options.", "encoding")) and text
         }
         counts = {name: value for name in (*RESULTS, *PATH) if (value := run.number(name)) is not None}
         entries.append(

@@ -40,6 +40,9 @@ class Contender:
         A name of ``svmrepro.solvers.SOLVERS`` or ``package.module:function``.
     storage
         How it holds the examples: auto, dense, csr, index or bits.
+    encoding
+        A name of ``svmrepro.datasets.ENCODINGS``: it gets the same examples in another encoding, and so
+        another problem. None: as the data set has them.
     bias
         Whether the threshold is free.
     options
@@ -60,6 +63,7 @@ class Contender:
     time_limit: float | None = None
     memory_limit_mb: float | None = None
     permutations: int | None = None
+    encoding: str | None = None
 
 
 @dataclass(frozen=True)

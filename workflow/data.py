@@ -93,7 +93,7 @@ def read_marker(config: Config, name: str) -> Marker | None:
         return None
 
 
-def load_row(config: Config, row: Row) -> Dataset:
+def load_row(config: Config, row: Row, encoding: str | None = None) -> Dataset:
     """
     Load the examples of a row from the disk; nothing is downloaded here.
 
@@ -103,11 +103,13 @@ def load_row(config: Config, row: Row) -> Dataset:
         Says where the data lie.
     row
         The row.
+    encoding
+        In place of the data set's own; None for that.
 
     Returns
     -------
     Dataset
-        Examples and labels, in the row's order.
+        Examples and labels, in the row's order, which is the same in any encoding.
 
     Raises
     ------
@@ -122,6 +124,7 @@ def load_row(config: Config, row: Row) -> Dataset:
             name,
             row.n,
             seed=row.sample,
+            encoding=encoding,
             data_dir=config.data_dir,
             mirror=config.mirror,
             download=False,

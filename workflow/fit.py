@@ -8,7 +8,7 @@ prints, refitted in the same way (``source`` is ``measured`` or ``paper``). The 
 `svmrepro.workflow.scaling`.
 
 ``ratios.csv``: for each size, quantity and pair of contenders the median of the ratios of runs that a single
-process made side by side. Only one order of a pair is written: the other is its inverse.
+process made side by side on the same problem. Only one order of a pair is written: the other is its inverse.
 """
 
 from __future__ import annotations
@@ -58,6 +58,9 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[dict[str, str
     """Return the lines of ``ratios.csv``: of each pair of contenders the later one over the earlier."""
     lines: list[dict[str, str]] = []
     for first, second in combinations(experiment.contenders, 2):
+        # In another encoding it is another problem.
+        if experiment.contenders[first].encoding != experiment.contenders[second].encoding:
+            continue
         for quantity in QUANTITIES:
             paired: dict[int, tuple[list[float], list[float]]] = {}
             for n in runs.sizes(experiment.name):

@@ -165,7 +165,9 @@ def _blocks(experiment: Experiment, n: int) -> list[tuple[str, tuple[int | None,
 
 def _essence(contender: Contender) -> dict[str, Any]:
     """Return what decides a contender's run: everything but how it is called elsewhere."""
-    return {
+    from svmrepro import datasets
+
+    essence = {
         "label": contender.label,
         "solver": contender.solver,
         "fingerprint": staleness.solver_fingerprint(contender.solver),
@@ -175,3 +177,7 @@ def _essence(contender: Contender) -> dict[str, Any]:
         "time_limit": contender.time_limit,
         "memory_limit_mb": contender.memory_limit_mb,
     }
+    # Left out where there is none, so that the keys of rows without stay what they were.
+    if contender.encoding is not None:
+        essence["encoding"] = f"{contender.encoding}, version {datasets.ENCODING_VERSION}"
+    return essence

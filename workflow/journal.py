@@ -9,15 +9,14 @@ the next writer takes away; one that finds the disk full takes its own beginning
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.errors import StepError, cause, one_line
-from svmrepro.workflow.record import encode, fault
+from svmrepro.workflow.record import decode, encode
 
 
 class Journal:
@@ -51,12 +50,8 @@ class Journal:
             raise StepError(f"{self.path}: {one_line(error)}") from error
         found = []
         for text in content.split(b"\n")[:-1]:
-            try:
-                line = json.loads(text)
-            except ValueError:
-                continue
-            if isinstance(line, dict) and fault(line) is None:
-                found.append(line)
+            with suppress(ValueError):
+                found.append(decode(text))
         return found
 
     def append(self, line: Mapping[str, Any]) -> None:

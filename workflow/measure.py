@@ -1,5 +1,5 @@
 """
-Measure a job: every contender of each of its rows on the same arrays, interleaved, in one warmed process.
+Measure a job: every contender of each of its rows on the same examples, interleaved, in one warmed process.
 
 Run as ``python -m svmrepro.workflow.measure --config CONFIG --paper PAPER --experiment EXPERIMENT --job
 JOB``.
@@ -92,7 +92,9 @@ class Measurer:
         from svmrepro.workflow.trial import Trials
 
         data = load_row(self._config, row)
-        trials = Trials(self._experiment, data.X, data.y)
+        trials = Trials(
+            self._experiment, data.X, data.y, lambda encoding: load_row(self._config, row, encoding).X
+        )
         for contender, repeat in self._open_runs(row, stopped):
             with self._progress.run(row, contender, repeat) as report:
                 line = self._line(row, contender, repeat, trials.run(contender))
@@ -157,6 +159,7 @@ class Measurer:
             "solver": contender.solver,
             "options": contender.options,
             "storage": contender.storage,
+            "encoding": contender.encoding,
             "kernel": experiment.kernel,
             "C": experiment.bound(row.n),
             "bias": contender.bias,

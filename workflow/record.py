@@ -17,7 +17,7 @@ from typing import Any
 
 from svmrepro.workflow.errors import StepError, one_line
 
-#: Version of the fields below; a line of another version is history.
+#: Version of the fields below; a line of another version is history. One that lacks a field of ADDED is not.
 SCHEMA = 1
 
 #: Why a line has the numbers it has. ``uncertified`` and ``error`` are never printed as timings.
@@ -51,6 +51,7 @@ FIELDS: dict[str, tuple[type, ...]] = {
     "solver": (str,),
     "options": (dict,),
     "storage": (str,),
+    "encoding": (str, NoneType),  # in place of the data set's own
     "kernel": (dict,),
     "C": _NUMBER,
     "bias": (bool,),
@@ -75,6 +76,9 @@ FIELDS: dict[str, tuple[type, ...]] = {
     "machine": (dict,),
     "time": (str,),  # ISO 8601, UTC
 }
+
+#: Fields that lines had not from the beginning, and what it means that one is missing.
+ADDED: dict[str, Any] = {"encoding": None}
 
 #: What a line that tells of no run has in the fields of a result.
 NO_RESULT: dict[str, Any] = {
@@ -169,6 +173,39 @@ def encode(line: Mapping[str, Any]) -> bytes:
     return json.dumps(ordered, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
+def decode(text: bytes) -> dict[str, Any]:
+    """
+    Read a line.
+
+    Parameters
+    ----------
+    text
+        What :func:`encode` writes, or wrote before there were the fields of :data:`ADDED`.
+
+    Returns
+    -------
+    dict
+        All of :data:`FIELDS`.
+
+    Raises
+    ------
+    ValueError
+        If it is no measurement: what is wrong.
+    """
+    try:
+        line = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"is no JSON ({error})") from error
+    if not isinstance(line, dict):
+        raise ValueError("is no measurement")
+    for name, value in ADDED.items():
+        line.setdefault(name, value)
+    wrong = fault(line)
+    if wrong is not None:
+        raise ValueError(wrong)
+    return line
+
+
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """
     Read a file of measurements.
@@ -195,13 +232,9 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
         raise StepError(f"{path}: {one_line(error)}") from error
     for number, text in enumerate(content.splitlines(), start=1):
         try:
-            line = json.loads(text)
+            lines.append(decode(text))
         except ValueError as error:
-            raise StepError(f"{path}:{number}: is no JSON ({error})") from error
-        wrong = fault(line) if isinstance(line, dict) else "is no measurement"
-        if wrong is not None:
-            raise StepError(f"{path}:{number}: {wrong}")
-        lines.append(line)
+            raise StepError(f"{path}:{number}: {error}") from error
     return lines
 
 

@@ -102,8 +102,11 @@ def _experiment(
         raise layers.error((*at, "kernel"), f"{error}{hint if 'unknown; ' in str(error) else ''}") from error
     bias = entry.get("bias", True)
     time_limit = entry.get("time_limit", defaults.get("time_limit"))
+    encoding = _encoding(entry, None, layers, at)
     contenders = {
-        label: _contender(label, value, bias, time_limit, kernel, layers, (*at, "contenders", label))
+        label: _contender(
+            label, value, bias, time_limit, encoding, kernel, layers, (*at, "contenders", label)
+        )
         for label, value in entry["contenders"].items()
     }
     override = ((defaults.get("experiments") or {}).get(content["paper"]) or {}).get(name) or {}
@@ -193,6 +196,7 @@ def _contender(
     entry: Mapping[str, Any],
     bias: bool,
     time_limit: float | None,
+    encoding: str | None,
     kernel: Any,
     layers: Layers,
     at: Key,
@@ -208,6 +212,7 @@ def _contender(
         time_limit=entry.get("time_limit", time_limit),
         memory_limit_mb=entry.get("memory_limit_mb"),
         permutations=entry.get("permutations"),
+        encoding=_encoding(entry, encoding, layers, at),
     )
     if contender.storage not in ("auto", *STORAGES):
         hint = did_you_mean(contender.storage, ("auto", *STORAGES))
@@ -235,6 +240,17 @@ def _contender(
     except ValueError as error:
         raise layers.error((*at, "solver"), str(error)) from error
     return contender
+
+
+def _encoding(entry: Mapping[str, Any], default: str | None, layers: Layers, at: Key) -> str | None:
+    """Return the encoding that an entry asks for; null is the data set's own."""
+    from svmrepro.datasets import ENCODINGS
+
+    name: str | None = entry.get("encoding", default)
+    if name is not None and name not in ENCODINGS:
+        hint = did_you_mean(name, ENCODINGS)
+        raise layers.error((*at, "encoding"), f"unknown encoding {name!r}{hint}")
+    return name
 
 
 def _artefacts(

@@ -52,6 +52,8 @@ class Trials:
         The experiment.
     X, y
         Examples (n, d) and labels (n,).
+    encode
+        Gives the same examples in the encoding of this name, for the contenders that ask for one.
 
     Notes
     -----
@@ -59,10 +61,14 @@ class Trials:
     user's own gets a copy for each run: what it does to its arrays is not done to the others or the judge.
     """
 
-    def __init__(self, experiment: Experiment, X: Any, y: Any) -> None:
+    def __init__(
+        self, experiment: Experiment, X: Any, y: Any, encode: Callable[[str], Any] | None = None
+    ) -> None:
         self._experiment = experiment
-        self._X, self._y = X, y
-        self._problems: dict[tuple[str, bool], Problem] = {}
+        self._y = y
+        self._encode = encode
+        self._examples: dict[str | None, Any] = {None: X}
+        self._problems: dict[tuple[str, bool, str | None], Problem] = {}
         self._ready: set[str] = set()
 
     def prepare(self, contender: Contender) -> Problem:
@@ -74,11 +80,12 @@ class Trials:
         Problem
             Prepared, for the certificate and, save a user's own, for the solver.
         """
-        key = (contender.storage, contender.bias)
+        key = (contender.storage, contender.bias, contender.encoding)
         if key not in self._problems:
             kernel = Kernel.from_mapping(self._experiment.kernel)
             bound = self._experiment.bound(len(self._y))
-            problem = Problem(self._X, self._y, bound, kernel, bias=contender.bias, storage=contender.storage)
+            X = self._encoded(contender.encoding)
+            problem = Problem(X, self._y, bound, kernel, bias=contender.bias, storage=contender.storage)
             problem.prepare()
             self._problems[key] = problem
         problem = self._problems[key]
@@ -89,6 +96,13 @@ class Trials:
                 warm(contender.solver, problem.kernel, problem.storage)
             self._ready.add(contender.label)
         return problem
+
+    def _encoded(self, name: str | None) -> Any:
+        """Return the examples in an encoding; each is made once, and only if somebody asks for it."""
+        if name not in self._examples:
+            assert name is not None and self._encode is not None
+            self._examples[name] = self._encode(name)
+        return self._examples[name]
 
     def _copy(self, contender: Contender, problem: Problem, rows: Any = slice(None)) -> Problem:
         """Return the problem, or the one of some rows, on arrays of its own."""

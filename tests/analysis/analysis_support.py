@@ -139,6 +139,7 @@ def make_line(
         "solver": contender.solver,
         "options": contender.options,
         "storage": contender.storage,
+        "encoding": contender.encoding,
         "kernel": experiment.kernel,
         "C": experiment.bound(n),
         "bias": contender.bias,

@@ -66,6 +66,15 @@ AT = "--config: experiments.platt1998.adult-linear"
             "contenders.smo.options.step: unknown option of 'smo'; did you mean",
         ),
         (contender(options={"step_tol": "x"}), "option 'step_tol' must be like"),
+        (
+            contender(encoding="onehot"),
+            f"{AT}.contenders.smo.encoding: unknown encoding 'onehot'; did you mean 'one-hot'?",
+        ),
+        (
+            experiment(encoding="sqrt"),
+            f"{AT}.encoding: unknown encoding 'sqrt'; known: one-hot, standardised",
+        ),
+        (experiment(encoding=1), f"{AT}.encoding: must be text or null, not 1"),
         (contender(bias=False), "solver 'smo' needs bias=True"),
         ({"datasets": {"mine": {"file": "x"}}}, "--config: datasets.mine.file: unknown key"),
     ],

@@ -12,7 +12,7 @@ from engine_support import on_full_disk, unprivileged
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import any_lock, atomic_path, atomic_write, lock
 from svmrepro.workflow.journal import Journal
-from svmrepro.workflow.record import FIELDS, NO_RESULT, encode, fault, read_lines
+from svmrepro.workflow.record import ADDED, FIELDS, NO_RESULT, encode, fault, read_lines
 
 TEXTS = ("run_id", "row", "scale", "paper", "experiment", "dataset", "contender", "solver", "storage")
 
@@ -30,6 +30,7 @@ def measurement(**fields: Any) -> dict[str, Any]:
             "options": {},
             "kernel": {},
             "C": 1.0,
+            "encoding": None,
         },
         **{"bias": True, "eps": 1e-3, "time_limit": None, "memory_limit_mb": None, "fingerprint": "f"},
         **{"status": "optimal", "machine": {}, "time": "2026-01-01T00:00:00+00:00"},
@@ -159,6 +160,16 @@ def test_every_field_is_checked() -> None:
     assert "repeat" in (fault({**good, "repeat": True}) or "")
     with pytest.raises(ValueError, match="not JSON compliant"):
         encode(measurement(C=float("nan")))
+
+
+def test_lines_from_before_a_field_was_added_still_count(tmp_path: Path) -> None:
+    old = {key: value for key, value in measurement().items() if key not in ADDED}
+    assert len(old) < len(FIELDS)
+    path = tmp_path / "lines.jsonl"
+    path.write_text(json.dumps(old) + "\n")
+    assert read_lines(path) == Journal(path).lines() == [{**old, **ADDED}]
+    # What is read can be written: in a job's own file it is complete.
+    assert fault(json.loads(encode(read_lines(path)[0]))) is None
 
 
 def test_read_lines_names_file_and_line(tmp_path: Path) -> None:
