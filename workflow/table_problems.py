@@ -5,7 +5,6 @@ from __future__ import annotations
 from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.permuted import (
     Problem,
-    mean_cell,
     name_cells,
     name_columns,
     problems,
@@ -68,6 +67,15 @@ def mean_count(group: Group, key: str) -> Interval | None:
     return mean_interval(totals) if totals else None
 
 
+def count_cell(mean: Interval, decimals: int = 1) -> Cell:
+    """Return the cell of a mean count with its interval, which is not shown where the count is exact."""
+    text = f"{mean.value:,.{decimals}f}"
+    if mean.low is None or mean.high is None:
+        return Cell(mean.value, text)
+    shown = "" if mean.low == mean.high else f"{mean.low:,.{decimals}f} … {mean.high:,.{decimals}f}"
+    return Cell(mean.value, text, (mean.low, mean.high), shown)
+
+
 def _row(results: Results, problem: Problem, table: str, contender: str) -> dict[str, Cell]:
     numbers, cells = results.numbers, name_cells(problem)
     experiment = results.paper.experiments.get(problem.name)
@@ -88,15 +96,7 @@ def _row(results: Results, problem: Problem, table: str, contender: str) -> dict
         if mean is None:
             cells[key] = missing(reason or "not run", "" if key == "support_vectors" else DASH)
             continue
-        shown = mean_cell(mean)
-        cells[key] = Cell(mean.value, f"{mean.value:,.1f}", shown.interval, _ends(mean))
+        cells[key] = count_cell(mean)
         if said and problem.n_paper is not None:
             cells[f"{key}_difference"] = percent((mean.value - said) / said)
     return cells
-
-
-def _ends(mean: Interval) -> str:
-    """Return the interval of a count as people read it; "" where it is exact or none."""
-    if mean.low is None or mean.high is None or mean.low == mean.high:
-        return ""
-    return f"{mean.low:,.1f} … {mean.high:,.1f}"

@@ -9,6 +9,7 @@ from svmrepro.workflow import (
     table_claims,
     table_contenders,
     table_encoding,
+    table_encodings,
     table_paired,
     table_problems,
     table_scaling,
@@ -41,5 +42,6 @@ KINDS: dict[str, Builder] = {
     "paired": _measured(table_paired.build),
     "against": _measured(table_against.build),
     "traffic": _measured(table_traffic.build),
+    "encodings": _measured(table_encodings.build),
     "encoding": table_encoding.build,
 }

@@ -103,8 +103,11 @@ def write(config: Config, lines: Mapping[str, list[dict[str, Any]]]) -> None:
             atomic_write(path, b"")
 
 
-def analyse(config: Config, *, figures: bool = False) -> None:
-    """Take a configuration whose job files are there through collect, fit, tabulate (and plot)."""
+def analyse(config: Config, *, figures: bool = False, only: Sequence[str] = ()) -> None:
+    """Take a configuration whose job files are there through collect, fit, tabulate (and plot).
+
+    With ``only`` no other artefacts than these are made.
+    """
     file = config.results_dir / "config.json"
     write_config(config, file)
     arguments = ["--config", str(file), "--paper", PAPER]
@@ -112,6 +115,8 @@ def analyse(config: Config, *, figures: bool = False) -> None:
         collect.main([*arguments, "--experiment", name])
         fit.main([*arguments, "--experiment", name])
     for artefact in config.papers[PAPER].artefacts.values():
+        if only and artefact.name not in only:
+            continue
         if artefact.form == "table":
             tabulate.main([*arguments, "--artefact", artefact.name])
         elif figures:

@@ -20,6 +20,7 @@ FIGURE = (
     *("chess-board-1000", "chess-board-10000", "chess-board-100000"),
     *("connect-4", "king-rook-vs-king", "internet-ads", "spambase"),
 )
+UCI = ("connect-4", "king-rook-vs-king", "tic-tac-toe", "internet-ads", "ionosphere", "spambase")
 
 
 def load(scale: str, **settings: Any) -> Config:
@@ -43,6 +44,8 @@ def test_problems_are_those_of_table_1(scale: str) -> None:
         assert (experiment.C, experiment.eps, experiment.repeats) == (float(printed["C"]), 1e-3, 1)
         assert {"smo", "pasmo", "pasmo-as-printed"} <= set(experiment.contenders)
         assert ("pasmo-2" in experiment.contenders) == (name in FIGURE)
+        encoded = {contender.encoding for contender in experiment.contenders.values()} - {None}
+        assert len(encoded) == (2 if name in UCI else 0)
 
 
 def test_sizes_and_permutations_of_the_scales() -> None:
@@ -79,7 +82,7 @@ def test_only_the_first_permutations_have_every_contender() -> None:
 def test_what_is_left_is_counted_beforehand() -> None:
     config = load("paper")
     runs, _ = Forecast(config, config.experiment(PAPER, "banana")).left()
-    assert runs == 22 * 100 * 6 + len(FIGURE) * 5 * 5 + 6 * 10
+    assert runs == 22 * 100 * 6 + len(FIGURE) * 5 * 5 + 6 * 10 + len(UCI) * 2 * 3
 
 
 def test_a_contender_cannot_take_part_in_permutations_that_there_are_not() -> None:
