@@ -17,7 +17,7 @@ from svmrepro.workflow.permuted import (
     why_missing,
 )
 from svmrepro.workflow.render import DASH, Cell, Column, Section, Table, count, missing, percent, prose
-from svmrepro.workflow.results import Results, display_name
+from svmrepro.workflow.results import Results, display_name, plural
 from svmrepro.workflow.scaling import Interval, mean_interval
 from svmrepro.workflow.table_problems import COUNTS, count_cell, mean_count
 
@@ -26,8 +26,24 @@ HEADERS = {**{key: header for key, (_, header) in COUNTS.items()}, ITERATIONS: "
 OWN = "as it is"
 """What a data set's own encoding is called."""
 
+REPRODUCED, CLOSEST, OFF = "reproduced", "closest, not reproduced", "not reproduced"
 
-@dataclass(frozen=True)
+CONCLUSIONS = {
+    (REPRODUCED, True, False): "Only the encoding used here reproduces the paper's counts",
+    (REPRODUCED, True, True): "The encoding used here and another one reproduce the paper's counts",
+    (REPRODUCED, False, True): "Not the encoding used here but another one reproduces the paper's counts",
+    (CLOSEST, True, False): "None reproduces the paper's counts, and the encoding used here comes closest",
+    (CLOSEST, True, True): "None reproduces the paper's counts, and none comes closer than another",
+    (
+        CLOSEST,
+        False,
+        True,
+    ): "None reproduces the paper's counts, and another than that used here comes closest",
+}
+"""The best verdict on a data set, whether its own encoding has it, and whether another has -> in words."""
+
+
+@dataclass(frozen=True, eq=False)
 class Line:
     """One data set in one encoding.
 
@@ -61,12 +77,16 @@ class Line:
             return None
         return self.means[key].value / self.said[key] - 1.0
 
-    def reproduces(self, within: Mapping[str, float], slack: float) -> bool | None:
-        """Whether each count of ``within`` is the paper's, up to a share or ``slack``; None: not compared."""
+    def strain(self, within: Mapping[str, float], slack: float) -> float | None:
+        """Return how far the counts are from the paper's, in units of what may be; None if not compared.
+
+        The largest over the counts of ``within``, each of which may be off by its share or by ``slack``, and
+        always by the half that the paper's own rounding hides.
+        """
         if not self.compared or not within.keys() <= self.means.keys() & self.said.keys():
             return None
-        return all(
-            abs(self.means[key].value - self.said[key]) <= max(slack, share * self.said[key])
+        return max(
+            abs(self.means[key].value - self.said[key]) / max(slack, share * self.said[key], 0.5)
             for key, share in within.items()
         )
 
@@ -89,6 +109,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         for problem in shown
         for contender in encodings(results.experiment(problem.name), settings["contender"])
     ]
+    verdicts = judged(lines, within, slack)
     columns = [
         *name_columns(),
         Column("encoding", "encoding", prose=True),
@@ -104,16 +125,17 @@ def build(results: Results, artefact: Artefact) -> Table:
     return Table(
         title=artefact.title,
         caption=artefact.caption,
-        sections=(Section(columns, [_row(results, line, within, slack) for line in lines]),),
+        sections=(Section(columns, [_row(results, *pair) for pair in zip(lines, verdicts, strict=True)]),),
         notes=[
             f"Means over the permutations of {display_name(settings['contender'])}, 95 % intervals; bounded: "
             "at C. The paper rounds its means.",
             "Encodings are made from the whole set, before a subset is drawn. One-hot: a column of 0 and 1 "
             "for each value of a column. Standardised: mean 0 and variance 1 in each column.",
             f"The paper's counts: {_rule(within, slack)}. Iterations, which depend on details of a solver "
-            "too, decide nothing.",
+            "too, decide nothing. Where an example occurs more than once the optimum leaves open which of "
+            "its copies are support vectors: there solvers differ in how many they leave.",
             *(f"{note[:-1]}; not compared with the paper." for note in size_notes(shown, results)),
-            *conclusions(lines, within, slack),
+            *conclusions(lines, verdicts),
         ],
         provenance=results.provenance(),
     )
@@ -133,32 +155,41 @@ def encodings(experiment: Experiment, contender: str) -> list[Contender]:
     return [own, *others]
 
 
-def conclusions(lines: Sequence[Line], within: Mapping[str, float], slack: float) -> list[str]:
+def judged(lines: Sequence[Line], within: Mapping[str, float], slack: float) -> list[str]:
+    """Return a verdict on each line, "" where it is not compared with the paper."""
+    strains = [line.strain(within, slack) for line in lines]
+    least: dict[str, float] = {}
+    for line, strain in zip(lines, strains, strict=True):
+        if strain is not None:
+            least[line.problem.name] = min(strain, least.get(line.problem.name, strain))
+    return [
+        ""
+        if strain is None
+        else REPRODUCED
+        if strain <= 1.0
+        else CLOSEST
+        if strain == least[line.problem.name]
+        else OFF
+        for line, strain in zip(lines, strains, strict=True)
+    ]
+
+
+def conclusions(lines: Sequence[Line], verdicts: Sequence[str]) -> list[str]:
     """Say which encoding reproduces the paper's counts on which data sets; nothing if none was compared."""
-    verdicts: dict[str, list[Line]] = {}
-    tried: dict[str, list[Line]] = {}
-    for line in lines:
-        found = line.reproduces(within, slack)
-        if found is not None:
-            tried.setdefault(line.problem.title, []).append(line)
-        if found:
-            verdicts.setdefault(line.problem.title, []).append(line)
     said: dict[str, list[str]] = {}
-    for title in tried:
-        able = verdicts.get(title, [])
-        others = [line.words for line in able if not line.own]
-        own = any(line.own for line in able)
+    for title in dict.fromkeys(line.problem.title for line in lines):
+        found = {
+            line: verdict
+            for line, verdict in zip(lines, verdicts, strict=True)
+            if line.problem.title == title and verdict
+        }
+        if not found:
+            continue
+        best = REPRODUCED if REPRODUCED in found.values() else CLOSEST
+        own = any(line.own for line, verdict in found.items() if verdict == best)
+        others = [line.words for line, verdict in found.items() if verdict == best and not line.own]
         named = f"{title} ({', '.join(others)})" if others else title
-        start = (
-            "Only the encoding used here reproduces the paper's counts"
-            if own and not others
-            else "The encoding used here and another one reproduce the paper's counts"
-            if own
-            else "Not the encoding used here but another one reproduces the paper's counts"
-            if others
-            else "No encoding tried here reproduces the paper's counts"
-        )
-        said.setdefault(start, []).append(named)
+        said.setdefault(CONCLUSIONS[best, own, bool(others)], []).append(named)
     return [f"{start}: {', '.join(titles)}." for start, titles in said.items()]
 
 
@@ -209,7 +240,7 @@ def _mapping(values: Mapping[str, float]) -> str:
     return f"{first} … {last} = {low:g} … {high:g}"
 
 
-def _row(results: Results, line: Line, within: Mapping[str, float], slack: float) -> dict[str, Cell]:
+def _row(results: Results, line: Line, verdict: str) -> dict[str, Cell]:
     cells = {**name_cells(line.problem), "encoding": prose(line.words)}
     for key in HEADERS:
         cells[f"paper_{key}"] = count(line.said.get(key))
@@ -222,12 +253,11 @@ def _row(results: Results, line: Line, within: Mapping[str, float], slack: float
     for key, mean in line.means.items():
         cells[key] = count_cell(mean, 0 if key == ITERATIONS else 1)
         cells[f"{key}_difference"] = percent(line.off(key))
-    reproduces = line.reproduces(within, slack)
-    if reproduces is not None:
-        cells["verdict"] = prose("reproduced", "good") if reproduces else prose("not reproduced")
+    if verdict:
+        cells["verdict"] = prose(verdict, "good" if verdict == REPRODUCED else "")
     return cells
 
 
-def _rule(within: Mapping[str, float], slack: float) -> str:
+def _rule(within: Mapping[str, float], slack: int) -> str:
     shares = " and ".join(f"{HEADERS[key]} to within {100 * share:g} %" for key, share in within.items())
-    return f"{shares}, or {slack:g} of them, are called reproduced"
+    return f"{shares}, or {plural(slack, 'vector')}, are called reproduced"

@@ -94,7 +94,9 @@ def test_an_encoding_reproduces_the_paper_or_does_not(rows):
         ("tic-tac-toe", OWN["tic-tac-toe"]), ("ionosphere", own), ("ionosphere", UNIT),
         ("internet-ads", UNIT),
     }  # fmt: skip
-    assert set(said.values()) == {"reproduced", "not reproduced"}
+    (closest,) = [key for key, verdict in said.items() if verdict == "closest, not reproduced"]
+    assert closest == ("spambase", own)  # 6.3 % of 5 are nearer than 102 % of 1
+    assert sum(verdict == "not reproduced" for verdict in said.values()) == 12 - 4 - 1
 
 
 def test_a_subset_is_not_compared(rows, config):
@@ -121,7 +123,7 @@ def test_the_notes_close_with_the_encodings_that_reproduce_the_paper(config):
         "Not the encoding used here but another one reproduces the paper's counts: "
         "internet-ads (scaled to [0, 1]).",
         "The encoding used here and another one reproduce the paper's counts: ionosphere (scaled to [0, 1]).",
-        "No encoding tried here reproduces the paper's counts: spambase.",
+        "None reproduces the paper's counts, and the encoding used here comes closest: spambase.",
     ]
     assert any(
         "support vectors to within 1 % and bounded support vectors to within 5 %" in note
