@@ -121,7 +121,7 @@ def build(results: Results, artefact: Artefact) -> Table:
             Column(f"paper_{key}", "paper", group=header, paper=True),
             Column(f"{key}_difference", "difference", group=header),
         ]
-    columns.append(Column("verdict", "the paper's counts", prose=True))
+    columns.append(Column("verdict", "verdict", prose=True))
     return Table(
         title=artefact.title,
         caption=artefact.caption,
@@ -131,7 +131,7 @@ def build(results: Results, artefact: Artefact) -> Table:
             "at C. The paper rounds its means.",
             "Encodings are made from the whole set, before a subset is drawn. One-hot: a column of 0 and 1 "
             "for each value of a column. Standardised: mean 0 and variance 1 in each column.",
-            f"The paper's counts: {_rule(within, slack)}. Iterations, which depend on details of a solver "
+            f"Verdict: {_rule(within, slack)}. Iterations, which depend on details of a solver "
             "too, decide nothing. Where an example occurs more than once the optimum leaves open which of "
             "its copies are support vectors: there solvers differ in how many they leave.",
             *(f"{note[:-1]}; not compared with the paper." for note in size_notes(shown, results)),

@@ -158,6 +158,15 @@ def test_not_a_mapping(tmp_path: Path) -> None:
         read_yaml(path)
 
 
+def test_a_mapping_may_go_on_from_another(tmp_path: Path) -> None:
+    path = tmp_path / "merged.yaml"
+    path.write_text("a: &a {x: 1, y: 2}\nb:\n  <<: *a\n  y: 3\n  z: 4\n")
+    assert read_yaml(path) == {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 3, "z": 4}}
+    path.write_text("a: &a {x: 1}\nb:\n  <<: *a\n  y: 3\n  y: 4\n")
+    with pytest.raises(StepError, match=r"merged\.yaml:5: key 'y' is given twice"):
+        read_yaml(path)
+
+
 @pytest.mark.parametrize("scale", ["default", "smoke", "paper"])
 def test_written_configuration_reads_back_the_same(tmp_path: Path, scale: str) -> None:
     config = load_config({"scale": scale})
