@@ -72,6 +72,7 @@ class Example:
             solution = solve(self.problem, solver, iteration_limit=count)
             if solution.iterations < count:
                 break
+            assert solution.alpha is not None
             after = self.y * solution.alpha
             found.append(self._step(before, after))
             before = after

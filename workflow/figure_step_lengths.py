@@ -54,7 +54,7 @@ def lengths(results: Results, experiment: str, label: str, n: int) -> tuple[np.n
     runs = results.group(experiment, label, n).solved
     for column in ("info.plain_lengths", "info.planned_lengths"):
         counted = [json.loads(run.fields[column]) for run in runs if run.fields.get(column)]
-        sums.append(np.sum(counted, axis=0, dtype=np.int64) if counted else np.zeros(0, dtype=np.int64))
+        sums.append(np.array(counted or [[]], dtype=np.int64).sum(axis=0))
     return sums[0], sums[1], len(runs)
 
 
