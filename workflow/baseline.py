@@ -11,6 +11,7 @@ be within 2 % of 1.
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -88,6 +89,25 @@ def summarise(runs: Runs) -> list[dict[str, Any]]:
             }
         )
     return entries
+
+
+def fold(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return entries of `summarise` with those that differ in the seed alone as one, ``runs`` by seed."""
+    folded: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        shared = {name: value for name, value in entry.items() if name not in ("seed", "status", "counts")}
+        group = folded.setdefault(json.dumps(shared, sort_keys=True), {**shared, "runs": {}})
+        group["runs"][entry["seed"]] = {"status": entry["status"], "counts": entry["counts"]}
+    return list(folded.values())
+
+
+def unfold(groups: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries that `fold` was given."""
+    return [
+        {**{name: value for name, value in group.items() if name != "runs"}, "seed": seed, **run}
+        for group in groups
+        for seed, run in group["runs"].items()
+    ]
 
 
 def machine_identity(runs: Runs) -> dict[str, str]:

@@ -22,13 +22,15 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow import paths
-from svmrepro.workflow.baseline import Comparison, compare, machine_identity, summarise
+from svmrepro.workflow.baseline import Comparison, compare, fold, machine_identity, summarise, unfold
 from svmrepro.workflow.config import Config, Paper, read_config
-from svmrepro.workflow.errors import StepError, run_step
+from svmrepro.workflow.errors import StepError, one_line, run_step
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.runs import Runs, read_rows, read_runs
 
-SCHEMA = 1
+SCHEMA = 2
+KEPT = 10
+"""Permutations of a problem that a committed reference keeps: enough to find a fault, and small."""
 WIDTH = 110
 """Columns of the printed table."""
 
@@ -42,9 +44,9 @@ def run(config: Config, *, write_reference: bool = False) -> int:
     reference = paths.reference(config) / "check.json"
     outcome: Comparison | None = None
     if reference.is_file() and not write_reference:
-        outcome = compare(_read_reference(reference), record)
+        outcome = compare(read_record(reference), record)
         record["comparison"] = vars(outcome)
-    atomic_write(paths.check(config), json.dumps(record, indent=1, sort_keys=True) + "\n")
+    atomic_write(paths.check(config), _to_json(record))
     if write_reference:
         return _write_reference(config, record)
     if outcome is None:
@@ -100,14 +102,34 @@ def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]])
     }
 
 
-def _read_reference(path: Path) -> dict[str, Any]:
+def read_record(path: Path) -> dict[str, Any]:
+    """Return what a check.json holds, an entry a row.
+
+    Raises
+    ------
+    StepError
+        If there is none, or one of another schema.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise StepError(f"{path}: no record of a check ({error})") from None
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise StepError(f"{path}: schema {SCHEMA} expected; write the reference anew")
-    return content
+    try:
+        return {**content, "rows": unfold(content["rows"])}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise StepError(f"{path}: no record of a check ({one_line(error)})") from None
+
+
+def _to_json(record: Mapping[str, Any], most: int | None = None) -> str:
+    """Return a record as JSON, a line for each problem and contender, with so many of its permutations."""
+    rows = fold(record["rows"])
+    for row in rows:
+        row["runs"] = dict(list(row["runs"].items())[:most])
+    lines = ",\n  ".join(json.dumps(row, sort_keys=True) for row in rows)
+    text = json.dumps({**record, "rows": []}, indent=1, sort_keys=True)
+    return text.replace('"rows": []', f'"rows": [\n  {lines}\n ]' if lines else '"rows": []') + "\n"
 
 
 def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
@@ -124,7 +146,7 @@ def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
                     _copy(source, figures / name / source.name)
         for source in files:
             _copy(source, folder / name / source.name)
-    atomic_write(folder / "check.json", json.dumps(record, indent=1, sort_keys=True) + "\n")
+    atomic_write(folder / "check.json", _to_json(record, KEPT))
     print(f"The reference of the {config.scale} scale is now this run: {folder} and {figures}.")
     return 0
 

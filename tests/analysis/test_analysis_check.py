@@ -7,7 +7,7 @@ import shutil
 import analysis_support as synthetic
 import pytest
 from svmrepro.workflow import check, paths
-from svmrepro.workflow.baseline import compare
+from svmrepro.workflow.baseline import compare, fold, unfold
 from svmrepro.workflow.errors import StepError
 
 RESULTS_ROW = "adult-linear n = 1605, smo"
@@ -16,7 +16,7 @@ RESULTS_ROW = "adult-linear n = 1605, smo"
 @pytest.fixture
 def record(full):
     check.main(["--config", str(full.file)])
-    return json.loads(paths.check(full.config).read_text())
+    return check.read_record(paths.check(full.config))
 
 
 def find(record, contender="smo"):
@@ -139,7 +139,7 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, t
     assert json.loads(paths.check(full.config).read_text())["comparison"]["faults"]
 
     (folder / "check.json").write_text("{}")
-    with pytest.raises(StepError, match="schema 1 expected"):
+    with pytest.raises(StepError, match="schema 2 expected"):
         check.main(["--config", str(full.file)])
     shutil.rmtree(full.config.figures_dir)
 
@@ -148,3 +148,29 @@ def test_an_unfinished_run_cannot_become_the_reference(full, monkeypatch, tmp_pa
     monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
     with pytest.raises(StepError, match="missing; make the whole run"):
         check.main(["--config", str(full.file), "--write-reference"])
+
+
+def test_permutations_of_a_problem_share_a_line_of_the_file():
+    entry = {"paper": "p", "experiment": "e", "n": "7", "contender": "smo", "setting": {"C": "1"}}
+    entries = [
+        {**entry, "seed": str(seed), "status": "optimal", "counts": {"iterations": seed}} for seed in range(12)
+    ]
+    other = {**entry, "contender": "pasmo", "seed": "", "status": "time_limit", "counts": {}}
+    folded = fold([*entries, other])
+    assert len(folded) == 2 and len(folded[0]["runs"]) == 12
+    key = json.dumps
+    assert sorted(key(row, sort_keys=True) for row in unfold(folded)) == sorted(
+        key(row, sort_keys=True) for row in [*entries, other]
+    )
+
+
+def test_a_record_that_is_none_is_named(tmp_path):
+    path = tmp_path / "check.json"
+    for text, message in (
+        ("{", "no record of a check"),
+        ('{"schema": 1}', "schema 2 expected"),
+        ('{"schema": 2, "rows": [{}]}', "no record of a check"),
+    ):
+        path.write_text(text)
+        with pytest.raises(StepError, match=message):
+            check.read_record(path)
