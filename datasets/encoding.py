@@ -53,7 +53,7 @@ def compare_encoding(
         stored = ensure_file(entry, theirs, data_dir, mirror, download=download)
         if stored.form.reader == "uci-adult":  # a9a made by this encoder would prove nothing
             raise DatasetUnavailable(f"adult ({theirs})", ["only UCI's form of it is there"])
-        data = read_stored(entry, theirs, stored, data_dir)
+        data = read_stored(entry, entry.parts[theirs], {theirs: stored}, data_dir)
         table += compare_columns(encoder, records, data, f"{ours} and {theirs}")
     return table
 

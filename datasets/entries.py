@@ -10,6 +10,9 @@ from typing import Final
 SUFFIXES: Final = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "compress": ".Z"}
 """Wrappers that a file may come in, and the suffix of each."""
 
+APART: Final = frozenset({"idx"})
+"""Readers of formats in which examples and labels stand in files of their own."""
+
 Label = float | str
 """A label as it stands in a file: a number in any spelling, or a text."""
 
@@ -73,14 +76,53 @@ class Source:
 
 @dataclass(frozen=True)
 class FileEntry:
-    """One raw file of a data set."""
+    """One raw file of a data set; ``rows`` is None where it is no whole set of examples or labels."""
 
     name: str
-    rows: int
+    rows: int | None
     positives: int | None
     forms: tuple[Form, ...]
     sources: tuple[Source, ...]
     between: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A training or test set of a data set.
+
+    Attributes
+    ----------
+    name
+        The file's, where it is one file.
+    rows, positives
+        Examples, and how many of them are labelled +1, where that is known.
+    examples
+        Files whose examples follow one another.
+    labels
+        The file that holds their labels, where they stand apart.
+    skip
+        Examples at the beginning that are not its own.
+    whole
+        Examples of its files together.
+    """
+
+    name: str
+    rows: int
+    positives: int | None
+    examples: tuple[str, ...]
+    labels: str | None
+    skip: int
+    whole: int
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All files that it needs."""
+        return self.examples if self.labels is None else (*self.examples, self.labels)
+
+    def begins(self, other: Part) -> bool:
+        """Return whether its examples are the first of the other's."""
+        same = other.examples[: len(self.examples)] == self.examples and self.labels == other.labels
+        return same and self.skip == other.skip and self.rows <= other.rows
 
 
 @dataclass(frozen=True)
@@ -101,6 +143,7 @@ class DownloadedEntry:
     test: str | None
     aliases: Mapping[int, int]
     files: Mapping[str, FileEntry]
+    parts: Mapping[str, Part]
     dense: bool = False
     columns: Columns | None = None
     variable: str | None = None
@@ -109,7 +152,7 @@ class DownloadedEntry:
     @property
     def rows(self) -> int:
         """Rows of the largest training set."""
-        return self.files[self.subsets[-1]].rows
+        return self.parts[self.subsets[-1]].rows
 
     @property
     def numeric_labels(self) -> dict[float, float]:
@@ -126,7 +169,7 @@ class DownloadedEntry:
 
         Empty for a format that leaves nothing to rules; then file and reader version say it all.
         """
-        if self.columns is None and self.variable is None:
+        if self.columns is None and self.variable is None and self.reader not in APART:
             return ""
         what = (self.features, self.dense, self.labels, self.columns, self.variable)
         return hashlib.sha256(repr(what).encode()).hexdigest()[:12]

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from svmrepro.datasets.dataset import Dataset, ExampleSet
 from svmrepro.datasets.encodings import encoded
-from svmrepro.datasets.entries import DownloadedEntry, FileEntry, GeneratedEntry
+from svmrepro.datasets.entries import DownloadedEntry, GeneratedEntry, Part
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.fetching import Fetched, ensure_file, fetch_entry
+from svmrepro.datasets.fetching import Fetched, StoredFile, ensure_file, fetch_entry
 from svmrepro.datasets.files import sha256_of
 from svmrepro.datasets.generators import generate, generator_key
 from svmrepro.datasets.libsvm import DEFAULT_LABELS, LibsvmData, read_libsvm
@@ -131,9 +131,14 @@ def resolve_size(name: str, n: int | None = None) -> int:
     return available if n is None else int(n)
 
 
-def _subset_file(entry: DownloadedEntry, rows: int) -> FileEntry:
-    """Return the smallest training file that has at least ``rows`` rows."""
-    return next(entry.files[file] for file in entry.subsets if entry.files[file].rows >= rows)
+def _subset(entry: DownloadedEntry, rows: int) -> Part:
+    """Return the smallest training set that has at least ``rows`` rows."""
+    return next(entry.parts[name] for name in entry.subsets if entry.parts[name].rows >= rows)
+
+
+def _fixed_rows(entry: DownloadedEntry, rows: int) -> int:
+    """Return how many of the first ``rows`` rows no permutation moves: those of the next smaller set."""
+    return max((size for name in entry.subsets if (size := entry.parts[name].rows) <= rows), default=0)
 
 
 def load(
@@ -155,8 +160,8 @@ def load(
         One of :func:`names`.
     n
         Number of rows. A paper's size means its file; any other size is the first n rows of the next larger
-        training file, or, where the registry has a ``subset_seed``, of its permutation by that seed; None is
-        the whole set, in the file's order.
+        training set, or, where the registry has a ``subset_seed``, of its permutation by that seed, which
+        leaves the rows of the next smaller one before all others; None is the whole set, in the file's order.
     seed
         For generated sets.
     part
@@ -201,24 +206,31 @@ def load(
     if part == "test":
         if entry.test is None:
             raise DataError(f"{name}: the set has no test part")
-        file = entry.files[entry.test]
-        rows = file.rows if n is None else n
-        if not 1 <= rows <= file.rows:
-            raise DataError(f"{name}: n = {n}: the test set has {file.rows} rows")
+        subset = entry.parts[entry.test]
+        rows = subset.rows if n is None else n
+        if not 1 <= rows <= subset.rows:
+            raise DataError(f"{name}: n = {n}: the test set has {subset.rows} rows")
     else:
         rows = resolve_size(name, n)
-        file = _subset_file(entry, rows)
-    stored = ensure_file(entry, file.name, data_dir, mirror, download=download)
-    data = encoded(read_stored(entry, file.name, stored, data_dir), encoding)
-    permuted = entry.subset_seed if part == "train" and rows < file.rows else None
-    if permuted is not None:
-        chosen = subset_rows(rows, file.rows, permuted)
+        subset = _subset(entry, rows)
+    stored = {file: ensure_file(entry, file, data_dir, mirror, download=download) for file in subset.files}
+    data = encoded(read_stored(entry, subset, stored, data_dir), encoding)
+    drawn = f"all rows of {subset.name}" if rows == subset.rows else f"the first {rows} rows of {subset.name}"
+    if part == "train" and rows < subset.rows and entry.subset_seed is not None:
+        fixed = _fixed_rows(entry, rows)
+        chosen = fixed + subset_rows(rows - fixed, subset.rows - fixed, entry.subset_seed)
+        chosen = np.concatenate([np.arange(fixed), chosen])
         data = ExampleSet(X=data.X[chosen], y=data.y[chosen])
-        drawn = f"the first {rows} rows of {file.name} as permuted by seed {permuted}"
-    else:
-        drawn = f"all rows of {file.name}" if rows == file.rows else f"the first {rows} rows of {file.name}"
-    provenance = {"files": [file.name], "sha256": stored.sha256, "origin": stored.origin, **_said(encoding)}
-    return _dataset(name, data, rows, n, drawn, provenance)
+        drawn += f" as permuted by seed {entry.subset_seed}"
+        drawn += f" after the first {fixed}" if fixed else ""
+    return _dataset(name, data, rows, n, drawn, {"files": [*stored], **_origins(stored), **_said(encoding)})
+
+
+def _origins(stored: Mapping[str, StoredFile]) -> dict[str, object]:
+    """Return checksum and origin of the files, as lists where there are several."""
+    sums = [file.sha256 for file in stored.values()]
+    origins = [file.origin for file in stored.values()]
+    return {"sha256": sums if len(sums) > 1 else sums[0], "origin": origins if len(sums) > 1 else origins[0]}
 
 
 def _said(encoding: str | None) -> dict[str, str]:
@@ -300,8 +312,8 @@ def fetch(
         return Fetched(name, {entry.path.name: entry.path}, {})
     files = None
     if sizes is not None:
-        wanted = [_subset_file(entry, resolve_size(name, n)) for n in sizes]
-        files = {file.name: file for file in wanted}
+        wanted = [_subset(entry, resolve_size(name, n)) for n in sizes]
+        files = {file: entry.files[file] for part in wanted for file in part.files}
     return fetch_entry(entry, data_dir, mirror, files=files, network=network)
 
 
@@ -320,11 +332,12 @@ def content_key(name: str, n: int | None = None, seed: int = 0) -> str:
         labels = ",".join(f"{given:g}:{sign:+g}" for given, sign in sorted(entry.labels.items()))
         what = f"user-file={sha256_of(entry.path)};labels={labels};features={entry.features}"
     else:
-        file = _subset_file(entry, rows)
-        known = file.forms[0].sha256 or f"unknown, {file.rows} rows"
-        what = f"file={entry.name}/{file.name};sha256={known}"
+        part = _subset(entry, rows)
+        files = [entry.files[file] for file in part.files]
+        known = ",".join(file.forms[0].sha256 or f"unknown, {file.rows} rows" for file in files)
+        what = f"file={entry.name}/{part.name};sha256={known}"
         if entry.rules:
             what += f";rules={entry.rules}"
-        if entry.subset_seed is not None and rows < file.rows:
+        if entry.subset_seed is not None and rows < part.rows:
             what += f";subset_seed={entry.subset_seed}"
     return f"{what};reader={READER_VERSION};n={rows}"

@@ -3,46 +3,71 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet
-from svmrepro.datasets.entries import DownloadedEntry
+from svmrepro.datasets.entries import DownloadedEntry, Part
 from svmrepro.datasets.errors import DataError, StorageError
 from svmrepro.datasets.fetching import StoredFile
 from svmrepro.datasets.files import locked, replacing
-from svmrepro.datasets.readers import READER_VERSION, READERS
+from svmrepro.datasets.readers import READER_VERSION, read_files
 
 
-def read_stored(entry: DownloadedEntry, file: str, stored: StoredFile, data_dir: str | Path) -> ExampleSet:
-    """Return the arrays of a raw file, from ``<data_dir>/prepared/`` where they are there.
+def read_stored(
+    entry: DownloadedEntry, part: Part, stored: Mapping[str, StoredFile], data_dir: str | Path
+) -> ExampleSet:
+    """Return the arrays of a part of a data set, from ``<data_dir>/prepared/`` where they are there.
 
-    The prepared file's name holds the raw file's SHA-256, so it can never be that of another file's arrays.
-    It is a convenience: where it is spoilt or cannot be written, the raw file is read.
+    The prepared file's name holds the raw files' SHA-256, so it can never be that of other files' arrays.
+    It is a convenience: where it is spoilt or cannot be written, the raw files are read.
 
-    ``X`` is an array where the registry says ``dense``, otherwise a CSR matrix.
+    Parameters
+    ----------
+    entry, part
+        What the registry says of it.
+    stored
+        Its raw files by their names in the registry.
+    data_dir
+        Data folder.
+
+    Returns
+    -------
+    ExampleSet
+        ``X`` is an array where the registry says ``dense``, otherwise a CSR matrix.
 
     Raises
     ------
     DataError
-        The file does not hold what the registry says; the message names it.
+        The files do not hold what the registry says; the message names one.
     """
+    examples = [stored[file] for file in part.examples]
+    labels = stored[part.labels].path if part.labels is not None else None
+    digests = [stored[file].sha256 for file in part.files]
+    digest = digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
     folder = Path(data_dir) / "prepared"
     version = f"r{READER_VERSION}" + (f"-{entry.rules}" if entry.rules else "")
-    path = folder / f"{entry.name}-{file}-{stored.sha256[:16]}-{version}.npz"
+    path = folder / f"{entry.name}-{part.examples[0]}-{digest[:16]}-{version}.npz"
     data = _load(path, entry)
     if data is None:
-        data = READERS[stored.form.reader or entry.reader](stored.path, entry)
+        reader = examples[0].form.reader or entry.reader
+        data = read_files(reader, [file.path for file in examples], labels, entry)
         with contextlib.suppress(StorageError), locked(folder):
             _save(path, data)
-    expected = entry.files[file]
+    where = examples[0].path
+    rows = len(data.y)
+    if rows == part.whole > part.rows:
+        own = slice(part.skip, part.skip + part.rows)
+        data = ExampleSet(X=data.X[own], y=data.y[own])
     positives = int((data.y > 0.0).sum())
-    if len(data.y) != expected.rows or expected.positives not in (None, positives):
+    if rows != part.whole or part.positives not in (None, positives):
         raise DataError(
-            f"{stored.path}: {len(data.y)} rows, {positives} of them positive, "
-            f"where the registry has {expected.rows} and {expected.positives}"
+            f"{where}: {rows} rows, {positives} of them positive, "
+            f"where the registry has {part.whole} and {part.positives}"
         )
     return data
 

@@ -5,9 +5,9 @@ Each makes a CSR matrix of the examples, or an array where the entry says ``dens
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,7 @@ from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.delimited import read_delimited
 from svmrepro.datasets.entries import DownloadedEntry
 from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.idx import count_images, count_labels, read_images
 from svmrepro.datasets.libsvm import read_libsvm
 from svmrepro.datasets.matfile import read_splits
 
@@ -68,3 +69,63 @@ READERS: Final[dict[str, Callable[[Path, DownloadedEntry], ExampleSet]]] = {
     "mat-splits": _splits,
     "uci-adult": _adult,
 }
+
+
+class Apart(NamedTuple):
+    """The reader of a format in which examples and labels stand in files of their own.
+
+    Attributes
+    ----------
+    read
+        Makes arrays of the files of the examples, in their order, and the file of the labels.
+    count_examples, count_labels
+        Check one file of its kind by itself, and return how many it holds.
+    """
+
+    read: Callable[[Sequence[Path], Path, DownloadedEntry], ExampleSet]
+    count_examples: Callable[[Path], int]
+    count_labels: Callable[[Path], int]
+
+
+def _images(examples: Sequence[Path], labels: Path, entry: DownloadedEntry) -> ExampleSet:
+    if len(examples) != 1:
+        raise DataError(f"{entry.name}: one file of images was expected, not {len(examples)}")
+    data = read_images(examples[0], labels, features=entry.features, signs=entry.numeric_labels)
+    return _as_asked(data, entry)
+
+
+READERS_APART: Final[dict[str, Apart]] = {"idx": Apart(_images, count_images, count_labels)}
+
+
+def read_files(
+    reader: str, examples: Sequence[Path], labels: Path | None, entry: DownloadedEntry
+) -> ExampleSet:
+    """Read the files of a part of a data set.
+
+    Parameters
+    ----------
+    reader
+        One of ``READERS``, or with a file of labels one of ``READERS_APART``.
+    examples
+        Files whose examples follow one another.
+    labels
+        The file of the labels, where they stand apart.
+    entry
+        What the registry says of the set.
+
+    Raises
+    ------
+    DataError
+        What the reader raises: one line that names the file.
+    """
+    if labels is not None:
+        return READERS_APART[reader].read(examples, labels, entry)
+    sets = [READERS[reader](path, entry) for path in examples]
+    if len(sets) == 1:
+        return sets[0]
+    y = np.concatenate([data.y for data in sets])
+    if entry.dense:
+        return ExampleSet(X=np.concatenate([data.X for data in sets]), y=y)
+    X = sparse.vstack([data.X for data in sets], format="csr")
+    X.has_sorted_indices = True
+    return ExampleSet(X=X, y=y)

@@ -3,14 +3,21 @@
 Keys of a downloaded set
     ``title``, ``licence``, ``citation``; ``mirror``, its folder in a mirror; ``reader``; ``features``,
     ``binary``, ``labels`` (in the file -> -1 or +1); ``drawn``, how training examples are drawn, in words;
-    ``subsets``, its training sets, smallest first; ``test``, its test set; ``aliases``, sizes that a paper
-    prints -> rows of the file; ``files``; ``dense``, whether the examples are an array and not a CSR matrix;
-    ``subset_seed``, for a set in one file: a smaller size is the first rows of the permutation that this
-    seed gives (:mod:`svmrepro.datasets.subsets`), not of the file.
+    ``subsets``, its training sets, smallest first; ``test``, its test set, each a file or one of ``parts``;
+    ``aliases``, sizes that a paper prints -> rows of the file; ``files``; ``dense``, whether the examples are
+    an array and not a CSR matrix; ``subset_seed``, for a set that has no files of a paper's own: a size
+    between those of ``subsets`` is drawn by the permutation that this seed gives
+    (:mod:`svmrepro.datasets.subsets`), not in the file's order.
+
+Keys of a part, a training or test set that is not just one file
+    ``examples``, the file or the files whose examples follow one another; ``labels``, the file that holds
+    their labels, where they stand apart; ``skip``, examples at the beginning that are not its own; ``rows``,
+    by default all others; ``positives``.
 
 Readers and their keys
     ``libsvm``; ``uci-adult``; ``delimited``, comma-separated values, of which ``columns`` says more;
-    ``mat-splits``, one of several structures of a MATLAB file, named by ``variable``.
+    ``mat-splits``, one of several structures of a MATLAB file, named by ``variable``; ``idx``, images in one
+    file and their labels in another.
 
 Keys of ``columns``, all optional
     ``label``, ``first`` or ``last`` (so by default) on a line; ``values``, text -> number, one mapping for
@@ -42,9 +49,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from svmrepro.datasets.entries import (
+    APART,
     SUFFIXES,
     Columns,
     DownloadedEntry,
@@ -52,6 +61,7 @@ from svmrepro.datasets.entries import (
     Form,
     GeneratedEntry,
     Label,
+    Part,
     Registry,
     Source,
 )
@@ -260,7 +270,7 @@ def _source(value: object, path: str, forms: tuple[Form, ...], hosts: Mapping[st
 
 def _file(name: str, value: object, path: str, hosts: Mapping[str, str]) -> FileEntry:
     node = _Node(value, path)
-    rows = node.take("rows", _count)
+    rows = node.take_or("rows", _count, None)
     positives = node.take_or("positives", _count, None)
     between = node.take_or("between", _pair, None)
     given = node.take_or("forms", _list, None)
@@ -277,6 +287,42 @@ def _file(name: str, value: object, path: str, hosts: Mapping[str, str]) -> File
     return FileEntry(name, rows, positives, forms, sources, between)
 
 
+def _part(name: str, value: object, path: str, files: Mapping[str, FileEntry]) -> Part:
+    node = _Node(value, path)
+    examples = node.take("examples", lambda item: (_name(item),) if isinstance(item, str) else _names(item))
+    labels = node.take_or("labels", _name, None)
+    skip = node.take_or("skip", _count, 0)
+    whole = 0
+    for file in (*examples, *([labels] if labels else [])):
+        if file not in files:
+            raise RegistryError(f"registry: {path}: {file!r} is named and not among the files")
+    for file in examples:
+        rows = files[file].rows
+        if rows is None:
+            raise RegistryError(f"registry: {path}: the rows of {file!r} are not given")
+        whole += rows
+    rows = node.take_or("rows", _count, whole - skip)
+    if not 1 <= rows <= whole - skip:
+        raise RegistryError(f"registry: {path}: rows: its files hold {whole} rows")
+    positives = node.take_or("positives", _count, None)
+    node.close()
+    return Part(name, rows, positives, examples, labels, skip, whole)
+
+
+def _parts(value: object, named: list[str], path: str, files: Mapping[str, FileEntry]) -> dict[str, Part]:
+    """Return the parts of a set: those given, and files that are named as training or test set."""
+    given = _Node(value, f"{path}: parts").items
+    parts = {_name(name): _part(name, item, f"{path}: parts: {name}", files) for name, item in given.items()}
+    for name in named:
+        if name in parts:
+            continue
+        if name not in files:
+            raise RegistryError(f"registry: {path}: {name!r} is named and not among its files")
+        own: dict[str, object] = {"examples": name}
+        parts[name] = replace(_part(name, own, f"{path}: files", files), positives=files[name].positives)
+    return parts
+
+
 def _downloaded(name: str, value: object, hosts: Mapping[str, str]) -> DownloadedEntry:
     path = f"downloaded: {name}"
     node = _Node(value, path)
@@ -284,6 +330,7 @@ def _downloaded(name: str, value: object, hosts: Mapping[str, str]) -> Downloade
     files = {
         _name(file): _file(file, item, f"{path}: files: {file}", hosts) for file, item in raw_files.items()
     }
+    subsets, test = node.take("subsets", _names), node.take_or("test", _name, None)
     entry = DownloadedEntry(
         name=name,
         title=node.take("title", _text),
@@ -295,10 +342,11 @@ def _downloaded(name: str, value: object, hosts: Mapping[str, str]) -> Downloade
         binary=node.take_or("binary", _flag, False),
         labels=node.take("labels", _labels),
         drawn=node.take("drawn", _text),
-        subsets=node.take("subsets", _names),
-        test=node.take_or("test", _name, None),
+        subsets=subsets,
+        test=test,
         aliases=node.take_or("aliases", _aliases, {}),
         files=files,
+        parts=_parts(node.items.pop("parts", {}), [*subsets, *([test] if test else [])], path, files),
         dense=node.take_or("dense", _flag, False),
         columns=node.take_or("columns", lambda item: _columns(item, f"{path}: columns"), None),
         variable=node.take_or("variable", _text, None),
@@ -308,11 +356,10 @@ def _downloaded(name: str, value: object, hosts: Mapping[str, str]) -> Downloade
     _check_reading(entry, path)
     if entry.columns is None and "delimited" in _readers(entry):
         entry = replace(entry, columns=Columns())
-    named = [*entry.subsets, *([entry.test] if entry.test else [])]
-    for file in [*named, *(other for item in files.values() for other in item.between or ())]:
+    for file in (other for item in files.values() for other in item.between or ()):
         if file not in files:
             raise RegistryError(f"registry: {path}: {file!r} is named and not among its files")
-    rows = [files[file].rows for file in entry.subsets]
+    rows = [entry.parts[part].rows for part in entry.subsets]
     if rows != sorted(set(rows)):
         raise RegistryError(f"registry: {path}: subsets: sizes must rise")
     for size in entry.aliases.values():
@@ -337,8 +384,15 @@ def _check_reading(entry: DownloadedEntry, path: str) -> None:
         raise RegistryError(f"registry: {path}: labels: texts and null are for the reader delimited alone")
     if entry.dense and entry.binary:
         raise RegistryError(f"registry: {path}: dense: binary data come as a CSR matrix")
-    if entry.subset_seed is not None and len(entry.subsets) > 1:
+    subsets = [entry.parts[name] for name in entry.subsets]
+    if entry.subset_seed is not None and not all(a.begins(b) for a, b in pairwise(subsets)):
         raise RegistryError(f"registry: {path}: subset_seed: the set has subsets in files of their own")
+    for part in entry.parts.values():
+        if (part.labels is not None) != (entry.reader in APART):
+            raise RegistryError(
+                f"registry: {path}: parts: {part.name}: labels: what the reader {' or '.join(sorted(APART))} "
+                "needs, and only it"
+            )
 
 
 def _generated(name: str, value: object) -> GeneratedEntry:

@@ -13,7 +13,7 @@ import pytest
 from datasets_support import Server, libsvm_text, make_entry, sha
 from scipy import sparse
 from svmrepro import datasets
-from svmrepro.datasets import DataError, DatasetUnavailable, loading, prepared
+from svmrepro.datasets import DataError, DatasetUnavailable, loading, readers
 from svmrepro.datasets.download import Network
 from svmrepro.datasets.entries import Registry
 from svmrepro.datasets.libsvm import LibsvmData
@@ -144,13 +144,13 @@ def test_prepared_arrays_are_used_and_checked(
     first = datasets.load("toy", data_dir=tmp_path)
     [kept] = (tmp_path / "prepared").glob("*.npz")
     parsed: list[Path] = []
-    reader = prepared.READERS["libsvm"]
+    reader = readers.READERS["libsvm"]
 
     def counting(path: Path, entry: object) -> LibsvmData:
         parsed.append(path)
         return reader(path, entry)  # type: ignore[arg-type]
 
-    monkeypatch.setitem(prepared.READERS, "libsvm", counting)
+    monkeypatch.setitem(readers.READERS, "libsvm", counting)
     again = datasets.load("toy", data_dir=tmp_path)
     assert parsed == []
     assert rows_of(again) == rows_of(first) and again.y.tolist() == first.y.tolist()

@@ -36,15 +36,15 @@ def load(entry: DownloadedEntry, file: str, data_dir: Path) -> datasets.Dataset:
     try:
         if file == entry.test:
             return datasets.load(entry.name, part="test", data_dir=data_dir, mirror=MIRROR)
-        return datasets.load(entry.name, entry.files[file].rows, data_dir=data_dir, mirror=MIRROR)
+        return datasets.load(entry.name, entry.parts[file].rows, data_dir=data_dir, mirror=MIRROR)
     except DatasetUnavailable as error:
         pytest.skip(f"the mirror has no {entry.name}/{file}: {error}")
 
 
 FILES = [
-    (name, file)
+    (name, part)
     for name, entry in registry().downloaded.items()
-    for file in (*entry.subsets, *([entry.test] if entry.test else []))
+    for part in (*entry.subsets, *([entry.test] if entry.test else []))
 ]
 
 
@@ -52,15 +52,15 @@ FILES = [
 def test_shapes_and_classes(name: str, file: str, data_dir: Path) -> None:
     entry = registry().downloaded[name]
     data = load(entry, file, data_dir)
-    assert data.X.shape == (entry.files[file].rows, entry.features)
+    assert data.X.shape == (entry.parts[file].rows, entry.features)
     assert sparse.issparse(data.X) != entry.dense
     if entry.dense:
         assert np.isfinite(data.X).all() and data.X.flags.c_contiguous
     else:
         assert np.all(data.X.data == 1.0) or not entry.binary
         assert data.X.has_canonical_format
-    if entry.files[file].positives is not None:
-        assert int((data.y > 0).sum()) == entry.files[file].positives
+    if entry.parts[file].positives is not None:
+        assert int((data.y > 0).sum()) == entry.parts[file].positives
     # A complete census row has 14 bits set, an incomplete one as few as 11.
     if name == "adult":
         assert set(np.diff(data.X.indptr)) <= {11, 12, 13, 14}
@@ -74,7 +74,7 @@ def test_subsets_in_files_are_nested(name: str, data_dir: Path) -> None:
     rows: list[list[bytes]] = []
     for file in entry.subsets:
         try:
-            data = datasets.load(name, entry.files[file].rows, data_dir=data_dir, mirror=MIRROR)
+            data = datasets.load(name, entry.parts[file].rows, data_dir=data_dir, mirror=MIRROR)
         except DatasetUnavailable:
             continue
         cuts = np.split(data.X.indices.astype(np.int32), data.X.indptr[1:-1])
@@ -85,8 +85,12 @@ def test_subsets_in_files_are_nested(name: str, data_dir: Path) -> None:
 
 
 def as_rows(data: datasets.Dataset) -> list[bytes]:
-    X = data.X.toarray() if sparse.issparse(data.X) else data.X
-    return [row.tobytes() for row in np.column_stack([data.y, X])]
+    if not sparse.issparse(data.X):
+        return [row.tobytes() for row in np.column_stack([data.y, data.X])]
+    bounds, X = data.X.indptr.tolist(), data.X
+    cuts = [slice(*pair) for pair in pairwise(bounds)]
+    labels = [sign.tobytes() for sign in data.y]
+    return [a + X.indices[cut].tobytes() + X.data[cut].tobytes() for a, cut in zip(labels, cuts, strict=True)]
 
 
 PERMUTED = [name for name, entry in registry().downloaded.items() if entry.subset_seed is not None]

@@ -9,7 +9,7 @@ import yaml
 from datasets_support import HEAD
 from svmrepro.datasets import GENERATORS
 from svmrepro.datasets.entries import Columns, DownloadedEntry
-from svmrepro.datasets.readers import READERS
+from svmrepro.datasets.readers import READERS, READERS_APART
 from svmrepro.datasets.registry import RegistryError, parse_registry, registry
 
 TOY = (
@@ -35,7 +35,8 @@ def test_a_registry_that_is_right() -> None:
         ("reader: libsvm", "raeder: libsvm\n    reader: x", "downloaded: toy: raeder: unknown key"),
         ("rows: 10", "rows: ten", "downloaded: toy: files: toy: rows: 'ten' is not a positive integer"),
         ("rows: 10", "rows: 0", "downloaded: toy: files: toy: rows: 0 is not a positive integer"),
-        ("rows: 10", "rosw: 10", "downloaded: toy: files: toy: rows: the key is missing"),
+        ("rows: 10", "rosw: 10", "downloaded: toy: files: toy: rosw: unknown key"),
+        ("rows: 10", "positives: 10", "downloaded: toy: files: the rows of 'toy' are not given"),
         ("bytes: 99", "byts: 99", "downloaded: toy: files: toy: bytes: neither bytes nor max_bytes is given"),
         ("f" * 64, "F" * 64, f"downloaded: toy: files: toy: sha256: {'F' * 64!r} is not a sha256"),
         ("binary: true", "binary: 1", "downloaded: toy: binary: 1 is not true or false"),
@@ -188,13 +189,13 @@ def test_every_entry_can_be_fetched_and_read() -> None:
         for file in entry.files.values():
             assert file.sources, f"{entry.name}/{file.name} has no source"
             for form in file.forms:
-                assert (form.reader or entry.reader) in READERS
+                assert (form.reader or entry.reader) in {**READERS, **READERS_APART}
                 assert form.sha256 or file.between, f"{entry.name}/{file.name}: nothing to judge it by"
 
 
 def test_rows_rise_with_positives() -> None:
     for entry in downloaded():
-        positives = [entry.files[name].positives for name in entry.subsets]
+        positives = [entry.parts[name].positives for name in entry.subsets]
         known = [count for count in positives if count is not None]
         assert known == sorted(known)
 

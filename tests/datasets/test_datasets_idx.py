@@ -1,0 +1,203 @@
+"""IDX files: images and labels in two files, and what is said of those that are refused."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from datasets_support import sha
+from scipy import sparse
+from svmrepro import datasets
+from svmrepro.datasets import DataError, loading
+from svmrepro.datasets.entries import Registry
+from svmrepro.datasets.idx import read_images
+from svmrepro.datasets.registry import RegistryError, parse_registry
+
+SIGNS = {float(digit): 1.0 if digit == 8 else -1.0 for digit in range(10)}
+ROWS = 40
+PIXELS = np.random.default_rng(0).integers(0, 256, (ROWS, 2, 3)).astype(np.uint8)
+PIXELS[PIXELS < 100] = 0
+DIGITS = (np.arange(ROWS) * 7 % 10).astype(np.uint8)
+
+
+def images(pixels: np.ndarray = PIXELS, magic: bytes = b"\0\0\x08\x03") -> bytes:
+    return magic + struct.pack(">3I", *pixels.shape) + pixels.tobytes()
+
+
+def labels(digits: np.ndarray = DIGITS, magic: bytes = b"\0\0\x08\x01") -> bytes:
+    return magic + struct.pack(">I", len(digits)) + digits.astype(np.uint8).tobytes()
+
+
+def write(folder: Path, first: bytes, second: bytes) -> tuple[Path, Path]:
+    (folder / "images").write_bytes(first)
+    (folder / "labels").write_bytes(second)
+    return folder / "images", folder / "labels"
+
+
+def test_pixels_are_scaled_and_one_digit_stands_against_the_rest(tmp_path: Path) -> None:
+    data = read_images(*write(tmp_path, images(), labels()), features=6, signs=SIGNS)
+    assert sparse.issparse(data.X) and data.X.has_canonical_format and data.X.indices.dtype == np.int32
+    assert np.array_equal(data.X.toarray(), PIXELS.reshape(ROWS, 6) / 255.0)
+    assert data.X.nnz == np.count_nonzero(PIXELS), "zeros are not stored"
+    assert np.array_equal(data.y, np.where(DIGITS == 8, 1.0, -1.0))
+
+
+def test_more_rows_than_are_scaled_at_once(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(1).integers(0, 3, (5000, 2, 2)).astype(np.uint8)
+    digits = np.arange(5000) % 10
+    data = read_images(*write(tmp_path, images(pixels), labels(digits)), features=4, signs=SIGNS)
+    assert np.array_equal(data.X.toarray(), pixels.reshape(5000, 4) / 255.0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (b"", labels(), "images: the file is empty"),
+        (images(), b"", "labels: the file is empty"),
+        (images(PIXELS[:0]), labels(DIGITS[:0]), "images: it holds no examples"),
+        (images()[:9], labels(), "images: 9 bytes: cut short within its header of 16 bytes"),
+        (images()[:-1], labels(), "images: 255 bytes where 256 were expected for 40 x 2 x 3 values"),
+        (images() + b"\0", labels(), "images: 257 bytes where 256 were expected for 40 x 2 x 3 values"),
+        (images(), labels()[:-1], "labels: 47 bytes where 48 were expected for 40 values"),
+        (images(), labels()[:6], "labels: 6 bytes: cut short within its header of 8 bytes"),
+        (labels(), labels(), "images: magic number 00000801 where 00000803 was expected"),
+        (images(), images(), "labels: magic number 00000803 where 00000801 was expected"),
+        (images(magic=b"\0\0\x0d\x03"), labels(), "images: magic number 00000d03 where 00000803 was exp"),
+        (gzip.compress(images(), mtime=0), labels(), "images: magic number 1f8b0800 where 00000803 was"),
+        (images(PIXELS.reshape(ROWS, 1, 6)[:, :, :5]), labels(), "images: images of 1 x 5 where 6 pixels"),
+        (images(), labels(DIGITS[:-1]), "labels: 39 labels for the 40 images of "),
+        (images(PIXELS[:-1]), labels(), "labels: 40 labels for the 39 images of "),
+        (
+            images(),
+            labels(np.where(np.arange(ROWS) == 6, 10, DIGITS)),
+            "labels: example 7: label 10 where one",
+        ),
+        (images(), labels(np.full(ROWS, 3)), "labels: one class only: every example has a label that stands"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, first: bytes, second: bytes, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_images(*write(tmp_path, first, second), features=6, signs=SIGNS)
+    assert str(caught.value).startswith(f"{tmp_path}/{message}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_label_that_no_byte_can_be(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"labels: 0\.5 can be no label of a file of bytes"):
+        read_images(*write(tmp_path, images(), labels()), features=6, signs={**SIGNS, 0.5: 1.0})
+
+
+# ---------------------------------------------------------------- as a set of the registry
+
+ENTRY = f"""
+version: 1
+downloaded:
+  toy:
+    title: Toy
+    licence: none
+    citation: none
+    reader: idx
+    features: 6
+    labels: {{0: -1, 1: -1, 2: -1, 3: -1, 4: -1, 5: -1, 6: -1, 7: -1, 8: 1, 9: -1}}
+    drawn: by subset_seed
+    subsets: [train]
+    test: test
+    subset_seed: 5
+    parts:
+      train: {{examples: x, labels: y, positives: 4}}
+      test: {{examples: xt, labels: yt}}
+    files:
+      x:
+        rows: 40
+        forms: [{{file: x.gz, compression: gzip, bytes: {len(images())}, sha256: {sha(images())}}}]
+      y:
+        rows: 40
+        forms: [{{file: y.gz, compression: gzip, bytes: {len(labels())}, sha256: {sha(labels())}}}]
+      xt: {{rows: 20, bytes: {len(images(PIXELS[:20]))}, sha256: {sha(images(PIXELS[:20]))}}}
+      yt: {{rows: 20, bytes: {len(labels(DIGITS[:20]))}, sha256: {sha(labels(DIGITS[:20]))}}}
+generated: {{}}
+"""
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    parsed = parse_registry(ENTRY)
+    monkeypatch.setattr(loading, "registry", lambda: Registry(parsed.downloaded, {}))
+    folder = tmp_path / "mirror" / "toy"
+    folder.mkdir(parents=True)
+    # A wrapper of one's own: it is the content that counts.
+    (folder / "x.gz").write_bytes(gzip.compress(images(), compresslevel=1, mtime=7))
+    (folder / "y.gz").write_bytes(gzip.compress(labels(), compresslevel=9, mtime=8))
+    (folder / "xt").write_bytes(images(PIXELS[:20]))
+    (folder / "yt").write_bytes(labels(DIGITS[:20]))
+    return tmp_path / "mirror"
+
+
+def test_two_files_make_a_set(mirror: Path, tmp_path: Path) -> None:
+    whole = datasets.load("toy", mirror=mirror, data_dir=tmp_path)
+    assert np.array_equal(whole.X.toarray(), PIXELS.reshape(ROWS, 6) / 255.0)
+    assert whole.provenance["files"] == ["x", "y"]
+    assert whole.provenance["sha256"] == [sha(images()), sha(labels())]
+    assert whole.provenance["origin"] == ["mirror", "mirror"]
+    test = datasets.load("toy", part="test", mirror=mirror, data_dir=tmp_path)
+    assert test.X.shape == (20, 6) and np.array_equal(test.y, whole.y[:20])
+    larger = datasets.load("toy", 30, data_dir=tmp_path, download=False)
+    smaller = datasets.load("toy", 12, data_dir=tmp_path, download=False)
+    assert (larger.X[:12] != smaller.X).nnz == 0 and np.array_equal(larger.y[:12], smaller.y)
+    assert datasets.fetch("toy", tmp_path, mirror, sizes=[7]).files.keys() == {"x", "y"}
+
+
+def test_prepared_arrays_belong_to_both_files(mirror: Path, tmp_path: Path) -> None:
+    for part in ("train", "test", "train"):
+        data = datasets.load("toy", part=part, mirror=mirror, data_dir=tmp_path)  # type: ignore[arg-type]
+    [kept] = (tmp_path / "prepared").glob("toy-x-*.npz")
+    assert len(list((tmp_path / "prepared").glob("*.npz"))) == 2
+    kept.write_bytes(b"spoilt")
+    again = datasets.load("toy", data_dir=tmp_path, download=False)
+    assert (again.X != data.X).nnz == 0
+
+
+def test_labels_that_are_missing_are_told(mirror: Path, tmp_path: Path) -> None:
+    (mirror / "toy" / "y.gz").unlink()
+    with pytest.raises(datasets.DatasetUnavailable, match=r"data set toy \(y\) is not available"):
+        datasets.load("toy", mirror=mirror, data_dir=tmp_path)
+
+
+def test_a_wrong_wrapper_content_is_refused(mirror: Path, tmp_path: Path) -> None:
+    (mirror / "toy" / "x.gz").write_bytes(gzip.compress(images(PIXELS[::-1])))
+    with pytest.raises(datasets.DatasetUnavailable, match=r"x\.gz: wrong checksum"):
+        datasets.load("toy", mirror=mirror, data_dir=tmp_path)
+
+
+def test_keys_name_both_files(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = datasets.content_key("toy", 30)
+    assert sha(images()) in key and sha(labels()) in key and "subset_seed=5" in key
+    # Another digit against the rest is another problem.
+    parsed = parse_registry(ENTRY.replace("0: -1", "0: 1"))
+    monkeypatch.setattr(loading, "registry", lambda: Registry(parsed.downloaded, {}))
+    assert datasets.content_key("toy", 30) != key
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("examples: x, labels: y,", "examples: x,", "parts: train: labels: what the reader idx needs, and"),
+        ("labels: y,", "labels: z,", "parts: train: 'z' is named and not among the files"),
+        ("examples: x,", "examples: [x, z],", "parts: train: 'z' is named and not among the files"),
+        ("examples: x,", "examples: [],", "parts: train: examples: [] is not a list of names"),
+        ("positives: 4", "positives: 4, skip: 40", "parts: train: rows: its files hold 40 rows"),
+        ("positives: 4", "positives: 4, rows: 41", "parts: train: rows: its files hold 40 rows"),
+        ("positives: 4", "positives: 4, last: 3", "parts: train: last: unknown key"),
+        ("      x:\n        rows: 40\n", "      x:\n", "parts: train: the rows of 'x' are not given"),
+        ("subsets: [train]", "subsets: [train, more]", "'more' is named and not among its files"),
+        ("reader: idx", "reader: libsvm", "labels: what the reader idx needs, and only it"),
+    ],
+)
+def test_faults_of_parts_are_named(old: str, new: str, message: str) -> None:
+    assert old in ENTRY
+    with pytest.raises(RegistryError) as caught:
+        parse_registry(ENTRY.replace(old, new))
+    assert message in str(caught.value) and "\n" not in str(caught.value)
