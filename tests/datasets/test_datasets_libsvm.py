@@ -172,6 +172,20 @@ def test_any_bytes_are_read_or_refused_in_one_line(tmp_path: Path, text: bytes) 
         assert np.all(np.isfinite(data.X.data))
 
 
+def test_more_lines_than_are_read_at_once(tmp_path: Path) -> None:
+    value = "0.0497399253756197"
+    lines = [f"{'+1' if i % 3 else '-1'} {1 + i % 50}:{value} 99:{i + 1} # {i}" for i in range(200_000)]
+    path = write(tmp_path, "# of SVM-light\n" + "\n".join(lines) + "\n\n")
+    assert path.stat().st_size > 2 * (1 << 22)
+    data = read_libsvm(path)
+    assert data.X.shape == (200_000, 99) and data.X.nnz == 400_000
+    assert np.array_equal(data.X.data[1::2], np.arange(1.0, 200_001.0))
+    assert np.all(data.X.data[::2] == float(value))
+    lines[150_000] = "+1 1:1 0:1"
+    with pytest.raises(DataError, match="file:150002: index 0: indices start at 1"):
+        read_libsvm(write(tmp_path, "# of SVM-light\n" + "\n".join(lines)))
+
+
 def test_fifty_thousand_rows_are_read_in_seconds(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     lines = [
