@@ -10,7 +10,7 @@ from typing import Final
 SUFFIXES: Final = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "compress": ".Z"}
 """Wrappers that a file may come in, and the suffix of each."""
 
-APART: Final = frozenset({"idx"})
+APART: Final = frozenset({"idx", "lyrl2004"})
 """Readers of formats in which examples and labels stand in files of their own."""
 
 Label = float | str
@@ -48,6 +48,7 @@ class Form:
     rows_sha256: str | None = None
     max_bytes: int | None = None
     reader: str | None = None
+    wrapper_sha256: str | None = None
 
     @property
     def stored(self) -> str:
@@ -148,6 +149,9 @@ class DownloadedEntry:
     columns: Columns | None = None
     variable: str | None = None
     subset_seed: int | None = None
+    topic: str | None = None
+    standard: tuple[tuple[float, float], ...] = ()
+    obtain: str | None = None
 
     @property
     def rows(self) -> int:
@@ -171,7 +175,10 @@ class DownloadedEntry:
         """
         if self.columns is None and self.variable is None and self.reader not in APART:
             return ""
-        what = (self.features, self.dense, self.labels, self.columns, self.variable)
+        what: tuple[object, ...] = (self.features, self.dense, self.labels, self.columns, self.variable)
+        # Only where they are given: digests of sets that have none stay what they were.
+        what += (self.topic,) if self.topic else ()
+        what += (self.standard,) if self.standard else ()
         return hashlib.sha256(repr(what).encode()).hexdigest()[:12]
 
 
@@ -185,6 +192,7 @@ class GeneratedEntry:
     generator: str
     features: int
     binary: bool = False
+    positives: float | None = None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from svmrepro.datasets.archive import copy_stream, decompress, extract_member, is_compressed
 from svmrepro.datasets.entries import DownloadedEntry, FileEntry, Form, Source
 from svmrepro.datasets.errors import DatasetUnavailable, SourceError
-from svmrepro.datasets.files import CHUNK, locked, part_of, storage_errors
+from svmrepro.datasets.files import CHUNK, locked, part_of, sha256_of, storage_errors
 from svmrepro.datasets.verify import Ledger, check_content
 
 if TYPE_CHECKING:
@@ -77,6 +77,11 @@ def _removed_at_end(path: Path) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
+def _is_vouched(path: Path, form: Form) -> bool:
+    """Return whether a file is the wrapper whose checksum the registry has."""
+    return form.wrapper_sha256 is not None and sha256_of(path) == form.wrapper_sha256
+
+
 class _Search:
     """The search for one file of a data set, with the reasons of those sources that failed."""
 
@@ -115,12 +120,15 @@ class _Search:
             found = self.try_source(label, get)
             if found is not None:
                 return found
+        if not self.file.sources:
+            self.reasons.append("no host is known that gives it to programs")
         return None
 
     def error(self) -> DatasetUnavailable:
         """Return the error that names every source tried."""
-        by_hand = self.folder / self.file.forms[0].file
-        return DatasetUnavailable(f"{self.entry.name} ({self.file.name})", self.reasons, str(by_hand))
+        by_hand = str(self.folder / self.file.forms[0].file)
+        by_hand += f" ({self.entry.obtain})" if self.entry.obtain else ""
+        return DatasetUnavailable(f"{self.entry.name} ({self.file.name})", self.reasons, by_hand)
 
     def _sources(self, mirror: str | None) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
         for form in self.file.forms:
@@ -148,7 +156,7 @@ class _Search:
         return StoredFile(path, form, *known)
 
     def _copy(self, path: Path, form: Form, origin: str) -> StoredFile:
-        with self._accepting(form, origin) as part:
+        with self._accepting(form, origin, _is_vouched(path, form)) as part:
             if form.compression and is_compressed(path, form.compression):
                 decompress(path, form.compression, part, form.limit, form.file)
             else:
@@ -182,16 +190,13 @@ class _Search:
     def _unwrap(self, download: Path, source: Source, origin: str) -> StoredFile:
         form = source.form
         name = source.url.rsplit("/", 1)[-1]
-        with self._accepting(form, origin) as part:
-            if source.member is not None:
-                extract_member(download, source.member, part, form.limit, name)
-                if form.compression and is_compressed(part, form.compression):
-                    inner = part_of(part)
-                    with _removed_at_end(inner):
-                        with storage_errors(inner):
-                            part.replace(inner)
-                        decompress(inner, form.compression, part, form.limit, source.member)
-            elif form.compression and is_compressed(download, form.compression):
+        if source.member is not None:
+            member = part_of(self.folder / form.stored, ".member")
+            with _removed_at_end(member):
+                extract_member(download, source.member, member, form.limit, name)
+                return self._unwrap(member, Source(source.member, form), origin)
+        with self._accepting(form, origin, _is_vouched(download, form)) as part:
+            if form.compression and is_compressed(download, form.compression):
                 decompress(download, form.compression, part, form.limit, name)
             else:
                 with storage_errors(part):
@@ -199,13 +204,13 @@ class _Search:
         return self._judge(self.folder / form.stored, form)
 
     @contextlib.contextmanager
-    def _accepting(self, form: Form, origin: str) -> Iterator[Path]:
+    def _accepting(self, form: Form, origin: str, vouched: bool) -> Iterator[Path]:
         """Yield a temporary path; check what was written there and only then give it the file's name."""
         target = self.folder / form.stored
         part = part_of(target)
         with _removed_at_end(part):
             yield part
-            digest = check_content(part, self.entry, self.file, form, self.folder)
+            digest = check_content(part, self.entry, self.file, form, self.folder, vouched=vouched)
             with storage_errors(target):
                 part.replace(target)
         Ledger(self.folder).note(target, form, digest, origin)
@@ -301,5 +306,6 @@ def fetch_entry(
         else:
             present[file.name] = stored.path
     if missing and not present:
-        raise DatasetUnavailable(entry.name, _in_short(missing), f"{raw_folder(entry, data_dir)}{os.sep}")
+        by_hand = f"{raw_folder(entry, data_dir)}{os.sep}" + (f" ({entry.obtain})" if entry.obtain else "")
+        raise DatasetUnavailable(entry.name, _in_short(missing), by_hand)
     return Fetched(entry.name, present, missing)

@@ -191,7 +191,7 @@ def load(
     if isinstance(entry, GeneratedEntry):
         if part != "train":
             raise DataError(f"{name}: a generated set has no test part; take another seed")
-        made = generate(entry.generator, resolve_size(name, n), seed, name=name)
+        made = generate(entry.generator, resolve_size(name, n), seed, name=name, positives=entry.positives)
         facts = {**made.provenance, **_said(encoding)}
         return replace(made, X=encoded(ExampleSet(made.X, made.y), encoding).X, provenance=facts)
     if isinstance(entry, UserEntry):
@@ -327,14 +327,18 @@ def content_key(name: str, n: int | None = None, seed: int = 0) -> str:
     entry = describe(name)
     rows = resolve_size(name, n)
     if isinstance(entry, GeneratedEntry):
-        return generator_key(entry.generator, rows, seed)
+        return generator_key(entry.generator, rows, seed, entry.positives)
     if isinstance(entry, UserEntry):
         labels = ",".join(f"{given:g}:{sign:+g}" for given, sign in sorted(entry.labels.items()))
         what = f"user-file={sha256_of(entry.path)};labels={labels};features={entry.features}"
     else:
         part = _subset(entry, rows)
         files = [entry.files[file] for file in part.files]
-        known = ",".join(file.forms[0].sha256 or f"unknown, {file.rows} rows" for file in files)
+        known = ",".join(
+            form.sha256 or form.wrapper_sha256 or f"unknown, {file.rows} rows"
+            for file in files
+            for form in file.forms[:1]
+        )
         what = f"file={entry.name}/{part.name};sha256={known}"
         if entry.rules:
             what += f";rules={entry.rules}"

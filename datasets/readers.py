@@ -18,7 +18,9 @@ from svmrepro.datasets.entries import DownloadedEntry
 from svmrepro.datasets.errors import DataError
 from svmrepro.datasets.idx import count_images, count_labels, read_images
 from svmrepro.datasets.libsvm import read_libsvm
+from svmrepro.datasets.lyrl2004 import count_documents, count_topics, read_documents
 from svmrepro.datasets.matfile import read_splits
+from svmrepro.datasets.physics import read_physics
 
 READER_VERSION: Final = 1
 """Part of every content key and of the names of prepared files: raised when a reader gives other arrays."""
@@ -43,6 +45,8 @@ def _libsvm(path: Path, entry: DownloadedEntry) -> ExampleSet:
 def _delimited(path: Path, entry: DownloadedEntry) -> ExampleSet:
     assert entry.columns is not None  # the registry sees to it
     data = read_delimited(path, features=entry.features, labels=entry.labels, columns=entry.columns)
+    for j, (mean, spread) in enumerate(entry.standard):
+        data.X[:, j] = (data.X[:, j] - mean) / spread
     return _as_asked(data, entry)
 
 
@@ -51,6 +55,10 @@ def _splits(path: Path, entry: DownloadedEntry) -> ExampleSet:
     labels = entry.numeric_labels
     data = read_splits(path, variable=entry.variable, features=entry.features, labels=labels)
     return _as_asked(data, entry)
+
+
+def _physics(path: Path, entry: DownloadedEntry) -> ExampleSet:
+    return _as_asked(read_physics(path, features=entry.features, labels=entry.numeric_labels), entry)
 
 
 def _adult(path: Path, entry: DownloadedEntry) -> ExampleSet:
@@ -67,6 +75,7 @@ READERS: Final[dict[str, Callable[[Path, DownloadedEntry], ExampleSet]]] = {
     "libsvm": _libsvm,
     "delimited": _delimited,
     "mat-splits": _splits,
+    "kdd04-physics": _physics,
     "uci-adult": _adult,
 }
 
@@ -83,8 +92,8 @@ class Apart(NamedTuple):
     """
 
     read: Callable[[Sequence[Path], Path, DownloadedEntry], ExampleSet]
-    count_examples: Callable[[Path], int]
-    count_labels: Callable[[Path], int]
+    count_examples: Callable[[Path, DownloadedEntry], int]
+    count_labels: Callable[[Path, DownloadedEntry], int]
 
 
 def _images(examples: Sequence[Path], labels: Path, entry: DownloadedEntry) -> ExampleSet:
@@ -94,7 +103,20 @@ def _images(examples: Sequence[Path], labels: Path, entry: DownloadedEntry) -> E
     return _as_asked(data, entry)
 
 
-READERS_APART: Final[dict[str, Apart]] = {"idx": Apart(_images, count_images, count_labels)}
+def _documents(examples: Sequence[Path], labels: Path, entry: DownloadedEntry) -> ExampleSet:
+    assert entry.topic is not None  # the registry sees to it
+    data = read_documents(examples, labels, topic=entry.topic, features=entry.features)
+    return _as_asked(data, entry)
+
+
+READERS_APART: Final[dict[str, Apart]] = {
+    "idx": Apart(_images, lambda path, entry: count_images(path), lambda path, entry: count_labels(path)),
+    "lyrl2004": Apart(
+        _documents,
+        lambda path, entry: count_documents(path, entry.features),
+        lambda path, entry: count_topics(path),
+    ),
+}
 
 
 def read_files(

@@ -7,7 +7,8 @@ Keys of a downloaded set
     ``aliases``, sizes that a paper prints -> rows of the file; ``files``; ``dense``, whether the examples are
     an array and not a CSR matrix; ``subset_seed``, for a set that has no files of a paper's own: a size
     between those of ``subsets`` is drawn by the permutation that this seed gives
-    (:mod:`svmrepro.datasets.subsets`), not in the file's order.
+    (:mod:`svmrepro.datasets.subsets`), not in the file's order; ``obtain``, how a person gets what no host
+    gives to programs.
 
 Keys of a part, a training or test set that is not just one file
     ``examples``, the file or the files whose examples follow one another; ``labels``, the file that holds
@@ -17,12 +18,18 @@ Keys of a part, a training or test set that is not just one file
 Readers and their keys
     ``libsvm``; ``uci-adult``; ``delimited``, comma-separated values, of which ``columns`` says more;
     ``mat-splits``, one of several structures of a MATLAB file, named by ``variable``; ``idx``, images in one
-    file and their labels in another.
+    file and their labels in another; ``lyrl2004``, documents in one file or several and their topics in
+    another, where ``topic`` stands in place of ``labels``; ``kdd04-physics``. With ``delimited``,
+    ``standard`` is a list of pairs, mean and standard deviation: so the first columns are scaled.
 
 Keys of ``columns``, all optional
     ``label``, ``first`` or ``last`` (so by default) on a line; ``values``, text -> number, one mapping for
     all columns or a list of mappings that the columns take in turn; ``missing``, the text of a missing
     value, whose rows are left out. ``labels`` may be texts here, and null leaves a label's rows out.
+
+Keys of a generated set
+    ``title``, ``citation``, ``features``, ``binary``; ``generator``, one of
+    :mod:`svmrepro.datasets.generators`; ``positives``, the share of positives, where it can be set.
 
 Keys of a file
     ``rows``, ``positives``; ``between``, the two files whose rows it stands between, for want of a
@@ -32,8 +39,10 @@ Keys of a file
 Keys of a form
     ``file``, its name in a mirror or when put there by hand; ``compression`` (gzip, bzip2, xz, compress);
     ``bytes`` and ``sha256`` of the content, after decompression; ``rows_sha256``, the checksum of the rows in
-    a canonical spelling (:func:`svmrepro.datasets.verify.canonical_sha256`); ``max_bytes`` where the size is
-    not known; ``reader`` where it is not the set's.
+    a canonical spelling (:func:`svmrepro.datasets.verify.canonical_sha256`); ``wrapper_sha256``, the checksum
+    of the compressed file, where that of the content is not known: another wrapper's content is then judged
+    by its rows and ``positives``; ``max_bytes`` where the size is not known; ``reader`` where it is not the
+    set's.
 
 A source
     is a URL, in which ``{host}`` stands for an entry of ``hosts``, or a mapping: ``url``; ``member``, the
@@ -131,6 +140,12 @@ def _seed(value: object) -> int:
     return value
 
 
+def _part_of_one(value: object) -> float:
+    if not isinstance(value, float) or not 0.0 < value < 1.0:
+        raise TypeError("a number between 0 and 1")
+    return value
+
+
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError("true or false")
@@ -219,6 +234,15 @@ def _columns(value: object, path: str) -> Columns:
     return columns
 
 
+def _standard(value: object) -> tuple[tuple[float, float], ...]:
+    pairs = [pair for pair in value if isinstance(pair, list)] if isinstance(value, list) else []
+    if not isinstance(value, list) or len(pairs) < len(value):
+        raise TypeError("a list of pairs of a mean and a standard deviation")
+    if any(len(pair) != 2 or not all(map(_is_number, pair)) or pair[1] <= 0 for pair in pairs):
+        raise TypeError("a list of pairs of a mean and a standard deviation")
+    return tuple((float(mean), float(spread)) for mean, spread in pairs)
+
+
 def _aliases(value: object) -> dict[int, int]:
     if not isinstance(value, dict):
         raise TypeError("a mapping of sizes to sizes")
@@ -240,7 +264,10 @@ def _form(node: _Node, file: str) -> Form:
         rows_sha256=node.take_or("rows_sha256", _sha, None),
         max_bytes=node.take_or("max_bytes", _count, None),
         reader=node.take_or("reader", _name, None),
+        wrapper_sha256=node.take_or("wrapper_sha256", _sha, None),
     )
+    if form.wrapper_sha256 and not form.compression:
+        raise RegistryError(f"registry: {node.at('wrapper_sha256')}: the form has no wrapper")
     if form.bytes is None and form.max_bytes is None:
         raise RegistryError(f"registry: {node.at('bytes')}: neither bytes nor max_bytes is given")
     if form.compression and not form.file.endswith(SUFFIXES[form.compression]):
@@ -340,7 +367,7 @@ def _downloaded(name: str, value: object, hosts: Mapping[str, str]) -> Downloade
         reader=node.take("reader", _name),
         features=node.take("features", _count),
         binary=node.take_or("binary", _flag, False),
-        labels=node.take("labels", _labels),
+        labels={} if "topic" in node.items else node.take("labels", _labels),
         drawn=node.take("drawn", _text),
         subsets=subsets,
         test=test,
@@ -351,6 +378,9 @@ def _downloaded(name: str, value: object, hosts: Mapping[str, str]) -> Downloade
         columns=node.take_or("columns", lambda item: _columns(item, f"{path}: columns"), None),
         variable=node.take_or("variable", _text, None),
         subset_seed=node.take_or("subset_seed", _seed, None),
+        topic=node.take_or("topic", _text, None),
+        standard=node.take_or("standard", _standard, ()),
+        obtain=node.take_or("obtain", _text, None),
     )
     node.close()
     _check_reading(entry, path)
@@ -382,6 +412,12 @@ def _check_reading(entry: DownloadedEntry, path: str) -> None:
         raise RegistryError(f"registry: {path}: variable: what the reader mat-splits needs, and only it")
     if not only_delimited and len(entry.numeric_labels) != len(entry.labels):
         raise RegistryError(f"registry: {path}: labels: texts and null are for the reader delimited alone")
+    if (entry.topic is not None) != ("lyrl2004" in readers):
+        raise RegistryError(f"registry: {path}: topic: what the reader lyrl2004 needs, and only it")
+    if entry.standard and not only_delimited:
+        raise RegistryError(f"registry: {path}: standard: only the reader delimited has it")
+    if len(entry.standard) > entry.features:
+        raise RegistryError(f"registry: {path}: standard: more pairs than features")
     if entry.dense and entry.binary:
         raise RegistryError(f"registry: {path}: dense: binary data come as a CSR matrix")
     subsets = [entry.parts[name] for name in entry.subsets]
@@ -404,6 +440,7 @@ def _generated(name: str, value: object) -> GeneratedEntry:
         generator=node.take("generator", _name),
         features=node.take("features", _count),
         binary=node.take_or("binary", _flag, False),
+        positives=node.take_or("positives", _part_of_one, None),
     )
     node.close()
     return entry

@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from sklearn.svm import LinearSVC
 from svmrepro.datasets import GENERATORS, DataError, Dataset, generate
+from svmrepro.datasets.documents import document_frequencies
+from svmrepro.datasets.generators import generator_key
 
 NESTED = [name for name in GENERATORS if name != "chess-board"]
 
 
 def dense(data: Dataset) -> np.ndarray:
-    return data.X.toarray() if sparse.issparse(data.X) else data.X
+    """Return the examples as an array; of very many columns every 97th."""
+    if not sparse.issparse(data.X):
+        return data.X
+    return (data.X[:, ::97] if data.X.shape[1] > 1000 else data.X).toarray()
 
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_shapes_types_and_labels(name: str) -> None:
     data = generate(name, n=150, seed=3)
-    width = {"separable": 300, "noise": 300, "chess-board": 2, "waveform": 21}.get(name, 20)
+    widths = {"separable": 300, "noise": 300, "chess-board": 2, "waveform": 21, "rcv1-like": 47236}
+    width = widths.get(name, 20)
     assert data.X.shape == (150, width)
     assert data.X.dtype == data.y.dtype == np.float64
     assert set(data.y) == {-1.0, 1.0}
     assert data.name == name
     assert data.provenance["seed"] == 3
     assert data.provenance["n_requested"] == data.provenance["n_actual"] == 150
-    assert sparse.issparse(data.X) == (name in ("separable", "noise"))
+    assert sparse.issparse(data.X) == (name in ("separable", "noise", "rcv1-like"))
     if sparse.issparse(data.X):
-        assert np.all(data.X.data == 1.0)
-        assert data.X.has_canonical_format
+        assert np.all(data.X.data == 1.0) or name == "rcv1-like"
+        assert data.X.has_canonical_format and data.X.indices.dtype == np.int32
 
 
 @pytest.mark.parametrize("name", NESTED)
@@ -38,6 +46,7 @@ def test_sizes_are_nested(name: str, n: int) -> None:
     large = generate(name, n=3000, seed=1)
     small = generate(name, n=n, seed=1)
     assert np.array_equal(dense(small), dense(large)[:n])
+    assert not sparse.issparse(small.X) or abs(large.X[:n] - small.X).nnz == 0
     assert np.array_equal(small.y, large.y[:n])
 
 
@@ -60,6 +69,7 @@ PINNED = {
     "twonorm": "af9c675811cf5d9e",
     "ringnorm": "37602240bf96012e",
     "waveform": "11c43478d0a59f52",
+    "rcv1-like": "9bc7aca31e4bfb6e",
 }
 
 
@@ -153,6 +163,54 @@ def test_waveform() -> None:
     assert np.corrcoef(residual[:, 10], residual[:, 6])[0, 1] < -0.5
 
 
+def test_documents_have_the_shape_of_rcv1() -> None:
+    data = generate("rcv1-like", n=6000, seed=1)
+    X = data.X
+    counts = np.diff(X.indptr)
+    assert abs(counts.mean() - 75.7) < 2.0 and 30 < counts.std() < 60
+    assert np.allclose(np.sqrt(X.multiply(X).sum(axis=1)), 1.0)
+    assert np.all(X.data > 0.0)
+    seen = np.sort(np.bincount(X.indices, minlength=47236))[::-1] / 6000
+    expected = document_frequencies()
+    assert np.all(np.diff(expected) < 0.0) and expected.sum() == pytest.approx(75.7, abs=0.3)
+    # Zipf's law: the term of ten times the rank is in about a tenth of the documents.
+    assert np.allclose(seen[[0, 9, 99, 999]], expected[[0, 9, 99, 999]], rtol=0.15)
+    assert 8.0 < expected[99] / expected[999] < 10.0 and 9.0 < expected[999] / expected[9999] < 11.0
+
+
+def test_weights_of_documents_are_log_tf_idf() -> None:
+    X = generate("rcv1-like", n=3000, seed=2).X
+    seen = np.bincount(X.indices, minlength=47236) / 3000
+    idf = np.sort(-np.log(document_frequencies()))
+    # Columns by frequency; of the hundred most frequent terms rank and idf are known well enough.
+    columns = np.argsort(-seen, kind="stable")[:100]
+    assert np.corrcoef(columns, np.arange(100))[0, 1] < 0.5, "columns are in no order of frequency"
+    ratios = []
+    for i in range(500):
+        row = dict(
+            zip(X.indices[X.indptr[i] : X.indptr[i + 1]], X.data[X.indptr[i] : X.indptr[i + 1]], strict=True)
+        )
+        known = [(row[c], idf[rank]) for rank, c in enumerate(columns) if c in row]
+        ratios += [a * idf2 / (b * idf1) for (a, idf1), (b, idf2) in pairwise(known)]
+    # Terms of one document, both once: 36 % of the pairs have the ratio of their idf.
+    assert 0.25 < np.mean(np.abs(np.log(ratios)) < 0.05) < 0.55
+
+
+def test_shares_of_positives_label_the_same_documents() -> None:
+    many, few = (generate("rcv1-like", n=8000, seed=3, positives=share) for share in (0.474, 0.03))
+    assert (many.X != few.X).nnz == 0
+    assert np.mean(many.y > 0) == pytest.approx(0.474, abs=0.025)
+    assert np.mean(few.y > 0) == pytest.approx(0.03, abs=0.01)
+    assert many.provenance["positives"] == 0.474
+    assert generator_key("rcv1-like", 100, 0, 0.03) != generator_key("rcv1-like", 100, 0)
+
+
+def test_documents_can_be_told_apart_by_a_plane_and_not_quite() -> None:
+    data = generate("rcv1-like", n=12_000, seed=4)
+    model = LinearSVC(C=0.3).fit(data.X[:9000], data.y[:9000])
+    assert 0.75 < model.score(data.X[9000:], data.y[9000:]) < 0.95
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -168,6 +226,21 @@ def test_bad_requests(arguments: tuple[object, ...], message: str) -> None:
     with pytest.raises(DataError) as caught:
         generate(*arguments)  # type: ignore[arg-type]
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("generator", "share", "message"),
+    [
+        ("noise", 0.5, "noise: positives = 0.5: its share of positives cannot be set"),
+        ("rcv1-like", 0.0, "rcv1-like: positives = 0.0: the share must be between 0 and 1"),
+        ("rcv1-like", 1.5, "rcv1-like: positives = 1.5: the share must be between 0 and 1"),
+        ("rcv1-like", True, "rcv1-like: positives = True: the share must be between 0 and 1"),
+    ],
+)
+def test_bad_shares_of_positives(generator: str, share: float, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        generate(generator, 10, positives=share)
+    assert str(caught.value) == message
 
 
 def test_one_class_only_is_an_error() -> None:

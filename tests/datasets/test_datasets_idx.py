@@ -184,7 +184,11 @@ def test_keys_name_both_files(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("examples: x, labels: y,", "examples: x,", "parts: train: labels: what the reader idx needs, and"),
+        (
+            "examples: x, labels: y,",
+            "examples: x,",
+            "parts: train: labels: what the reader idx or lyrl2004 needs",
+        ),
         ("labels: y,", "labels: z,", "parts: train: 'z' is named and not among the files"),
         ("examples: x,", "examples: [x, z],", "parts: train: 'z' is named and not among the files"),
         ("examples: x,", "examples: [],", "parts: train: examples: [] is not a list of names"),
@@ -193,7 +197,7 @@ def test_keys_name_both_files(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("positives: 4", "positives: 4, last: 3", "parts: train: last: unknown key"),
         ("      x:\n        rows: 40\n", "      x:\n", "parts: train: the rows of 'x' are not given"),
         ("subsets: [train]", "subsets: [train, more]", "'more' is named and not among its files"),
-        ("reader: idx", "reader: libsvm", "labels: what the reader idx needs, and only it"),
+        ("reader: idx", "reader: libsvm", "labels: what the reader idx or lyrl2004 needs, and only it"),
     ],
 )
 def test_faults_of_parts_are_named(old: str, new: str, message: str) -> None:

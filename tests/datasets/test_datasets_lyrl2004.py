@@ -1,0 +1,236 @@
+"""RCV1 in the form in which it is published: term weights in some files, topics in another."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from datasets_support import sha
+from svmrepro import datasets
+from svmrepro.datasets import DataError, loading
+from svmrepro.datasets.entries import Registry
+from svmrepro.datasets.lyrl2004 import count_documents, count_topics, read_documents
+from svmrepro.datasets.registry import parse_registry
+
+# As the real files: two blanks after the document, weights with all their digits, topics by document.
+TRAIN = (
+    "2286  864:0.0497399253756197 1523:0.044664135988103 46694:0.0409422676712255\n"
+    "2287  1:0.0673871572152868 2:0.0729250600153\n"
+    "2288  47236:1\n"
+)
+TEST = "26151  5:0.6 7:0.8\n26152  7:0.1\n26153  1:0.5 864:.25\n"
+TOPICS = (
+    "E11 2286 1\nECAT 2286 1\nC11 2287 1\nCCAT 2287 1\nCCAT 2288 1\nGCAT 26151 1\nC11 26152 1\n"
+    "CCAT 26152 1\nM11 26153 1\nM14 99999 1\nCCAT 99999 1\n"
+)
+
+
+def write(folder: Path, **files: str) -> dict[str, Path]:
+    for name, text in files.items():
+        (folder / name).write_bytes(text.encode())
+    return {name: folder / name for name in files}
+
+
+def test_documents_and_their_topics(tmp_path: Path) -> None:
+    at = write(tmp_path, train=TRAIN, test=TEST, topics=TOPICS)
+    data = read_documents([at["train"], at["test"]], at["topics"], topic="CCAT", features=47236)
+    assert data.X.shape == (6, 47236)
+    assert data.X.has_canonical_format and data.X.indices.dtype == np.int32
+    assert data.y.tolist() == [-1, 1, 1, -1, 1, -1]
+    dense = data.X.toarray()
+    # A term's number is its column's, from 1 on.
+    assert dense[0, [863, 1522, 46693]].tolist() == [
+        0.0497399253756197,
+        0.044664135988103,
+        0.0409422676712255,
+    ]
+    assert dense[2, 47235] == 1.0 and dense[5, [0, 863]].tolist() == [0.5, 0.25]
+    assert data.X.nnz == 3 + 2 + 1 + 2 + 1 + 2
+    other = read_documents([at["train"]], at["topics"], topic="C11", features=47236)
+    assert other.y.tolist() == [-1, 1, -1]
+    assert abs(data.X[:3] - other.X).nnz == 0
+    assert count_documents(at["train"], 47236) == 3 and count_topics(at["topics"]) == 7
+
+
+@pytest.mark.parametrize(
+    ("train", "topics", "message"),
+    [
+        ("", TOPICS, "train:1: the file is empty"),
+        (TRAIN, "", "topics:1: the file is empty"),
+        (TRAIN[:-8] + "47236:\n", TOPICS, "train:3: '47236:' is cut short: index:value expected"),
+        (TRAIN[:-4], TOPICS, "train:3: '4723' is cut short: index:value expected"),
+        (TRAIN + "2289  0:1\n", TOPICS, "train:4: document 2289 has no topic in "),
+        (TRAIN + "26151  0:1\n", TOPICS, "train:4: index 0: indices start at 1"),
+        (TRAIN + "26151  47237:1\n", TOPICS, "train:4: index 47237 is out of range 1 to 47236"),
+        (TRAIN + "26151  5:1 5:1\n", TOPICS, "train:4: index 5 is repeated"),
+        (TRAIN + "26151  5:1 4:1\n", TOPICS, "train:4: index 4 after 5: indices must rise"),
+        (TRAIN + "26151  5:x\n", TOPICS, "train:4: value 'x' of index 5 is not a number"),
+        (TRAIN + "26151  5:nan\n", TOPICS, "train:4: value 'nan' of index 5 is not finite"),
+        (TRAIN + "26151  5:1e999\n", TOPICS, "train:4: value of index 5 is not finite"),
+        (TRAIN + "x  5:1\n", TOPICS, "train:4: document 'x' is not a number"),
+        (TRAIN + "2.5  5:1\n", TOPICS, "train:4: 2.5 is no document's number"),
+        (TRAIN + "0  5:1\n", TOPICS, "train:4: 0 is no document's number"),
+        (TRAIN + "2286  5:1\n", TOPICS, "train: document 2286 is there twice"),
+        (TRAIN.replace("\n", "\n\n"), TOPICS, "train:2: empty line"),
+        (TRAIN, TOPICS[: TOPICS.index("CCAT 2288")], "train:3: document 2288 has no topic in "),
+        (TRAIN, TOPICS + "CCAT 22x 1\n", "topics:12: 'CCAT 22x 1' where 'topic document 1' was expected"),
+        (TRAIN, TOPICS + "CCAT 0 1\n", "topics:12: 'CCAT 0 1' where"),
+        (TRAIN, TOPICS + "CCAT 2286 0\n", "topics:12: 'CCAT 2286 0' where"),
+        (TRAIN, TOPICS + "CCAT 22", "topics:12: 'CCAT 22' where"),
+        (TRAIN, TOPICS + "\nCCAT 2286 1\n", "topics:12: '' where"),
+        (TRAIN, TOPICS.replace("CCAT", "C15"), "topics: one class only: no document has the topic CCAT"),
+        (TRAIN, TOPICS + "CCAT 2286 1\n", "topics: one class only: all documents have the topic CCAT"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, train: str, topics: str, message: str) -> None:
+    at = write(tmp_path, train=train, topics=topics)
+    with pytest.raises(DataError) as caught:
+        read_documents([at["train"]], at["topics"], topic="CCAT", features=47236)
+    assert str(caught.value).startswith(f"{tmp_path}/{message}")
+    assert "\n" not in str(caught.value)
+
+
+READING = """
+import resource, sys
+from pathlib import Path
+from svmrepro.datasets.lyrl2004 import read_documents
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+folder = Path(sys.argv[1])
+small = read_documents([folder / "small"], folder / "topics", topic="CCAT", features=47236)
+before = peak()
+data = read_documents([folder / "large"], folder / "topics", topic="CCAT", features=47236)
+X = data.X
+print(peak() - before, X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, X.nnz)
+"""
+
+
+def test_memory_is_that_of_the_result(tmp_path: Path) -> None:
+    # 36 MB of text, 18 MB of arrays: reading the text whole, or as a list of its words, would show.
+    pairs = " ".join(f"{term}:0.0497399253756197" for term in range(1, 3000, 2))
+    lines = [f"{number}  {pairs}\n" for number in range(1, 1001)]
+    at = write(tmp_path, small="".join(lines[:20]), large="".join(lines))
+    (tmp_path / "topics").write_text(
+        "".join(f"{'CCAT' if i % 2 else 'GCAT'} {i} 1\n" for i in range(1, 1001))
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", READING, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    grown, result, nonzeros = map(int, done.stdout.split())
+    assert nonzeros == 1_500_000 and at["large"].stat().st_size > 34e6
+    assert grown < result + 24e6
+
+
+# ---------------------------------------------------------------- as a set of the registry
+
+WRAPPED = gzip.compress(TRAIN.encode(), mtime=1)
+ENTRY = f"""
+version: 1
+downloaded:
+  toy:
+    title: Toy
+    licence: none
+    citation: none
+    reader: lyrl2004
+    features: 47236
+    topic: CCAT
+    drawn: joined
+    subsets: [train, whole]
+    test: test
+    subset_seed: 5
+    obtain: ask Reuters
+    parts:
+      train: {{examples: train, labels: topics, positives: 2}}
+      whole: {{examples: [train, test], labels: topics, positives: 3}}
+      test: {{examples: [train, test], labels: topics, skip: 3}}
+    files:
+      train:
+        rows: 3
+        forms:
+          - {{file: train.gz, compression: gzip, max_bytes: 999, wrapper_sha256: {sha(WRAPPED)}}}
+          - {{file: train, max_bytes: 999}}
+      test: {{rows: 3, max_bytes: 999}}
+      topics: {{rows: 7, max_bytes: 999}}
+generated: {{}}
+"""
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    parsed = parse_registry(ENTRY)
+    monkeypatch.setattr(loading, "registry", lambda: Registry(parsed.downloaded, {}))
+    folder = tmp_path / "mirror" / "toy"
+    folder.mkdir(parents=True)
+    (folder / "train.gz").write_bytes(WRAPPED)
+    write(folder, test=TEST, topics=TOPICS)
+    return tmp_path / "mirror"
+
+
+def test_training_and_test_part_joined(mirror: Path, tmp_path: Path) -> None:
+    whole = datasets.load("toy", mirror=mirror, data_dir=tmp_path)
+    assert whole.y.tolist() == [-1, 1, 1, -1, 1, -1]
+    train = datasets.load("toy", 3, data_dir=tmp_path, download=False)
+    test = datasets.load("toy", part="test", data_dir=tmp_path, download=False)
+    assert abs(whole.X[:3] - train.X).nnz == 0 and train.provenance["files"] == ["train", "topics"]
+    assert abs(whole.X[3:] - test.X).nnz == 0 and test.y.tolist() == [-1, 1, -1]
+    for n in (4, 5):
+        data = datasets.load("toy", n, data_dir=tmp_path, download=False)
+        # Beyond the training part: all of it, then some of the test part.
+        assert abs(data.X[:3] - train.X).nnz == 0
+        assert (
+            data.provenance["rows"] == f"the first {n} rows of whole as permuted by seed 5 after the first 3"
+        )
+        assert set(map(tuple, data.X[3:].toarray())) <= set(map(tuple, test.X.toarray()))
+    assert set(datasets.load("toy", 2, data_dir=tmp_path, download=False).provenance["files"]) == {
+        "train",
+        "topics",
+    }
+
+
+def test_the_hosts_wrapper_vouches_for_its_content(mirror: Path, tmp_path: Path) -> None:
+    # The wrapper of the registry is taken at its word; anything else is judged by its rows.
+    spoilt = TRAIN + "2289  0:1\n"
+    vouched = gzip.compress(spoilt.encode(), mtime=2)
+    (mirror / "toy" / "train.gz").write_bytes(vouched)
+    with pytest.raises(datasets.DatasetUnavailable, match=r"train\.gz: train:4: index 0: indices start at 1"):
+        datasets.load("toy", 3, mirror=mirror, data_dir=tmp_path)
+    parsed = parse_registry(ENTRY.replace(sha(WRAPPED), sha(vouched)))
+    fetched = datasets.fetching.fetch_entry(parsed.downloaded["toy"], tmp_path, mirror)
+    assert fetched.files["train"].read_text() == spoilt
+
+
+def test_another_wrapper_is_judged_by_its_rows(mirror: Path, tmp_path: Path) -> None:
+    (mirror / "toy" / "train.gz").write_bytes(gzip.compress(TRAIN.encode(), compresslevel=1, mtime=9))
+    assert datasets.load("toy", 3, mirror=mirror, data_dir=tmp_path).X.shape[0] == 3
+    (mirror / "toy" / "test").write_text(TEST + "26154  1:1\n")
+    with pytest.raises(datasets.DatasetUnavailable, match="test: 4 rows where 3 were expected"):
+        datasets.load("toy", mirror=mirror, data_dir=tmp_path)
+    (mirror / "toy" / "test").write_text(TEST)
+    (mirror / "toy" / "topics").write_text(TOPICS + "M14 88888 1\n")
+    with pytest.raises(datasets.DatasetUnavailable, match="topics: 8 rows where 7 were expected"):
+        datasets.load("toy", mirror=mirror, data_dir=tmp_path / "other")
+
+
+def test_what_no_host_gives_is_told(tmp_path: Path, mirror: Path) -> None:
+    with pytest.raises(datasets.DatasetUnavailable) as caught:
+        datasets.load("toy", 3, mirror="", data_dir=tmp_path)
+    assert str(caught.value) == (
+        "data set toy (train) is not available: no host is known that gives it to programs; "
+        f"put the file by hand at {tmp_path}/raw/toy/train.gz (ask Reuters)"
+    )
+    with pytest.raises(
+        datasets.DatasetUnavailable, match=r"train: no host is known.*; 2 more files likewise; put"
+    ):
+        datasets.fetch("toy", tmp_path, "")
+
+
+def test_a_document_without_topic_in_a_whole_set(mirror: Path, tmp_path: Path) -> None:
+    (mirror / "toy" / "topics").write_text(TOPICS.replace("26153", "26159"))
+    with pytest.raises(DataError, match=r"test:3: document 26153 has no topic in "):
+        datasets.load("toy", mirror=mirror, data_dir=tmp_path)

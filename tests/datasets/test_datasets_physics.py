@@ -1,0 +1,214 @@
+"""KDD Cup 2004's physics file, and Covertype's: columns that are scaled, parts by rows of one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from datasets_support import sha
+from scipy import sparse
+from svmrepro import datasets
+from svmrepro.datasets import DataError, loading
+from svmrepro.datasets.entries import DownloadedEntry, Registry
+from svmrepro.datasets.physics import NOT_AVAILABLE, read_physics
+from svmrepro.datasets.registry import parse_registry, registry
+
+SIGNS = {0.0: -1.0, 1.0: 1.0}
+FEATURES = 78
+RNG = np.random.default_rng(5)
+VALUES = np.round(RNG.standard_normal((30, FEATURES)) * 10.0, 4)
+VALUES[:, 7] = 3.25
+VALUES[::3, 19] = VALUES[1::4, 45] = 999.0
+VALUES[::5, 28] = 9999.0
+VALUES[3, 0] = 999.0  # here it is a value
+TARGETS = np.arange(30) % 3 == 1
+
+
+def line(i: int, target: str | None = None, blank: str = " ") -> str:
+    target = str(int(TARGETS[i])) if target is None else target
+    return blank.join([str(7 + 2 * i), target, *(f"{value:g}" for value in VALUES[i])]) + "\n"
+
+
+TEXT = "".join(line(i, blank=" " if i % 2 else "\t") for i in range(30))
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "phy_train.dat").write_text(text)
+    return folder / "phy_train.dat"
+
+
+def test_values_are_standardised_and_missing_ones_are_the_mean(tmp_path: Path) -> None:
+    data = read_physics(write(tmp_path, TEXT), features=FEATURES, labels=SIGNS)
+    assert data.X.shape == (30, FEATURES) and np.array_equal(data.y, np.where(TARGETS, 1.0, -1.0))
+    for j in range(FEATURES):
+        known = VALUES[:, j] != NOT_AVAILABLE.get(j + 1, np.inf)
+        assert np.all(data.X[~known, j] == 0.0)
+        if j == 7:
+            assert np.all(data.X[:, j] == 0.0), "a constant says nothing"
+            continue
+        column = VALUES[known, j]
+        assert np.allclose(data.X[known, j], (column - column.mean()) / column.std())
+    assert (
+        (data.X[::3, 19] == 0.0).all() and (data.X[1::4, 45] == 0.0).all() and (data.X[::5, 28] == 0.0).all()
+    )
+    assert data.X[3, 0] > 3.0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "1: the file is empty"),
+        (TEXT[: TEXT.rindex(" ")], "30: 79 fields where 80 were expected"),
+        (TEXT + line(0)[:-1] + " 1\n", "31: 81 fields where 80 were expected"),
+        (TEXT + "\n" + line(0), "31: empty line"),
+        (TEXT.replace("3.25", "x", 1), "1: field 10: 'x' is not a number"),
+        (TEXT.replace("3.25", "nan", 1), "1: field 10: 'nan' is not finite"),
+        (TEXT.replace("3.25", "1e999", 1), "1: field 10 is not finite"),
+        (TEXT.replace("7\t", "7a\t", 1), "1: '7a' is no example's number"),
+        (TEXT + line(0), "31: example 7 is repeated"),
+        (line(0) + line(1, "2"), "2: target 2 where 0 or 1 was expected"),
+        (line(0) + line(1, "?"), "2: field 2: '?' is not a number"),
+        (line(0) + line(3), "1: one class only: every example has the target 0"),
+        (line(0, blank="\x0b") + line(1), "1: '7\\x0b0"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(DataError) as caught:
+        read_physics(path, features=FEATURES, labels=SIGNS)
+    assert str(caught.value).startswith(f"{path}:{message}")
+    assert "\n" not in str(caught.value)
+
+
+def smaller(entry: DownloadedEntry, sizes: dict[int, int]) -> DownloadedEntry:
+    """Return an entry of the registry for files of other sizes, which no host has."""
+    from dataclasses import replace
+
+    files = {
+        name: replace(file, rows=sizes[file.rows or 0], positives=None, sources=())
+        for name, file in entry.files.items()
+    }
+    parts = {
+        name: replace(
+            part,
+            rows=sizes[part.rows],
+            skip=sizes.get(part.skip, 0),
+            whole=sizes[part.whole],
+            positives=None,
+        )
+        for name, part in entry.parts.items()
+    }
+    return replace(entry, files=files, parts=parts)
+
+
+def use(monkeypatch: pytest.MonkeyPatch, *entries: DownloadedEntry) -> None:
+    known = {entry.name: entry for entry in entries}
+    monkeypatch.setattr(loading, "registry", lambda: Registry(known, {}))
+
+
+def test_the_registrys_physics_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = registry().downloaded["kdd04-physics"]
+    assert (entry.rows, entry.parts["train"].rows, entry.parts["test"].rows) == (50_000, 40_000, 10_000)
+    use(monkeypatch, smaller(entry, {50_000: 30, 40_000: 20, 10_000: 10}))
+    (tmp_path / "mirror" / "kdd04-physics").mkdir(parents=True)
+    write(tmp_path / "mirror" / "kdd04-physics", TEXT)
+    whole = datasets.load("kdd04-physics", mirror=tmp_path / "mirror", data_dir=tmp_path)
+    train, test = (
+        datasets.load("kdd04-physics", n, part=part, data_dir=tmp_path, download=False)  # type: ignore[arg-type]
+        for n, part in ((20, "train"), (None, "test"))
+    )
+    assert isinstance(whole.X, np.ndarray)
+    assert np.array_equal(np.vstack([train.X, test.X]), whole.X)
+    assert np.array_equal(np.concatenate([train.y, test.y]), whole.y)
+
+
+# ---------------------------------------------------------------- Covertype
+
+MEASURES = np.random.default_rng(2).integers(0, 3000, (60, 10))
+TYPES = np.arange(60) % 7 + 1
+
+
+def cover(i: int) -> str:
+    areas, soils = np.zeros(4, int), np.zeros(40, int)
+    areas[i % 4] = soils[i % 40] = 1
+    return ",".join(map(str, [*MEASURES[i], *areas, *soils, TYPES[i]])) + "\n"
+
+
+COVER = "".join(map(cover, range(60)))
+
+
+@pytest.fixture
+def covertype(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    known = registry().downloaded
+    assert known["covertype-1"].rows == 522_911 and known["covertype-1"].parts["test"].rows == 58_101
+    full = smaller(known["covertype-1"], {581_012: 60, 522_911: 54, 58_101: 6})
+    use(monkeypatch, full, known["covertype-sample"])
+    (tmp_path / "mirror" / "covertype").mkdir(parents=True)
+    return tmp_path / "mirror" / "covertype" / "covtype.data"
+
+
+def test_the_registrys_covertype(covertype: Path, tmp_path: Path) -> None:
+    covertype.write_text(COVER)
+    train, test = (
+        datasets.load("covertype-1", part=part, mirror=tmp_path / "mirror", data_dir=tmp_path)  # type: ignore[arg-type]
+        for part in ("train", "test")
+    )
+    assert train.X.shape == (54, 54) and test.X.shape == (6, 54) and sparse.issparse(train.X)
+    X = np.vstack([train.X.toarray(), test.X.toarray()])
+    scale = np.array(registry().downloaded["covertype-1"].standard)
+    assert scale.shape == (10, 2)
+    assert np.allclose(X[:, :10] * scale[:, 1] + scale[:, 0], MEASURES)
+    assert np.all(X[:, 10:14].sum(axis=1) == 1.0) and np.all(X[:, 14:].sum(axis=1) == 1.0)
+    assert np.array_equal(np.concatenate([train.y, test.y]), np.where(TYPES == 1, 1.0, -1.0))
+    assert np.all(np.diff(train.X.indptr) == 12)
+    part = datasets.load("covertype-1", 30, data_dir=tmp_path, download=False)
+    assert set(map(tuple, part.X.toarray())) < set(map(tuple, train.X.toarray()))
+    # The sample has a file of its own: Covertype's does not stand in for it, nor it for Covertype.
+    with pytest.raises(datasets.DatasetUnavailable, match="the first 20,000 lines of UCI's covtype"):
+        datasets.load("covertype-sample", mirror=tmp_path / "mirror", data_dir=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "covtype.data:1: the file is empty"),
+        (COVER[:-9], "fields where 55 were expected"),
+        (COVER + cover(0), "61 rows where 60 were expected"),
+        (COVER.replace(",1\n", ",8\n", 1), "covtype.data:1: label '8' where one of 1, 2, 3, 4, 5, 6, 7 was"),
+        ("x" + COVER, "covtype.data:1: column 1: 'x"),
+        ("nan," + COVER.partition(",")[2], "covtype.data:1: column 1: 'nan' is not finite"),
+        (cover(1) * 60, "covtype.data:1: one class only"),
+    ],
+)
+def test_a_covertype_that_is_refused(covertype: Path, tmp_path: Path, text: str, message: str) -> None:
+    covertype.write_text(text)
+    with pytest.raises(datasets.DatasetUnavailable) as caught:
+        datasets.load("covertype-1", mirror=tmp_path / "mirror", data_dir=tmp_path)
+    assert message in str(caught.value)
+
+
+def test_a_scale_changes_what_is_read() -> None:
+    known = registry().downloaded
+    assert known["covertype-1"].rules != ""
+    text = f"""
+version: 1
+downloaded:
+  toy:
+    title: Toy
+    licence: none
+    citation: none
+    reader: delimited
+    features: 2
+    labels: {{-1: -1, 1: 1}}
+    drawn: in order
+    standard: SCALE
+    subsets: [toy]
+    files: {{toy: {{rows: 9, bytes: 9, sha256: {sha(b"")}}}}}
+generated: {{}}
+"""
+    rules = {
+        parse_registry(text.replace("SCALE", scale)).downloaded["toy"].rules
+        for scale in ("[[0, 1]]", "[[0, 2]]", "[[0, 2], [1, 1]]")
+    }
+    assert len(rules) == 3
