@@ -294,6 +294,32 @@ def test_a_compressed_member_of_an_archive(
     assert left_in(tmp_path / "c") == []
 
 
+@pytest.mark.parametrize("way", ["alone", "in an archive"])
+def test_a_wrapper_whose_checksum_is_known_vouches_for_its_content(
+    server: Server, network: Network, tmp_path: Path, way: str
+) -> None:
+    wrapped = gzip.compress(CONTENT, mtime=3)
+    url = f"{server.url}/toy.gz" if way == "alone" else f"{server.url}/toys.zip"
+    member = "" if way == "alone" else ", member: toy.gz"
+    # One row more than there are: what is vouched for is not read, what is not is.
+    entry = make_entry(f"""
+    toy:
+      rows: {ROWS + 1}
+      forms: [{{file: toy.gz, compression: gzip, max_bytes: 9999, wrapper_sha256: {sha(wrapped)}}}]
+      sources: [{{url: "{url}", form: toy.gz{member}}}]
+    """)
+    for content in (wrapped, gzip.compress(CONTENT, mtime=4)):
+        server.answers["/toy.gz"] = content
+        server.answers["/toys.zip"] = zipped({"toy.gz": content})
+        folder = tmp_path / sha(content)
+        if content == wrapped:
+            assert ensure_file(entry, "toy", folder, network=network).path.read_bytes() == CONTENT
+        else:
+            said = reason(entry, folder, network=network)
+            assert f"{ROWS} rows where {ROWS + 1} were expected" in said
+        assert left_in(folder) == (["toy"] if content == wrapped else [])
+
+
 def test_sets_that_share_a_folder_share_its_files(server: Server, network: Network, tmp_path: Path) -> None:
     server.answers["/all"] = CONTENT
     file = f"""
