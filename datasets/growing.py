@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-_GROWTH = 1.125
-_LEAST = 1 << 16
+_PIECE: Final = 1 << 26
+"""Bytes of a piece: so many that the system gets each back as soon as it is let go."""
 
 
 class _Growing:
-    """An array that is appended to."""
+    """An array that is appended to, kept in pieces so that nothing is ever there twice."""
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
-        self._array: npt.NDArray[Any] = np.empty(0, dtype=dtype)
-        self._size = 0
+        self._dtype = np.dtype(dtype)
+        self._pieces: list[npt.NDArray[Any]] = []
+        self._free = 0
 
     def append(self, part: npt.NDArray[Any]) -> None:
-        size = self._size + len(part)
-        if size > len(self._array):
-            # In place: the system moves the pages of a large array instead of copying them.
-            self._array.resize(max(size, int(_GROWTH * len(self._array)), _LEAST), refcheck=False)
-        self._array[self._size : size] = part
-        self._size = size
+        while len(part):
+            if not self._free:
+                # Pages that are never written take no memory.
+                self._pieces.append(np.empty(_PIECE // self._dtype.itemsize, dtype=self._dtype))
+                self._free = len(self._pieces[-1])
+            piece = self._pieces[-1]
+            begin = len(piece) - self._free
+            fitting, part = part[: self._free], part[self._free :]
+            piece[begin : begin + len(fitting)] = fitting
+            self._free -= len(fitting)
 
     def take(self) -> npt.NDArray[Any]:
         """Return the array, which is gone from here."""
-        whole, self._array = self._array, np.empty(0, dtype=self._array.dtype)
-        whole.resize(self._size, refcheck=False)
-        self._size = 0
+        size = sum(map(len, self._pieces)) - self._free
+        whole = np.empty(size, dtype=self._dtype)
+        begin = 0
+        self._pieces.reverse()
+        while self._pieces:
+            piece = self._pieces.pop()[: size - begin]
+            whole[begin : begin + len(piece)] = piece
+            begin += len(piece)
+        self._free = 0
         return whole
 
 

@@ -1,4 +1,4 @@
-"""KDD Cup 2004's physics file, and Covertype's: columns that are scaled, parts by rows of one file."""
+"""The smaller sets of Joachims 2006: physics, Covertype and astro-ph, scaled columns, parts of a file."""
 
 from __future__ import annotations
 
@@ -121,6 +121,29 @@ def test_the_registrys_physics_set(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert isinstance(whole.X, np.ndarray)
     assert np.array_equal(np.vstack([train.X, test.X]), whole.X)
     assert np.array_equal(np.concatenate([train.y, test.y]), whole.y)
+
+
+# ---------------------------------------------------------------- astro-ph
+
+
+def test_the_registrys_astro_ph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = registry().downloaded["arxiv-astro-ph"]
+    use(monkeypatch, smaller(entry, {29_882: 3, 32_487: 2, 62_369: 5}))
+    folder = tmp_path / "mirror" / "arxiv-astro-ph"
+    folder.mkdir(parents=True)
+    (folder / "astro-ph_29882.dat").write_text(
+        "# abstracts\n1 3:0.070710678 99757:0.5 # astro-ph/9901001\n-1 7:1 \n-1 1:0.25 2:0.5 #\n"
+    )
+    (folder / "astro-ph_32487.dat").write_text("-1 5:1\n1 3:1\n")
+    whole = datasets.load("arxiv-astro-ph", mirror=tmp_path / "mirror", data_dir=tmp_path)
+    assert whole.X.shape == (5, 99757) and whole.X.nnz == 7 and whole.X.has_canonical_format
+    assert whole.y.tolist() == [1, -1, -1, -1, 1]
+    test = datasets.load("arxiv-astro-ph", part="test", data_dir=tmp_path, download=False)
+    assert test.y.tolist() == [-1, 1] and abs(whole.X[3:] - test.X).nnz == 0
+    assert datasets.load("arxiv-astro-ph", 3, data_dir=tmp_path, download=False).y.tolist() == [1, -1, -1]
+    (folder / "astro-ph_32487.dat").write_text("-1 5:1\n1 99758:1\n")
+    with pytest.raises(datasets.DatasetUnavailable, match="2: index 99758 is out of range 1 to 99757"):
+        datasets.load("arxiv-astro-ph", mirror=tmp_path / "mirror", data_dir=tmp_path / "other")
 
 
 # ---------------------------------------------------------------- Covertype

@@ -1,0 +1,24 @@
+"""Sparse matrices that are made piece by piece."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from svmrepro.datasets import growing
+from svmrepro.datasets.growing import GrowingRows
+
+
+@pytest.mark.parametrize("piece", [16, 40, 1 << 12, 1 << 26])
+def test_rows_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    monkeypatch.setattr(growing, "_PIECE", piece)
+    whole = sparse.random(200, 30, density=0.2, format="csr", random_state=1)
+    whole.sort_indices()
+    rows = GrowingRows()
+    for begin, end in ((0, 1), (1, 1), (1, 90), (90, 200)):
+        part = whole[begin:end]
+        rows.append(np.diff(part.indptr), part.indices, part.data)
+    X = rows.matrix(30)
+    assert X.shape == (200, 30) and abs(X - whole).nnz == 0
+    assert X.indices.dtype == np.int32 and X.has_canonical_format
+    assert rows.matrix(30).shape == (0, 30), "what was taken is gone"
