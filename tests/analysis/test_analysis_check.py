@@ -153,7 +153,8 @@ def test_an_unfinished_run_cannot_become_the_reference(full, monkeypatch, tmp_pa
 def test_permutations_of_a_problem_share_a_line_of_the_file():
     entry = {"paper": "p", "experiment": "e", "n": "7", "contender": "smo", "setting": {"C": "1"}}
     entries = [
-        {**entry, "seed": str(seed), "status": "optimal", "counts": {"iterations": seed}} for seed in range(12)
+        {**entry, "seed": str(seed), "status": "optimal", "counts": {"iterations": seed}}
+        for seed in range(12)
     ]
     other = {**entry, "contender": "pasmo", "seed": "", "status": "time_limit", "counts": {}}
     folded = fold([*entries, other])
