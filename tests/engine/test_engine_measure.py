@@ -2,12 +2,12 @@ import io
 import os
 import re
 from collections import Counter
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 from engine_support import EXPERIMENT, environment, tiny
-from svmrepro.solvers import SOLVERS
 from svmrepro.workflow import data, fetch, generate, grid, machine, paths, staleness
 from svmrepro.workflow.config import Config, Experiment, load_config
 from svmrepro.workflow.errors import StepError
@@ -198,10 +198,15 @@ def test_faults_of_one_contender_do_not_stop_the_others() -> None:
     }  # fmt: skip
 
 
-def test_peers_where_they_are_installed() -> None:
-    absent = "thundersvm"
-    if SOLVERS[absent].version is not None:
-        pytest.skip(f"{absent} is installed here")
+def test_peers_where_they_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent, installed = "thundersvm", metadata.version
+
+    def version(package: str) -> str:
+        if package == absent:
+            raise metadata.PackageNotFoundError(package)
+        return installed(package)
+
+    monkeypatch.setattr(metadata, "version", version)
     config, experiment = prepare({"there": {"solver": "libsvm"}, "gone": {"solver": absent}}, sizes=[20, 30])
     lines, _ = measure(config, experiment)
     reason = "solver 'thundersvm' needs the package thundersvm, which is not installed"
