@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean
 
 from svmrepro.workflow.config import Artefact
-from svmrepro.workflow.permuted import mean_cell
 from svmrepro.workflow.render import Cell, Column, Section, Table, count, missing, number, prose
 from svmrepro.workflow.results import Results, display_name
-from svmrepro.workflow.scaling import mean_interval
+from svmrepro.workflow.scaling import median_interval
 
 BYTES, BANDWIDTH = "info.bytes_moved", "info.copy_bandwidth"
 
@@ -43,7 +41,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         caption=artefact.caption,
         sections=(Section(COLUMNS, rows),),
         notes=[
-            "Means over the runs. Moved: what the solver reads and writes of gradient, kernel rows and "
+            "Medians over the runs. Moved: what the solver reads and writes of gradient, kernel rows and "
             "examples, as if there were no caches. Copying: bytes read and written a second by a copy of "
             "128 MiB in the same process.",
             "A ratio below 1 means that most of what was moved never left the caches.",
@@ -68,13 +66,14 @@ def _row(results: Results, name: str, label: str, n: int) -> Mapping[str, Cell]:
     ]
     if not found:
         return {**cells, "seconds": missing(group.reason or "its bytes are not counted")}
-    cells["seconds"] = mean_cell(mean_interval([seconds for seconds, _, _ in found]))
-    cells["gigabytes"] = _mean([moved / 1e9 for _, moved, _ in found])
-    cells["bandwidth"] = _mean([speed / 1e9 for _, _, speed in found])
-    cells["copy_seconds"] = _mean([moved / speed for _, moved, speed in found])
-    cells["ratio"] = mean_cell(mean_interval([seconds * speed / moved for seconds, moved, speed in found]))
+    cells["seconds"] = _median([seconds for seconds, _, _ in found])
+    cells["gigabytes"] = _median([moved / 1e9 for _, moved, _ in found])
+    cells["bandwidth"] = _median([speed / 1e9 for _, _, speed in found])
+    cells["copy_seconds"] = _median([moved / speed for _, moved, speed in found])
+    cells["ratio"] = _median([seconds * speed / moved for seconds, moved, speed in found])
     return cells
 
 
-def _mean(values: Sequence[float]) -> Cell:
-    return number(fmean(values))
+def _median(values: Sequence[float]) -> Cell:
+    interval = median_interval(values)
+    return number(interval.value, interval)
