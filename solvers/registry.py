@@ -139,16 +139,28 @@ _SECOND_ORDER = (
 
 
 def _peer(
-    name: str, package: str, description: str, options: Mapping[str, Any], needs: tuple[str, ...] = (BIAS,)
+    name: str,
+    package: str,
+    description: str,
+    options: Mapping[str, Any],
+    needs: tuple[str, ...] = (BIAS,),
+    module: str = "peers",
 ) -> SolverSpec:
     """Return a solver of other people's."""
     # Two: their kernel rows are in single precision, and their bias is not always the middle of the gap.
-    return SolverSpec(name, "peers", description, options, needs, 2.0, fixed={"peer": name}, package=package)
+    return SolverSpec(name, module, description, options, needs, 2.0, fixed={"peer": name}, package=package)
 
 
 _KERNEL_OPTIONS = {"cache_mb": 200.0, "shrinking": True}
 _PEERS = (
     _peer("libsvm", "scikit-learn", "LIBSVM, as scikit-learn's SVC", _KERNEL_OPTIONS),
+    _peer(
+        "libsvm-package",
+        "libsvm-official",
+        "LIBSVM by its own package",
+        _KERNEL_OPTIONS,
+        module="libsvm_package",
+    ),
     _peer(
         "liblinear",
         "scikit-learn",

@@ -28,7 +28,7 @@ def problem(kernel: str = "linear", *, bias: bool = True, storage: str = "auto",
 
 
 def test_what_the_tests_need_is_there() -> None:
-    assert PEERS == ["libsvm", "liblinear", "onedal", "thundersvm"]
+    assert PEERS == ["libsvm", "libsvm-package", "liblinear", "onedal", "thundersvm"]
     assert {"libsvm", "liblinear"} <= set(HERE)
 
 
