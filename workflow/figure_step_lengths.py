@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -12,9 +9,7 @@ from matplotlib.patches import Patch
 from svmrepro.workflow.config import Artefact, Experiment
 from svmrepro.workflow.figure_style import GHOST, MAIN, PAGE, new_figure
 from svmrepro.workflow.results import Results, plural
-
-LOW, WIDTH = -2.05, 0.1
-"""The bins of `svmrepro.solvers.planning.tally`: where the first begins, and how wide each is."""
+from svmrepro.workflow.step_lengths import WIDTH, edges, length, lengths
 
 COLUMNS = 3
 
@@ -48,16 +43,6 @@ def build(results: Results, artefact: Artefact) -> Figure:
     return figure
 
 
-def lengths(results: Results, experiment: str, label: str, n: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the counts of steps that were not planned and of those that were, and of how many runs."""
-    sums = []
-    runs = results.group(experiment, label, n).solved
-    for column in ("info.plain_lengths", "info.planned_lengths"):
-        counted = [json.loads(run.fields[column]) for run in runs if run.fields.get(column)]
-        sums.append(np.array(counted or [[]], dtype=np.int64).sum(axis=0))
-    return sums[0], sums[1], len(runs)
-
-
 def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: int) -> None:
     plain, planned, runs = lengths(results, experiment.name, label, n)
     axes.set_title(f"{experiment.title}, n = {n:,}", loc="left")
@@ -71,9 +56,9 @@ def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: i
             0.5, 0.5, reason, transform=axes.transAxes, ha="center", color=GHOST, wrap=True
         ).set_in_layout(False)
         return
-    edges = LOW + WIDTH * np.arange(plain.size + 1)
-    axes.bar(edges[:-1], planned, WIDTH, align="edge", color=MAIN[0].colour, linewidth=0)
-    axes.stairs(plain, edges, color=MAIN[1].colour, linewidth=0.9, baseline=0.5)
+    ends = edges(plain.size)
+    axes.bar(ends[:-1], planned, WIDTH, align="edge", color=MAIN[0].colour, linewidth=0)
+    axes.stairs(plain, ends, color=MAIN[1].colour, linewidth=0.9, baseline=0.5)
     axes.set_ylim(bottom=0.5)
     axes.axvline(0, color="#333", linewidth=0.5, linestyle=(0, (1, 2)))
     share = 100 * planned.sum() / max(1, planned.sum() + plain.sum())
@@ -91,6 +76,6 @@ def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: i
 
 def _tick(t: int) -> str:
     """Return the length, less 1, at a place of the paper's axis."""
-    value = 10 ** (t * t / 2) - 1
+    value = abs(float(length(t)))
     text = f"{value:,.1f}" if abs(t) == 1 else f"{value:,.0f}"
     return f"\N{MINUS SIGN}{text}" if t < 0 else text

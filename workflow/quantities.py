@@ -167,6 +167,11 @@ KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], frozenset[str],
         frozenset({"contender", "which", "table"}),
         frozenset({"slack"}),
     ),
+    "planned-lengths": (
+        quantities_permuted.planned_lengths,
+        frozenset({"contender"}),
+        frozenset({"longer", "shorter"}),
+    ),
 }
 """Kind -> function, required parameters, optional ones (besides ``kind`` and ``experiments``)."""
 

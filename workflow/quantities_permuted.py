@@ -12,6 +12,7 @@ from svmrepro.workflow.permuted import CPU, Problem, family, pair_up, problems, 
 from svmrepro.workflow.results import Results
 from svmrepro.workflow.scaling import Interval, mean_ratio
 from svmrepro.workflow.significance import FEWEST, LARGER, SMALLER
+from svmrepro.workflow.step_lengths import edges, length, lengths
 from svmrepro.workflow.table_problems import mean_count
 
 DIRECTIONS = {"less": LARGER, "more": SMALLER}
@@ -69,6 +70,27 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
         off = abs(mean.value - said)
         share = 0.0 if off <= spec.get("slack", 0) else off / max(said, 1.0)
         findings.append(Finding(label, Interval.exact(share)))
+    return findings
+
+
+def planned_lengths(results: Results, spec: Spec) -> list[Finding]:
+    """Share of the planned steps of a contender that are ``longer``, or ``shorter``, than so much.
+
+    In units of Newton's step, less 1, by bins that lie beyond it as a whole; summed over the permutations.
+    """
+    findings = []
+    for name in spec["experiments"]:
+        experiment = results.experiment(name)
+        for n in experiment.sizes:
+            label = f"{experiment.title}, n = {n:,}"
+            _, planned, _ = lengths(results, name, spec["contender"], n)
+            if not planned.sum():
+                reason = results.group(name, spec["contender"], n).reason or "no step was planned"
+                findings.append(Finding(label, None, reason))
+                continue
+            ends = length(edges(planned.size))
+            beyond = ends[1:] <= spec["shorter"] if "shorter" in spec else ends[:-1] >= spec["longer"]
+            findings.append(Finding(label, Interval.exact(float(planned[beyond].sum() / planned.sum()))))
     return findings
 
 

@@ -13,8 +13,9 @@ from svmrepro.workflow import machine, paths
 from svmrepro.workflow.config import load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figure_path import read_example
-from svmrepro.workflow.figure_step_lengths import lengths
+from svmrepro.workflow.quantities import KINDS
 from svmrepro.workflow.results import load
+from svmrepro.workflow.step_lengths import lengths
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +69,13 @@ def test_lengths_are_summed_over_permutations(tmp_path):
     plain, planned, runs = lengths(results, "banana", "pasmo-lengths", 5300)
     assert (plain.tolist(), planned.tolist(), runs) == ([0, 50, 70], [10, 0, 45], 10)
     assert lengths(results, "heart", "pasmo-lengths", 270)[0].size == 0
+    share = KINDS["planned-lengths"][0]
+    spec = {"experiments": ["banana", "heart"], "contender": "pasmo-lengths"}
+    # Three bins of the axis: from -2.05, -1.95 and -1.85 to the next, lengths of about -126, -79 and -53.
+    assert [finding.interval.value for finding in share(results, {**spec, "shorter": -60})[:1]] == [10 / 55]
+    assert share(results, {**spec, "longer": -80})[0].interval.value == 45 / 55
+    assert share(results, {**spec, "longer": 0})[0].interval.value == 0
+    assert share(results, {**spec, "longer": 0})[1].reason == "no step was planned"
     for name in ("two-steps", "gain", "step-lengths"):
         svg = paths.figure(config, PAPER, name)["svg"].read_bytes()
         assert svg.count(b"<path") > 10 and b"<dc:date>" not in svg
