@@ -23,6 +23,8 @@ LEVEL = 0.05
 FEWEST = 6
 """Pairs without which no two-sided test can reach `LEVEL`."""
 
+_ENUMERATED = 13
+
 LARGER, SMALLER = ">>", "<<"
 """Marks of a significant difference, as the PA-SMO paper prints it."""
 
@@ -67,7 +69,7 @@ def signed_rank(first: Sequence[float], second: Sequence[float]) -> SignedRank:
     Returns
     -------
     SignedRank
-        With the exact probability where there are no ties and up to 50 pairs.
+        With the exact probability up to 13 pairs, and up to 50 where no two differences are as large.
 
     Raises
     ------
@@ -77,7 +79,7 @@ def signed_rank(first: Sequence[float], second: Sequence[float]) -> SignedRank:
     if len(first) != len(second):
         raise ValueError("a paired test needs pairs")
     # A tenth of a second to import, for few of those who import this module.
-    from scipy.stats import rankdata, wilcoxon
+    from scipy.stats import permutation_test, rankdata, wilcoxon
 
     differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     larger, smaller = int((differences > 0).sum()), int((differences < 0).sum())
@@ -86,8 +88,18 @@ def signed_rank(first: Sequence[float], second: Sequence[float]) -> SignedRank:
         return SignedRank(len(first), 0, 0, 0, 1.0 if len(first) else None)
     ranks = rankdata(np.abs(moved))
     sign = int(np.sign(ranks[moved > 0].sum() - ranks[moved < 0].sum()))
-    p = float(wilcoxon(moved, zero_method="wilcox", alternative="two-sided", method="auto").pvalue)
-    return SignedRank(len(first), larger, smaller, sign, p)
+    if np.unique(ranks).size < ranks.size <= _ENUMERATED:
+        # What wilcoxon does with ties, a thousand times faster: it ranks anew for each choice of signs.
+        test = permutation_test(
+            (np.sign(moved) * ranks,),
+            lambda signed, axis: np.maximum(signed, 0.0).sum(axis=axis),
+            permutation_type="samples",
+            vectorized=True,
+            n_resamples=2**_ENUMERATED,
+        )
+    else:
+        test = wilcoxon(moved, zero_method="wilcox", alternative="two-sided", method="auto")
+    return SignedRank(len(first), larger, smaller, sign, float(test.pvalue))
 
 
 def holm(probabilities: Sequence[float | None]) -> list[float | None]:

@@ -232,7 +232,6 @@ def test_claims_are_well_formed_at_every_scale():
         assert clocked == {"never-slower", "faster-in-five-cases", "twenty-working-sets-are-slower"}
 
 
-@pytest.mark.slow
 def test_verdicts_follow_the_tests(whole):
     found = verdicts(whole)
     assert found["fewer-iterations"].verdict == HOLDS
