@@ -30,6 +30,7 @@ from svmrepro.solvers.transforms import exp_of_negative
 STRETCH = 4096  # entries of a row made at a time: they stay in the first-level cache
 _BYTE_LIMIT = 1 << 30  # of a byte a feature and example; beyond, packed bits or index lists
 _COLUMN_LIMIT = 1 << 30  # of dense columns for data that came sparse
+_CHEAP = 32  # features of dense examples below which a kernel row is computed as fast as it is fetched
 _DENSE_FROM = 0.05  # share of non-zeros from which sparse data are read faster as dense columns
 
 
@@ -123,6 +124,12 @@ def form(problem: Problem) -> str:
         filled = store.values.size >= _DENSE_FROM * n * d
         return "columns" if filled and 8 * n * d <= _COLUMN_LIMIT else "csr"
     return "columns"
+
+
+def cheap_rows(problem: Problem) -> bool:
+    """Tell whether a kernel row is computed in about the time that memory takes to bring it."""
+    kind = form(problem)
+    return kind == "bytes" or (kind == "columns" and problem.d < _CHEAP)
 
 
 PANEL = typeof(
@@ -350,3 +357,24 @@ def rearrange(panel, pairs):  # type: ignore[no-untyped-def]
         exchange(panel.columns[c], pairs)
     for c in range(panel.bytes.shape[0]):
         exchange(panel.bytes[c], pairs)
+
+
+@compiled(types.void(PANEL, VECTOR, types.uint8[::1]))
+def in_order(panel, doubles, bytes):  # type: ignore[no-untyped-def]
+    """Put the examples back into their own order; ``doubles`` and ``bytes``, shape (n,), are workspace."""
+    order, n = panel.order, panel.order.size
+    for c in range(-1, panel.columns.shape[0]):
+        column = panel.columns[c] if c >= 0 else panel.norms
+        for k in range(n):
+            doubles[order[k]] = column[k]
+        for k in range(n):
+            column[k] = doubles[k]
+    for c in range(panel.bytes.shape[0]):
+        column8 = panel.bytes[c]
+        for k in range(n):
+            bytes[order[k]] = column8[k]
+        for k in range(n):
+            column8[k] = bytes[k]
+    for k in range(n):
+        panel.ones[k] = np.uint16(min(panel.norms[k], 255.0))
+        order[k] = np.uint32(k)

@@ -9,14 +9,17 @@ fold the support vectors into one weight vector (Platt 1998, sections 2.2 and 2.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
+from svmrepro.solvers import lru
 from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.rows import DOTS, PRODUCTS, ROWS, UPDATE
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
+from svmrepro.solvers.step_rows import first_cache, longer
 from svmrepro.solvers.sums import PART, TOTAL, total_of
 from svmrepro.solvers.transforms import TRANSFORM, transform_of
 from svmrepro.solvers.working_sets import find, insert, remove, set_support
@@ -24,11 +27,11 @@ from svmrepro.solvers.working_sets import find, insert, remove, set_support
 # Positions in ``State.counts``.
 NEXT, ALL, CHANGED, VIOLATORS, NONBOUND, SUPPORT, STEPS, EVALUATIONS, TOUCHED, TICKS = range(10)
 LOWEST, HIGHEST, UP, LOW, BLOCK_AT, BLOCK_END, BLOCK_STEP, BLOCK_SIZE, RESCUES, UPDATES, HINT = range(10, 21)
-POLISH_AT, POLISHES = range(21, 23)
+POLISH_AT, POLISHES, ACTIVE, COLUMNS, SHRINKS, RETURNS, SMALLEST = range(21, 28)
 # Positions in ``State.scalars``.
-B, UP_ERROR, LOW_ERROR, STEP_TOL, OBJECTIVE = range(5)
+B, UP_ERROR, LOW_ERROR, STEP_TOL, OBJECTIVE, WORST = range(6)
 
-RUNNING, DONE, STUCK, ZIGZAGGING = range(4)  # what a slice ends with
+RUNNING, DONE, STUCK, ZIGZAGGING, CRAMPED = range(5)  # what a slice ends with
 BLOCK = 512
 POLISH_AFTER = 500  # steps an example before conjugate gradient comes to help
 NEVER = 2**62
@@ -46,19 +49,25 @@ class State(NamedTuple):
     support: Any  # (n,) uint32, support vectors (kernels that are not folded)
     coefficients: Any  # (n,) their y alpha
     place: Any  # (n,) int64, position in support or -1
-    every: Any  # (n,) uint32, 0 ... n - 1
+    every: Any  # (n,) uint32, the examples of a full pass in ascending order: all that were not shrunk
     row1: Any  # (n,) workspace
     row2: Any  # (n,) workspace
     block: Any  # (BLOCK,) outputs computed ahead of a pass
     one: Any  # (1,) uint32 workspace
-    counts: Any  # (23,) int64
-    scalars: Any  # (5,) float64
+    margin: Any  # (n,) by how much a bound example fulfilled its condition in the last full pass, or empty
+    cache: Any  # kernel rows, see step_rows
+    column: Any  # (n,) int32, an example's place in them or -1, or empty
+    lacking: Any  # (n,) uint32, workspace, or empty
+    fresh: Any  # (n,) workspace, or empty
+    counts: Any  # (28,) int64
+    scalars: Any  # (6,) float64
     random: Any  # (1,) uint64
 
 
-def allocate(n: int, d: int, folded: bool) -> State:
+def allocate(n: int, d: int, folded: bool, shrinking: bool = False, cache_bytes: float = 0.0) -> State:
     """Return a zeroed state."""
     kernel_n = 0 if folded else n
+    cache_n = n if cache_bytes > 0.0 else 0
     return State(
         y=np.zeros(n),
         alpha=np.zeros(n),
@@ -74,8 +83,13 @@ def allocate(n: int, d: int, folded: bool) -> State:
         row2=np.zeros(max(n, PART)),
         block=np.zeros(BLOCK),
         one=np.zeros(1, dtype=np.uint32),
-        counts=np.zeros(23, dtype=np.int64),
-        scalars=np.zeros(5),
+        margin=np.full(n if shrinking else 0, -np.inf),
+        cache=first_cache(n, cache_bytes),
+        column=np.full(cache_n, -1, dtype=np.int32),
+        lacking=np.zeros(cache_n, dtype=np.uint32),
+        fresh=np.zeros(cache_n),
+        counts=np.zeros(28, dtype=np.int64),
+        scalars=np.zeros(6),
         random=np.zeros(1, dtype=np.uint64),
     )
 
@@ -128,31 +142,37 @@ def move(state, store, dots, transform, products, update, i, old, new, error, C)
             state.support, state.coefficients, state.place, counts[SUPPORT], i, y * new
         )
     was, now = 0.0 < old < C, 0.0 < new < C
+    if state.margin.size:
+        state.margin[i] = -np.inf  # not of this multiplier
     if now and not was:
+        if state.column.size and state.column[i] < 0:
+            state.column[i] = counts[COLUMNS]
+            counts[COLUMNS] += 1
         counts[NONBOUND] = insert(state.members, state.errors, counts[NONBOUND], i, error)
     elif was and not now:
         counts[NONBOUND] = remove(state.members, state.errors, counts[NONBOUND], i)
 
 
 @compiled(forceinline=True)
-def bound_error(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
-    """Return E_i of a bound example met in a full pass.
+def bound_error(state, store, dots, transform, products, total, p):  # type: ignore[no-untyped-def]
+    """Return the error of a bound example, the p-th of a full pass.
 
     With a folded weight vector the outputs of the examples ahead are computed a block at a
     time and thrown away when a step changes the weights; a block doubles with every one
     used up, so that at most about half of the products are wasted.
     """
     counts = state.counts
+    i = np.int64(state.every[p])
     if state.weights.size == 0:
         return kernel_output(state, store, dots, transform, total, i) - state.scalars[B] - state.y[i]
-    if not (counts[BLOCK_STEP] == counts[STEPS] and counts[BLOCK_AT] <= i < counts[BLOCK_END]):
+    if not (counts[BLOCK_STEP] == counts[STEPS] and counts[BLOCK_AT] <= p < counts[BLOCK_END]):
         size = min(2 * counts[BLOCK_SIZE], BLOCK) if counts[BLOCK_STEP] == counts[STEPS] else 4
-        m = min(size, state.y.size - i)
-        counts[TOUCHED] += products(store, state.weights, state.every[i : i + m], m, state.block)
+        m = min(size, counts[ACTIVE] - p)
+        counts[TOUCHED] += products(store, state.weights, state.every[p : p + m], m, state.block)
         counts[EVALUATIONS] += m
         counts[BLOCK_STEP], counts[BLOCK_SIZE] = counts[STEPS], size
-        counts[BLOCK_AT], counts[BLOCK_END] = i, i + m
-    return state.block[i - counts[BLOCK_AT]] - state.scalars[B] - state.y[i]
+        counts[BLOCK_AT], counts[BLOCK_END] = p, p + m
+    return state.block[p - counts[BLOCK_AT]] - state.scalars[B] - state.y[i]
 
 
 @compiled()
@@ -164,9 +184,39 @@ def start_pass(state, everything):  # type: ignore[no-untyped-def]
     state.counts[VIOLATORS] = 0
     state.scalars[UP_ERROR] = np.inf
     state.scalars[LOW_ERROR] = -np.inf
+    state.scalars[WORST] = 0.0
 
 
-class Run(NamedTuple):
+@compiled()
+def shrink(state, C):  # type: ignore[no-untyped-def]
+    """Drop from the full passes who fulfilled its condition by more than the worst violated its own."""
+    counts, every, alpha, margin = state.counts, state.every, state.alpha, state.margin
+    kept = 0
+    for p in range(counts[ACTIVE]):
+        i = every[p]
+        if margin[i] > state.scalars[WORST] and not 0.0 < alpha[i] < C:
+            continue
+        every[kept] = i
+        kept += 1
+    counts[SHRINKS] += 1 if kept < counts[ACTIVE] else 0
+    counts[ACTIVE] = kept
+    counts[SMALLEST] = min(counts[SMALLEST], kept)
+    counts[BLOCK_END] = 0  # outputs computed ahead were those of other positions
+
+
+@compiled()
+def unshrink(state):  # type: ignore[no-untyped-def]
+    """Put all examples back into the full passes."""
+    counts, every = state.counts, state.every
+    for i in range(every.size):
+        every[i] = np.uint32(i)
+    counts[ACTIVE] = every.size
+    counts[RETURNS] += 1
+    counts[BLOCK_END] = 0
+
+
+@dataclass
+class Run:
     """A run under way: the problem, the compiled calls and the state."""
 
     problem: Problem
@@ -187,18 +237,22 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     options : dict
         ``step_tol``: relative step below which a pair makes no progress. ``fold``: keep the weight
         vector of a linear kernel. ``polish``: see :mod:`svmrepro.solvers.face`. ``seed``: of the random
-        starts of the second choice.
+        starts of the second choice. ``shrinking``: whether full passes leave out who fulfils its condition by
+        more than the worst violates its own. ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none;
+        without use where the weight vector is kept.
     """
     store = problem.prepare()
     folded = problem.kernel.name == "linear" and bool(options["fold"])
     dots, products, update = ROWS[problem.storage]
     transform = transform_of(problem.kernel.name, store)
-    state = allocate(problem.n, problem.d + 1, folded)
+    cache_bytes = 0.0 if folded else float(options.get("cache_mb", 0.0)) * 2**20
+    state = allocate(problem.n, problem.d + 1, folded, bool(options.get("shrinking", False)), cache_bytes)
     state.y[:] = problem.y
     fill_diagonal(state.diagonal, problem, store)
     state.random[0] = np.uint64(options.get("seed", 0))
     state.scalars[STEP_TOL] = options["step_tol"]
     state.counts[BLOCK_STEP] = -1
+    state.counts[ACTIVE] = state.counts[SMALLEST] = problem.n
     state.counts[POLISH_AT] = POLISH_AFTER * problem.n if options["polish"] else NEVER
     start_pass(state, 1)
     total = total_of(problem.storage, problem.kernel.name, store)
@@ -230,6 +284,9 @@ def advance_by(
     verdict = passes(run.state, *run.calls, C, eps, work, step_limit)
     if verdict == ZIGZAGGING:
         polish(run.state, *run.calls, C, eps, step_limit, run.problem.bias)
+        return None
+    if verdict == CRAMPED:
+        run.state = run.state._replace(cache=longer(run.state.cache))
         return None
     return {RUNNING: None, DONE: OPTIMAL, STUCK: STALLED}[verdict]
 
@@ -265,5 +322,21 @@ def finish(run: Run, status: str) -> Solution:
             "polishes": float(counts[POLISHES]),
             "step_tol_final": float(state.scalars[STEP_TOL]),
             "objective": float(state.scalars[OBJECTIVE]),
+            **_axes(state),
         },
     )
+
+
+def _axes(state: State) -> dict[str, float]:
+    """Return what shrinking and the cache did, where they are on."""
+    counts, kept = state.counts, state.cache.counts
+    found: dict[str, float] = {}
+    if state.margin.size:
+        found |= {
+            "shrinks": float(counts[SHRINKS]),
+            "active_min": float(counts[SMALLEST]),
+            "returns": float(counts[RETURNS]),
+        }
+    if state.column.size:
+        found |= {"cache_hits": float(kept[lru.HITS]), "cache_misses": float(kept[lru.MISSES])}
+    return found

@@ -97,6 +97,14 @@ class Problem:
             self._layouts[name] = build(self)
         return self._layouts[name]
 
+    def take(self, name: str) -> None:
+        """Give a layout up to a run that changes it in place: whoever wants it now builds another one."""
+        self._layouts.pop(name, None)
+
+    def give(self, name: str, layout: Any) -> None:
+        """Take back a layout that is as it was."""
+        self._layouts[name] = layout
+
     def __repr__(self) -> str:
         return (
             f"Problem(n={self.n}, d={self.d}, C={self.C:g}, kernel={self.kernel}, "

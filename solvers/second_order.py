@@ -67,7 +67,7 @@ from svmrepro.solvers.pair_state import (
     allocate,
     look,
 )
-from svmrepro.solvers.panel import block_of, build_panel, exchanges, form, rearrange
+from svmrepro.solvers.panel import block_of, build_panel, cheap_rows, exchanges, form, rearrange
 from svmrepro.solvers.planning import CONVERGED, NEARLY, RATIO_BINS, SHRINK, iterate
 from svmrepro.solvers.platt import fill_diagonal
 from svmrepro.solvers.problem import Problem
@@ -82,7 +82,6 @@ _DEGENERATE = 1e-12
 _NEVER = 2**62
 _ROUNDING = {"double": 2.3e-16, "single": 6.0e-8}  # of an entry of a kept row
 _FUTILE = 30
-_CHEAP = 32  # features of dense examples below which a kernel row is computed as fast as it is fetched
 _ENTRY_BYTES = {"bytes": 1, "columns": 8, "bits": 8, "index": 4, "csr": 12}  # of a stored entry
 
 
@@ -107,9 +106,8 @@ class Run:
         self.block, self.shape = block_of(problem)
         self.shrinking = bool(options["shrinking"])
         precision = "single" if options["single"] else "double"
-        held = form(problem)
-        cheap = held == "bytes" or (held == "columns" and problem.d < _CHEAP)
-        self.cache = build_cache(n, float(options["cache_mb"]) * 2**20, precision, cheap=cheap)
+        limit = float(options["cache_mb"]) * 2**20
+        self.cache = build_cache(n, limit, precision, cheap=cheap_rows(problem))
         self.rounding = _ROUNDING[precision]
         sets = int(options["sets"])
         self.state = allocate(problem.y, sets, RATIO_BINS if options["lengths"] else 0)

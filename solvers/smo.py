@@ -26,6 +26,11 @@ Where the report is silent or stops short:
   After 500 n of them conjugate gradient solves in the face of the non-bound multipliers
   (:mod:`svmrepro.solvers.face`), and again every 20 n steps. ``info["polishes"]`` counts it: zero on
   every data set of the report, whose runs take at most some 100 n steps.
+* ``shrinking`` and ``cache_mb`` are those of the 1999 paper, off by default as in the report. After a full
+  pass those bound examples leave it that fulfilled their conditions by more than the worst example violated
+  its own; partners are not looked for among them either. A full pass over what is left that changes nothing
+  puts all back and is followed by one over all. The cache keeps kernel rows, see
+  :mod:`svmrepro.solvers.step_rows`: it saves work and changes no step.
 * For eta <= 0 the gain at both ends is written relative to the present point, which is
   equation (19) without its cancellation; on a tie of two improving ends the lower one is taken.
 """
@@ -37,9 +42,12 @@ from numba import types
 from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.face import polish
 from svmrepro.solvers.platt import (
+    ACTIVE,
     ALL,
     CALLS,
     CHANGED,
+    COLUMNS,
+    CRAMPED,
     DONE,
     EVALUATIONS,
     HIGHEST,
@@ -63,6 +71,7 @@ from svmrepro.solvers.platt import (
     UP_ERROR,
     UPDATES,
     VIOLATORS,
+    WORST,
     ZIGZAGGING,
     B,
     Run,
@@ -72,11 +81,14 @@ from svmrepro.solvers.platt import (
     finish,
     move,
     objective,
+    shrink,
     start,
     start_pass,
     steps,
+    unshrink,
 )
 from svmrepro.solvers.rows import STORE
+from svmrepro.solvers.step_rows import SPARE, kept_row
 from svmrepro.solvers.working_sets import extremes, find, locate
 
 __all__ = ["advance", "finish", "objective", "start", "steps"]  # what the driver calls
@@ -123,11 +135,29 @@ def refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db):
             errors[k] -= b + y[members[k]]
     else:
         row1, row2 = state.row1, state.row2
-        counts[TOUCHED] += dots(store, i1, members, m, row1)
-        transform(store, i1, members, m, row1)
-        counts[TOUCHED] += dots(store, i2, members, m, row2)
-        transform(store, i2, members, m, row2)
-        counts[EVALUATIONS] += 2 * m
+        for which in range(2):
+            i, row = (i2, row2) if which else (i1, row1)
+            if state.column.size:
+                computed, touched = kept_row(
+                    state.cache,
+                    state.column,
+                    counts[COLUMNS],
+                    store,
+                    dots,
+                    transform,
+                    i,
+                    members,
+                    m,
+                    row,
+                    state.lacking,
+                    state.fresh,
+                )
+                counts[TOUCHED] += touched
+                counts[EVALUATIONS] += computed
+            else:
+                counts[TOUCHED] += dots(store, i, members, m, row)
+                transform(store, i, members, m, row)
+                counts[EVALUATIONS] += m
         for k in range(m):
             errors[k] += d1 * row1[k] + d2 * row2[k] - db
     counts[UPDATES] += m
@@ -201,7 +231,7 @@ def examine(state, store, dots, transform, products, update, total, i2, E2, C): 
     each from a random start. One loop for all: the step, inlined, then stands in it once.
     """
     counts, members, alpha = state.counts, state.members, state.alpha
-    nonbound, n = counts[NONBOUND], alpha.size
+    nonbound, n = counts[NONBOUND], counts[ACTIVE]
     step_tol = state.scalars[STEP_TOL]
     origin = 0
     for attempt in range(0 if nonbound > 1 else 1, 1 + nonbound + n):
@@ -214,7 +244,7 @@ def examine(state, store, dots, transform, products, update, total, i2, E2, C): 
         else:
             if attempt == nonbound + 1:
                 origin = draw(state.random, n)
-            i1 = (origin + attempt - nonbound - 1) % n
+            i1 = np.int64(state.every[(origin + attempt - nonbound - 1) % n])
             if 0.0 < alpha[i1] < C:
                 continue  # tried just now
             counts[TICKS] += 1
@@ -233,6 +263,17 @@ def note_extremes(state, i, error, C):  # type: ignore[no-untyped-def]
     if ((positive and a > 0) or (not positive and a < C)) and error > scalars[LOW_ERROR]:
         scalars[LOW_ERROR] = error
         state.counts[LOW] = i
+
+
+@compiled(forceinline=True)
+def note_margin(state, i, r, C):  # type: ignore[no-untyped-def]
+    """Keep by how much an example met in a full pass fulfils its condition, and the largest violation."""
+    a, scalars = state.alpha[i], state.scalars
+    state.margin[i] = r if a <= 0.0 else (-r if a >= C else -np.inf)
+    if a < C:
+        scalars[WORST] = max(scalars[WORST], -r)
+    if a > 0.0:
+        scalars[WORST] = max(scalars[WORST], r)
 
 
 @compiled()
@@ -262,15 +303,21 @@ def conclude(state, store, dots, transform, products, update, total, C, tol):  #
 def passes(state, store, dots, transform, products, update, total, C, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Run the main routine until done, or until a slice or the step limit is used up."""
     counts, alpha, y, members, errors = state.counts, state.alpha, state.y, state.members, state.errors
-    n = y.size
+    n, shrinks = y.size, state.margin.size > 0
+    cached, length = state.column.size > 0, state.cache.rows.shape[1]
     stop_at = counts[TOUCHED] + counts[TICKS] + slice_work
     while True:
-        while counts[NEXT] < n:
+        end = counts[ACTIVE] if counts[ALL] else n
+        while counts[NEXT] < end:
             if counts[STEPS] >= step_limit or counts[TOUCHED] + counts[TICKS] >= stop_at:
                 return RUNNING
-            i = counts[NEXT]
+            if cached and length < n and counts[COLUMNS] + SPARE > length:
+                return CRAMPED
+            p = counts[NEXT]
+            i = p
             at = -1
             if counts[ALL]:
+                i = np.int64(state.every[p])
                 counts[NEXT] += 1
                 if 0.0 < alpha[i] < C:
                     at = find(members, counts[NONBOUND], i)
@@ -283,10 +330,12 @@ def passes(state, store, dots, transform, products, update, total, C, tol, slice
                 i = np.int64(members[at])
                 counts[NEXT] = i + 1
             counts[TICKS] += 1
-            error = errors[at] if at >= 0 else bound_error(state, store, dots, transform, products, total, i)
+            error = errors[at] if at >= 0 else bound_error(state, store, dots, transform, products, total, p)
+            r = error * y[i]
             if counts[ALL]:
                 note_extremes(state, i, error, C)
-            r = error * y[i]
+                if shrinks:
+                    note_margin(state, i, r, C)
             if (r < -tol and alpha[i] < C) or (r > tol and alpha[i] > 0):
                 counts[VIOLATORS] += 1
                 if examine(state, store, dots, transform, products, update, total, i, error, C):
@@ -295,7 +344,13 @@ def passes(state, store, dots, transform, products, update, total, C, tol, slice
             return ZIGZAGGING
         if counts[ALL]:
             if counts[CHANGED] > 0:
+                if shrinks:
+                    shrink(state, C)
                 start_pass(state, 0)
+                continue
+            if counts[ACTIVE] < n:
+                unshrink(state)
+                start_pass(state, 1)
                 continue
             verdict = conclude(state, store, dots, transform, products, update, total, C, tol)
             if verdict != RUNNING:

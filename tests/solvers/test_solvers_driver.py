@@ -255,6 +255,9 @@ def test_rescue_is_for_ill_conditioned_problems_only(name: str) -> None:
     assert certify(problem, alone).dual <= certify(problem, helped).dual * (1 + 1e-3)
 
 
+SMO_OPTIONS = "solver 'smo' has no option 'cache'; it has: step_tol, fold, polish, seed, shrinking, cache_mb"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -263,7 +266,7 @@ def test_rescue_is_for_ill_conditioned_problems_only(name: str) -> None:
         ({"time_limit": -1}, "time_limit must be a positive number, got -1"),
         ({"memory_limit_mb": float("inf")}, "memory_limit_mb must be a positive number, got inf"),
         ({"iteration_limit": 0}, "iteration_limit must be a positive number, got 0"),
-        ({"cache": 3}, "solver 'smo' has no option 'cache'; it has: step_tol, fold, polish, seed"),
+        ({"cache": 3}, SMO_OPTIONS),
         ({"step_tol": "small"}, "solver 'smo': option 'step_tol' must be like 1e-08, got 'small'"),
         ({"step_tol": -1e-8}, "solver 'smo': option 'step_tol' must not be negative, got -1e-08"),
         ({"fold": 1}, "solver 'smo': option 'fold' must be like True, got 1"),

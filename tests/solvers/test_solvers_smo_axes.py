@@ -1,0 +1,92 @@
+"""Shrinking and the row cache of Platt's SMO (1999): what they save, and that they change no result."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from solver_cases import make_case
+from svmrepro.solvers import Kernel, Problem, certify, solve, step_rows
+
+KERNELS = {"gaussian": Kernel.gaussian(gamma=0.05), "polynomial": Kernel.polynomial(2, a=0.1, c=1.0)}
+
+
+def words(n: int, d: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, d)) < 0.15).astype(float)
+    return X, np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr", "index", "bits"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_cache_changes_no_step(kernel: str, storage: str) -> None:
+    X, y = words(200)
+    problem = Problem(X, y, 10.0, KERNELS[kernel], storage=storage)
+    none = solve(problem, "smo")
+    for megabytes in (1e-6, 0.02, 40.0):  # two rows, some, all
+        kept = solve(problem, "smo", cache_mb=megabytes)
+        assert kept.iterations == none.iterations
+        assert np.array_equal(kept.alpha, none.alpha)
+        assert kept.kernel_evaluations <= none.kernel_evaluations
+        assert kept.work["nonzeros"] <= none.work["nonzeros"]
+    assert kept.kernel_evaluations < none.kernel_evaluations
+    assert kept.info["cache_hits"] > 0
+
+
+def test_rows_grow_with_the_columns() -> None:
+    X, y = words(1500)
+    problem = Problem(X, y, 1.0, KERNELS["gaussian"])
+    none, kept = (
+        solve(problem, "smo", iteration_limit=4000),
+        solve(problem, "smo", cache_mb=8, iteration_limit=4000),
+    )
+    ever = int(np.count_nonzero(none.alpha))
+    assert ever > 600  # more than a first row holds came between their bounds at some time, or nearly so
+    assert np.array_equal(kept.alpha, none.alpha)
+    assert kept.kernel_evaluations < none.kernel_evaluations
+
+
+def test_longer_rows_in_the_same_memory() -> None:
+    cache = step_rows.first_cache(5000, 8 * 2**20)
+    assert cache.rows.shape == (1024, 1024)
+    cache.counts[:] = 7
+    longer = step_rows.longer(cache)
+    assert longer.rows.shape == (512, 2048)
+    assert np.shares_memory(longer.rows, cache.rows)
+    assert (longer.slot_of == -1).all() and longer.counts[0] == 7
+    while longer.rows.shape[1] < 5000:
+        longer = step_rows.longer(longer)
+    assert longer.rows.shape == (209, 5000)
+    assert longer.rows.nbytes <= 8 * 2**20
+
+
+@pytest.mark.parametrize("storage", ["dense", "index"])
+@pytest.mark.parametrize("kernel", ["linear", *KERNELS])
+def test_shrinking_saves_work(kernel: str, storage: str) -> None:
+    X, y = words(600)
+    problem = Problem(X, y, 1.0, KERNELS.get(kernel, Kernel.linear()), storage=storage)
+    whole, shrunk = solve(problem, "smo"), solve(problem, "smo", shrinking=True)
+    assert shrunk.info["shrinks"] >= 1 and shrunk.info["active_min"] < 600
+    assert shrunk.info["returns"] >= 1  # the last full pass is over all
+    assert shrunk.work["nonzeros"] < whole.work["nonzeros"]
+    first, second = certify(problem, whole), certify(problem, shrunk)
+    assert second.passes(1e-3, 2.0, 600, 1.0)
+    assert second.dual == pytest.approx(first.dual, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_problems(seed: int) -> None:
+    case = make_case(seed)
+    problem = case.problem()
+    solution = solve(problem, "smo", shrinking=True, cache_mb=(0.0, 1e-6, 40.0)[seed % 3], time_limit=20)
+    certificate = certify(problem, solution)
+    assert solution.status == "optimal", f"{case}: {solution}"
+    assert certificate.passes(1e-3, 2.0, problem.n, problem.C), f"{case}: {certificate}"
+    assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-6, abs=1e-9)
+
+
+def test_the_axes_are_off_where_nothing_is_said() -> None:
+    X, y = words(200)
+    problem = Problem(X, y, 1.0, KERNELS["gaussian"])
+    plain, off = solve(problem, "smo"), solve(problem, "smo", shrinking=False, cache_mb=0)
+    assert np.array_equal(plain.alpha, off.alpha)
+    assert "cache_hits" not in plain.info and "shrinks" not in plain.info

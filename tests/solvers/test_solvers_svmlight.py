@@ -1,0 +1,282 @@
+"""Decomposition as in SVM-light: the small program, the working set, shrinking, cache, folding."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from solver_cases import gram, make_case
+from svmrepro.solvers import Kernel, Problem, certify, small_qp, solve
+from svmrepro.solvers import panel as panels
+
+Vector = npt.NDArray[np.float64]
+
+
+def banana_like(n: int, seed: int = 0) -> tuple[Vector, Vector]:
+    """Return points of two overlapping classes in the plane."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+def words(n: int, d: int = 60, seed: int = 0) -> tuple[Vector, Vector]:
+    """Return binary rows of two overlapping classes."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, d)) < 0.15).astype(float)
+    return X, np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+def program(rng: np.random.Generator, m: int, kind: str) -> tuple[Vector, Vector, Vector, Vector]:
+    """Return kernel minor, gradient and bounds of a random small program."""
+    A = rng.normal(size=(m, m)) * 10.0 ** rng.uniform(-2, 2)
+    if kind == "definite":
+        K = A @ A.T + 1e-3 * np.eye(m)
+    elif kind == "singular":
+        B = A[:, : max(1, m // 3)]
+        K = B @ B.T
+    elif kind == "zero":
+        K = np.zeros((m, m))
+    else:
+        K = A + A.T
+    if kind == "singular" and m > 2:
+        K[:, 1], K[1, :] = K[:, 0].copy(), K[0, :].copy()  # the same example twice
+        K[1, 1] = K[0, 1] = K[1, 0] = K[0, 0]
+    C = 10.0 ** rng.uniform(-2, 3)
+    at = rng.integers(0, 3, size=m)  # at the lower bound, at the upper one, between them
+    beta = np.where(at == 0, 0.0, np.where(at == 1, C, rng.uniform(0, C, size=m)))
+    return K, rng.normal(size=m), -beta, C - beta
+
+
+@pytest.mark.parametrize("equality", [True, False])
+@pytest.mark.parametrize("kind", ["definite", "singular", "zero", "indefinite"])
+def test_small_program_ends_at_a_stationary_point(kind: str, equality: bool) -> None:
+    rng = np.random.default_rng(7)
+    qp = small_qp.allocate(12)
+    for _ in range(300):
+        m = int(rng.integers(1, 13))
+        K, g, low, high = program(rng, m, kind)
+        qp.K[:m, :m], qp.g[:m], qp.low[:m], qp.high[:m] = K, g, low, high
+        rounds = small_qp.solve_small(qp, m, equality)
+        d = qp.d[:m].copy()
+        assert rounds < 10 * (m + 2)
+        assert (d >= low).all() and (d <= high).all()
+        size = float(np.abs(d).sum())
+        assert not equality or abs(d.sum()) <= 1e-12 * size
+        rest = g - K @ d
+        scale = float(np.abs(g).max()) + float(np.abs(K).max()) * size
+        assert qp.g[:m] == pytest.approx(rest, abs=1e-11 * scale)
+        assert g @ d - 0.5 * d @ K @ d >= -1e-12 * scale * size
+        ups, downs = rest[d < high], rest[d > low]
+        if equality:
+            left = ups.max() - downs.min() if ups.size and downs.size else 0.0
+            first = np.ptp(g)
+        else:
+            left = max(ups.max(initial=0.0), -downs.min(initial=0.0))
+            first = float(np.abs(g).max())
+        assert left <= 1e-5 * first + 1e-9 * scale
+
+
+def test_small_program_against_every_face() -> None:
+    # Three variables of a definite program: the best of all 27 faces is the solution.
+    rng = np.random.default_rng(1)
+    qp = small_qp.allocate(3)
+    for _ in range(100):
+        K, g, low, high = program(rng, 3, "definite")
+        qp.K[:], qp.g[:], qp.low[:], qp.high[:] = K, g, low, high
+        small_qp.solve_small(qp, 3, False)
+        best = 0.0
+        for face in np.ndindex(3, 3, 3):
+            place = np.array(face)
+            d = np.where(place == 0, low, np.where(place == 1, high, 0.0))
+            free = place == 2
+            if free.any():
+                d[free] = np.linalg.solve(K[np.ix_(free, free)], g[free] - K[np.ix_(free, ~free)] @ d[~free])
+            d = np.clip(d, low, high)
+            best = max(best, float(g @ d - 0.5 * d @ K @ d))
+        assert g @ qp.d - 0.5 * qp.d @ K @ qp.d == pytest.approx(best, rel=1e-9, abs=1e-12)
+
+
+def violating_pairs(K: Vector, y: Vector, C: float, eps: float) -> list[Vector]:
+    """Return alpha after every step of first-order SMO, written out with whole matrices."""
+    low, high = np.minimum(0, y * C), np.maximum(0, y * C)
+    beta, G = np.zeros(y.size), y.copy()
+    path = []
+    while True:
+        up, down = np.where(beta < high, G, -np.inf), np.where(beta > low, G, np.inf)
+        i, j = int(np.argmax(up)), int(np.argmin(down))
+        if G[i] - G[j] <= 2 * eps:
+            return path
+        mu = min((G[i] - G[j]) / (K[i, i] + K[j, j] - 2 * K[i, j]), high[i] - beta[i], beta[j] - low[j])
+        beta[i] += mu
+        beta[j] -= mu
+        for k in (i, j):
+            beta[k] = 0.0 if abs(beta[k]) <= 1e-14 * C else beta[k]
+            beta[k] = y[k] * C if C - abs(beta[k]) <= 1e-14 * C else beta[k]
+        G -= mu * (K[i] - K[j])
+        path.append(y * beta)
+
+
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_with_two_it_is_first_order_smo_step_by_step(shrinking: bool) -> None:
+    X, y = banana_like(100, 3)
+    problem = Problem(X, y, 1.0, Kernel.gaussian(0.5))
+    squares = (X**2).sum(axis=1)
+    K = np.exp(-0.5 * (squares[:, None] + squares - 2 * X @ X.T))
+    path = violating_pairs(K, y, 1.0, 1e-3)
+    assert len(path) > 50
+    for count, alpha in enumerate(path, start=1):
+        solution = solve(problem, "svmlight", q=2, shrinking=shrinking, patience=40, iteration_limit=count)
+        assert solution.iterations == count
+        assert solution.alpha == pytest.approx(alpha, abs=1e-9), f"step {count}"
+    assert solve(problem, "svmlight", q=2, shrinking=shrinking, patience=40).iterations == len(path)
+
+
+def test_larger_working_sets_take_fewer_steps() -> None:
+    X, y = words(300)
+    problem = Problem(X, y, 10.0, Kernel.gaussian(0.1))
+    runs = {q: solve(problem, "svmlight", q=q) for q in (2, 4, 10, 30)}
+    steps = [run.iterations for run in runs.values()]
+    assert steps == sorted(steps, reverse=True) and steps[0] > 3 * steps[2]
+    duals = [certify(problem, run).dual for run in runs.values()]
+    assert duals == pytest.approx([duals[0]] * 4, rel=1e-4)
+
+
+def test_size_of_the_working_set_is_checked() -> None:
+    X, y = banana_like(10)
+    for q in (0, 1, 7):
+        with pytest.raises(ValueError, match=rf"^solver 'svmlight': option 'q' must be even .*, got {q}$"):
+            solve(Problem(X, y), "svmlight", q=q)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("seed", range(72))
+def test_random_problems_in_every_way(seed: int, bias: bool) -> None:
+    case = make_case(seed)
+    problem = case.problem(bias=bias)
+    ways = (
+        {"q": 2, "cache_mb": 1e-6},
+        {"q": 4, "patience": 0},
+        {"fold": True, "patience": 20},
+        {"q": 40, "cache_mb": 0},
+        {"single": case.C < 1e4, "patience": 10},
+    )
+    way = ways[seed % len(ways)]
+    solution = solve(problem, "svmlight", time_limit=60, **way)
+    certificate = certify(problem, solution)
+    assert solution.status == "optimal", f"{case}, {way}: {solution}"
+    assert certificate.passes(1e-3, 2.0, problem.n, problem.C), f"{case}, {way}: {certificate}"
+    assert certificate.equality_residual <= 1e-9 * problem.n * problem.C
+    assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-6, abs=1e-9)
+    if case.definite:
+        reference = certify(problem, solve(problem, "smo2" if bias else "smo-fixed-threshold"))
+        assert certificate.dual == pytest.approx(reference.dual, rel=1e-3, abs=1e-6 * problem.C * problem.n)
+
+
+def test_the_cache_saves_work_and_keeps_its_limit() -> None:
+    X, y = words(1200)
+    problem = Problem(X, y, 1.0, Kernel.gaussian(0.05))
+    none, small, whole = (solve(problem, "svmlight", cache_mb=megabytes) for megabytes in (0, 1, 40))
+    assert none.info["cache_hits"] == 0
+    assert none.info["cache_misses"] <= 10 * none.iterations
+    assert whole.kernel_evaluations < small.kernel_evaluations < none.kernel_evaluations
+    assert small.info["cache_hits"] > 0
+    # A row that is kept is never computed again, and what is kept is extended.
+    support = int(np.count_nonzero(whole.alpha))
+    assert whole.kernel_evaluations < 1.6 * 1200 * support
+    duals = [certify(problem, run).dual for run in (none, small, whole)]
+    assert duals == pytest.approx([duals[0]] * 3, rel=1e-4)
+    for megabytes in (1, 8):
+        tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        solve(problem, "svmlight", cache_mb=megabytes)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak - before < megabytes * 2**20 + 200 * problem.n + 2**18
+
+
+def test_where_all_rows_fit_the_cache_changes_no_step() -> None:
+    X, y = words(250)
+    for kernel in (Kernel.gaussian(0.05), Kernel.polynomial(2, a=0.1, c=1.0)):
+        problem = Problem(X, y, 1.0, kernel)
+        kept, none = solve(problem, "svmlight"), solve(problem, "svmlight", cache_mb=0)
+        assert kept.iterations == none.iterations
+        assert np.array_equal(kept.alpha, none.alpha)
+
+
+@pytest.mark.parametrize("way", [{}, {"fold": True}, {"single": True}, {"cache_mb": 0}])
+def test_shrinking_changes_the_work_not_the_result(way: dict[str, object]) -> None:
+    X, y = words(1500, 30)
+    problem = Problem(X, y, 1.0)
+    whole = solve(problem, "svmlight", shrinking=False, **way)
+    shrunk = solve(problem, "svmlight", patience=30, **way)
+    assert shrunk.info["shrinks"] >= 1 and shrunk.info["active_min"] < 1200
+    assert shrunk.info["gradient_restores"] >= 1 and whole.info["gradient_restores"] == 0
+    assert shrunk.work["gradient_updates"] < 0.9 * whole.work["gradient_updates"]
+    first, second = certify(problem, whole), certify(problem, shrunk)
+    assert first.passes(1e-3, 2.0, 1500, 1.0) and second.passes(1e-3, 2.0, 1500, 1.0)
+    assert first.dual == pytest.approx(second.dual, rel=1e-4)
+
+
+def test_the_problem_is_left_as_it_was() -> None:
+    X, y = banana_like(600)
+    for kernel, data in ((Kernel.gaussian(0.25), X), (Kernel.gaussian(0.1), words(600, 20)[0])):
+        problem = Problem(data, y, 100.0, kernel)
+        fresh = panels.build_panel(problem)
+        first = solve(problem, "svmlight", patience=10)
+        assert first.info["shrinks"] > 0
+        panel = problem.layout("panel", panels.build_panel)
+        for name in ("order", "norms", "columns", "bytes", "ones"):
+            assert np.array_equal(getattr(panel, name), getattr(fresh, name)), name
+        again = solve(problem, "svmlight", patience=10)
+        assert again.iterations == first.iterations
+        assert np.array_equal(again.alpha, first.alpha)
+
+
+def test_a_run_that_breaks_off_does_no_harm() -> None:
+    X, y = banana_like(600)
+    problem = Problem(X, y, 100.0, Kernel.gaussian(0.25))
+    reference = solve(problem, "smo2")
+    calls = 0
+
+    def interrupt(seconds: float, steps: int, dual: float) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(problem, "svmlight", patience=0, progress=interrupt)
+    assert np.array_equal(solve(problem, "smo2").alpha, reference.alpha)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("storage", ["dense", "csr", "index", "bits"])
+def test_folding_reads_each_example_once_a_step(storage: str, bias: bool) -> None:
+    X, y = words(400)
+    problem = Problem(X, y, 0.5, bias=bias, storage=storage)
+    plain, folded = (
+        solve(problem, "svmlight", fold=fold, shrinking=False, cache_mb=0) for fold in (False, True)
+    )
+    assert folded.iterations == pytest.approx(plain.iterations, rel=0.2)
+    minors = 55 * folded.iterations
+    assert folded.kernel_evaluations <= 400 * folded.iterations + minors
+    assert folded.kernel_evaluations < 0.3 * plain.kernel_evaluations
+    for solution in (plain, folded):
+        assert certify(problem, solution).passes(1e-3, 2.0, 400, 0.5)
+        assert problem.X.T @ (y * solution.alpha) == pytest.approx(solution.weights, abs=1e-9)
+    assert certify(problem, folded).dual == pytest.approx(certify(problem, plain).dual, rel=1e-4)
+
+
+def test_without_a_bias_the_optimum_is_another() -> None:
+    case = make_case(5)
+    K = gram(case)
+    free, held = case.problem(), case.problem(bias=False)
+    with_bias, without = solve(free, "svmlight"), solve(held, "svmlight")
+    assert without.bias == 0.0
+    assert abs(float(case.y @ with_bias.alpha)) <= 1e-9 * case.C
+    outputs = case.y * (K @ (case.y * without.alpha))
+    assert (outputs[without.alpha < case.C] >= 1 - 1.1e-3).all()
+    assert (outputs[without.alpha > 0] <= 1 + 1.1e-3).all()
+    assert certify(held, without).dual > certify(free, with_bias).dual
