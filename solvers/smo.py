@@ -87,7 +87,7 @@ from svmrepro.solvers.platt import (
     steps,
     unshrink,
 )
-from svmrepro.solvers.rows import STORE
+from svmrepro.solvers.rows import STORE, dots_of_two
 from svmrepro.solvers.step_rows import SPARE, kept_row
 from svmrepro.solvers.working_sets import extremes, find, locate
 
@@ -135,9 +135,14 @@ def refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db):
             errors[k] -= b + y[members[k]]
     else:
         row1, row2 = state.row1, state.row2
-        for which in range(2):
-            i, row = (i2, row2) if which else (i1, row1)
-            if state.column.size:
+        if state.column.size == 0:
+            counts[TOUCHED] += dots_of_two(store, dots, i1, i2, members, m, row1, row2)
+            transform(store, i1, members, m, row1)
+            transform(store, i2, members, m, row2)
+            counts[EVALUATIONS] += 2 * m
+        else:
+            for which in range(2):
+                i, row = (i2, row2) if which else (i1, row1)
                 computed, touched = kept_row(
                     state.cache,
                     state.column,
@@ -154,10 +159,6 @@ def refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db):
                 )
                 counts[TOUCHED] += touched
                 counts[EVALUATIONS] += computed
-            else:
-                counts[TOUCHED] += dots(store, i, members, m, row)
-                transform(store, i, members, m, row)
-                counts[EVALUATIONS] += m
         for k in range(m):
             errors[k] += d1 * row1[k] + d2 * row2[k] - db
     counts[UPDATES] += m

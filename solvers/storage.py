@@ -41,7 +41,7 @@ class Store(NamedTuple):
         ``table[k] = exp(-gamma k)`` where squared distances are integers.
     parameters : ndarray of float64, shape (4,)
         gamma, degree, a, c of the kernel.
-    scratch : ndarray of float64, shape (d + 1,)
+    scratch, scratch2 : ndarray of float64, shape (d + 1,)
         Workspace of the row functions; all zero between calls.
     """
 
@@ -54,6 +54,7 @@ class Store(NamedTuple):
     table: npt.NDArray[np.float64]
     parameters: npt.NDArray[np.float64]
     scratch: npt.NDArray[np.float64]
+    scratch2: npt.NDArray[np.float64]
 
 
 def is_binary(X: Any) -> bool:
@@ -125,7 +126,9 @@ def build_store(X: Any, storage: str, kernel: Any) -> Store:
     if kernel.name == "gaussian" and binary and n and 2 * norms.max() < TABLE_LIMIT:
         table = np.exp(-kernel.gamma * np.arange(2 * int(norms.max()) + 1))
     parameters = np.array([kernel.gamma, kernel.degree, kernel.a, kernel.c], dtype=np.float64)
-    return Store(dense, indptr, indices, values, bits, norms, table, parameters, np.zeros(d + 1))
+    return Store(
+        dense, indptr, indices, values, bits, norms, table, parameters, np.zeros(d + 1), np.zeros(d + 1)
+    )
 
 
 def pack_bits(csr: Any) -> npt.NDArray[np.uint64]:
