@@ -22,14 +22,13 @@ from svmrepro.solvers.pair_state import (
     STEPS,
     TICKS,
     UPDATES,
-    clipped,
     place,
 )
 from svmrepro.solvers.panel import PANEL
 from svmrepro.solvers.row_cache import CACHE, fetch, forget
 from svmrepro.solvers.rows import DOTS, MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
 from svmrepro.solvers.scans import DOWN, NONE, UP
-from svmrepro.solvers.small_qp import QP, solve_small
+from svmrepro.solvers.small_qp import QP, release, solve_small, worst
 from svmrepro.solvers.small_qp import allocate as allocate_qp
 
 RUNNING, SHRINK, CONVERGED, STUCK, ZIGZAGGING = range(5)  # what a slice ends with
@@ -261,21 +260,18 @@ def choose(state, work, cache, m):  # type: ignore[no-untyped-def]
     q = work.counts[Q]
     most = q // 2 if work.counts[EQUALITY] else q
     count = 0
-    for part in range(3):
-        if part < 2 and not work.counts[PREFERS]:
-            continue
+    for part in range(0 if work.counts[PREFERS] else 2, 3):
+        reach, room, fills = (1 if part == 0 else most), q, part == 2
         if part == 1:
-            half = most // 2
-            risers = best_of_cached(G, status, cache, state.position, UP, 1.0, half, m, values, work.tops)
+            reach, room = most // 2, 2 + q // 2
+            risers = best_of_cached(G, status, cache, state.position, UP, 1.0, reach, m, values, work.tops)
             fallers = best_of_cached(
-                G, status, cache, state.position, DOWN, -1.0, half, m, values, work.bottoms
+                G, status, cache, state.position, DOWN, -1.0, reach, m, values, work.bottoms
             )
-            count = admit_listed(G, work, count, 2 + q // 2, risers, fallers, False)
-            continue
-        reach = 1 if part == 0 else most
-        risers = best_of_all(G, status, peaks[0], UP, 1.0, reach, m, values, work.tops)
-        fallers = best_of_all(G, status, peaks[1], DOWN, -1.0, reach, m, values, work.bottoms)
-        count = admit_listed(G, work, count, q, risers, fallers, part == 2)
+        else:
+            risers = best_of_all(G, status, peaks[0], UP, 1.0, reach, m, values, work.tops)
+            fallers = best_of_all(G, status, peaks[1], DOWN, -1.0, reach, m, values, work.bottoms)
+        count = admit_listed(G, work, count, room, risers, fallers, fills)
     return count
 
 
@@ -310,28 +306,6 @@ def fold_gradient(state, work, cache, store, products, order, m):  # type: ignor
 
 
 @compiled()
-def step_of_pair(state, work, size, C):  # type: ignore[no-untyped-def]
-    """Write Newton's clipped step of the worst pair (without a bias, of the worst one) into d.
-
-    In place of a program's solution that gains nothing.
-    """
-    qp, G, chosen = work.qp, state.G, work.chosen
-    for a in range(size):
-        qp.d[a] = 0.0
-    if not work.counts[EQUALITY]:
-        slope, curvature = G[chosen[0]], qp.K[0, 0]
-        newton = slope / curvature if curvature > 0.0 else slope * np.inf
-        qp.d[0] = clipped(newton, qp.low[0], qp.high[0])
-        return slope * qp.d[0] - 0.5 * curvature * qp.d[0] * qp.d[0]
-    slope = G[chosen[0]] - G[chosen[1]]
-    curvature = qp.K[0, 0] + qp.K[1, 1] - 2.0 * qp.K[0, 1]
-    room = min(qp.high[0], -qp.low[1])
-    mu = min(slope / curvature, room) if curvature > 0.0 else room
-    qp.d[0], qp.d[1] = mu, -mu
-    return (slope - 0.5 * curvature * mu) * mu
-
-
-@compiled()
 def optimise(state, work, size, C):  # type: ignore[no-untyped-def]
     """Solve for the working set, whose minor is there, and move its multipliers.
 
@@ -355,7 +329,10 @@ def optimise(state, work, size, C):  # type: ignore[no-untyped-def]
         gain += 0.5 * (qp.g[a] + G[chosen[a]]) * qp.d[a]
     if not gain > 0.0:
         work.counts[PAIRS] += 1
-        gain = step_of_pair(state, work, size, C)
+        for a in range(size):
+            qp.d[a], qp.g[a] = 0.0, G[chosen[a]]
+        _, riser, faller = worst(qp, size, work.counts[EQUALITY] != 0)
+        gain = release(qp, size, riser, faller)
         if not gain > 0.0:
             return 0.0, 0
     count = 0
@@ -396,8 +373,8 @@ def iterate(  # type: ignore[no-untyped-def]
     m = counts[ACTIVE]
     stop_at = counts[TICKS] + slice_work
     while True:
-        worst = violation(scalars, equality)
-        if worst <= eps:
+        off = violation(scalars, equality)
+        if off <= eps:
             return CONVERGED
         if counts[STEPS] >= step_limit or counts[TICKS] >= stop_at:
             return RUNNING
@@ -407,7 +384,7 @@ def iterate(  # type: ignore[no-untyped-def]
             counts[SHRINK_AT] = counts[STEPS] + LOOK
             if mark_calm(state, work, m) * _WORTH >= m:
                 return SHRINK
-        work.margin[0] = _MEMORY * work.margin[0] + (1.0 - _MEMORY) * worst
+        work.margin[0] = _MEMORY * work.margin[0] + (1.0 - _MEMORY) * off
         touched = cache.counts[row_cache.TOUCHED]
         size = choose(state, work, cache, m)
         if work.counts[FORGETS]:
