@@ -76,6 +76,6 @@ def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: i
 
 def _tick(t: int) -> str:
     """Return the length, less 1, at a place of the paper's axis."""
-    value = abs(float(length(t)))
+    value = abs(length(t))
     text = f"{value:,.1f}" if abs(t) == 1 else f"{value:,.0f}"
     return f"\N{MINUS SIGN}{text}" if t < 0 else text

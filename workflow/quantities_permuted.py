@@ -6,6 +6,7 @@ with its own numbers.
 
 from __future__ import annotations
 
+import numpy as np
 from svmrepro.workflow.findings import Finding, Spec
 from svmrepro.workflow.papers import snake
 from svmrepro.workflow.permuted import CPU, Problem, family, pair_up, problems, why_missing
@@ -88,7 +89,7 @@ def planned_lengths(results: Results, spec: Spec) -> list[Finding]:
                 reason = results.group(name, spec["contender"], n).reason or "no step was planned"
                 findings.append(Finding(label, None, reason))
                 continue
-            ends = length(edges(planned.size))
+            ends = np.array([length(place) for place in edges(planned.size)])
             beyond = ends[1:] <= spec["shorter"] if "shorter" in spec else ends[:-1] >= spec["longer"]
             findings.append(Finding(label, Interval.exact(float(planned[beyond].sum() / planned.sum()))))
     return findings

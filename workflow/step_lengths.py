@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +16,14 @@ its middle at 0. (`svmrepro.solvers.planning.tally` fills them.)"""
 COUNTS = npt.NDArray[np.int64]
 
 
-def length(place: float | npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def length(place: float) -> float:
     """Return the length at a place of the axis, relative to Newton's step, less 1."""
-    t = np.asarray(place, dtype=np.float64)
-    return np.sign(t) * (10 ** (t * t / 2) - 1)  # type: ignore[no-any-return]
+    return math.copysign(10 ** (place * place / 2) - 1, place)
 
 
-def edges(bins: int) -> npt.NDArray[np.float64]:
-    """Return the ends of the bins on the axis, shape (bins + 1,)."""
-    return LOW + WIDTH * np.arange(bins + 1)
+def edges(bins: int) -> list[float]:
+    """Return the ends of the bins on the axis, one more than there are bins."""
+    return [LOW + WIDTH * place for place in range(bins + 1)]
 
 
 def lengths(results: Results, experiment: str, label: str, n: int) -> tuple[COUNTS, COUNTS, int]:
