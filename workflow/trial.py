@@ -94,6 +94,9 @@ class Trials:
                 self._warm(contender, problem)
             else:
                 warm(contender.solver, problem.kernel, problem.storage)
+                module = SOLVERS[contender.solver].load()
+                if hasattr(module, "prepare"):  # a layout of the examples is no memory of the run's
+                    module.prepare(problem)
             self._ready.add(contender.label)
         return problem
 

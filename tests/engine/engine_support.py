@@ -30,7 +30,7 @@ def tiny(
         "contenders": {**dict.fromkeys(_ALL[EXPERIMENT]["contenders"]), **own},
     }
     experiments: dict[str, Any] = {**dict.fromkeys(_ALL), EXPERIMENT: experiment}
-    return {"repeats": 2, **settings, "experiments": {"platt1998": experiments}}
+    return {"repeats": 2, "papers": ["platt1998"], **settings, "experiments": {"platt1998": experiments}}
 
 
 def environment(**more: str) -> dict[str, str]:

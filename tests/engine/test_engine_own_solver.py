@@ -128,7 +128,7 @@ def test_what_is_wrong_is_no_timing(folder: Path) -> None:
         assert rows[n]["early_seconds_reason"] == "no timing: certificate failed"
         assert rows[n]["broken_seconds_reason"] == f"failed: {BROKEN}"
     page = (folder / f"{TABLE}.md").read_text()
-    for shown in ("Mine: measured", "Mine / Smo2", "no timing: certificate failed", BROKEN):
+    for shown in ("Mine: measured", "Mine / SMO2", "no timing: certificate failed", BROKEN):
         assert shown in page
     assert "Early / Smo2" not in page
 

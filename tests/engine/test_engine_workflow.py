@@ -116,7 +116,7 @@ def test_scales_do_not_mix(done: tuple[Path, subprocess.CompletedProcess[str]]) 
         ("noise-linear", "timing-noise-linear"),
         ("scaling", "scaling"),
         ("results/default/platt1998/scaling.md", "scaling"),
-        ("check", "claims"),
+        ("check", "platt1998-claims"),
         ("report", "report"),
     ],
 )
