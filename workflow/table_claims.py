@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from svmrepro.workflow import paths
-from svmrepro.workflow.claims import BREAKS, HOLDS, OPEN, UNMEASURED, Verdict, judge, read_claims, rule_text
+from svmrepro.workflow.claims import (
+    BREAKS,
+    HOLDS,
+    OPEN,
+    UNMEASURED,
+    Claim,
+    Verdict,
+    judge,
+    read_claims,
+    rule_text,
+)
 from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.render import Cell, Column, Section, Table, prose
 from svmrepro.workflow.results import Results
@@ -38,10 +50,21 @@ def build(results: Results, artefact: Artefact) -> Table:
             f"{len(verdicts)} claims: {tally}.",
             "A rule is applied to the whole 95 % interval: holds if all of it obeys, does not hold if none "
             "of it does, not decided if it straddles the bound. Counts and objectives are exact.",
-            "Intervals decide here, not tests: there are no p-values for Holm's correction to correct.",
+            _tests(claims),
         ],
         provenance=results.provenance(),
     )
+
+
+def _tests(claims: Sequence[Claim]) -> str:
+    """Say what part tests have in the verdicts."""
+    if any(claim.quantity["kind"] == "significant" for claim in claims):
+        return (
+            "Where a rule counts data sets with a significant difference, Wilcoxon's paired test decides on "
+            "each, two-sided at 0.05, by itself as in the paper, or with Holm's correction where the claim "
+            "says so. Elsewhere intervals decide."
+        )
+    return "Intervals decide here, not tests: there are no p-values for Holm's correction to correct."
 
 
 def _row(verdict: Verdict) -> dict[str, Cell]:
