@@ -27,6 +27,10 @@ ACRONYMS = {
     "svmperf": "SVM-perf",
     "csr": "CSR",
     "lsvm": "LSVM",
+    "libsvm": "LIBSVM",
+    "liblinear": "LIBLINEAR",
+    "onedal": "oneDAL",
+    "thundersvm": "ThunderSVM",
 }
 """First words that are not simply capitalised when a contender's label is shown to people."""
 
