@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from svmrepro.workflow.config import Artefact
+from svmrepro.solvers import SOLVERS
+from svmrepro.workflow.config import Artefact, Contender
 from svmrepro.workflow.render import (
     BLANK,
     Cell,
@@ -17,21 +18,32 @@ from svmrepro.workflow.render import (
     prose,
     significant,
 )
-from svmrepro.workflow.results import Results, describe_problem, display_name
-from svmrepro.workflow.runs import WORK
-from svmrepro.workflow.table_timing import seconds_cell, suspect_notes
+from svmrepro.workflow.results import Results, Row, describe_problem, display_name
+from svmrepro.workflow.runs import CPU, WORK, Group
+from svmrepro.workflow.table_timing import ratio_cell, seconds_cell, suspect_notes
+
+HITS, MISSES = "info.cache_hits", "info.cache_misses"
 
 
 def build(results: Results, artefact: Artefact) -> Table:
     """Build one line for each contender and size of the artefact's experiments.
 
-    Where the contenders differ in one option alone, its value stands in place of their names.
+    Where the contenders differ in one option alone, its value stands in place of their names. Setting of the
+    artefact: ``axes``, storage or options of solvers, each of which gets a column; seconds are then also
+    shown over those of the first contender with the same solver.
     """
     option = varying_option(results, artefact.experiments)
+    axes: Sequence[str] = artefact.settings.get("axes", ())
     columns = [Column("experiment", "problem", prose=True), Column("n", "n")]
     columns.append(Column("contender", option or "solver", prose=not option))
+    columns += [Column(f"axis_{axis}", axis, group="settings", prose=True) for axis in axes]
+    columns.append(Column("seconds", "CPU seconds"))
+    if axes:
+        columns += [
+            Column("ratio", "over the solver's first line"),
+            Column("hits", "rows found in the cache"),
+        ]
     columns += [
-        Column("seconds", "CPU seconds"),
         Column("iterations", "steps"),
         Column("kernel_evaluations", "kernel evaluations"),
         Column("work", "counted work"),
@@ -43,7 +55,11 @@ def build(results: Results, artefact: Artefact) -> Table:
         for row in results.rows(name):
             if row.n is not None:
                 rows += [
-                    _row(results, name, label, row.n, option) for label in results.experiment(name).contenders
+                    {
+                        **_row(results, name, label, row.n, option),
+                        **(_axis_cells(results, name, label, row, axes) if axes else {}),
+                    }
+                    for label in results.experiment(name).contenders
                 ]
     return Table(
         title=artefact.title,
@@ -51,10 +67,17 @@ def build(results: Results, artefact: Artefact) -> Table:
         sections=(Section(columns, rows),),
         notes=[
             "Medians over the repeats; seconds with the 95 % interval of the median.",
+            *([_AXES_NOTE] if axes else []),
             *suspect_notes(results, artefact.experiments),
         ],
         provenance=results.provenance(),
     )
+
+
+_AXES_NOTE = (
+    "Over the solver's first line: the median of ratios of CPU seconds within one process. A dash among the "
+    "settings: the solver has no such option."
+)
 
 
 def varying_option(results: Results, names: Sequence[str]) -> str:
@@ -93,3 +116,35 @@ def _row(results: Results, name: str, contender: str, n: int, option: str) -> di
     violation = group.median("certificate.max_violation")
     cells["violation"] = BLANK if violation is None else number(violation, digits=2)
     return cells
+
+
+def _axis_cells(results: Results, name: str, label: str, row: Row, axes: Sequence[str]) -> dict[str, Cell]:
+    """Return a contender's settings, its ratio to the first with its solver, and its cache's hits."""
+    contenders = results.experiment(name).contenders
+    contender = contenders[label]
+    cells = {f"axis_{axis}": _setting(contender, axis) for axis in axes}
+    first = next(other.label for other in contenders.values() if other.solver == contender.solver)
+    if label != first:
+        cells["ratio"] = ratio_cell(results, name, row, label, first, CPU)
+    cells["hits"] = _hit_share(results.group(name, label, row.n))
+    return cells
+
+
+def _setting(contender: Contender, axis: str) -> Cell:
+    """Return the value of one setting: of the storage, or of an option, which may be the solver's default."""
+    if axis == "storage":
+        return prose(contender.storage)
+    known = SOLVERS[contender.solver].options if contender.solver in SOLVERS else {}
+    if axis not in {**known, **contender.options}:
+        return BLANK
+    value = {**known, **contender.options}[axis]
+    return prose(("no", "yes")[value] if isinstance(value, bool) else f"{value:g}")
+
+
+def _hit_share(group: Group) -> Cell:
+    """Return how many of the kernel rows that were asked for lay in the cache."""
+    hits, misses = group.median(HITS), group.median(MISSES)
+    if hits is None or misses is None or not hits + misses:
+        return BLANK
+    share = hits / (hits + misses)
+    return Cell(share, f"{100 * share:.0f} %")

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from svmrepro.workflow import (
     table_against,
+    table_benchmarks,
     table_claims,
     table_contenders,
     table_encoding,
     table_encodings,
     table_paired,
+    table_parameters,
     table_problems,
     table_scaling,
     table_sparse,
@@ -43,5 +45,7 @@ KINDS: dict[str, Builder] = {
     "against": _measured(table_against.build),
     "traffic": _measured(table_traffic.build),
     "encodings": _measured(table_encodings.build),
+    "benchmarks": _measured(table_benchmarks.build),
+    "parameters": table_parameters.build,
     "encoding": table_encoding.build,
 }
