@@ -106,6 +106,6 @@ def _notes(results: Results, artefact: Artefact, baseline: str) -> list[str]:
     if results.numbers.machine:
         notes.append(
             f"The paper's seconds are those of a {results.numbers.machine}: compare ratios and exponents. "
-            "Its ratio is that at its own, larger size where the scale leaves that out."
+            "Its seconds and ratios are those at its own size, which stands beside them."
         )
     return [*notes, *suspect_notes(results, artefact.experiments)]

@@ -76,7 +76,7 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 _AXES_NOTE = (
     "Over the solver's first line: the median of ratios of CPU seconds within one process. A dash among the "
-    "settings: the solver has no such option."
+    "settings: the solver has no such option, or no use for it with this kernel."
 )
 
 
@@ -122,7 +122,8 @@ def _axis_cells(results: Results, name: str, label: str, row: Row, axes: Sequenc
     """Return a contender's settings, its ratio to the first with its solver, and its cache's hits."""
     contenders = results.experiment(name).contenders
     contender = contenders[label]
-    cells = {f"axis_{axis}": _setting(contender, axis) for axis in axes}
+    kernel = str(results.experiment(name).kernel["name"])
+    cells = {f"axis_{axis}": _setting(contender, axis, kernel) for axis in axes}
     first = next(other.label for other in contenders.values() if other.solver == contender.solver)
     if label != first:
         cells["ratio"] = ratio_cell(results, name, row, label, first, CPU)
@@ -130,12 +131,12 @@ def _axis_cells(results: Results, name: str, label: str, row: Row, axes: Sequenc
     return cells
 
 
-def _setting(contender: Contender, axis: str) -> Cell:
-    """Return the value of one setting: of the storage, or of an option, which may be the solver's default."""
+def _setting(contender: Contender, axis: str, kernel: str) -> Cell:
+    """Return one setting: the storage, or an option's value, be it the default; a dash where of no use."""
     if axis == "storage":
         return prose(contender.storage)
     known = SOLVERS[contender.solver].options if contender.solver in SOLVERS else {}
-    if axis not in {**known, **contender.options}:
+    if axis not in {**known, **contender.options} or (axis == "fold" and kernel != "linear"):
         return BLANK
     value = {**known, **contender.options}[axis]
     return prose(("no", "yes")[value] if isinstance(value, bool) else f"{value:g}")

@@ -34,7 +34,7 @@ COLUMNS = (
     Column("kernel", "kernel", prose=True),
     Column("inputs", "sparse inputs", prose=True),
     Column("cache", "measured", group="kernel cache", prose=True),
-    Column("paper_cache", "paper", group="kernel cache", paper=True),
+    Column("paper_cache", "paper", group="kernel cache", paper=True, prose=True),
     Column("n", "measured", group="n"),
     Column("paper_n", "paper", group="n", paper=True),
     Column("support_vectors", "measured", group="support vectors"),
@@ -43,8 +43,8 @@ COLUMNS = (
     Column("bound", "of them at C"),
     Column("C", "measured", group="C"),
     Column("paper_C", "paper", group="C", paper=True),
-    Column("zeros", "measured", "%", group="sparse inputs"),
-    Column("paper_zeros", "paper", "%", group="sparse inputs", paper=True),
+    Column("zeros", "measured", "%", group="share of zeros"),
+    Column("paper_zeros", "paper", "%", group="share of zeros", paper=True),
 )
 
 
@@ -64,7 +64,7 @@ def build(config: Config, paper: str, artefact: Artefact) -> Table:
         notes=[
             f"Support vectors: those of {display_name(contender)} at the largest size that it reached at the "
             f"{results.scale} scale. Difference: (measured - paper) / paper, where that size is the paper's.",
-            "Sparse inputs: the share of components that are zero and not stored; dense inputs store all.",
+            "Share of zeros: of the components, those that are zero and not stored; dense inputs store all.",
         ],
         provenance=results.provenance(),
     )
@@ -85,11 +85,11 @@ def _row(config: Config, results: Results, name: str, table: str, contender: str
         "cache": prose(_cache(results, experiment)),
         "paper_cache": prose(WORDS.get(said["kernel_caching"], said["kernel_caching"])),
         "paper_n": count(size),
-        "paper_support_vectors": printed(said["support_vectors"]),
+        "paper_support_vectors": count(results.numbers.value(table, name, size, "support_vectors")),
         "C": Cell(experiment.bound(row.size), f"{experiment.bound(row.size):,.10g}"),
         "paper_C": printed(said["C"]),
         "zeros": Cell(0.0, "0") if dense else _zeros(config, experiment, row),
-        "paper_zeros": printed(said["zero_percent"]),
+        "paper_zeros": count(results.numbers.value(table, name, size, "zero_percent")),
     }
     absent = results.why_missing(name, contender, row)
     if absent:

@@ -1,0 +1,171 @@
+"""Tables of the NIPS paper made of runs that nobody made, with exponents and ratios that the tests choose."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from analysis_support import make_line
+from svmrepro.workflow import collect, fit, paths, tabulate
+from svmrepro.workflow.config import Config, Experiment, load_config, write_config
+from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.record import dump_lines
+
+PAPER = "platt1999"
+SIZES = {"AdultLin": [200, 400, 800, 11221], "AdultGauss": [200, 400, 800], "AdultLin-options": [400]}
+POWERS = {"smo": 1.7, "svmlight": 2.0, "chunking": 3.0}
+"""Solver -> exponent of its seconds; at 200 rows each takes 0.01 s."""
+STOPPED = 800
+"""Chunking solves no more rows than these."""
+
+
+def make_config(folder: Path) -> Config:
+    every = load_config({"papers": [PAPER]}).papers[PAPER].experiments
+    experiments: dict[str, Any] = {
+        name: {"sizes": SIZES[name]} if name in SIZES else None for name in every
+    } | {"MNIST": {"dataset": "noise", "sizes": [100, 200]}}
+    settings = {
+        "scale": "paper",
+        "papers": [PAPER],
+        "repeats": 2,
+        "job": "experiment",
+        "results_dir": str(folder / "results"),
+        "figures_dir": str(folder / "figures"),
+        "data_dir": str(folder / "data"),
+        "experiments": {PAPER: experiments},
+    }
+    return load_config(settings)
+
+
+def records(config: Config, experiment: Experiment) -> list[dict[str, Any]]:
+    """Return lines without scatter: power laws; slower without shrinking, hits with a cache."""
+    lines = []
+    for n in experiment.sizes:
+        for repeat in range(2):
+            for label, contender in experiment.contenders.items():
+                base = make_line(config, experiment, contender, n, repeat)
+                if contender.solver == "chunking" and n > STOPPED:
+                    if not repeat:
+                        lines.append({**base, "status": "time_limit", "reason": None, "time_limit": 10})
+                    continue
+                seconds = 0.01 * (n / 200) ** POWERS[contender.solver]
+                seconds *= 4 if "no-shrinking" in label else 1
+                hits = {"cache_hits": 30.0, "cache_misses": 10.0} if contender.options.get("cache_mb") else {}
+                lines.append(
+                    {
+                        **base,
+                        "status": "optimal",
+                        "cpu_seconds": seconds,
+                        "wall_seconds": seconds,
+                        "iterations": n,
+                        "kernel_evaluations": n * n,
+                        "work": {"nonzeros": n * n},
+                        "info": hits,
+                        "certificate": {
+                            "dual": 0.1 * n, "primal": 0.1 * n, "gap": 0.0, "max_violation": 5e-4,
+                            "pair_gap": 1e-3, "n_bound": 4000, "n_nonbound": 200, "passed": True,
+                        },
+                        "peak_memory_bytes": 1000,
+                    }
+                )  # fmt: skip
+    return lines
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
+    found = make_config(tmp_path_factory.mktemp("platt1999"))
+    file = found.results_dir / "config.json"
+    write_config(found, file)
+    arguments = ["--config", str(file), "--paper", PAPER]
+    for name, experiment in found.papers[PAPER].experiments.items():
+        (job,) = paths.job_files(found, PAPER, name)
+        atomic_write(job, dump_lines(records(found, experiment)))
+        collect.main([*arguments, "--experiment", name])
+        fit.main([*arguments, "--experiment", name])
+    for artefact in found.papers[PAPER].artefacts.values():
+        if artefact.form == "table":
+            tabulate.main([*arguments, "--artefact", artefact.name])
+    return found
+
+
+def rows(config: Config, name: str) -> list[dict[str, str]]:
+    with paths.table(config, PAPER, name)["csv"].open(newline="", encoding="utf-8") as handle:
+        return list(csv.DictReader(handle))
+
+
+def words(config: Config, name: str) -> str:
+    return paths.table(config, PAPER, name)["md"].read_text(encoding="utf-8")
+
+
+def test_benchmarks_stand_beside_table_2(config: Config) -> None:
+    found = {(row["experiment"], row["contender"]): row for row in rows(config, "benchmarks")}
+    smo, light, chunking = (found["AdultLin", name] for name in ("SMO", "SVM-light", "Chunking"))
+    assert [row["n"] for row in (smo, light, chunking)] == ["11220", "11220", "800"]
+    assert [float(row["time"]) for row in (smo, light, chunking)] == pytest.approx([1.7, 2.0, 3.0])
+    assert [row["paper_printed"] for row in (smo, light, chunking)] == ["1.8", "2.1", "3.1"]
+    assert [row["paper_seconds"] for row in (smo, light, chunking)] == ["13.7", "217.9", "20711.3"]
+    assert {row["paper_n"] for row in (smo, light, chunking)} == {"11221"}
+    assert smo["ratio"] == smo["paper_ratio"] == ""
+    assert float(chunking["ratio"]) == pytest.approx(4**1.3)  # at its own largest size, 4 times 200
+    assert float(light["paper_ratio"]) == pytest.approx(217.9 / 13.7)
+
+
+def test_what_the_paper_has_not_is_a_dash(config: Config) -> None:
+    found = {(row["experiment"], row["contender"]): row for row in rows(config, "benchmarks")}
+    assert ("AdultGauss", "Chunking") not in found
+    assert (
+        found["MNIST", "SMO"]["paper_printed"] == "" and found["MNIST", "SMO"]["paper_seconds"] == "19387.9"
+    )
+    assert found["MNIST", "SVM-light, cached"]["paper_seconds"] == ""
+
+
+def test_parameters_stand_beside_table_1(config: Config) -> None:
+    found = {row["experiment"]: row for row in rows(config, "parameters")}
+    linear, gaussian = found["AdultLin"], found["AdultGauss"]
+    assert (linear["n"], linear["paper_n"], linear["C"], linear["paper_C"]) == (
+        "11220",
+        "11221",
+        "0.05",
+        "0.05",
+    )
+    assert (linear["support_vectors"], linear["paper_support_vectors"]) == ("4200", "4158")
+    assert float(linear["difference"]) == pytest.approx(42 / 4158)
+    assert gaussian["n"] == "800" and gaussian["difference"] == ""  # not the paper's size
+    assert (linear["cache"], linear["paper_cache"]) == ("SVM-light: 40 MB", "mixed")
+    assert (gaussian["cache"], gaussian["paper_cache"]) == ("no", "no")
+
+
+def test_zeros_are_counted_in_the_data(config: Config) -> None:
+    found = {row["experiment"]: row for row in rows(config, "parameters")}
+    assert 85 < float(found["MNIST"]["zeros"]) < 95  # noise: one component in ten is 1
+    assert found["AdultLin"]["zeros"] == "" and found["AdultLin"]["zeros_reason"].startswith("not run: ")
+
+
+def test_options_have_columns_and_ratios(config: Config) -> None:
+    found = {row["contender"]: row for row in rows(config, "options")}
+    plain, slow = found["SMO"], found["SMO, no shrinking"]
+    assert (plain["axis_shrinking"], slow["axis_shrinking"]) == ("yes", "no")
+    assert plain["ratio"] == "" and float(slow["ratio"]) == pytest.approx(4)
+    # Over the first line of its own solver, not of the table.
+    assert float(found["SVM-light, no shrinking"]["ratio"]) == pytest.approx(4)
+    assert found["SVM-light"]["axis_cache_mb"] == "40" and float(found["SVM-light"]["hits"]) == 0.75
+    assert found["SVM-light, no cache"]["axis_cache_mb"] == "0" and found["SVM-light, no cache"]["hits"] == ""
+    assert found["SMO, dense"]["axis_storage"] == "dense" and found["Chunking"]["axis_fold"] == ""
+    assert (plain["axis_fold"], found["SMO, unfolded"]["axis_fold"]) == ("yes", "no")
+
+
+def test_claims_are_judged_by_what_was_measured(config: Config) -> None:
+    found = {row["id"]: row["verdict"] for row in rows(config, "claims")}
+    assert found["smo-scales-better"] == "holds" and found["mnist-none-at-bound"] == "does not hold"
+    assert found["exponent-smo-AdultLin"] == "holds" and found["exponent-chunking-AdultLin"] == "holds"
+    assert found["exponent-smo-WebLin"] == "not measured here"
+    assert found["sparse-smo-3-to-13"] == "does not hold"  # dense takes as long here
+
+
+def test_no_table_holds_a_number_that_is_none(config: Config) -> None:
+    for artefact in config.papers[PAPER].artefacts.values():
+        if artefact.form == "table":
+            assert not re.search(r"\b(nan|None|inf)\b", words(config, artefact.name)), artefact.name
