@@ -41,7 +41,11 @@ def build(results: Results, artefact: Artefact) -> Figure:
     panels = figure.subplots(1, len(solvers), sharey=True, squeeze=False)[0]
     for axes, solver in zip(panels, solvers, strict=True):
         _panel(axes, results, names, solver)
-    handles = _handles(paper=any(results.compared(name) for name in names))
+    refits = [results.paper_fit(name, solver) for name in names for solver in solvers]
+    handles = _handles(
+        paper=any(results.compared(name) for name in names),
+        refitted=any(fit is not None and fit.exponent is not None for fit in refits),
+    )
     figure.legend(handles=handles, loc="outside lower center", ncols=4, handlelength=1.6, columnspacing=1.6)
     return figure
 
@@ -61,9 +65,8 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
                 _mark(axes, series, fit.exponent, y)
         if time is None or time.exponent is None:
             across = axes.get_yaxis_transform()
-            axes.text(
-                0.99, y, "not fitted", transform=across, ha="right", va="center", fontsize=6, color="#555"
-            )
+            said = "not fitted" if solver in results.experiment(name).contenders else "n/a"
+            axes.text(0.99, y, said, transform=across, ha="right", va="center", fontsize=6, color="#555")
         printed = results.numbers.exponent(name, solver)
         if printed is not None:
             axes.plot([printed] * 2, [y - 0.4, y + 0.4], color="#333", linewidth=1.0, zorder=2)
@@ -116,8 +119,8 @@ def _mark(axes: Axes, series: _Series, exponent: Interval, y: float) -> None:
     )
 
 
-def _handles(*, paper: bool) -> list[Line2D]:
-    """Return the legend's entries; the paper's only where it has numbers."""
+def _handles(*, paper: bool, refitted: bool) -> list[Line2D]:
+    """Return the legend's entries; the paper's only where it has numbers, and enough of them for a fit."""
     handles = [
         Line2D(
             [],
@@ -127,7 +130,7 @@ def _handles(*, paper: bool) -> list[Line2D]:
             markerfacecolor=series.colour if series.filled else "white",
             label=series.label,
         )
-        for series in (SERIES if paper else SERIES[:-1])
+        for series in (SERIES if refitted else SERIES[:-1])
     ]
     if not paper:
         return handles

@@ -37,7 +37,9 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes = figure.subplots()
     main, light = draw(axes, results, name, side=side)
     axes.set_title(results.experiment(name).title, loc="left")
-    label = f"training examples ({describe_problem(results.experiment(name)).removeprefix('Data set ')})"
+    problem = describe_problem(results.experiment(name)).removeprefix("Data set ")
+    gap = " " if len(problem) <= 44 else "\n"  # wider than the axes, it would be cut off
+    label = f"training examples{gap}({problem})"
     if results.numbers.machine and results.numbers.sizes(name):
         label += f"\nhollow: the paper's seconds, on a {results.numbers.machine}"
     axes.set_xlabel(label, fontsize=6.5)
@@ -92,7 +94,9 @@ def draw(
     light: list[Line2D] = []
     sizes: list[int] = []
     absent: dict[str, str] = {}
-    for place, contender in enumerate(results.main(name)):
+    places = _places(results, name)
+    for contender in results.main(name):
+        place = places[contender]
         look = MAIN[place % len(MAIN)]
         drawn = _ghosts(axes, results, name, contender, look, GHOST_MARKERS[place % len(GHOST_MARKERS)])
         sizes += drawn
@@ -127,6 +131,16 @@ def draw(
         axes.set_xticks([])
         axes.set_yticks([])
     return handles, light
+
+
+def _places(results: Results, name: str) -> dict[str, int]:
+    """Return the places of the contenders that an experiment is about, which decide their looks.
+
+    A contender looks the same in all experiments of a paper, as long as there are looks enough for all.
+    """
+    every = dict.fromkeys(label for other in results.paper.experiments for label in results.main(other))
+    shown = list(every) if len(every) <= min(len(MAIN), len(GHOST_MARKERS)) else results.main(name)
+    return {label: place for place, label in enumerate(shown)}
 
 
 def _points(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import scipy.sparse as sp
 from svmrepro.solvers import SOLVERS
 from svmrepro.workflow import grid
 from svmrepro.workflow.config import Artefact, Config, Experiment
@@ -130,6 +129,6 @@ def _zeros(config: Config, experiment: Experiment, row: Row) -> Cell:
         X = load_row(config, wanted).X
     except NotAvailable as error:
         return missing(f"not run: {error}", DASH)
-    stored = X.nnz if sp.issparse(X) else int(np.count_nonzero(X))
+    stored = int(np.count_nonzero(X)) if isinstance(X, np.ndarray) else X.nnz
     share = 100 * (1 - stored / (X.shape[0] * X.shape[1]))
     return Cell(share, f"{share:.0f}")

@@ -9,13 +9,20 @@ from typing import Any
 
 import pytest
 from analysis_support import make_line
-from svmrepro.workflow import collect, fit, paths, tabulate
+from matplotlib.figure import Figure
+from svmrepro.workflow import collect, figure_exponents, figure_loglog, fit, paths, tabulate
 from svmrepro.workflow.config import Config, Experiment, load_config, write_config
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.record import dump_lines
+from svmrepro.workflow.results import load
 
 PAPER = "platt1999"
-SIZES = {"AdultLin": [200, 400, 800, 11221], "AdultGauss": [200, 400, 800], "AdultLin-options": [400]}
+SIZES = {
+    "AdultLin": [200, 400, 800, 11221],
+    "AdultLinD": [200, 400],
+    "AdultGauss": [200, 400, 800],
+    "AdultLin-options": [400],
+}
 POWERS = {"smo": 1.7, "svmlight": 2.0, "chunking": 3.0}
 """Solver -> exponent of its seconds; at 200 rows each takes 0.01 s."""
 STOPPED = 800
@@ -169,3 +176,26 @@ def test_no_table_holds_a_number_that_is_none(config: Config) -> None:
     for artefact in config.papers[PAPER].artefacts.values():
         if artefact.form == "table":
             assert not re.search(r"\b(nan|None|inf)\b", words(config, artefact.name)), artefact.name
+
+
+# -- figures --------------------------------------------------------------------------------------------
+
+
+def colours(config: Config, name: str) -> dict[str, Any]:
+    results = load(config, PAPER, [name])
+    handles, _ = figure_loglog.draw(Figure().subplots(), results, name)
+    shown = [(str(line.get_label()), line.get_color()) for line in handles]
+    return {label.partition(":")[0]: colour for label, colour in shown if "in the paper" not in label}
+
+
+def test_a_solver_looks_the_same_where_another_is_missing(config: Config) -> None:
+    every, two = colours(config, "AdultLin"), colours(config, "AdultLinD")
+    assert len(set(every.values())) == 3
+    assert two == {label: every[label] for label in ("SMO", "Chunking")}
+
+
+def test_exponents_that_cannot_be_refitted_are_not_in_the_legend(config: Config) -> None:
+    artefact = config.papers[PAPER].artefacts["exponents-table-2"]
+    figure = figure_exponents.build(load(config, PAPER, artefact.experiments), artefact)
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "paper, as printed" in shown and not any("refitted" in text for text in shown)
