@@ -59,7 +59,7 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
     for place, name in enumerate(names):
         axes = panels[place]
         draw(axes, results, name, short=True)
-        axes.set_title(textwrap.fill(results.experiment(name).title, 24), loc="left", fontsize=7)
+        axes.set_title(textwrap.fill(results.experiment(name).title, 21), loc="left", fontsize=7)
         if place % columns == 0:
             axes.set_ylabel("CPU seconds", fontsize=7)
         axes.set_xlabel("training examples", fontsize=7)
