@@ -19,6 +19,14 @@ NONE = -1e300  # below every gradient
 _NO_NAN = {"nnan", "nsz"}
 
 
+@compiled(forceinline=True, fastmath=_NO_NAN)
+def _gain(top, own, g, d, r, s, tiny):  # type: ignore[no-untyped-def]
+    """Return the gain of a partner, 0 of one that is none."""
+    slope = top - g
+    gain = slope * slope / larger(own + d - 2.0 * r, tiny)
+    return gain if ((s & DOWN) != 0) & (slope > 0.0) else 0.0
+
+
 @compiled(fastmath=_NO_NAN)
 def best_partner(G, diagonal, row, status, m, i, tiny):  # type: ignore[no-untyped-def]
     """Return j in I_down that maximises ``(G_i - G_j)^2 / Q_ij``, or -1, and that value.
@@ -38,12 +46,7 @@ def best_partner(G, diagonal, row, status, m, i, tiny):  # type: ignore[no-untyp
         )
         highest = 0.0
         for k in range(size):
-            slope = top - g[k]
-            curvature = own + d[k] - 2.0 * r[k]
-            curvature = larger(curvature, tiny)
-            gain = slope * slope / curvature
-            gain = gain if ((s[k] & DOWN) != 0) & (slope > 0.0) else 0.0
-            highest = larger(gain, highest)
+            highest = larger(_gain(top, own, g[k], d[k], r[k], s[k], tiny), highest)
         if highest > 0.0 and highest >= best:
             best, where = highest, first
     if where < 0:
@@ -57,12 +60,7 @@ def best_partner(G, diagonal, row, status, m, i, tiny):  # type: ignore[no-untyp
     )
     j = -1
     for k in range(size):
-        slope = top - g[k]
-        curvature = own + d[k] - 2.0 * r[k]
-        curvature = larger(curvature, tiny)
-        gain = slope * slope / curvature
-        gain = gain if ((s[k] & DOWN) != 0) & (slope > 0.0) else 0.0
-        place = k if gain == best else -1
+        place = k if _gain(top, own, g[k], d[k], r[k], s[k], tiny) == best else -1
         j = place if place > j else j
     return where + j, best
 

@@ -242,7 +242,8 @@ def _widen(run: Run) -> None:
     run.work = run.work._replace(**parts.of_size(q))
     if run.cache.rows.shape[0] < q and not run.folded:
         kept = run.cache.counts
-        run.cache = build_cache(n, run.cache_bytes, run.precision, least=q)
+        cheap = cheap_rows(run.problem)
+        run.cache = build_cache(n, run.cache_bytes, run.precision, cheap=cheap, least=q)
         for name in (row_cache.HITS, row_cache.MISSES, row_cache.ENTRIES, row_cache.TOUCHED):
             run.cache.counts[name] = kept[name]
         counts[parts.PREFERS] = 0

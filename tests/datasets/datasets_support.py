@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import textwrap
 import threading
+import zipfile
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pytest
+from svmrepro.datasets import DatasetUnavailable
 from svmrepro.datasets.download import Limits
 from svmrepro.datasets.entries import DownloadedEntry
+from svmrepro.datasets.fetching import ensure_file
 from svmrepro.datasets.registry import parse_registry
 
 ROWS = 120
@@ -161,3 +166,18 @@ def left_in(folder: Path) -> list[str]:
     """Return what a fetch left in a folder, its lock and its ledger aside."""
     names = sorted(path.name for path in folder.rglob("*") if path.is_file())
     return [name for name in names if name not in (".lock", ".verified.json")]
+
+
+def reason(entry: DownloadedEntry, folder: Path, **options: object) -> str:
+    with pytest.raises(DatasetUnavailable) as caught:
+        ensure_file(entry, "toy", folder, **options)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
