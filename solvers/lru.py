@@ -16,6 +16,8 @@ from svmrepro.solvers.compiled import compiled
 # Positions in ``RowCache.counts``.
 HITS, MISSES, ENTRIES, TOUCHED, USED, SLOTS, CALLS, CHECKED, NEAR = range(9)
 
+ENTRY_BYTES = {"double": 8, "single": 4, "byte": 1}
+
 _FIRST_BYTES = 16 * 2**20
 _FIRST_ROWS = 16
 _WORTH = 10  # doubles when one call in so many would so find its row
@@ -26,7 +28,7 @@ class RowCache(NamedTuple):
 
     Attributes
     ----------
-    rows : ndarray of float64, shape (slots, length) or (least, length)
+    rows : ndarray of float64 or uint8, shape (slots, length) or (least, length)
         The rows; or, where they are kept in single precision, those last asked for.
     single : ndarray of float32, shape (slots, length) or (0, length)
         Rows in single precision.
@@ -66,8 +68,8 @@ def build_cache(
         Length of a row.
     limit_bytes : float
         Bytes that the rows may take.
-    precision : {"double", "single"}
-        Of the entries.
+    precision : {"double", "single", "byte"}
+        Of the entries; bytes for whole numbers of at most 255.
     cheap : bool
         Whether a row is computed in about the time that memory takes, so that the cache begins small.
     least : int
@@ -78,11 +80,11 @@ def build_cache(
     RowCache
     """
     narrow = precision == "single"
-    entry = 4 if narrow else 8
+    entry = ENTRY_BYTES[precision]
     slots = int(min(n, max(least, limit_bytes // (entry * max(n, 1)))))
     first = min(slots, max(_FIRST_ROWS, least, _FIRST_BYTES // (entry * n))) if cheap else slots
     rows, single = (
-        np.empty((least if narrow else slots, n)),
+        np.empty((least if narrow else slots, n), np.uint8 if precision == "byte" else np.float64),
         np.empty((slots if narrow else 0, n), np.float32),
     )
     return over(rows, single, n, first)
@@ -110,6 +112,7 @@ def over(rows: Any, single: Any, n: int, first: int) -> RowCache:
 
 
 CACHE = typeof(build_cache(2, 0.0, "double"))
+BYTE_CACHE = typeof(build_cache(2, 0.0, "byte"))
 
 
 @compiled()

@@ -132,6 +132,11 @@ def cheap_rows(problem: Problem) -> bool:
     return kind == "bytes" or (kind == "columns" and problem.d < _CHEAP)
 
 
+def whole(problem: Problem) -> bool:
+    """Tell whether the entries of kernel rows are whole numbers that fit into a byte."""
+    return form(problem) == "bytes" and problem.kernel.name == "linear"
+
+
 PANEL = typeof(
     Panel(
         np.zeros(1, dtype=np.uint32),
@@ -179,9 +184,9 @@ def block_columns(store, panel, i, first, last, out):  # type: ignore[no-untyped
 
 
 @compiled()
-def count_common(panel, i, first, last):  # type: ignore[no-untyped-def]
-    """Write into ``panel.counts`` how many ones x_i shares with each example; return entries read."""
-    small, features, counts = panel.bytes, panel.features, panel.counts
+def count_common(panel, i, first, last, counts):  # type: ignore[no-untyped-def]
+    """Write into ``counts`` how many ones x_i shares with each example; return entries read."""
+    small, features = panel.bytes, panel.features
     size = last - first
     p, end = panel.at[i], panel.at[i + 1]
     touched = (end - p) * size
@@ -206,7 +211,7 @@ def count_common(panel, i, first, last):  # type: ignore[no-untyped-def]
 @compiled(BLOCK)
 def block_bytes(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
     """Count common ones."""
-    touched = count_common(panel, i, first, last)
+    touched = count_common(panel, i, first, last, panel.counts)
     counts = panel.counts
     for k in range(last - first):
         out[k] = np.float64(counts[k])
@@ -216,7 +221,7 @@ def block_bytes(store, panel, i, first, last, out):  # type: ignore[no-untyped-d
 @compiled(BLOCK)
 def block_bytes_table(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
     """Look Gaussian kernel values of binary data up by integer distance."""
-    touched = count_common(panel, i, first, last)
+    touched = count_common(panel, i, first, last, panel.counts)
     size = last - first
     counts, table, ones, distances = panel.counts, store.table, panel.ones[first:last], panel.distances
     own = np.uint16(store.norms[i])
@@ -300,6 +305,17 @@ def fill(store, panel, block, shape, i, first, last, out):  # type: ignore[no-un
         part = out[first:end]
         touched += block(store, panel, i, first, end, part)
         shape(store, panel, i, first, end, part)
+        first = end
+    return touched
+
+
+@compiled()
+def count_all(panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Write ``x_i . x_order[k]`` of binary data to the bytes ``out[k]`` for first <= k < last."""
+    touched = 0
+    while first < last:
+        end = min(first + STRETCH, last)
+        touched += count_common(panel, i, first, end, out[first:end])
         first = end
     return touched
 

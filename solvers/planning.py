@@ -85,9 +85,14 @@ def best_exact(G, diagonal, row, status, beta, y, C, m, i, tiny):  # type: ignor
     return j, best
 
 
-@compiled(
-    types.int64(STATE, CACHE, STORE, PANEL, *CALLS, types.float64, types.float64, types.int64, types.int64),
-)
+def signature(cache):  # type: ignore[no-untyped-def]
+    """Return the type of :func:`iterate` over a type of cache."""
+    return types.int64(
+        STATE, cache, STORE, PANEL, *CALLS, types.float64, types.float64, types.int64, types.int64
+    )
+
+
+@compiled(signature(CACHE))
 def iterate(state, cache, store, panel, block, shape, C, eps, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Iterate until something is due that the caller sees to; return what."""
     y, beta, G, diagonal, status = state.y, state.beta, state.G, state.diagonal, state.status
@@ -160,7 +165,7 @@ def iterate(state, cache, store, panel, block, shape, C, eps, slice_work, step_l
                 if a >= m or b >= m:
                     continue
                 Q2 = curvature[age]
-                cross = row1[a] - row1[b] - row2[a] + row2[b]
+                cross = 1.0 * row1[a] - row1[b] - row2[a] + row2[b]
                 determinant = Q * Q2 - cross * cross
                 if determinant <= _DEGENERATE * Q * Q2:
                     continue

@@ -8,8 +8,11 @@ are kept is the matter of :mod:`svmrepro.solvers.lru`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import types
+from numba.extending import overload
 from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.lru import (
     CACHE,
@@ -25,7 +28,7 @@ from svmrepro.solvers.lru import (
     forget,
     make_newest,
 )
-from svmrepro.solvers.panel import exchange, fill
+from svmrepro.solvers.panel import count_all, exchange, fill
 
 __all__ = [
     "CACHE",
@@ -41,6 +44,20 @@ __all__ = [
     "kept",
     "rearrange_rows",
 ]
+
+
+def fill_row(store: Any, panel: Any, block: Any, shape: Any, i: int, first: int, last: int, out: Any) -> int:
+    """Fill a row by ``fill``, or by ``count_all`` where it is one of bytes."""
+    raise NotImplementedError("for compiled code alone")
+
+
+@overload(fill_row, inline="always")
+def _fill_row(store, panel, block, shape, i, first, last, out):  # type: ignore[no-untyped-def]
+    if out.dtype == types.uint8:
+        return lambda store, panel, block, shape, i, first, last, out: count_all(panel, i, first, last, out)
+    return lambda store, panel, block, shape, i, first, last, out: fill(
+        store, panel, block, shape, i, first, last, out
+    )
 
 
 @compiled(forceinline=True)
@@ -79,11 +96,11 @@ def fetch(cache, store, panel, block, shape, i, m, which):  # type: ignore[no-un
     cache.called[i] = counts[MISSES]
     if cache.single.shape[0] == 0:
         if have < m:
-            counts[TOUCHED] += fill(store, panel, block, shape, i, have, m, cache.rows[slot])
+            counts[TOUCHED] += fill_row(store, panel, block, shape, i, have, m, cache.rows[slot])
         return slot
     narrow, wide = cache.single[slot], cache.rows[which]
     if have < m:
-        counts[TOUCHED] += fill(store, panel, block, shape, i, have, m, wide)
+        counts[TOUCHED] += fill_row(store, panel, block, shape, i, have, m, wide)
         for k in range(have, m):
             narrow[k] = np.float32(wide[k])
     for k in range(m):
@@ -91,7 +108,12 @@ def fetch(cache, store, panel, block, shape, i, m, which):  # type: ignore[no-un
     return np.int64(which)
 
 
-@compiled(types.void(CACHE, types.int64[:, ::1]))
+def signature(cache):  # type: ignore[no-untyped-def]
+    """Return the type of :func:`rearrange_rows` over a type of cache."""
+    return types.void(cache, types.int64[:, ::1])
+
+
+@compiled(signature(CACHE))
 def rearrange_rows(cache, pairs):  # type: ignore[no-untyped-def]
     """Follow a change of order, see :func:`svmrepro.solvers.panel.exchanges`.
 

@@ -79,7 +79,7 @@ def move_gradient(G, row1, row2, mu, status, m):  # type: ignore[no-untyped-def]
         )
         highest, lowest = NONE, -NONE
         for k in range(size):
-            value = g[k] - mu * (a[k] - b[k])
+            value = g[k] - mu * (float(a[k]) - float(b[k]))
             g[k] = value
             rises = value if (s[k] & UP) != 0 else NONE
             falls = value if (s[k] & DOWN) != 0 else -NONE

@@ -41,7 +41,7 @@ Where the paper is silent:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from svmrepro.solvers import row_cache
@@ -67,22 +67,39 @@ from svmrepro.solvers.pair_state import (
     allocate,
     look,
 )
-from svmrepro.solvers.panel import block_of, build_panel, cheap_rows, exchanges, form, rearrange
+from svmrepro.solvers.panel import block_of, build_panel, cheap_rows, exchanges, form, rearrange, whole
 from svmrepro.solvers.planning import CONVERGED, NEARLY, RATIO_BINS, SHRINK, iterate
 from svmrepro.solvers.platt import fill_diagonal
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.row_cache import build_cache
+from svmrepro.solvers.rows import ROWS
 from svmrepro.solvers.scans import DOWN, UP
-from svmrepro.solvers.shrinking import rearrange_state, restore_gradient
+from svmrepro.solvers.shrinking import rearrange_state, restore_folded, restore_gradient
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _DEGENERATE = 1e-12
 _NEVER = 2**62
-_ROUNDING = {"double": 2.3e-16, "single": 6.0e-8}  # of an entry of a kept row
+_ROUNDING = {"double": 2.3e-16, "single": 6.0e-8, "byte": 2.3e-16}  # of an entry of a kept row
 _FUTILE = 30
 _ENTRY_BYTES = {"bytes": 1, "columns": 8, "bits": 8, "index": 4, "csr": 12}  # of a stored entry
+
+
+class Loops(NamedTuple):
+    """The compiled loops over one kind of cache."""
+
+    iterate: Any
+    rearrange_rows: Any
+
+
+def loops_of(precision: str) -> Loops:
+    """Return the loops over rows of a precision."""
+    if precision == "byte":
+        from svmrepro.solvers import byte_rows
+
+        return Loops(byte_rows.iterate, byte_rows.rearrange_rows)
+    return Loops(iterate, row_cache.rearrange_rows)
 
 
 class Run:
@@ -105,7 +122,8 @@ class Run:
         self.panel = problem.layout("panel", build_panel)
         self.block, self.shape = block_of(problem)
         self.shrinking = bool(options["shrinking"])
-        precision = "single" if options["single"] else "double"
+        precision = "byte" if whole(problem) else "single" if options["single"] else "double"
+        self.loops = loops_of(precision)
         limit = float(options["cache_mb"]) * 2**20
         self.cache = build_cache(n, limit, precision, cheap=cheap_rows(problem))
         self.rounding = _ROUNDING[precision]
@@ -156,7 +174,7 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     state, n = run.state, run.problem.n
     counts, scalars = state.counts, state.scalars
-    verdict = iterate(
+    verdict = run.loops.iterate(
         state, run.cache, run.store, run.panel, run.block, run.shape, run.problem.C, run.eps, work, step_limit
     )
     if verdict == SHRINK:
@@ -237,12 +255,13 @@ def _bytes_moved(run: Run) -> int:
     """
     counts = run.cache.counts
     entry = _ENTRY_BYTES[form(run.problem)]
-    steps = (3 * 8 + 1) + (4 * 8 + 1)
+    row = run.cache.rows.itemsize
+    steps = (2 * 8 + row + 1) + (2 * 8 + 2 * row + 1)
     kept = 4 if run.cache.single.shape[0] else 0
     return int(
         steps * run.state.counts[UPDATES]
         + entry * counts[row_cache.TOUCHED]
-        + (8 + kept) * counts[row_cache.ENTRIES]
+        + (row + kept) * counts[row_cache.ENTRIES]
     )
 
 
@@ -268,7 +287,7 @@ def _shrink(run: Run) -> None:
         )
     pairs = exchanges(state.goes, m)
     rearrange(run.panel, pairs)
-    row_cache.rearrange_rows(run.cache, pairs)
+    run.loops.rearrange_rows(run.cache, pairs)
     rearrange_state(state, run.panel.order, pairs)
     counts[ACTIVE] = m - count
     run.shrinks += 1
@@ -278,12 +297,26 @@ def _shrink(run: Run) -> None:
 
 def _restore(run: Run) -> None:
     """Take all examples back into the active set."""
-    state, n = run.state, run.problem.n
-    begin = int(state.counts[ACTIVE])
-    restore_gradient(state, run.cache, run.store, run.panel, run.block, run.shape, begin, np.empty(n))
-    state.counts[ACTIVE] = n
+    counts = run.state.counts
+    _recompute(run, int(counts[ACTIVE]))
+    counts[ACTIVE] = run.problem.n
     run.restores += 1
     look(run.state)
+
+
+def _recompute(run: Run, begin: int) -> None:
+    """Compute G from a position on."""
+    problem, state, order = run.problem, run.state, run.panel.order
+    row = np.empty(problem.n)
+    if problem.kernel.name == "linear":
+        _, products, update = ROWS[problem.storage]
+        weights = np.empty(problem.d + 1)
+        changed = np.count_nonzero(state.beta != state.beta_then)
+        touched = restore_folded(state, run.store, products, update, order, begin, weights, row)
+        run.cache.counts[row_cache.TOUCHED] += touched
+        run.cache.counts[row_cache.ENTRIES] += problem.n - begin + changed
+    else:
+        restore_gradient(state, run.cache, run.store, run.panel, run.block, run.shape, begin, row)
 
 
 def _renew(run: Run) -> None:
@@ -291,7 +324,7 @@ def _renew(run: Run) -> None:
     state = run.state
     state.beta_then[:] = 0.0
     state.G_then[:] = state.y
-    restore_gradient(state, run.cache, run.store, run.panel, run.block, run.shape, 0, np.empty(run.problem.n))
+    _recompute(run, 0)
     state.scalars[DRIFT] = 0.0
     run.futile += 1
     look(run.state)

@@ -9,7 +9,7 @@ from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.pair_state import ACTIVE, CALLS, GMAX, GMIN, LEAVERS, STATE
 from svmrepro.solvers.panel import PANEL, exchange, fill
 from svmrepro.solvers.row_cache import CACHE
-from svmrepro.solvers.rows import STORE, VECTOR
+from svmrepro.solvers.rows import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
 from svmrepro.solvers.scans import DOWN, UP
 
 
@@ -70,4 +70,37 @@ def restore_gradient(state, cache, store, panel, block, shape, begin, row):  # t
             G[k] -= change * row[k]
         cache.counts[row_cache.ENTRIES] += n - begin
     cache.counts[row_cache.TOUCHED] += touched
+    return touched
+
+
+@compiled(
+    types.int64(
+        STATE,
+        STORE,
+        types.FunctionType(PRODUCTS),
+        types.FunctionType(UPDATE),
+        MEMBERS,
+        types.int64,
+        VECTOR,
+        VECTOR,
+    )
+)
+def restore_folded(state, store, products, update, order, begin, weights, row):  # type: ignore[no-untyped-def]
+    """As :func:`restore_gradient` under a linear kernel, through one weight vector.
+
+    It is the sum of the examples whose multipliers changed. ``weights``, shape (d + 1,), and ``row``, shape
+    (n,), are workspace; returns the entries read.
+    """
+    n = state.y.size
+    G, beta, beta_then = state.G, state.beta, state.beta_then
+    for c in range(weights.size):
+        weights[c] = 0.0
+    touched = 0
+    for j in range(n):
+        change = beta[j] - beta_then[j]
+        if change != 0.0:
+            touched += update(store, np.int64(order[j]), change, weights)
+    touched += products(store, weights, order[begin:], n - begin, row)
+    for k in range(begin, n):
+        G[k] = state.G_then[k] - row[k - begin]
     return touched
