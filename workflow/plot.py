@@ -15,6 +15,7 @@ from svmrepro.workflow import (
     figure_exponents,
     figure_loglog,
     figure_path,
+    figure_settings,
     figure_step_lengths,
     figure_working_sets,
     paths,
@@ -34,6 +35,7 @@ KINDS: dict[str, Callable[[Results, Artefact], Figure]] = {
     "path": figure_path.build,
     "gain": figure_path.build_gain,
     "step-lengths": figure_step_lengths.build,
+    "settings": figure_settings.build,
 }
 """Kinds of figure: the name in the YAML's ``kind`` -> the function that draws it."""
 

@@ -123,7 +123,8 @@ def _axis_cells(results: Results, name: str, label: str, row: Row, axes: Sequenc
     contenders = results.experiment(name).contenders
     contender = contenders[label]
     kernel = str(results.experiment(name).kernel["name"])
-    cells = {f"axis_{axis}": _setting(contender, axis, kernel) for axis in axes}
+    settings = effective_settings(contender, axes, kernel)
+    cells = {f"axis_{axis}": _setting(setting) for axis, setting in settings.items()}
     first = next(other.label for other in contenders.values() if other.solver == contender.solver)
     if label != first:
         cells["ratio"] = ratio_cell(results, name, row, label, first, CPU)
@@ -131,15 +132,27 @@ def _axis_cells(results: Results, name: str, label: str, row: Row, axes: Sequenc
     return cells
 
 
-def _setting(contender: Contender, axis: str, kernel: str) -> Cell:
-    """Return one setting: the storage, or an option's value, be it the default; a dash where of no use."""
-    if axis == "storage":
-        return prose(contender.storage)
+def effective_settings(contender: Contender, axes: Sequence[str], kernel: str) -> dict[str, object]:
+    """Return a contender's storage and options by name, be they the default; None where of no use to it.
+
+    Folding needs a linear kernel; folded, a solver asks for no kernel row, and a cache stays empty.
+    """
     known = SOLVERS[contender.solver].options if contender.solver in SOLVERS else {}
-    if axis not in {**known, **contender.options} or (axis == "fold" and kernel != "linear"):
+    options: dict[str, object] = {**known, **contender.options, "storage": contender.storage}
+    if kernel != "linear":
+        options["fold"] = None
+    if options.get("fold"):
+        options["cache_mb"] = None
+    return {axis: options.get(axis) for axis in axes}
+
+
+def _setting(value: object) -> Cell:
+    """Return one setting for people to read; a dash where it is of no use."""
+    if value is None:
         return BLANK
-    value = {**known, **contender.options}[axis]
-    return prose(("no", "yes")[value] if isinstance(value, bool) else f"{value:g}")
+    if isinstance(value, bool):
+        return prose(("no", "yes")[value])
+    return prose(value if isinstance(value, str) else f"{value:g}")
 
 
 def _hit_share(group: Group) -> Cell:

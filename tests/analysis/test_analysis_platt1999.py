@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from analysis_support import make_line
 from matplotlib.figure import Figure
-from svmrepro.workflow import collect, figure_exponents, figure_loglog, fit, paths, tabulate
+from svmrepro.workflow import collect, figure_exponents, figure_loglog, figure_settings, fit, paths, tabulate
 from svmrepro.workflow.config import Config, Experiment, load_config, write_config
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.record import dump_lines
@@ -199,3 +200,46 @@ def test_exponents_that_cannot_be_refitted_are_not_in_the_legend(config: Config)
     figure = figure_exponents.build(load(config, PAPER, artefact.experiments), artefact)
     shown = [text.get_text() for text in figure.legends[0].get_texts()]
     assert "paper, as printed" in shown and not any("refitted" in text for text in shown)
+
+
+def test_each_line_changes_one_setting(config: Config) -> None:
+    artefact = config.papers[PAPER].artefacts["options-at-a-glance"]
+    results = load(config, PAPER, ["AdultLin-options"])
+    lines = figure_settings.lines_of(results, ["AdultLin-options"], artefact.settings["axes"])
+    assert {line.contender: line.changed for line in lines} == {
+        "smo": (),
+        "smo-no-shrinking": ("shrinking",),
+        "smo-dense": ("storage",),
+        "smo-unfolded": ("fold",),
+        "smo-unfolded-no-cache": ("fold",),  # folded, it had no use for a cache
+        "svmlight": (),
+        "svmlight-no-shrinking": ("shrinking",),
+        "svmlight-no-cache": ("cache_mb",),
+        "svmlight-folded": ("fold",),
+        "chunking": (),
+        "chunking-dense": ("storage",),
+    }
+
+
+def test_settings_are_drawn_over_the_first_ones(config: Config) -> None:
+    artefact = replace(
+        config.papers[PAPER].artefacts["options-at-a-glance"], experiments=("AdultLin-options",)
+    )
+    figure = figure_settings.build(load(config, PAPER, artefact.experiments), artefact)
+    (panel,) = figure.axes
+    places = {label.get_text(): place for place, label in enumerate(panel.get_yticklabels())}
+    seconds = {
+        round(float(mark.get_ydata()[0])): float(mark.get_xdata()[0])
+        for mark in panel.get_lines()
+        if mark.get_marker() == "o"
+    }
+    # SMO and SVM-light both have a line called so: the marks of the second are below the first's.
+    assert seconds[1] == pytest.approx(4) and seconds[places["dense inputs"]] == pytest.approx(1)
+    assert len(seconds) == 8
+    work = [mark for mark in panel.get_lines() if mark.get_marker() == "D"]
+    assert {float(mark.get_xdata()[0]) for mark in work} == {1.0}
+    said = [text.get_text() for text in panel.texts]
+    assert said == ["0.032 s", "0.040 s", "0.080 s"]
+    # Twelve contenders of SMO are six pairs that differ in shrinking alone, eight of SVM-light four.
+    beside = [float(mark.get_xdata()[0]) for mark in panel.get_lines() if mark.get_marker() == "|"]
+    assert sum(value == pytest.approx(4) for value in beside) == (6 - 1) + (4 - 1)

@@ -7,8 +7,10 @@ import tracemalloc
 import numpy as np
 import numpy.typing as npt
 import pytest
+from sklearn.svm import SVC
 from solver_cases import gram, make_case
-from svmrepro.solvers import Kernel, Problem, certify, small_qp, solve
+from svmrepro import datasets
+from svmrepro.solvers import Kernel, Problem, Solution, certify, small_qp, solve
 from svmrepro.solvers import panel as panels
 
 Vector = npt.NDArray[np.float64]
@@ -96,6 +98,27 @@ def test_small_program_against_every_face() -> None:
             d = np.clip(d, low, high)
             best = max(best, float(g @ d - 0.5 * d @ K @ d))
         assert g @ qp.d - 0.5 * qp.d @ K @ qp.d == pytest.approx(best, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "C"),
+    [
+        ("noise", Kernel.linear(), 0.1),
+        ("noise", Kernel.gaussian(sigma2=10), 0.1),
+        ("separable", Kernel.linear(), 100.0),
+    ],
+)
+def test_objective_is_that_of_libsvm(name: str, kernel: Kernel, C: float) -> None:
+    data = datasets.generate(name, n=1000, seed=0)
+    problem = Problem(data.X, data.y, C, kernel)
+    model = SVC(C=C, kernel="linear" if kernel.name == "linear" else "rbf", gamma=0.05, tol=1e-5)
+    model.fit(data.X, data.y)
+    alpha = np.zeros(problem.n)
+    alpha[model.support_] = np.minimum(np.abs(np.asarray(model.dual_coef_.todense()).ravel()), C)
+    reference = certify(problem, Solution(alpha, None, float(model.intercept_[0]), "optimal", 0, 0))
+    certificate = certify(problem, solve(problem, "svmlight"))
+    assert certificate.passes(1e-3, 2.0, problem.n, C)
+    assert certificate.dual == pytest.approx(reference.dual, rel=1e-3)
 
 
 def violating_pairs(K: Vector, y: Vector, C: float, eps: float) -> list[Vector]:
