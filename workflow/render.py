@@ -60,7 +60,8 @@ class Column:
     """One column: CSV key, header, unit, spanning header, and whose numbers it holds.
 
     ``paper`` columns are set apart in HTML (tinted, slanted) and end in " (paper)" in Markdown.
-    ``prose`` columns are left-aligned text; those not ``shown`` are for the CSV alone.
+    ``prose`` columns are left-aligned text, ``short`` ones a word or two; those not ``shown`` are for the CSV
+    alone.
     """
 
     key: str
@@ -69,6 +70,7 @@ class Column:
     group: str = ""
     paper: bool = False
     prose: bool = False
+    short: bool = False
     shown: bool = True
 
 
@@ -259,6 +261,7 @@ tbody tr:hover td { background: #f3f6fa; }
 td .detail { display: block; color: #59636e; font-size: .78em; font-weight: 400; }
 td.prose, th.prose { text-align: left; white-space: normal; min-width: 9rem; }
 td.prose { max-width: 30rem; }
+td.prose.short, th.prose.short { min-width: 0; }
 td.prose.first { min-width: 10.5rem; max-width: 14rem; }
 td.first, th.first { position: sticky; left: 0; background: #fff; }
 td.first { font-weight: 600; }
@@ -341,7 +344,12 @@ def _html_head(columns: Sequence[Column]) -> list[str]:
         lines.append("<tr>" + "".join(cells) + "</tr>")
     cells = []
     for place, column in enumerate(columns):
-        names = (("paper", column.paper), ("prose", column.prose), ("first", place == 0))
+        names = (
+            ("paper", column.paper),
+            ("prose", column.prose),
+            ("short", column.short),
+            ("first", place == 0),
+        )
         classes = " ".join(name for name, on in names if on)
         unit = f'<span class="unit">{html.escape(column.unit)}</span>' if column.unit else ""
         attribute = f' class="{classes}"' if classes else ""
@@ -372,6 +380,7 @@ def _html_cells(columns: Sequence[Column], row: Mapping[str, Cell]) -> list[str]
         names = [
             ("paper", column.paper),
             ("prose", column.prose),
+            ("short", column.short),
             ("first", position == 0),
             ("absent", bool(cell.reason) and cell.text != DASH),
             ("dash", cell.text == DASH),

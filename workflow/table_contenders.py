@@ -36,7 +36,7 @@ def build(results: Results, artefact: Artefact) -> Table:
     axes: Sequence[str] = artefact.settings.get("axes", ())
     columns = [Column("experiment", "problem", prose=True), Column("n", "n")]
     columns.append(Column("contender", option or "solver", prose=not option))
-    columns += [Column(f"axis_{axis}", axis, group="settings", prose=True) for axis in axes]
+    columns += [Column(f"axis_{axis}", axis, group="settings", prose=True, short=True) for axis in axes]
     columns.append(Column("seconds", "CPU seconds"))
     if axes:
         columns += [

@@ -31,9 +31,9 @@ WORDS = {"Y": "yes", "N": "no", "mix": "mixed"}
 COLUMNS = (
     Column("experiment", "experiment", prose=True),
     Column("kernel", "kernel", prose=True),
-    Column("inputs", "sparse inputs", prose=True),
-    Column("cache", "measured", group="kernel cache", prose=True),
-    Column("paper_cache", "paper", group="kernel cache", paper=True, prose=True),
+    Column("inputs", "sparse inputs", prose=True, short=True),
+    Column("cache", "measured", group="kernel cache", prose=True, short=True),
+    Column("paper_cache", "paper", group="kernel cache", paper=True, prose=True, short=True),
     Column("n", "measured", group="n"),
     Column("paper_n", "paper", group="n", paper=True),
     Column("support_vectors", "measured", group="support vectors"),
