@@ -48,11 +48,10 @@ def test_tables_have_the_same_thirteen_rows() -> None:
 @pytest.mark.parametrize("scale", SCALES)
 def test_problems_are_those_of_table_1(scale: str) -> None:
     experiments = load(scale).papers[PAPER].experiments
-    assert set(experiments) == {
-        *TABLE_1, "AdultLin-options", "WebLin-options", "AdultGauss-options", "WebGauss-options"
-    }  # fmt: skip
-    for name, printed in TABLE_1.items():
-        found = experiments[name]
+    every = {*TABLE_1, "AdultLin-options", "WebLin-options", "AdultGauss-options", "WebGauss-options"}
+    assert set(experiments) == every or (scale == "smoke" and set(experiments) < every)
+    for name in set(TABLE_1) & set(experiments):
+        found, printed = experiments[name], TABLE_1[name]
         assert (found.dataset, found.C, found.eps) == (printed["dataset"], float(printed["C"]), 1e-3)
         assert found.kernel["name"] == printed["kernel"]
         assert found.kernel.get("sigma2") == (10 if printed["kernel"] == "gaussian" else None)
@@ -85,8 +84,10 @@ def test_sizes_are_nested_and_end_at_the_papers() -> None:
     for name, printed in TABLE_1.items():
         sizes = paper[name].sizes
         assert paper[name].paper_sizes[max(sizes)] == int(printed["n"])
-        assert len(sizes) >= 5 and len(default[name].sizes) >= 3 and len(smoke[name].sizes) >= 3
-        assert max(smoke[name].sizes) <= 1200 < max(default[name].sizes) <= max(sizes)
+        assert len(sizes) >= 5 and len(default[name].sizes) >= 3
+        assert 1200 < max(default[name].sizes) <= max(sizes)
+        if name in smoke:
+            assert len(smoke[name].sizes) >= 3 and max(smoke[name].sizes) <= 1200
     for experiments in (paper, default, smoke):
         assert all(len(experiments[name].sizes) == 1 for name in experiments if name.endswith("-options"))
 
@@ -116,12 +117,15 @@ def test_it_is_part_of_the_main_job() -> None:
 @pytest.mark.parametrize("scale", SCALES)
 def test_claims_are_well_formed(scale: str) -> None:
     paper = load(scale).papers[PAPER]
-    found = read_claims(PROJECT / "config" / "claims" / f"{PAPER}.yaml", list(paper.experiments))
+    file = PROJECT / "config" / "claims" / f"{PAPER}.yaml"
+    found = read_claims(file, list(paper.experiments), paper.left_out)
     assert len(found) >= 20 and all(len(claim.quote.split()) <= 40 for claim in found)
     assert sum(scale in claim.scales for claim in found) >= 6
     for claim in found:
         known = {
             label for name in claim.quantity["experiments"] for label in paper.experiments[name].contenders
         }
+        if not known:  # the scale has none of its experiments
+            continue
         named = [claim.quantity.get(key) for key in ("above", "below", "contender", "minus")]
         assert {*filter(None, named), *claim.quantity.get("contenders", ())} <= known, claim.id
