@@ -146,9 +146,32 @@ def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
                     _copy(source, figures / name / source.name)
         for source in files:
             _copy(source, folder / name / source.name)
-    atomic_write(folder / "check.json", _to_json(record, KEPT))
+    atomic_write(folder / "check.json", _to_json(_with_other_papers(record, folder / "check.json"), KEPT))
     print(f"The reference of the {config.scale} scale is now this run: {folder} and {figures}.")
     return 0
+
+
+def _with_other_papers(record: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """Add the papers that the reference has and this run did not make.
+
+    A record speaks of one machine: those of another one, or of another schema, are dropped and said to be.
+    """
+    if not path.is_file():
+        return record
+    try:
+        before = read_record(path)
+    except StepError as error:
+        print(f"The reference before is replaced as a whole: {error}")
+        return record
+    others = sorted(set(before["claims"]) - set(record["claims"]))
+    if others and before["machine"] != record["machine"]:
+        print(f"Dropped, for they were measured on another machine: {', '.join(others)}")
+        return record
+    return {
+        **record,
+        "claims": {**{name: before["claims"][name] for name in others}, **record["claims"]},
+        "rows": [row for row in before["rows"] if row["paper"] in others] + record["rows"],
+    }
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -130,6 +130,20 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, t
     assert check.main(["--config", str(full.file)]) == 0
     assert "Reproduced." in capsys.readouterr().out
 
+    # A paper that this run does not make stays as it is, unless another machine measured it.
+    other = {"paper": "another", "experiment": "e", "n": "7", "contender": "smo", "setting": {}, "runs": {}}
+    content = json.loads((folder / "check.json").read_text())
+    mine = len(content["rows"])
+    content["rows"].append({**other, "runs": {"": {"status": "optimal", "counts": {"iterations": 3}}}})
+    content["claims"]["another"] = {"one": "holds"}
+    for machine, kept in ((content["machine"], 1), ({"cpu": "another"}, 0)):
+        (folder / "check.json").write_text(json.dumps({**content, "machine": machine}))
+        assert check.main(["--config", str(full.file), "--write-reference"]) == 0
+        joined = check.read_record(folder / "check.json")
+        assert sum(row["paper"] == "another" for row in joined["rows"]) == kept
+        assert len(joined["claims"]) == 1 + kept and len(joined["rows"]) >= mine + kept
+    assert "another machine: another" in capsys.readouterr().out
+
     content = json.loads((folder / "check.json").read_text())
     content["claims"][synthetic.PAPER]["web-gaussian-support-vectors"] = "holds"
     (folder / "check.json").write_text(json.dumps(content))
