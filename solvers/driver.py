@@ -45,7 +45,7 @@ def solve(
     name : str
         A name in ``SOLVERS``.
     eps : float
-        Stopping tolerance on the KKT conditions.
+        Stopping tolerance on the KKT conditions, or on the gap: see ``SOLVERS[name].promise``.
     time_limit : float, optional
         CPU seconds of this thread; kept to about 0.1 s.
     memory_limit_mb : float, optional
@@ -54,9 +54,9 @@ def solve(
     iteration_limit : int, optional
         Largest number of steps.
     progress : callable, optional
-        Called after each slice with (CPU seconds, steps, dual objective).
+        Called after each slice with (CPU seconds, steps, dual objective); a cutting plane's lower bound.
     trace : bool
-        Whether to keep (CPU seconds, dual objective) after each slice.
+        Whether to keep (CPU seconds, that objective) after each slice.
     **options
         The solver's own options, see ``SOLVERS[name].options``.
 
@@ -79,7 +79,8 @@ def solve(
     problem.prepare()
     if hasattr(module, "prepare"):
         module.prepare(problem)
-    return _drive(module, problem, eps, full, time_limit, iteration_limit, progress, trace)
+    solution = _drive(module, problem, eps, full, time_limit, iteration_limit, progress, trace)
+    return dataclasses.replace(solution, loss=spec.loss, promise=spec.promise)
 
 
 def _drive(

@@ -14,7 +14,7 @@ from svmrepro.solvers.storage import STORAGES, Store, build_store, choose_storag
 
 
 class Problem:
-    """The dual problem (P1) of one training set.
+    """A training problem; for most solvers the dual problem (P1) of one training set.
 
     ``max sum_i a_i - 1/2 sum_ij a_i a_j y_i y_j k(x_i, x_j)`` subject to
     ``0 <= a_i <= C`` and, with a bias, ``sum_i y_i a_i = 0`` (Platt 1998, eq. 11).
@@ -24,9 +24,11 @@ class Problem:
     X : array_like or scipy sparse, shape (n, d)
         Examples, one a row; finite.
     y : array_like, shape (n,)
-        Labels, each -1 or +1, both present.
+        Labels: -1 and +1, both present; for ordinal solvers ranks, which are any two or more different
+        finite numbers (a higher one is to score higher).
     C : float
-        Bound on every multiplier (per example), positive.
+        Bound on every multiplier (per example), positive. In Joachims' notation ``n C``: it weighs the mean
+        loss of an example or, for ordinal solvers, of a pair.
     kernel : Kernel
         The kernel; linear when not given.
     bias : bool
@@ -51,6 +53,7 @@ class Problem:
     ) -> None:
         self.X = _examples(X)
         self.y = _labels(y, self.X.shape[0])
+        self.binary = bool((np.abs(self.y) == 1).all())
         if (
             isinstance(C, bool)
             or not isinstance(C, int | float | np.number)
@@ -137,16 +140,16 @@ def _examples(X: Any) -> Any:
 
 
 def _labels(y: Any, n: int) -> npt.NDArray[np.float64]:
-    """Return labels as float64 of -1 and +1, checked."""
+    """Return labels as finite float64, at least two different ones."""
     try:
         labels = _writeable(np.ascontiguousarray(y, dtype=np.float64))
     except (TypeError, ValueError):
-        raise ValueError("y must be numeric, each label -1 or +1") from None
+        raise ValueError("y must be numeric: labels -1 and +1, or ranks") from None
     if labels.shape != (n,):
         raise ValueError(f"y must have shape ({n},), got {labels.shape}")
-    wrong = np.flatnonzero((labels != 1) & (labels != -1))
+    wrong = np.flatnonzero(~np.isfinite(labels))
     if wrong.size:
-        raise ValueError(f"y must hold -1 and +1 only, y[{wrong[0]}] = {labels[wrong[0]]:g}")
+        raise ValueError(f"y must hold finite numbers only, y[{wrong[0]}] = {labels[wrong[0]]:g}")
     if (labels == labels[0]).all():
         raise ValueError(f"y holds one class only ({labels[0]:+g})")
     return labels

@@ -16,6 +16,9 @@ LINEAR = "linear kernel"
 BIAS = "bias"
 NO_BIAS = "no bias"
 
+HINGE, SQUARED_HINGE, PAIRS = "hinge", "squared hinge", "pairs"
+KKT, GAP, RELATIVE_GAP = "kkt", "gap", "relative gap"
+
 
 class NotInstalled(ImportError):
     """A solver's package is not there."""
@@ -44,6 +47,11 @@ class SolverSpec:
         example to within eps of its own condition, 1 for the maximal-violating-pair rule.
     package : str
         For a peer, a solver of other people's: the distribution that has it; else empty.
+    loss : {"hinge", "squared hinge", "pairs"}
+        What it minimises. A solver for pairs takes ranks as labels, all others -1 and +1 only.
+    promise : {"kkt", "gap", "relative gap"}
+        What ``eps`` bounds and the certificate checks: the KKT violations; the gap between the primal
+        objective and a lower bound, over n C; the same, over the primal objective.
     """
 
     name: str
@@ -54,6 +62,8 @@ class SolverSpec:
     tolerance_factor: float = 2.0
     fixed: Mapping[str, Any] = field(default_factory=dict)
     package: str = ""
+    loss: str = HINGE
+    promise: str = KKT
 
     @property
     def version(self) -> str | None:
@@ -79,6 +89,9 @@ class SolverSpec:
             raise ValueError(f"solver {self.name!r} needs bias=True")
         if NO_BIAS in self.needs and problem.bias:
             raise ValueError(f"solver {self.name!r} needs bias=False")
+        if self.loss != PAIRS and not problem.binary:
+            odd = next(label for label in problem.y if abs(label) != 1)
+            raise ValueError(f"solver {self.name!r} needs labels -1 and +1 only, y holds {odd:g}")
         return self.check_options(options)
 
     def check_options(self, options: Mapping[str, Any]) -> dict[str, Any]:

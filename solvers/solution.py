@@ -22,7 +22,9 @@ class Solution:
     Attributes
     ----------
     alpha : ndarray of float64, shape (n,), or None
-        Multipliers, unsigned, in [0, C]; None where a solver keeps none per example.
+        Multipliers, unsigned, in [0, C]; None where a solver keeps none per example. Of a pairwise problem
+        written out: one a pair, shape (m,), in the order of
+        i and then of j, where y_i > y_j.
     weights : ndarray of float64, shape (d,), or None
         Weight vector of a linear kernel.
     bias : float
@@ -42,7 +44,16 @@ class Solution:
     info : dict of str to float or list of int
         What else the solver has to say of its run.
     trace : list of (float, float), optional
-        (CPU seconds, dual objective) after each slice, where asked for.
+        (CPU seconds, dual objective) after each slice, where asked for; of a cutting plane, what it
+        calls ``relaxed`` below.
+    xi, relaxed : float, optional
+        Of a cutting plane: the one slack variable (the largest violation among the planes), and the optimum
+        of the relaxed problem, whose only constraints are the planes: no weights do better. For the plain
+        algorithm that is ``1/2 w.w + n C xi`` at its ``weights``.
+    loss : {"hinge", "squared hinge", "pairs"}
+        What ``weights`` minimise, see :mod:`svmrepro.solvers.certificate`; the driver fills in its solver's.
+    promise : {"kkt", "gap", "relative gap"}
+        What ``eps`` bounds, see :class:`~svmrepro.solvers.registry.SolverSpec`; filled in likewise.
     """
 
     alpha: npt.NDArray[np.float64] | None
@@ -56,6 +67,10 @@ class Solution:
     work: dict[str, int] = field(default_factory=dict)
     info: dict[str, float | list[int]] = field(default_factory=dict)
     trace: list[tuple[float, float]] | None = None
+    xi: float | None = None
+    relaxed: float | None = None
+    loss: str = "hinge"
+    promise: str = "kkt"
 
     def decision_function(self, problem: Any, X: Any) -> npt.NDArray[np.float64]:
         """Return ``f(x)`` for the rows of ``X``, shape (m,), by the definition above."""

@@ -235,8 +235,8 @@ def _contender(
             hint = did_you_mean(option, spec.options)
             raise layers.error((*at, "options", option), f"unknown option of {contender.solver!r}{hint}")
     try:
-        # All that a solver asks of a problem here is its kernel's family and whether it has a bias.
-        spec.check(SimpleNamespace(kernel=kernel, bias=contender.bias), contender.options)
+        # The kernel's family and whether there is a bias; the labels are not known before the data are.
+        spec.check(SimpleNamespace(kernel=kernel, bias=contender.bias, binary=True), contender.options)
     except ValueError as error:
         raise layers.error((*at, "solver"), str(error)) from error
     return contender

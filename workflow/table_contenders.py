@@ -112,6 +112,8 @@ def _row(results: Results, name: str, contender: str, n: int, option: str) -> di
     cells["kernel_evaluations"] = count(group.median("kernel_evaluations") or None)
     cells["work"] = count(group.median(WORK))
     dual = group.median("certificate.dual")
+    if dual is None:  # a cutting plane's is that of its relaxed problem
+        dual = group.median("certificate.relaxed")
     cells["objective"] = BLANK if dual is None else Cell(dual, significant(dual, 8))
     violation = group.median("certificate.max_violation")
     cells["violation"] = BLANK if violation is None else number(violation, digits=2)

@@ -117,7 +117,8 @@ class Trials:
     def _warm(self, contender: Contender, problem: Problem) -> None:
         """Run a user's own solver on a few rows, so that what it imports or compiles is not timed."""
         solver = _solver(contender, self._experiment.eps)
-        rows = np.sort([row for sign in (-1, 1) for row in np.flatnonzero(problem.y == sign)[:_WARM_ROWS]])
+        labels = np.unique(problem.y)[[0, -1]]
+        rows = np.sort([row for label in labels for row in np.flatnonzero(problem.y == label)[:_WARM_ROWS]])
         # What goes wrong here goes wrong in the run, or does not matter.
         with suppress(Exception, SystemExit):
             solver(self._copy(contender, problem, rows))
@@ -266,8 +267,7 @@ def _verdict(problem: Problem, solution: Solution, contender: Contender, eps: fl
     if passed:
         return {"status": "optimal", "certificate": found}
     reason = (
-        f"certificate failed: pair gap {certificate.pair_gap:.3g}, violation {certificate.max_violation:.3g}"
-        f" at eps {eps:g}; the solver said {solution.status!r}"
+        f"certificate failed: {certificate.summary()} at eps {eps:g}; the solver said {solution.status!r}"
     )
     return {"status": "uncertified", "reason": reason, "certificate": found}
 

@@ -25,9 +25,9 @@ LABELS = [1, -1, 1]
         ({"X": sp.csr_array([[np.inf, 0], [1, 0], [1, 1]])}, "X holds a value that is not finite"),
         ({"y": [1, -1]}, "y must have shape (3,), got (2,)"),
         ({"y": [[1, -1, 1]]}, "y must have shape (3,), got (1, 3)"),
-        ({"y": [1, 0, -1]}, "y must hold -1 and +1 only, y[1] = 0"),
-        ({"y": [1, np.nan, -1]}, "y must hold -1 and +1 only, y[1] = nan"),
-        ({"y": ["p", "n", "p"]}, "y must be numeric, each label -1 or +1"),
+        ({"y": [1, np.nan, -1]}, "y must hold finite numbers only, y[1] = nan"),
+        ({"y": [1, -np.inf, -1]}, "y must hold finite numbers only, y[1] = -inf"),
+        ({"y": ["p", "n", "p"]}, "y must be numeric: labels -1 and +1, or ranks"),
         ({"y": [1, 1, 1]}, "y holds one class only (+1)"),
         ({"y": [-1, -1, -1]}, "y holds one class only (-1)"),
         ({"C": 0}, "C must be a positive finite number, got 0"),
@@ -45,6 +45,15 @@ def test_refused(arguments: dict[str, Any], message: str) -> None:
         Problem(**{"X": GOOD, "y": LABELS, **arguments})
     assert str(raised.value) == message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("name", [name for name, spec in SOLVERS.items() if spec.loss != "pairs"])
+def test_ranks_are_for_ordinal_solvers(name: str) -> None:
+    problem = Problem(GOOD, [1, 0, 2], bias="no bias" not in SOLVERS[name].needs)
+    assert not problem.binary
+    assert Problem(GOOD, LABELS).binary
+    with pytest.raises(ValueError, match=rf"^solver '{name}' needs labels -1 and \+1 only, y holds 0$"):
+        solve(problem, name)
 
 
 @pytest.mark.parametrize("storage", ["index", "bits"])
