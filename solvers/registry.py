@@ -190,6 +190,18 @@ _PEERS = (
     _peer("thundersvm", "thundersvm", "ThunderSVM on one thread", {"cache_mb": 200.0}),
 )
 
+_CUTTING_PLANES = (
+    SolverSpec(
+        "svmperf",
+        "svmperf",
+        "cutting planes for classification, Joachims 2006, Algorithm 1 (SVM-perf)",
+        {"drop_after": 50, "keep_alpha": False},
+        (LINEAR, NO_BIAS),
+        tolerance_factor=1.0,
+        promise=GAP,
+    ),
+)
+
 _ALL = (
     SolverSpec(
         "smo",
@@ -227,6 +239,7 @@ _ALL = (
         },
     ),
     *_SECOND_ORDER,
+    *_CUTTING_PLANES,
     *_PEERS,
 )
 

@@ -258,12 +258,30 @@ def solve_small(qp, m, equality):  # type: ignore[no-untyped-def]
     int
         Rounds, each a factorisation.
     """
+    for i in range(m):
+        qp.face[i] = i
+        qp.inside[i] = 1
+    return solve_from(qp, m, m, equality, _SOLVED)
+
+
+@compiled()
+def solve_from(qp, m, count, equality, solved):  # type: ignore[no-untyped-def]
+    """Solve as :func:`solve_small` does, from a face that is there; return the rounds.
+
+    Parameters
+    ----------
+    qp : QP
+        The first ``count`` of ``face`` may move at first; ``inside`` says the same for each of m variables.
+    m, count : int
+        Variables, and those in the face.
+    equality : bool
+        Whether ``sum d = 0``.
+    solved : float
+        Share of the first violation that is left.
+    """
     face, inside = qp.face, qp.inside
     for i in range(m):
         qp.d[i] = 0.0
-        face[i] = i
-        inside[i] = 1
-    count = m
     first, _, _ = worst(qp, m, equality)
     total, rounds = 0.0, 0
     while rounds < 10 * (m + 2):
@@ -287,7 +305,7 @@ def solve_small(qp, m, equality):  # type: ignore[no-untyped-def]
                 continue
         # The face is solved.
         violation, riser, faller = worst(qp, m, equality)
-        if violation <= _SOLVED * first:
+        if violation <= solved * first:
             break
         gain = release(qp, m, riser, faller)
         total += gain

@@ -18,6 +18,8 @@ STORAGES = ("dense", "csr", "index", "bits")
 # Integer-valued squared distances up to this are looked up instead of exponentiated.
 TABLE_LIMIT = 1 << 16
 
+_NORM_ROWS = 10_000
+
 
 class Store(NamedTuple):
     """Training examples in one representation, with what the kernel needs beside them.
@@ -116,7 +118,8 @@ def build_store(X: Any, storage: str, kernel: Any) -> Store:
             bits = pack_bits(csr)
         else:
             indptr = csr.indptr.astype(np.int64)
-            indices = csr.indices.astype(np.uint32)
+            same = csr.indices.dtype == np.int32 and csr.indices.flags.c_contiguous
+            indices = csr.indices.view(np.uint32) if same else csr.indices.astype(np.uint32)
             if storage == "csr":
                 values = np.ascontiguousarray(csr.data, dtype=np.float64)
             else:
@@ -158,6 +161,9 @@ def _padded(
 def _squared_norms(X: Any) -> npt.NDArray[np.float64]:
     """Return ``x_i . x_i``, shape (n,)."""
     if sp.issparse(X):
-        squares = X.multiply(X).sum(axis=1)
-        return np.asarray(squares, dtype=np.float64).ravel()
+        norms = np.zeros(X.shape[0])
+        for first in range(0, X.shape[0], _NORM_ROWS):  # the squares of all at once are a copy of X
+            part = X[first : first + _NORM_ROWS]
+            norms[first : first + _NORM_ROWS] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
+        return norms
     return np.einsum("ij,ij->i", X, X)
