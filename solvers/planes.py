@@ -11,8 +11,8 @@ The active-set method of :mod:`svmrepro.solvers.small_qp` goes on from the last 
 the face: a few factorisations of the planes that count, to 1e-9 of the new plane's violation.
 
 A plane whose multiplier has been zero for ``drop_after`` iterations is dropped, as SVM-perf does (50 there;
-0 here keeps all). It was not binding, so the optimum over the planes left is the same; should it matter again,
-it comes back as the one that is violated most.
+0 here keeps all). It was not binding, so the optimum over the planes left is the same; should it matter
+again, it comes back as the one that is violated most.
 """
 
 from __future__ import annotations

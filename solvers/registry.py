@@ -200,6 +200,15 @@ _CUTTING_PLANES = (
         tolerance_factor=1.0,
         promise=GAP,
     ),
+    SolverSpec(
+        "ocas",
+        "ocas",
+        "cutting planes with a line search, Franc and Sonnenburg 2008 (OCAS)",
+        {"drop_after": 50, "keep_alpha": False},
+        (LINEAR, NO_BIAS),
+        tolerance_factor=1.0,
+        promise=RELATIVE_GAP,
+    ),
 )
 
 _ALL = (

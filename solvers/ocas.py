@@ -1,0 +1,223 @@
+r"""Cutting planes with a line search (Franc and Sonnenburg 2008: OCAS).
+
+The problem, the planes and the passes are those of :mod:`svmrepro.solvers.svmperf`. That algorithm takes each
+plane at the minimiser w_t of the relaxed problem, where the objective
+
+    F(w) = 1/2 w.w + C sum_i max(0, 1 - y_i w.x_i)
+
+may be far above that of points seen before. Here the best point so far, w_b, is kept and moved to the minimum
+of F on the ray from w_b through w_t, and the new plane is taken a little further on, at
+``w_b + MU (w_t - w_b)``.
+
+On the ray the derivative of F is piecewise linear with a jump of ``C |delta_i|`` where example i's margin
+passes 1 (``delta = y (X w_t - X w_b)``). Its zero is found by selection, not by sorting: a pivot, the sum of
+the jumps before it, and the half in which the derivative changes its sign, in linear time on average.
+
+One pass gives X w_t; scores at points of the ray are sums of kept ones, and the plane's sum is mended by the
+examples whose c_i has changed. An iteration is a pass. The end: ``F(w_b) - bound <= eps F(w_b)``, where the
+bound is the optimum of the relaxed problem; w_b is the solution, which is that precise in the true objective.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from svmrepro.solvers import passes
+from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.planes import Planes
+from svmrepro.solvers.rows import VECTOR
+from svmrepro.solvers.solution import OPTIMAL, Solution
+from svmrepro.solvers.svmperf import Sweep, Violators, keep, multipliers, report
+
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
+
+MU = 0.1  # the authors'
+
+prepare = passes.prepare
+
+SCORING, MENDING = range(2)
+
+
+@compiled(types.float64(VECTOR, VECTOR, types.int64, types.float64, types.float64))
+def crossing(keys, jumps, count, slope, curvature):  # type: ignore[no-untyped-def]
+    """Return the least k >= 0 where ``slope + curvature k + sum of jumps at keys <= k`` is not negative.
+
+    Parameters
+    ----------
+    keys, jumps : ndarray, shape (at least count,)
+        Positive places and heights of jumps; both are put in another order.
+    count : int
+        How many there are.
+    slope, curvature : float
+        The value at 0 before any jump, and what it gains for each unit of k; not negative.
+    """
+    low, high = 0, count
+    while high - low > 0:
+        # The median of three.
+        one, two, three = keys[low], keys[(low + high) // 2], keys[high - 1]
+        pivot = max(min(one, two), min(max(one, two), three))
+        # Keys below the pivot, keys equal to it, keys above.
+        below, at, above = low, low, high
+        before, equal = 0.0, 0.0
+        while at < above:
+            key, jump = keys[at], jumps[at]
+            if key < pivot:
+                before += jump
+                keys[at], jumps[at] = keys[below], jumps[below]
+                keys[below], jumps[below] = key, jump
+                below += 1
+                at += 1
+            elif key > pivot:
+                above -= 1
+                keys[at], jumps[at] = keys[above], jumps[above]
+                keys[above], jumps[above] = key, jump
+            else:
+                equal += jump
+                at += 1
+        if slope + before + curvature * pivot >= 0.0:
+            high = below
+        elif slope + before + equal + curvature * pivot >= 0.0:
+            return pivot
+        else:
+            slope += before + equal
+            low = at
+    return max(-slope / curvature, 0.0) if curvature > 0.0 else 0.0
+
+
+@compiled(types.float64(VECTOR, VECTOR, VECTOR, types.float64, types.float64, types.float64, VECTOR, VECTOR))
+def best_step(y, f, to, C, slope, curvature, keys, jumps):  # type: ignore[no-untyped-def]
+    """Return where F is least on the ray.
+
+    Parameters
+    ----------
+    y, f, to : ndarray, shape (n,)
+        Labels, scores at w_b and at w_t.
+    C : float
+        Weight of an example's loss.
+    slope, curvature : float
+        ``w_b . (w_t - w_b)`` and ``|w_t - w_b|^2``.
+    keys, jumps : ndarray, shape (n,)
+        Workspace.
+    """
+    count = 0
+    for i in range(y.size):
+        room, delta = 1.0 - y[i] * f[i], y[i] * (to[i] - f[i])
+        if room > 0.0 or (room == 0.0 and delta < 0.0):
+            slope -= C * delta
+        if room * delta > 0.0:
+            keys[count] = room / delta
+            jumps[count] = C * abs(delta)
+            count += 1
+    return crossing(keys, jumps, count, slope, curvature)
+
+
+@compiled(types.float64(VECTOR, VECTOR, VECTOR, VECTOR, types.float64, types.float64))
+def move(y, f, to, at, k, mu):  # type: ignore[no-untyped-def]
+    """Move scores f by the share k towards ``to``, write those mu further; return the sum of slacks."""
+    total = 0.0
+    for i in range(y.size):
+        f[i] += k * (to[i] - f[i])
+        at[i] = f[i] + mu * (to[i] - f[i])
+        total += max(0.0, 1.0 - y[i] * f[i])
+    return total
+
+
+class Run:
+    """A run under way."""
+
+    def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
+        n, d = problem.n, problem.d
+        self.problem, self.eps, self.n = problem, eps, n
+        self.sweep = Sweep(problem)
+        self.planes = Planes(d + 1, n * problem.C, int(options["drop_after"]))
+        self.violators = Violators(n, d)
+        self.bits: dict[int, Any] | None = {} if options["keep_alpha"] else None
+        self.w = np.zeros(d + 1)
+        self.f, self.to, self.at = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.keys, self.jumps = np.zeros(n), np.zeros(n)
+        self.best = n * problem.C  # F(0)
+        # The first plane is that at 0, whose scores are known.
+        self.phase, self.renew = MENDING, self.violators.begin()
+        self.passes = self.longest = 0
+
+
+def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run at w = 0."""
+    return Run(problem, eps, options)
+
+
+def advance(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    return _score(run, work, step_limit) if run.phase == SCORING else _mend(run, work)
+
+
+def _score(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on with X w_t; at its end search the line."""
+    sweep = run.sweep
+    if sweep.at == 0 and run.passes >= step_limit:
+        return None
+    for block, first, last in sweep.pieces(work):
+        out = run.to[block.first + first : block.first + last]
+        sweep.touched += sweep.scores(block.store, run.planes.w, first, last, out)
+    if not sweep.done():
+        return None
+    run.passes += 1
+    y, C, w = run.problem.y, run.problem.C, run.planes.w
+    way = w - run.w
+    k = best_step(y, run.f, run.to, C, float(run.w @ way), float(way @ way), run.keys, run.jumps)
+    run.w += k * way
+    run.best = 0.5 * float(run.w @ run.w) + C * move(y, run.f, run.to, run.at, k, MU)
+    if run.best - run.planes.bound <= run.eps * run.best:
+        return OPTIMAL
+    run.phase, run.renew = MENDING, run.violators.begin()
+    return None
+
+
+def _mend(run: Run, work: int) -> str | None:
+    """Go on with the sum of the violators where the plane is taken; at its end add the plane."""
+    sweep, found, y = run.sweep, run.violators, run.problem.y
+    for block, first, last in sweep.pieces(work):
+        rows = slice(block.first, block.last)
+        touched, count = passes.mend_hinge(
+            block.store, sweep.add, y[rows], found.c[rows], run.renew, first, last, run.at[rows],
+            found.change, found.g,
+        )  # fmt: skip
+        sweep.touched += touched
+        found.count += count
+    if not sweep.done():
+        return None
+    found.age += 1
+    keep(run.bits, found.c, run.planes.add(found.g / run.n, found.count / run.n))
+    run.phase = SCORING
+    return None
+
+
+def objective(run: Run) -> float:
+    """Return the dual objective of the relaxed problem, which rises to the optimum from below."""
+    return run.planes.bound
+
+
+def steps(run: Run) -> int:
+    """Return the iterations: passes over the data."""
+    return run.passes
+
+
+def finish(run: Run, status: str) -> Solution:
+    """Return the best point."""
+    planes, sweep = run.planes, run.sweep
+    sweep.passes = run.passes  # a sum of rows belongs to the pass before it
+    slacks = np.maximum(0.0, 1.0 - run.problem.y * run.f)
+    return Solution(
+        alpha=multipliers(run.bits, planes, run.n, run.problem.C),
+        weights=sweep.layout.outside(run.w),
+        bias=0.0,
+        status=status,
+        iterations=run.passes,
+        kernel_evaluations=run.passes * run.n,
+        work={"nonzeros": sweep.touched, "passes": run.passes},
+        info={**report(planes, sweep), "primal": run.best},
+        xi=float(slacks.mean()),
+        relaxed=planes.bound,
+    )
