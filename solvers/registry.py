@@ -209,6 +209,16 @@ _CUTTING_PLANES = (
         tolerance_factor=1.0,
         promise=RELATIVE_GAP,
     ),
+    SolverSpec(
+        "svmperf-ordinal",
+        "svmperf_ordinal",
+        "cutting planes for ranks and ROC area, Joachims 2006, Algorithm 2 (SVM-perf)",
+        {"drop_after": 50},
+        (LINEAR, NO_BIAS),
+        tolerance_factor=1.0,
+        loss=PAIRS,
+        promise=GAP,
+    ),
 )
 
 _ALL = (

@@ -1,0 +1,112 @@
+r"""Cutting planes for ordinal regression and ROC area (Joachims 2006, Algorithm 2).
+
+    min  1/2 w.w + Cn xi    subject to
+         w . (1/m) sum_(i,j) c_ij (x_i - x_j) >= (1/m) sum_(i,j) c_ij - xi    for all c in {0,1}^m
+
+over the m pairs with y_i > y_j, with Cn = n C: xi is the mean loss ``max(0, 1 - w.x_i + w.x_j)`` of a pair.
+With two ranks it bounds 1 less the area under the ROC curve. All is as in :mod:`svmrepro.solvers.svmperf` but
+the most violated constraint, ``(1/m) sum_i (c+_i - c-_i) x_i`` and ``(1/m) sum_i c+_i``, which is found from
+the scores by sorting, see :mod:`svmrepro.solvers.ranks`. An iteration reads the examples twice: for the
+scores, and for the sum.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from svmrepro.solvers import passes
+from svmrepro.solvers.planes import Planes
+from svmrepro.solvers.ranks import Pairs
+from svmrepro.solvers.solution import OPTIMAL, Solution
+from svmrepro.solvers.svmperf import Sweep, report
+
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
+
+prepare = passes.prepare
+
+SCORING, ADDING = range(2)
+
+
+class Run:
+    """A run under way."""
+
+    def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
+        self.problem, self.eps, self.n = problem, eps, problem.n
+        self.sweep = Sweep(problem)
+        self.planes = Planes(problem.d + 1, problem.n * problem.C, int(options["drop_after"]))
+        self.pairs = Pairs(problem.y)
+        self.f, self.g = np.zeros(problem.n), np.zeros(problem.d + 1)
+        self.phase, self.passes = SCORING, 0
+
+
+def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run with no plane, at w = 0."""
+    return Run(problem, eps, options)
+
+
+def advance(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    return _score(run, work, step_limit) if run.phase == SCORING else _add(run, work)
+
+
+def _score(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on with X w; at its end count the violated pairs."""
+    sweep = run.sweep
+    if sweep.at == 0 and run.passes >= step_limit:
+        return None
+    for block, first, last in sweep.pieces(work):
+        out = run.f[block.first + first : block.first + last]
+        sweep.touched += sweep.scores(block.store, run.planes.w, first, last, out)
+    if sweep.done():
+        run.passes += 1
+        fewer = run.pairs.find(run.f)
+        loss = (run.pairs.violated - float(run.pairs.coefficients @ run.f)) / run.pairs.m
+        if loss <= run.planes.xi + run.eps:
+            return OPTIMAL
+        # The last sum is mended where that touches fewer examples than a new one.
+        if run.passes % passes.RENEW == 0 or not fewer:
+            run.g[:] = 0.0
+            run.pairs.forget()
+        run.phase = ADDING
+    return None
+
+
+def _add(run: Run, work: int) -> str | None:
+    """Go on with the sum of the examples; at its end add the plane."""
+    sweep, m = run.sweep, run.pairs.m
+    for block, first, last in sweep.pieces(work):
+        change = run.pairs.change[block.first + first : block.first + last]
+        sweep.touched += sweep.add(block.store, change, first, last, run.g)
+    if sweep.done():
+        run.planes.add(run.g / m, run.pairs.violated / m)
+        run.phase = SCORING
+    return None
+
+
+def objective(run: Run) -> float:
+    """Return the dual objective of the relaxed problem, which rises to the optimum from below."""
+    return run.planes.bound
+
+
+def steps(run: Run) -> int:
+    """Return the iterations."""
+    return run.passes
+
+
+def finish(run: Run, status: str) -> Solution:
+    """Return the optimum over the planes that there are."""
+    planes, sweep = run.planes, run.sweep
+    sweep.passes = run.passes  # of scores; the bytes are those of both readings
+    return Solution(
+        alpha=None,
+        weights=sweep.layout.outside(planes.w),
+        bias=0.0,
+        status=status,
+        iterations=run.passes,
+        kernel_evaluations=run.passes * run.n,
+        work={"nonzeros": sweep.touched, "passes": run.passes},
+        info={**report(planes, sweep), "ranks": float(run.pairs.R), "pairs": float(run.pairs.m)},
+        xi=planes.xi,
+        relaxed=planes.bound,
+    )
