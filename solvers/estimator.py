@@ -39,7 +39,7 @@ from svmrepro.solvers.certificate import Certificate, certify, kernel_product
 from svmrepro.solvers.driver import solve
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.registry import NO_BIAS, get
+from svmrepro.solvers.registry import NO_BIAS, PAIRS, get
 from svmrepro.solvers.solution import OPTIMAL, Solution
 
 _FAMILIES = {
@@ -82,7 +82,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_ : ndarray, shape (n_classes,)
         The labels, sorted.
     support_ : ndarray of int, shape (n_support,)
-        Training examples that are support vectors of any pair, ascending.
+        Training examples that are support vectors of any pair, ascending; none where the solver finds
+        weights without multipliers (cutting planes, unless asked for by ``keep_alpha``).
     support_vectors_ : ndarray or CSR array, shape (n_support, n_features)
         These examples.
     dual_coef_ : ndarray, shape (n_pairs, n_support)
@@ -165,7 +166,11 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         solutions = [self._solve(problem) for _, problem in parts]
         signed = np.zeros((len(parts), labels.size))
         for row, (members, problem), solution in zip(signed, parts, solutions, strict=True):
-            row[members] = problem.y * np.asarray(solution.alpha)
+            if solution.alpha is not None:
+                row[members] = problem.y * solution.alpha
+        bare = any(solution.alpha is None for solution in solutions)
+        self._weights = np.array([solution.weights for solution in solutions]) if bare else None
+        self._sizes = [problem.n for _, problem in parts]
         self.support_ = np.flatnonzero(signed.any(axis=0))
         self.support_vectors_ = X[self.support_]
         self.dual_coef_ = signed[:, self.support_]
@@ -227,8 +232,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("y has labels that are not of this fit")
         solutions = self.solution_ if isinstance(self.solution_, tuple) else (self.solution_,)
         parts = self._parts(X, np.searchsorted(self.classes_, y))
-        sizes = [0 if solution.alpha is None else solution.alpha.size for solution in solutions]
-        if sizes != [problem.n for _, problem in parts]:
+        if self._sizes != [problem.n for _, problem in parts]:
             raise ValueError("X and y are not of this fit: their numbers of examples differ")
         found = [certify(problem, solution) for (_, problem), solution in zip(parts, solutions, strict=True)]
         return found[0] if len(found) == 1 else tuple(found)
@@ -239,6 +243,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if self.kernel_.name != "linear":
             raise AttributeError("coef_ is only there for a linear kernel")
+        if self._weights is not None:
+            return self._weights
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     def __sklearn_tags__(self) -> Any:
@@ -278,14 +284,16 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _solve(self, problem: Problem) -> Solution:
         """Solve one pair; warn where the tolerance is not met."""
+        if get(self.solver).loss == PAIRS:
+            raise ValueError(f"solver {self.solver!r} orders examples, and SVMClassifier needs a threshold")
         options = dict(self.options or {})
         if self.cache_mb is not None:
             options["cache_mb"] = _plain(self.cache_mb)
         solution = solve(
             problem, self.solver, eps=_plain(self.tol), time_limit=_plain(self.time_limit), **options
         )
-        if solution.alpha is None:
-            raise ValueError(f"solver {self.solver!r} returns no multipliers, which SVMClassifier needs")
+        if solution.alpha is None and solution.weights is None:
+            raise ValueError(f"solver {self.solver!r} returns neither multipliers nor weights")
         if solution.status != OPTIMAL:
             warnings.warn(
                 f"solver {self.solver!r} stopped early: {solution.status}", ConvergenceWarning, stacklevel=3
@@ -296,6 +304,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return f(x) of every pair, shape (n_samples, n_pairs)."""
         check_is_fitted(self)
         X = _with_rows(validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr"))
+        if self._weights is not None:
+            return np.asarray(X @ self._weights.T) + self.intercept_
         values = np.empty((X.shape[0], len(self.intercept_)))
         for column, signed, bias in zip(values.T, self.dual_coef_, self.intercept_, strict=True):
             own = np.flatnonzero(signed)

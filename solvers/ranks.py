@@ -9,8 +9,8 @@ pair:
 The paper walks down the sorted scores once for each rank, O(R n), by two pointers. (Where it meets a lower
 example its listing prints ``n_r - a + 1``; ``n_r - a``, as in its proof, is right.) Here one walk serves all
 ranks: as the score of i falls, the examples with ``f_j > f_i - 1`` only become more, and how many of them
-have a lower rank is asked of a Fenwick tree over the ranks; c- is found likewise from below. That is O(n log R)
-beside the sort, for R up to n. Ties may come in any order: no count depends on it.
+have a lower rank is asked of a Fenwick tree over the ranks; c- is found likewise from below. That is
+O(n log R) beside the sort, for R up to n. Ties may come in any order: no count depends on it.
 
 The sort is by digits, as the scores' representations in order are those of their values once the sign is seen
 to: linear, and five times as fast here as sorting by comparison.
