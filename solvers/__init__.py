@@ -14,6 +14,7 @@ over ``solve``, needs scikit-learn, which is imported where it is asked for.
 
 from typing import TYPE_CHECKING, Any
 
+from svmrepro.solvers.blocks import Blocks
 from svmrepro.solvers.certificate import Certificate, certify
 from svmrepro.solvers.driver import solve, warm
 from svmrepro.solvers.kernel import Kernel
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SOLVERS",
     "STORAGES",
+    "Blocks",
     "Certificate",
     "Kernel",
     "Problem",

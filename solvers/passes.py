@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from numba import types
+from svmrepro.solvers.blocks import Blocks
 from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.intrinsics import trailing_zeros
 from svmrepro.solvers.rows import REASSOCIATE, STORE, VECTOR
@@ -306,7 +307,12 @@ def prepare(problem: Any) -> Layout:
 
 
 def _build(problem: Any) -> Layout:
-    store, d = problem.prepare(), problem.d
+    d = problem.d
+    if isinstance(problem.X, Blocks):
+        bounds = zip(problem.X.stores(), problem.X.firsts, problem.X.firsts[1:], strict=False)
+        blocks = tuple(Block(store, int(first), int(last)) for store, first, last in bounds)
+        return Layout(blocks, None, problem.storage, d)
+    store = problem.prepare()
     if problem.storage not in ("csr", "index"):
         return Layout((Block(store, 0, problem.n),), None, problem.storage, d)
     counts = np.bincount(store.indices, minlength=d + 1)[:d]

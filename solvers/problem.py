@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from svmrepro.solvers.blocks import Blocks
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.storage import STORAGES, Store, build_store, choose_storage
 
@@ -21,8 +22,8 @@ class Problem:
 
     Parameters
     ----------
-    X : array_like or scipy sparse, shape (n, d)
-        Examples, one a row; finite.
+    X : array_like, scipy sparse or Blocks, shape (n, d)
+        Examples, one a row; finite. :class:`~svmrepro.solvers.Blocks` are for solvers that read row by row.
     y : array_like, shape (n,)
         Labels: -1 and +1, both present; for ordinal solvers ranks, which are any two or more different
         finite numbers (a higher one is to score higher).
@@ -68,6 +69,12 @@ class Problem:
         self.bias = bool(bias)
         if storage not in ("auto", *STORAGES):
             raise ValueError(f"storage {storage!r} unknown; known: auto, {', '.join(STORAGES)}")
+        self.blocks = isinstance(self.X, Blocks)
+        if isinstance(self.X, Blocks):
+            own = "csr" if self.X.sparse else "dense"
+            if storage not in ("auto", own):
+                raise ValueError(f"storage {storage!r} of blocks that are {own}: they are taken as they are")
+            storage = own
         self.storage = choose_storage(self.X, self.kernel.name) if storage == "auto" else storage
         self._store: Store | None = None
         self._layouts: dict[str, Any] = {}
@@ -83,13 +90,15 @@ class Problem:
         return int(self.X.shape[1])
 
     def prepare(self) -> Store:
-        """Build the representation, once; later calls return the same one.
+        """Build the representation, once; later calls return the same one. Of blocks, that of the first.
 
         Raises
         ------
         ValueError
             If the data do not fit the storage asked for.
         """
+        if self._store is None and isinstance(self.X, Blocks):
+            self._store = self.X.stores()[0]
         if self._store is None:
             self._store = build_store(self.X, self.storage, self.kernel)
         return self._store
@@ -116,7 +125,9 @@ class Problem:
 
 
 def _examples(X: Any) -> Any:
-    """Return X as a C-ordered float64 ndarray or a canonical CSR array, checked."""
+    """Return X as a C-ordered float64 ndarray or a canonical CSR array, checked; blocks as they are."""
+    if isinstance(X, Blocks):
+        return X
     if sp.issparse(X):
         csr = sp.csr_array(X, dtype=np.float64)
         stored_zeros = csr.nnz > 0 and not csr.data.all()  # would count as ones in binary storage

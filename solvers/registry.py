@@ -52,6 +52,8 @@ class SolverSpec:
     promise : {"kkt", "gap", "relative gap"}
         What ``eps`` bounds and the certificate checks: the KKT violations; the gap between the primal
         objective and a lower bound, over n C; the same, over the primal objective.
+    blocks : bool
+        Whether it takes examples in blocks, and so more of them than fit into memory.
     """
 
     name: str
@@ -64,6 +66,7 @@ class SolverSpec:
     package: str = ""
     loss: str = HINGE
     promise: str = KKT
+    blocks: bool = False
 
     @property
     def version(self) -> str | None:
@@ -89,6 +92,8 @@ class SolverSpec:
             raise ValueError(f"solver {self.name!r} needs bias=True")
         if NO_BIAS in self.needs and problem.bias:
             raise ValueError(f"solver {self.name!r} needs bias=False")
+        if getattr(problem, "blocks", False) and not self.blocks:
+            raise ValueError(f"solver {self.name!r} needs its examples in one piece, not in blocks")
         if self.loss != PAIRS and not problem.binary:
             odd = next(label for label in problem.y if abs(label) != 1)
             raise ValueError(f"solver {self.name!r} needs labels -1 and +1 only, y holds {odd:g}")
@@ -199,6 +204,7 @@ _CUTTING_PLANES = (
         (LINEAR, NO_BIAS),
         tolerance_factor=1.0,
         promise=GAP,
+        blocks=True,
     ),
     SolverSpec(
         "ocas",
@@ -208,6 +214,7 @@ _CUTTING_PLANES = (
         (LINEAR, NO_BIAS),
         tolerance_factor=1.0,
         promise=RELATIVE_GAP,
+        blocks=True,
     ),
     SolverSpec(
         "svmperf-ordinal",
@@ -218,6 +225,7 @@ _CUTTING_PLANES = (
         tolerance_factor=1.0,
         loss=PAIRS,
         promise=GAP,
+        blocks=True,
     ),
 )
 

@@ -1,0 +1,117 @@
+"""Examples in blocks of rows, such as memory-mapped files that together are larger than memory.
+
+>>> import numpy as np
+>>> from svmrepro.solvers import Blocks, Problem, solve
+>>> rows = [np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[2.0, 0.0]])]
+>>> solution = solve(Problem(Blocks(rows), [-1, 1, 1], bias=False), "svmperf")
+>>> solution.status
+'optimal'
+
+A solver that takes them reads one block after the other, row by row, and keeps a few numbers a row and some
+vectors of weights; what it has read of a memory-mapped block the system may forget. Arrays are used as they
+are, never copied, so a memory map has to be opened with ``mode="c"`` (copy on write; nothing is written).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from svmrepro.solvers.storage import Store
+
+_CHECKED = 1 << 22  # entries looked at in one go
+
+
+class Blocks:
+    """Consecutive rows of a matrix, block after block.
+
+    Parameters
+    ----------
+    parts : sequence of ndarray or CSR, each of shape (rows, d)
+        All dense or all sparse; values in double precision, writeable arrays in C order; column numbers of 32
+        bits, ascending within a row.
+
+    Raises
+    ------
+    ValueError
+        In one line, naming the block and what is wrong with it.
+    """
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        if not parts:
+            raise ValueError("Blocks: at least one block is needed")
+        self.sparse = bool(sp.issparse(parts[0]))
+        for number, part in enumerate(parts):
+            fault = _fault(part, self.sparse, parts[0].shape[-1])
+            if fault:
+                raise ValueError(f"Blocks: block {number} {fault}")
+        self.parts = tuple(parts)
+        self.firsts = np.concatenate(([0], np.cumsum([part.shape[0] for part in parts])))
+        self.shape = (int(self.firsts[-1]), int(parts[0].shape[1]))
+
+    @property
+    def T(self) -> _Transposed:
+        """Return what multiplies a vector of shape (n,)."""
+        return _Transposed(self)
+
+    def __matmul__(self, w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return np.concatenate([np.asarray(part @ w).ravel() for part in self.parts])
+
+    def stores(self) -> list[Store]:
+        """Return each block as compiled code reads it; nothing is copied but row pointers of 32 bits."""
+        none, words = np.zeros(0), np.zeros((0, 0), dtype=np.uint64)
+        found = []
+        for part in self.parts:
+            if self.sparse:
+                dense, values = np.zeros((0, 0)), _plain(part.data)
+                indptr = np.asarray(part.indptr, dtype=np.int64)
+                indices = _plain(part.indices).view(np.uint32)
+            else:
+                dense, values = _plain(part), none
+                indptr, indices = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32)
+            found.append(Store(dense, indptr, indices, values, words, none, none, np.zeros(4), none, none))
+        return found
+
+
+class _Transposed:
+    """The transpose of blocks, as far as it multiplies a vector."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+
+    def __matmul__(self, v: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        firsts, total = self._blocks.firsts, np.zeros(self._blocks.shape[1])
+        for part, first, last in zip(self._blocks.parts, firsts, firsts[1:], strict=False):
+            total += np.asarray(part.T @ v[first:last]).ravel()
+        return total
+
+
+def _plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a memory map as the array that it is."""
+    return array.view(np.ndarray)
+
+
+def _fault(part: Any, sparse: bool, d: int) -> str | None:
+    """Return what is wrong with a block, None if nothing is."""
+    if bool(sp.issparse(part)) != sparse:
+        return "is dense and others are sparse, or the reverse"
+    if sparse and part.format != "csr":
+        return f"is in the format {part.format}, not CSR"
+    if not sparse and not isinstance(part, np.ndarray):
+        return f"is a {type(part).__name__}, no array"
+    if len(part.shape) != 2 or part.shape[1] != d or part.shape[0] == 0:
+        return f"has the shape {part.shape}; each needs rows, and {d} columns as the first"
+    values = part.data if sparse else part
+    arrays = (part.data, part.indices) if sparse else (part,)
+    if values.dtype != np.float64 or (sparse and part.indices.dtype not in (np.int32, np.uint32)):
+        return "has other types than float64 values and 32-bit columns"
+    if not all(array.flags.c_contiguous and array.flags.writeable for array in arrays):
+        return 'has an array that is read-only or not in C order (open a memory map with mode="c")'
+    flat = values.reshape(-1)
+    for first in range(0, flat.size, _CHECKED):
+        if not np.isfinite(flat[first : first + _CHECKED]).all():
+            return "holds a value that is not finite"
+    return None

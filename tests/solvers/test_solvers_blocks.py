@@ -1,0 +1,125 @@
+"""Examples in blocks: the same results as in one piece, from memory maps, and refusals."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from svmrepro.solvers import SOLVERS, Blocks, Problem, certify, solve
+
+NAMES = [name for name, spec in SOLVERS.items() if spec.blocks]
+CUTS = (0, 1, 130, 131, 300)
+
+
+def examples(d: int = 40) -> tuple[Any, Any]:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(CUTS[-1], d)) * (rng.random((CUTS[-1], d)) < 0.2)
+    X[50] = 0.0
+    return X, np.where(X @ rng.normal(size=d) + rng.normal(size=len(X)) > 0, 1.0, -1.0)
+
+
+def parts(X: Any) -> list[Any]:
+    return [X[first:last].copy() for first, last in pairwise(CUTS)]
+
+
+def mapped(X: Any, folder: Path) -> Any:
+    """Return a CSR array on memory maps of files."""
+    maps = []
+    for name in ("data", "indices", "indptr"):
+        np.save(folder / f"{name}.npy", getattr(X, name))
+        maps.append(np.load(folder / f"{name}.npy", mmap_mode="c"))
+    return sp.csr_array(tuple(maps), shape=X.shape)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_blocks_are_the_same_examples(name: str, sparse: bool) -> None:
+    X, y = examples()
+    data = sp.csr_array(X) if sparse else X
+    whole = Problem(data, y, 0.5, bias=False, storage="csr" if sparse else "dense")
+    blocked = Problem(Blocks(parts(data)), y, 0.5, bias=False)
+    assert (blocked.n, blocked.d, blocked.storage) == (whole.n, whole.d, whole.storage)
+    one, many = solve(whole, name, eps=1e-4), solve(blocked, name, eps=1e-4)
+    assert many.status == "optimal"
+    assert many.iterations == one.iterations
+    assert many.work == one.work
+    assert many.weights == pytest.approx(one.weights, abs=1e-9)
+    assert certify(blocked, many).passes(1e-4, 1.0, blocked.n, blocked.C)
+    assert certify(blocked, many).primal == pytest.approx(certify(whole, one).primal, rel=1e-12)
+
+
+def test_memory_maps_are_not_copied(tmp_path: Path) -> None:
+    X, y = examples()
+    maps = []
+    for number, part in enumerate(parts(sp.csr_array(X))):
+        (tmp_path / str(number)).mkdir()
+        maps.append(mapped(part, tmp_path / str(number)))
+    blocks = Blocks(maps)
+    for store, part in zip(blocks.stores(), maps, strict=True):
+        assert np.shares_memory(store.values, part.data)
+        assert np.shares_memory(store.indices, part.indices)
+    problem = Problem(blocks, y, 0.5, bias=False)
+    solution = solve(problem, "svmperf", keep_alpha=True)
+    found = certify(problem, solution)
+    assert found.passes(1e-3, 1.0, problem.n, problem.C)
+    assert found.dual == pytest.approx(found.relaxed, rel=1e-6)
+
+
+def test_products() -> None:
+    X, _ = examples()
+    rng = np.random.default_rng(0)
+    w, v = rng.normal(size=X.shape[1]), rng.normal(size=X.shape[0])
+    for blocks in (Blocks(parts(X)), Blocks(parts(sp.csr_array(X)))):
+        assert blocks.shape == X.shape
+        assert blocks @ w == pytest.approx(X @ w)
+        assert blocks.T @ v == pytest.approx(X.T @ v)
+
+
+def fixed(X: Any) -> Any:
+    X.flags.writeable = False
+    return X
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "Blocks: at least one block is needed"),
+        (
+            [np.ones((2, 2)), sp.csr_array(np.eye(2))],
+            "block 1 is dense and others are sparse, or the reverse",
+        ),
+        ([sp.csc_array(np.eye(2))], "block 0 is in the format csc, not CSR"),
+        ([np.ones((2, 2)), [[1.0, 2.0]]], "block 1 is a list, no array"),
+        ([np.ones((2, 2)), np.ones((2, 3))], "block 1 has the shape (2, 3)"),
+        ([np.ones((2, 2)), np.ones((0, 2))], "block 1 has the shape (0, 2)"),
+        ([np.ones((2, 2), dtype=np.float32)], "block 0 has other types than float64 values"),
+        ([np.ones((2, 2)).T.copy("F")], "block 0 has an array that is read-only or not in C order"),
+        ([fixed(np.ones((2, 2)))], "block 0 has an array that is read-only or not in C order"),
+        ([np.array([[1.0, np.inf]])], "block 0 holds a value that is not finite"),
+    ],
+)
+def test_refused(given: Any, message: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        Blocks(given)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", [name for name, spec in SOLVERS.items() if not spec.blocks])
+def test_who_cannot_take_blocks_says_so(name: str) -> None:
+    X, y = examples()
+    problem = Problem(Blocks(parts(X)), y, bias="no bias" not in SOLVERS[name].needs)
+    with pytest.raises(
+        ValueError, match=rf"^solver '{name}' needs its examples in one piece, not in blocks$"
+    ):
+        solve(problem, name)
+
+
+def test_blocks_keep_their_storage() -> None:
+    X, y = examples()
+    with pytest.raises(ValueError, match="storage 'csr' of blocks that are dense"):
+        Problem(Blocks(parts(X)), y, storage="csr")
