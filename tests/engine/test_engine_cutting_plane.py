@@ -1,4 +1,4 @@
-"""Solvers whose certificate is a gap, through the engine: journal, verdicts, and what a summary holds of them."""
+"""Solvers whose certificate is a gap, through the engine: lines of the journal, and verdicts."""
 
 from __future__ import annotations
 
