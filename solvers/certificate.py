@@ -6,6 +6,7 @@ precision, kernels written out again. It is neither timed nor fast.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +45,8 @@ class Certificate:
         ``primal - dual``; of a cutting plane ``primal - relaxed``.
     max_violation : float
         Largest violation, at ``bias``, of ``y_i f_i >= 1`` where alpha_i < C and of
-        ``y_i f_i <= 1`` where alpha_i > 0; nan where the promise is another one than ``kkt``.
+        ``y_i f_i <= 1`` where alpha_i > 0; of squared hinges of ``y_i g_i >= 1 - alpha_i / C``, and of
+        equality where alpha_i > 0; nan where the promise is another one than ``kkt``.
     pair_gap : float
         ``max over I_up - min over I_down`` of ``G = y - g``, at least 0, with I_up = {y_i alpha_i
         may grow}, I_down = {it may fall}; twice ``max_violation`` for a problem without bias; nan likewise.
@@ -120,7 +122,11 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
     """
     if solution.loss != PAIRS and not problem.binary:
         raise ValueError(f"certify: the loss {solution.loss!r} needs labels -1 and +1 only")
-    return _certify_gap(problem, solution) if solution.promise != KKT else _certify_kkt(problem, solution)
+    if solution.promise != KKT:
+        return _certify_gap(problem, solution)
+    if solution.loss == SQUARED_HINGE:
+        return _certify_squared(problem, solution)
+    return _certify_kkt(problem, solution)
 
 
 def _certify_kkt(problem: Problem, solution: Solution) -> Certificate:
@@ -194,6 +200,22 @@ def _certify_gap(problem: Problem, solution: Solution) -> Certificate:
         relaxed=relaxed,
         promise=solution.promise,
     )
+
+
+def _certify_squared(problem: Problem, solution: Solution) -> Certificate:
+    """Judge weights under squared hinges by the gap, and their multipliers by their own conditions.
+
+    With ``v = sum_i y_i alpha_i x_i``: ``y_i v.x_i = 1 - alpha_i / C`` where alpha_i > 0, else at least 1.
+    """
+    found = _certify_gap(problem, solution)
+    y, C, w = problem.y, problem.C, solution.weights
+    alpha = solution.alpha
+    if alpha is None:
+        alpha = C * np.maximum(0.0, 1.0 - y * np.asarray(problem.X @ w).ravel())
+    margins = y * kernel_product(problem.kernel, problem.X, problem.X, y * alpha)
+    wrong = 1.0 - alpha / C - margins
+    worst = float(np.where(alpha > 0, np.abs(wrong), np.maximum(wrong, 0.0)).max())
+    return dataclasses.replace(found, max_violation=worst, pair_gap=2.0 * worst)
 
 
 def _dual_of(problem: Problem, alpha: npt.NDArray[np.float64], loss: str) -> float:

@@ -22,7 +22,8 @@ class Solution:
     Attributes
     ----------
     alpha : ndarray of float64, shape (n,), or None
-        Multipliers, unsigned, in [0, C]; None where a solver keeps none per example. Of a pairwise problem
+        Multipliers, unsigned, in [0, C], of squared hinges at least 0; None where a solver keeps none per
+        example. Of a pairwise problem
         written out: one a pair, shape (m,), in the order of
         i and then of j, where y_i > y_j.
     weights : ndarray of float64, shape (d,), or None

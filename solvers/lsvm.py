@@ -1,0 +1,204 @@
+r"""The Lagrangian SVM (Mangasarian and Musicant 2001): the squared hinge by a fixed-point iteration.
+
+Linear; squared slacks, weighed as in the paper,
+
+    min 1/2 w.w + nu/2 sum_i max(0, 1 - y_i w.x_i)^2,     nu = the per-example bound C of the problem.
+
+The paper also has a threshold, whose square is added to w.w; here there is none, for the methods that it is
+compared with have none: a constant feature is that threshold. With H the rows y_i x_i and Q = I / nu + H H',
+the dual ``min over u >= 0 of 1/2 u'Q u - sum u`` is solved by
+
+    u <- Q^-1 (e + ((Q u - e) - a u)+),    0 < a < 2 / nu,
+
+which converges linearly from u = Q^-1 e. The inverse is that of the N x N matrix ``M = I / nu + H'H``
+(Sherman, Morrison, Woodbury: ``Q^-1 z = nu (z - H M^-1 H'z)``), made once in O(n N^2). As in the authors'
+program a = 1.9 / nu (``step`` is a nu).
+
+With s = M^-1 H'z, the iterate is ``u = nu (z - H s)``, and it follows that ``H'u = s``, the weights, and
+``Q u = z``. So an iteration reads the examples twice, for H'z and H s, where the listing in the paper reads
+them four times; the iterates are the same to rounding.
+
+Stopping. The authors stop when u changes by less than 1e-5. Here it stops when the weights w = s are as good
+as ``eps`` asks: the multipliers ``alpha_i = nu max(0, 1 - y_i w.x_i)`` make weights v, and no example may
+violate its condition ``y_i v.x_i >= 1 - alpha_i / nu`` by more than eps. That costs two more passes, and is
+looked at once the iteration's own residual, ``max_i |min(u_i / nu, (Q u - e)_i)|``, is below eps.
+
+N x N doubles are its memory: where they exceed the limit (512 MB without one) it ends at once with status
+``memory_limit``. Its convergence is slow where nu times the largest eigenvalue of H'H is large; it may well
+meet a limit of time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import blas, lapack
+from svmrepro.solvers.linear_passes import Passes
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
+
+__all__ = ["MEMORY_LIMITED", "advance", "finish", "objective", "start", "steps"]
+
+MEMORY_LIMITED = True  # the driver adds the option memory_limit_bytes
+
+_OWN_LIMIT = 512 * 2**20
+_BLOCK = 256  # rows that go into the matrix at once
+_LOOK_EVERY = 10  # iterations between two looks at the stopping test where the residual invites them
+
+
+class Run:
+    """A run under way.
+
+    Attributes
+    ----------
+    matrix
+        M, upper triangle, shape (N, N); its Cholesky factor once all examples are in.
+    filled
+        Examples in M so far; more than n when it is factored.
+    z, h, weights
+        ``Q u``, ``H s`` and s of the present iterate u = nu (z - h).
+    """
+
+    def __init__(self, problem: Problem, eps: float, step: float, limit: float) -> None:
+        self.problem, self.eps, self.step = problem, eps, step
+        self.passes = Passes(problem)
+        n, d = problem.n, problem.d
+        self.too_large = 8 * d * d > min(limit, _OWN_LIMIT)
+        self.iterations = self.hessian_entries = self.looks = self.filled = 0
+        self.factored = False
+        self.weights = np.zeros(d)
+        self.z, self.h = np.ones(n), np.zeros(n)
+        self.look_at = 0
+        if not self.too_large:
+            self.matrix = np.zeros((d, d), order="F")
+            self.matrix[np.diag_indices(d)] = 1.0 / problem.C
+            self.block = np.zeros((_BLOCK, d + 1))
+
+
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run before its matrix is made.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a linear kernel and no bias.
+    eps : float
+        Tolerance on the margins, see the module.
+    options : dict
+        ``step``: a nu, between 0 and 2.
+
+    Raises
+    ------
+    ValueError
+        If ``step`` is not between 0 and 2.
+    """
+    step = float(options["step"])
+    if not 0.0 < step < 2.0:
+        raise ValueError(f"solver 'lsvm': option 'step' must lie between 0 and 2, got {step:g}")
+    return Run(problem, eps, step, float(options["memory_limit_bytes"]))
+
+
+def advance(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    if run.too_large:
+        return MEMORY_LIMIT
+    stop_at = run.passes.entries + run.hessian_entries + work
+    while run.passes.entries + run.hessian_entries < stop_at:
+        if run.filled < run.problem.n:
+            _fill(run)
+        elif not run.factored:
+            _factor(run)
+        elif run.iterations >= step_limit:
+            return None
+        else:
+            status = _iterate(run)
+            if status is not None:
+                return status
+    return None
+
+
+def objective(run: Run) -> float:
+    """Return the dual objective of the positive part of u; only a run that is watched pays for its pass."""
+    problem = run.problem
+    u = np.maximum(problem.C * (run.z - run.h), 0.0)
+    v = np.asarray(problem.X.T @ (problem.y * u)).ravel()
+    return float(u.sum()) - 0.5 * float(v @ v) - 0.5 * float(u @ u) / problem.C
+
+
+def steps(run: Run) -> int:
+    """Return the iterations so far."""
+    return run.iterations
+
+
+def finish(run: Run, status: str) -> Solution:
+    """Return the weights and their multipliers ``C max(0, 1 - y_i w.x_i)``."""
+    problem = run.problem
+    slack = np.maximum(0.0, 1.0 - run.h)
+    primal = 0.5 * float(run.weights @ run.weights) + 0.5 * problem.C * float(slack @ slack)
+    return Solution(
+        alpha=problem.C * slack,
+        weights=run.weights,
+        bias=0.0,
+        status=status,
+        iterations=run.iterations,
+        kernel_evaluations=run.passes.examples,
+        work={"nonzeros": run.passes.entries, "hessian_entries": run.hessian_entries},
+        info={"looks": float(run.looks), "objective": primal},
+    )
+
+
+def _fill(run: Run) -> None:
+    """Add the outer products of the next block of examples to the matrix; y_i^2 = 1."""
+    first, d = run.filled, run.problem.d
+    m = min(_BLOCK, run.problem.n - first)
+    run.passes.rows(first, m, run.block)
+    run.matrix = blas.dsyrk(1.0, run.block[:m, :d].T, beta=1.0, c=run.matrix, overwrite_c=True)
+    run.hessian_entries += m * d * (d + 1) // 2
+    run.filled += m
+
+
+def _factor(run: Run) -> None:
+    """Factor the matrix, and take the first iterate ``u = Q^-1 e``."""
+    factor, wrong = lapack.dpotrf(run.matrix, overwrite_a=True)
+    if wrong:
+        raise ArithmeticError("solver 'lsvm': I / nu + H'H is not positive definite in double precision")
+    run.matrix, run.factored = factor, True
+    run.hessian_entries += run.problem.d**3 // 3
+    _solve(run)
+
+
+def _solve(run: Run) -> None:
+    """Bring s and H s up to date with z."""
+    y, everyone = run.problem.y, run.passes.everyone
+    right = run.passes.combination(y * run.z, everyone)
+    run.weights, _ = lapack.dpotrs(run.matrix, right)
+    run.hessian_entries += 2 * run.problem.d**2
+    run.h = y * run.passes.outputs(run.weights, everyone)
+
+
+def _iterate(run: Run) -> str | None:
+    """Make one iteration; return a status when the run has ended."""
+    u = run.z - run.h  # in units of nu
+    residual = float(np.abs(np.minimum(u, run.z - 1.0)).max())
+    if residual <= run.eps and run.iterations >= run.look_at:
+        run.look_at = run.iterations + _LOOK_EVERY
+        run.looks += 1
+        if _violation(run) <= run.eps:
+            return OPTIMAL
+    z = 1.0 + np.maximum(run.z - 1.0 - run.step * u, 0.0)
+    if np.array_equal(z, run.z):
+        # It is a fixed point, of this arithmetic at least.
+        return OPTIMAL if _violation(run) <= run.eps else STALLED
+    run.z = z
+    run.iterations += 1
+    _solve(run)
+    return None
+
+
+def _violation(run: Run) -> float:
+    """Return by how much the multipliers that s gives violate the worst condition."""
+    problem, everyone = run.problem, run.passes.everyone
+    alpha = problem.C * np.maximum(0.0, 1.0 - run.h)
+    wrong = run.weights - run.passes.combination(problem.y * alpha, everyone)
+    return float(np.abs(run.passes.outputs(wrong, everyone)).max())

@@ -1,0 +1,220 @@
+"""The two solvers of the squared hinge: their own objective, judged by the dual, and against LIBLINEAR."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from solver_cases import STORAGES, make_case
+from svmrepro.solvers import Kernel, Problem, Solution, certify, solve
+from svmrepro.solvers.l2svm_mfn import line_minimum
+from svmrepro.solvers.lsvm import Run as LagrangianRun
+
+NAMES = ("l2svm-mfn", "lsvm")
+
+
+def judge(problem: Problem, w: Any) -> tuple[float, float, float]:
+    """Return the objective at w, its duality gap and the largest violation, from the data alone."""
+    X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
+    y, C = problem.y, problem.C
+    alpha = C * np.maximum(0.0, 1.0 - y * (X @ w))
+    v = X.T @ (y * alpha)
+    primal = 0.5 * w @ w + 0.5 * alpha @ alpha / C
+    dual = alpha.sum() - 0.5 * v @ v - 0.5 * alpha @ alpha / C
+    return primal, primal - dual, float(np.abs(X @ (w - v)).max())
+
+
+def example(n: int = 200, d: int = 30, C: float = 1.0, storage: str = "auto", seed: int = 0) -> Problem:
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, d)) < 0.3).astype(float)
+    y = np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1.0, -1.0)
+    return Problem(X, y, C, bias=False, storage=storage)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_storage_gives_the_optimum(name: str, storage: str) -> None:
+    problem = example(storage=storage)
+    solution = solve(problem, name, eps=1e-6)
+    assert solution.status == "optimal" and solution.weights is not None and solution.alpha is not None
+    primal, gap, violation = judge(problem, solution.weights)
+    assert violation <= 1e-6 * 1.01
+    assert gap + 1e-12 * primal >= 0 and gap < 1e-10 * primal
+    assert solution.info["objective"] == pytest.approx(primal, rel=1e-12)
+    margins = problem.y * (problem.X @ solution.weights)
+    assert solution.alpha == pytest.approx(problem.C * np.maximum(0.0, 1.0 - margins), abs=1e-12)
+    assert solution.work["nonzeros"] > 0 and solution.kernel_evaluations > 0
+    certificate = certify(problem, solution)
+    assert certificate.passes(1e-6, 2.0, problem.n, problem.C)
+    assert certificate.primal == pytest.approx(primal, rel=1e-12)
+    assert certificate.gap == pytest.approx(gap, abs=1e-12 * primal)
+    assert certificate.max_violation <= violation + 1e-12
+
+
+def test_certificate_sees_what_is_wrong() -> None:
+    problem = example()
+    solution = solve(problem, "l2svm-mfn", eps=1e-6)
+    assert solution.weights is not None and solution.alpha is not None
+    for wrong in (
+        replace(solution, weights=solution.weights * 1.01, alpha=None),
+        replace(solution, alpha=solution.alpha * 1.01),
+        replace(solution, alpha=np.zeros(problem.n)),
+    ):
+        assert not certify(problem, wrong).passes(1e-4, 2.0, problem.n, problem.C)
+    # One multiplier, of an example beyond its margin, that should be zero.
+    alpha = solution.alpha.copy()
+    alpha[np.flatnonzero(alpha == 0.0)[0]] = 0.01
+    assert not certify(problem, replace(solution, alpha=alpha)).passes(1e-4, 2.0, problem.n, problem.C)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
+def test_as_liblinear(C: float) -> None:
+    from sklearn.svm import LinearSVC
+
+    problem = example(C=C)
+    # It weighs the squared slacks by C, not C / 2.
+    peer = LinearSVC(loss="squared_hinge", dual=False, fit_intercept=False, C=0.5 * C, tol=1e-10)
+    expected = peer.fit(problem.X, problem.y).coef_[0]
+    for name in NAMES:
+        found = solve(problem, name, eps=1e-7)
+        assert found.weights == pytest.approx(expected, abs=1e-5)
+
+
+def passes(problem: Problem, solution: Solution) -> bool:
+    return certify(problem, solution).passes(1e-3, 2.0, problem.n, problem.C)
+
+
+@pytest.mark.parametrize("seed", range(36))
+def test_random_problems(seed: int) -> None:
+    """Duplicates, contradictions, zero rows, a class of one, any storage, C from 1e-3 to 1e6."""
+    case = make_case(seed)
+    problem = Problem(case.X, case.y, case.C, Kernel.linear(), bias=False, storage=case.storage)
+    newton = solve(problem, "l2svm-mfn")
+    assert newton.status == "optimal", str(case)
+    assert passes(problem, newton), (str(case), judge(problem, newton.weights))
+    other = solve(problem, "lsvm", iteration_limit=500)
+    assert other.status in ("optimal", "iteration_limit", "stalled")
+    if other.status == "optimal":
+        assert passes(problem, other), (str(case), judge(problem, other.weights))
+    if case.C * float(problem.prepare().norms.max()) < 100.0:
+        assert other.status == "optimal", str(case)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_to_learn_from(name: str) -> None:
+    """All rows empty: the weights are 0, and every multiplier is C."""
+    solution = solve(Problem(np.zeros((4, 3)), [1, -1, 1, -1], 2.0, bias=False, storage="dense"), name)
+    assert solution.status == "optimal"
+    assert solution.weights is not None and not solution.weights.any()
+    assert solution.alpha == pytest.approx(np.full(4, 2.0))
+
+
+def test_huge_C_separates() -> None:
+    """The margins of a separable set tend to 1 and more."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 8))
+    w = rng.normal(size=8)
+    keep = np.abs(X @ w) > 0.5
+    X, y = X[keep], np.sign(X[keep] @ w)
+    solution = solve(Problem(X, y, 1e8, bias=False, storage="dense"), "l2svm-mfn", eps=1e-2)
+    assert solution.status == "optimal"
+    assert (y * (X @ solution.weights)).min() > 1.0 - 1e-4
+
+
+def test_rounding_ends_a_run() -> None:
+    """Where the precision asked for is out of reach it says so, and does not run for ever."""
+    solution = solve(example(C=1e9), "l2svm-mfn", eps=1e-12)
+    assert solution.status == "stalled"
+    primal, gap, _ = judge(example(C=1e9), solution.weights)
+    assert gap < 1e-6 * primal
+
+
+def test_line_search_is_exact() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        n, C = int(rng.integers(1, 12)), float(10.0 ** rng.uniform(-2, 3))
+        w, d = rng.normal(size=4), rng.normal(size=4) * 10.0 ** rng.uniform(-2, 1)
+        # Ties and examples right at their break.
+        margins, changes = rng.integers(-2, 4, size=n) / 2.0, rng.integers(-2, 3, size=n) * 1.0
+
+        def slope(
+            t: float, m: Any = margins, c: Any = changes, w: Any = w, d: Any = d, C: float = C
+        ) -> float:
+            return float((w + t * d) @ d - C * np.maximum(0.0, 1.0 - m - t * c) @ c)
+
+        t = line_minimum(margins, changes, w, d, C)
+        if slope(0.0) >= 0.0:
+            assert t == 0.0
+        else:
+            scale = float(d @ d) + C * float(changes @ changes)
+            assert t > 0.0 and abs(slope(t)) <= 1e-10 * scale * max(1.0, t) + 1e-10 * abs(slope(0.0))
+
+
+def test_lagrangian_iteration_is_the_paper_s() -> None:
+    """The two passes of an iteration give the iterates of the formula with its N x N inverse written out."""
+    problem = example(n=40, d=6, C=0.7)
+    H = problem.y[:, None] * (problem.X.toarray() if sp.issparse(problem.X) else problem.X)
+    Q = np.eye(40) / problem.C + H @ H.T
+    u = np.linalg.solve(Q, np.ones(40))
+    from svmrepro.solvers import lsvm
+
+    run = lsvm.start(problem, 1e-12, {"step": 1.9, "memory_limit_bytes": 2**40})
+    for k in range(6):
+        while lsvm.steps(run) < k or not run.factored:
+            assert lsvm.advance(run, 1, k) is None
+        assert problem.C * (run.z - run.h) == pytest.approx(u, abs=1e-10)
+        assert run.weights == pytest.approx(H.T @ u, abs=1e-10)
+        u = np.linalg.solve(Q, 1.0 + np.maximum(Q @ u - 1.0 - 1.9 / problem.C * u, 0.0))
+
+
+def test_limits() -> None:
+    problem = example(C=1e4)
+    for name in NAMES:
+        solution = solve(problem, name, eps=1e-9, iteration_limit=3)
+        assert (solution.status, solution.iterations) == ("iteration_limit", 3)
+    slow = Problem(problem.X, problem.y, 1e6, bias=False)
+    assert solve(slow, "lsvm", eps=1e-9, time_limit=0.1).status == "time_limit"
+    # 30 x 30 doubles
+    assert solve(problem, "lsvm", memory_limit_mb=0.006).status == "memory_limit"
+    assert solve(problem, "lsvm", memory_limit_mb=0.008, iteration_limit=1).status == "iteration_limit"
+
+
+def test_own_limit_of_memory() -> None:
+    wide = Problem(sp.csr_array(([1.0, 1.0], ([0, 1], [0, 40_000]))), [1, -1], 1.0, bias=False, storage="csr")
+    assert solve(wide, "lsvm").status == "memory_limit"
+    assert not hasattr(LagrangianRun(wide, 1e-3, 1.9, 2.0**60), "matrix")
+    assert solve(wide, "l2svm-mfn").status == "optimal"
+
+
+def test_what_they_need_is_told() -> None:
+    rows = np.array([[0.0], [1.0]])
+    for name in NAMES:
+        with pytest.raises(ValueError, match="needs bias=False"):
+            solve(Problem(rows, [-1, 1]), name)
+        with pytest.raises(ValueError, match="needs a linear kernel"):
+            solve(Problem(rows, [-1, 1], kernel=Kernel.gaussian(gamma=1.0), bias=False), name)
+    for step in (0.0, 2.0):
+        with pytest.raises(ValueError, match="'step' must lie between 0 and 2"):
+            solve(Problem(rows, [-1, 1], bias=False), "lsvm", step=step)
+
+
+def test_steps_may_be_shorter() -> None:
+    problem = example()
+    long, short = (solve(problem, "lsvm", eps=1e-5, step=step) for step in (1.9, 0.5))
+    assert long.status == short.status == "optimal"
+    assert long.weights == pytest.approx(short.weights, abs=1e-4)
+    assert short.iterations > long.iterations
+
+
+def test_progress_rises() -> None:
+    """The dual objective that a trace holds stays below the optimum and gets there."""
+    problem = example(n=3000, d=60, C=10.0)
+    for name in NAMES:
+        solution = solve(problem, name, eps=1e-4, trace=True)
+        assert solution.trace and solution.status == "optimal"
+        primal, _, _ = judge(problem, solution.weights)
+        assert all(value <= primal * (1 + 1e-9) for _, value in solution.trace)
+        assert solution.trace[-1][1] == pytest.approx(primal, rel=1e-4)
