@@ -169,6 +169,16 @@ def _peer(
     return SolverSpec(name, module, description, options, needs, 2.0, fixed={"peer": name}, package=package)
 
 
+_SVMLIGHT_OPTIONS = {
+    "q": 10,
+    "cache_mb": 40.0,
+    "single": False,
+    "shrinking": True,
+    "patience": 100,
+    "fold": False,
+    "widen": True,
+}
+
 _KERNEL_OPTIONS = {"cache_mb": 200.0, "shrinking": True}
 _PEERS = (
     _peer("libsvm", "scikit-learn", "LIBSVM, as scikit-learn's SVC", _KERNEL_OPTIONS),
@@ -255,15 +265,16 @@ _ALL = (
         "svmlight",
         "svmlight",
         "decomposition with working sets of q, Joachims 1999 (SVM-light)",
-        {
-            "q": 10,
-            "cache_mb": 40.0,
-            "single": False,
-            "shrinking": True,
-            "patience": 100,
-            "fold": False,
-            "widen": True,
-        },
+        _SVMLIGHT_OPTIONS,
+    ),
+    SolverSpec(
+        "svmlight-ordinal",
+        "svmlight_ordinal",
+        "decomposition over all pairs of different ranks, Joachims 2006, section 3.2",
+        _SVMLIGHT_OPTIONS,
+        (LINEAR, NO_BIAS),
+        loss=PAIRS,
+        promise=GAP,
     ),
     SolverSpec(
         "l2svm-mfn",
