@@ -185,7 +185,7 @@ def finish(run: Run, status: str) -> Solution:
         info={
             "newton_steps": float(run.newton_steps),
             "active": float(run.active.size),
-            "objective": _primal(run),
+            "objective": objective(run),
         },
     )
 

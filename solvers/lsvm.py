@@ -33,6 +33,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import blas, lapack
 from svmrepro.solvers.linear_passes import Passes
 from svmrepro.solvers.problem import Problem
@@ -43,7 +44,7 @@ __all__ = ["MEMORY_LIMITED", "advance", "finish", "objective", "start", "steps"]
 MEMORY_LIMITED = True  # the driver adds the option memory_limit_bytes
 
 _OWN_LIMIT = 512 * 2**20
-_BLOCK = 256  # rows that go into the matrix at once
+_BLOCK = 1024  # rows that go into the matrix at once
 _LOOK_EVERY = 10  # iterations between two looks at the stopping test where the residual invites them
 
 
@@ -73,7 +74,6 @@ class Run:
         if not self.too_large:
             self.matrix = np.zeros((d, d), order="F")
             self.matrix[np.diag_indices(d)] = 1.0 / problem.C
-            self.block = np.zeros((_BLOCK, d + 1))
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
@@ -119,11 +119,11 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
 
 
 def objective(run: Run) -> float:
-    """Return the dual objective of the positive part of u; only a run that is watched pays for its pass."""
+    """Return the dual objective of the multipliers that the weights give; who watches a run pays a pass."""
     problem = run.problem
-    u = np.maximum(problem.C * (run.z - run.h), 0.0)
-    v = np.asarray(problem.X.T @ (problem.y * u)).ravel()
-    return float(u.sum()) - 0.5 * float(v @ v) - 0.5 * float(u @ u) / problem.C
+    slack = np.maximum(0.0, 1.0 - run.h)
+    v = problem.C * np.asarray(problem.X.T @ (problem.y * slack)).ravel()
+    return problem.C * float(slack.sum()) - 0.5 * float(v @ v) - 0.5 * problem.C * float(slack @ slack)
 
 
 def steps(run: Run) -> int:
@@ -133,29 +133,27 @@ def steps(run: Run) -> int:
 
 def finish(run: Run, status: str) -> Solution:
     """Return the weights and their multipliers ``C max(0, 1 - y_i w.x_i)``."""
-    problem = run.problem
-    slack = np.maximum(0.0, 1.0 - run.h)
-    primal = 0.5 * float(run.weights @ run.weights) + 0.5 * problem.C * float(slack @ slack)
+    problem, passes = run.problem, run.passes
     return Solution(
-        alpha=problem.C * slack,
+        alpha=problem.C * np.maximum(0.0, 1.0 - run.h),
         weights=run.weights,
         bias=0.0,
         status=status,
         iterations=run.iterations,
-        kernel_evaluations=run.passes.examples,
-        work={"nonzeros": run.passes.entries, "hessian_entries": run.hessian_entries},
-        info={"looks": float(run.looks), "objective": primal},
+        kernel_evaluations=passes.examples,
+        work={"nonzeros": passes.entries, "hessian_entries": run.hessian_entries},
+        info={"looks": float(run.looks), "objective": objective(run)},
     )
 
 
 def _fill(run: Run) -> None:
-    """Add the outer products of the next block of examples to the matrix; y_i^2 = 1."""
+    """Add the outer products of the next examples to the matrix; y_i^2 = 1."""
     first, d = run.filled, run.problem.d
-    m = min(_BLOCK, run.problem.n - first)
-    run.passes.rows(first, m, run.block)
-    run.matrix = blas.dsyrk(1.0, run.block[:m, :d].T, beta=1.0, c=run.matrix, overwrite_c=True)
-    run.hessian_entries += m * d * (d + 1) // 2
-    run.filled += m
+    part = run.problem.X[first : first + _BLOCK]
+    rows = part.toarray() if sp.issparse(part) else part
+    run.matrix = blas.dsyrk(1.0, rows.T, beta=1.0, c=run.matrix, overwrite_c=True)
+    run.hessian_entries += len(rows) * d * (d + 1) // 2
+    run.filled += len(rows)
 
 
 def _factor(run: Run) -> None:
