@@ -18,6 +18,7 @@ from svmrepro.solvers.blocks import Blocks
 from svmrepro.solvers.certificate import Certificate, certify
 from svmrepro.solvers.driver import solve, warm
 from svmrepro.solvers.kernel import Kernel
+from svmrepro.solvers.measures import MEASURES
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import SOLVERS, SolverSpec
 from svmrepro.solvers.solution import Solution
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from svmrepro.solvers.estimator import SVMClassifier as SVMClassifier
 
 __all__ = [
+    "MEASURES",
     "SOLVERS",
     "STORAGES",
     "Blocks",

@@ -151,17 +151,19 @@ def _fill(run: Run) -> None:
     first, d = run.filled, run.problem.d
     part = run.problem.X[first : first + _BLOCK]
     rows = part.toarray() if sp.issparse(part) else part
-    run.matrix = blas.dsyrk(1.0, rows.T, beta=1.0, c=run.matrix, overwrite_c=True)
+    if d:  # BLAS knows no matrix without columns
+        run.matrix = blas.dsyrk(1.0, rows.T, beta=1.0, c=run.matrix, overwrite_c=True)
     run.hessian_entries += len(rows) * d * (d + 1) // 2
     run.filled += len(rows)
 
 
 def _factor(run: Run) -> None:
     """Factor the matrix, and take the first iterate ``u = Q^-1 e``."""
-    factor, wrong = lapack.dpotrf(run.matrix, overwrite_a=True)
-    if wrong:
-        raise ArithmeticError("solver 'lsvm': I / nu + H'H is not positive definite in double precision")
-    run.matrix, run.factored = factor, True
+    if run.problem.d:
+        run.matrix, wrong = lapack.dpotrf(run.matrix, overwrite_a=True)
+        if wrong:
+            raise ArithmeticError("solver 'lsvm': I / nu + H'H is not positive definite in double precision")
+    run.factored = True
     run.hessian_entries += run.problem.d**3 // 3
     _solve(run)
 
@@ -170,7 +172,8 @@ def _solve(run: Run) -> None:
     """Bring s and H s up to date with z."""
     y, everyone = run.problem.y, run.passes.everyone
     right = run.passes.combination(y * run.z, everyone)
-    run.weights, _ = lapack.dpotrs(run.matrix, right)
+    if run.problem.d:
+        run.weights, _ = lapack.dpotrs(run.matrix, right)
     run.hessian_entries += 2 * run.problem.d**2
     run.h = y * run.passes.outputs(run.weights, everyone)
 

@@ -1,0 +1,154 @@
+r"""How well decision values predict labels: the measures that the papers report on test sets.
+
+Each takes labels, shape (n,), and decision values, shape (n,), and returns a share between 0 and 1. Ties are
+exact: equal decision values stand for every order of them, each as likely as the others.
+
+accuracy
+    The share of examples with the right sign; 0 counts as negative, as in SVM-light and LIBSVM.
+prbep
+    The precision/recall break-even point (Joachims 1998): with as many examples called positive as there are
+    positive ones, those of the largest decision values, precision and recall are the same number.
+roc-area
+    The area under the ROC curve: the share of pairs of a positive and a negative example that are in the
+    right order, a tie counting half.
+swapped-pairs
+    The share of pairs of examples of different rank that are in the wrong order, a tie counting half; with
+    two ranks 1 less the ROC area.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float64]
+
+
+def accuracy(y: Any, values: Any) -> float:
+    """Return the share of examples with the right sign.
+
+    Parameters
+    ----------
+    y : array_like, shape (n,)
+        Labels -1 and +1.
+    values : array_like, shape (n,)
+        Decision values, finite.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, a value is not finite or a label is neither -1 nor +1.
+    """
+    y, values = _binary(y, values)
+    return float(np.mean((values > 0) == (y > 0)))
+
+
+def prbep(y: Any, values: Any) -> float:
+    """Return the precision/recall break-even point, see the module.
+
+    Parameters, return and errors are those of :func:`accuracy`; both classes must be there.
+    """
+    y, values = _both(*_binary(y, values))
+    positive = y > 0
+    called = int(np.count_nonzero(positive))
+    threshold = np.partition(values, values.size - called)[values.size - called]
+    above, level = values > threshold, values == threshold
+    # Of those right at the threshold, each is called positive as often as the others.
+    room = called - int(np.count_nonzero(above))
+    share = np.count_nonzero(positive & level) / np.count_nonzero(level)
+    return float((np.count_nonzero(positive & above) + room * share) / called)
+
+
+def roc_area(y: Any, values: Any) -> float:
+    """Return the area under the ROC curve, see the module.
+
+    Parameters, return and errors are those of :func:`accuracy`; both classes must be there.
+    """
+    return 1.0 - swapped_pairs(*_both(*_binary(y, values)))
+
+
+def swapped_pairs(y: Any, values: Any) -> float:
+    """Return the share of pairs of different rank that are in the wrong order, in O(n log n).
+
+    Parameters
+    ----------
+    y : array_like, shape (n,)
+        Ranks, at least two different ones; a higher one should have the larger value.
+    values : array_like, shape (n,)
+        Decision values, finite.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, a number is not finite or there is one rank only.
+    """
+    y, values = _checked(y, values)
+    _, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    if sizes.size < 2:
+        raise ValueError("the measure needs examples of two ranks or more")
+    pairs = (y.size**2 - int((sizes.astype(np.int64) ** 2).sum())) // 2
+    # Among equal values, all pairs are in order in the first order and out of it in the second.
+    kind = _inversions(ranks[np.lexsort((ranks, values))])
+    harsh = _inversions(ranks[np.lexsort((-ranks, values))])
+    return (kind + harsh) / (2 * pairs)
+
+
+def _inversions(ranks: npt.NDArray[np.intp]) -> int:
+    """Count the pairs whose higher rank comes first.
+
+    Two ranks differ first in one binary digit. Digit by digit, the ranks that agree in all higher digits lie
+    together, in their order, and those with a one before those with a zero are counted.
+    """
+    total = 0
+    for digit in range(int(ranks.max()).bit_length()):
+        group = ranks >> (digit + 1)
+        order = np.argsort(group, kind="stable")
+        one = (ranks[order] >> digit) & 1
+        before = np.cumsum(one) - one
+        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        lengths = np.diff(starts, append=ranks.size)
+        before -= np.repeat(before[starts], lengths)
+        total += int(before[one == 0].sum())
+    return total
+
+
+def _checked(y: Any, values: Any) -> tuple[Vector, Vector]:
+    """Return labels and values as arrays of equal length and of finite numbers."""
+    y, values = np.asarray(y, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    if y.ndim != 1 or y.shape != values.shape or y.size == 0:
+        raise ValueError(f"labels and values must have one shape (n,), got {y.shape} and {values.shape}")
+    if not (np.isfinite(y).all() and np.isfinite(values).all()):
+        raise ValueError("labels and decision values must be finite")
+    return y, values
+
+
+def _binary(y: Any, values: Any) -> tuple[Vector, Vector]:
+    """Return labels, checked to be -1 and +1, and values."""
+    y, values = _checked(y, values)
+    if not (np.abs(y) == 1).all():
+        raise ValueError("the measure needs labels -1 and +1")
+    return y, values
+
+
+def _both(y: Vector, values: Vector) -> tuple[Vector, Vector]:
+    """Return what it gets, if both classes are there."""
+    if (y == y[0]).all():
+        raise ValueError("the measure needs examples of both classes")
+    return y, values
+
+
+MEASURES: Mapping[str, Callable[[Any, Any], float]] = MappingProxyType(
+    {"accuracy": accuracy, "prbep": prbep, "roc-area": roc_area, "swapped-pairs": swapped_pairs}
+)
