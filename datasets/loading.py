@@ -141,6 +141,17 @@ def _fixed_rows(entry: DownloadedEntry, rows: int) -> int:
     return max((size for name in entry.subsets if (size := entry.parts[name].rows) <= rows), default=0)
 
 
+def _test_part(entry: Entry, n: int | None) -> tuple[Part, int]:
+    """Return the test set of an entry, and how many of its rows ``n`` means."""
+    if not isinstance(entry, DownloadedEntry) or entry.test is None:
+        raise DataError(f"{entry.name}: the set has no test part")
+    part = entry.parts[entry.test]
+    rows = part.rows if n is None else n
+    if not 1 <= rows <= part.rows:
+        raise DataError(f"{entry.name}: n = {n}: the test set has {part.rows} rows")
+    return part, rows
+
+
 def load(
     name: str,
     n: int | None = None,
@@ -204,12 +215,7 @@ def load(
         return _dataset(entry.name, own, rows, n, "the first n rows of the file", provenance)
 
     if part == "test":
-        if entry.test is None:
-            raise DataError(f"{name}: the set has no test part")
-        subset = entry.parts[entry.test]
-        rows = subset.rows if n is None else n
-        if not 1 <= rows <= subset.rows:
-            raise DataError(f"{name}: n = {n}: the test set has {subset.rows} rows")
+        subset, rows = _test_part(entry, n)
     else:
         rows = resolve_size(name, n)
         subset = _subset(entry, rows)
@@ -317,7 +323,9 @@ def fetch(
     return fetch_entry(entry, data_dir, mirror, files=files, network=network)
 
 
-def content_key(name: str, n: int | None = None, seed: int = 0) -> str:
+def content_key(
+    name: str, n: int | None = None, seed: int = 0, *, part: Literal["train", "test"] = "train"
+) -> str:
     """Return a text that changes whenever the arrays that :func:`load` gives would change.
 
     It needs no data on disk: checksums are the registry's. Only a user's own file is read (its SHA-256).
@@ -325,6 +333,10 @@ def content_key(name: str, n: int | None = None, seed: int = 0) -> str:
     and the provenance of what was loaded tells which one it was.
     """
     entry = describe(name)
+    if part == "test":
+        subset, rows = _test_part(entry, n)
+        assert isinstance(entry, DownloadedEntry)
+        return f"{_files_key(entry, subset)};part=test;reader={READER_VERSION};n={rows}"
     rows = resolve_size(name, n)
     if isinstance(entry, GeneratedEntry):
         return generator_key(entry.generator, rows, seed, entry.positives)
@@ -332,16 +344,20 @@ def content_key(name: str, n: int | None = None, seed: int = 0) -> str:
         labels = ",".join(f"{given:g}:{sign:+g}" for given, sign in sorted(entry.labels.items()))
         what = f"user-file={sha256_of(entry.path)};labels={labels};features={entry.features}"
     else:
-        part = _subset(entry, rows)
-        files = [entry.files[file] for file in part.files]
-        known = ",".join(
-            form.sha256 or form.wrapper_sha256 or f"unknown, {file.rows} rows"
-            for file in files
-            for form in file.forms[:1]
-        )
-        what = f"file={entry.name}/{part.name};sha256={known}"
-        if entry.rules:
-            what += f";rules={entry.rules}"
-        if entry.subset_seed is not None and rows < part.rows:
+        subset = _subset(entry, rows)
+        what = _files_key(entry, subset)
+        if entry.subset_seed is not None and rows < subset.rows:
             what += f";subset_seed={entry.subset_seed}"
     return f"{what};reader={READER_VERSION};n={rows}"
+
+
+def _files_key(entry: DownloadedEntry, part: Part) -> str:
+    """Return the checksums of a part's files, as the registry has them, and the rules by which it is read."""
+    files = [entry.files[file] for file in part.files]
+    known = ",".join(
+        form.sha256 or form.wrapper_sha256 or f"unknown, {file.rows} rows"
+        for file in files
+        for form in file.forms[:1]
+    )
+    rules = f";rules={entry.rules}" if entry.rules else ""
+    return f"file={entry.name}/{part.name};sha256={known}{rules}"

@@ -32,7 +32,7 @@ RESULTS = (*OBJECTIVES, "certificate.n_bound", "certificate.n_nonbound")
 PATH = ("iterations", "kernel_evaluations", "work.nonzeros", "work.hessian_entries", "work.gradient_updates")
 
 PROBLEM = ("paper", "experiment", "n", "seed", "contender")
-"""What names a row."""
+"""What names a row; of an experiment with an axis its ``point`` too."""
 
 SETTING = ("solver", "storage", "bias", "C", "eps")
 """What must be the same for two rows to be comparable at all; with what a row need not have, by prefix."""
@@ -70,7 +70,7 @@ def summarise(runs: Runs) -> list[dict[str, Any]]:
     """
     chosen: dict[tuple[str, ...], Run] = {}
     for run in runs.runs:
-        key = tuple(run.fields.get(name, "") for name in PROBLEM)
+        key = tuple(run.fields.get(name, "") for name in (*PROBLEM, "point"))
         if key not in chosen or (run.solved and not chosen[key].solved):
             chosen[key] = run
     entries = []
@@ -85,6 +85,7 @@ def summarise(runs: Runs) -> list[dict[str, Any]]:
         entries.append(
             {
                 **{name: run.fields.get(name, "") for name in PROBLEM},
+                **({"point": point} if (point := run.fields.get("point", "")) else {}),
                 "setting": setting,
                 "status": run.status if run.solved or run.status != "optimal" else "uncertified",
                 "counts": counts if run.solved else {},
@@ -214,10 +215,11 @@ def _compare_counts(
 
 
 def _key(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(entry[name] for name in PROBLEM)
+    return (*(entry[name] for name in PROBLEM), *([entry["point"]] if "point" in entry else []))
 
 
 def _label(entry: Mapping[str, Any]) -> str:
     parts: Sequence[str] = (f"{entry['experiment']} n = {entry['n']}", entry["contender"])
     seed = f", seed {entry['seed']}" if entry["seed"] not in ("", "0") else ""
-    return ", ".join(parts) + seed
+    point = f", point {entry['point']}" if "point" in entry else ""
+    return ", ".join(parts) + point + seed

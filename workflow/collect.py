@@ -31,7 +31,7 @@ LEADING = (
 )  # fmt: skip
 """Columns that come first; the others follow in the order of the record, those of its nested parts sorted."""
 
-IDENTITY = ("experiment", "n", "seed", "contender", "repeat")
+IDENTITY = ("experiment", "n", "point", "seed", "contender", "repeat")
 """What makes a run the same run: two lines that agree in all of it would count one measurement twice."""
 
 
@@ -81,7 +81,13 @@ def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
     order = {label: place for place, label in enumerate(dict.fromkeys(row["contender"] for row in rows))}
     return sorted(
         rows,
-        key=lambda row: (int(row["n"]), order[row["contender"]], int(row["seed"] or 0), int(row["repeat"])),
+        key=lambda row: (
+            int(row["n"]),
+            float(row["point"] or 0),
+            order[row["contender"]],
+            int(row["seed"] or 0),
+            int(row["repeat"]),
+        ),
     )
 
 

@@ -67,6 +67,26 @@ class Contender:
 
 
 @dataclass(frozen=True)
+class HeldOut:
+    """
+    Examples on which results are judged.
+
+    Attributes
+    ----------
+    dataset
+        Its name; None for the test part of the experiment's own data set.
+    skip
+        Rows of a generated set that come before it.
+    rows
+        How many it has; None for all.
+    """
+
+    dataset: str | None = None
+    skip: int = 0
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
 class Experiment:
     """
     One problem at several sizes, and who competes on it.
@@ -89,6 +109,13 @@ class Experiment:
     permutations
         In how many random orders of the rows each size is measured; None: in the data set's own. A generated
         set is then that of seed 0.
+    axis, points
+        ``"C"``, ``"C_total"`` or ``"eps"`` and its values, from the easiest to the hardest: each size is
+        measured at each of them, in place of the experiment's own value. None, and no points, without.
+    measures
+        Names of ``svmrepro.solvers.MEASURES``: how results are judged on ``test``.
+    test
+        The test set; None without measures.
     """
 
     name: str
@@ -107,12 +134,16 @@ class Experiment:
     repeat_budget: float | None
     contenders: dict[str, Contender]
     permutations: int | None = None
+    axis: str | None = None
+    points: tuple[float, ...] = ()
+    measures: tuple[str, ...] = ()
+    test: HeldOut | None = None
 
     def seeds_of(self, contender: Contender) -> tuple[int | None, ...]:
         """Return the seeds, or the permutations, in which a contender takes part."""
         return self.seeds if contender.permutations is None else self.seeds[: contender.permutations]
 
-    def bound(self, n: int) -> float:
+    def bound(self, n: int, point: float | None = None) -> float:
         """
         Give the bound of each multiplier in (P1).
 
@@ -120,16 +151,45 @@ class Experiment:
         ----------
         n
             Training rows.
+        point
+            A value on the axis, if there is one.
 
         Returns
         -------
         float
             C, or C_total / n where the experiment fixes that.
         """
+        if point is not None and self.axis == "C":
+            return point
+        if point is not None and self.axis == "C_total":
+            return point / n
         if self.C is not None:
             return self.C
         assert self.C_total is not None
         return self.C_total / n
+
+    def tolerance(self, point: float | None = None) -> float:
+        """Return eps, which is the value on the axis if that is its axis."""
+        return point if point is not None and self.axis == "eps" else self.eps
+
+    def harder(self, place: tuple[int, float | None], other: tuple[int, float | None]) -> bool:
+        """
+        Tell whether a problem takes at least as long as another one: a limit passed there is passed here too.
+
+        Parameters
+        ----------
+        place, other
+            Size and point of each.
+
+        Returns
+        -------
+        bool
+            Whether neither size nor point is easier; True if they are the same.
+        """
+        (n, point), (m, base) = place, other
+        if point is None or base is None:
+            return n >= m
+        return n >= m and (point <= base if self.axis == "eps" else point >= base)
 
 
 @dataclass(frozen=True)
@@ -347,7 +407,9 @@ def _paper(entry: dict[str, Any]) -> Paper:
     for name, fields in entry["experiments"].items():
         values: dict[str, Any] = dict(fields)
         # JSON knows neither tuples nor whole numbers as keys.
-        values["sizes"], values["seeds"] = tuple(values["sizes"]), tuple(values["seeds"])
+        for key in ("sizes", "seeds", "points", "measures"):
+            values[key] = tuple(values[key])
+        values["test"] = None if values["test"] is None else HeldOut(**values["test"])
         values["paper_sizes"] = {int(n): size for n, size in values["paper_sizes"].items()}
         values["contenders"] = {label: Contender(**value) for label, value in values["contenders"].items()}
         experiments[name] = Experiment(**values)

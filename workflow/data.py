@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from svmrepro.workflow import paths
 from svmrepro.workflow.config import Config
@@ -93,6 +93,11 @@ def read_marker(config: Config, name: str) -> Marker | None:
         return None
 
 
+def _portable(reason: str) -> str:
+    """Tables travel: where a mirror lies on this machine is told while it is tried, and nowhere else."""
+    return re.sub(r"\bmirror (?!https?:)\S+: ", "mirror: ", reason)
+
+
 def load_row(config: Config, row: Row, encoding: str | None = None) -> Dataset:
     """
     Load the examples of a row from the disk; nothing is downloaded here.
@@ -132,11 +137,58 @@ def load_row(config: Config, row: Row, encoding: str | None = None) -> Dataset:
     except datasets.DatasetUnavailable as error:
         marker = read_marker(config, name)
         reason = marker.reason() if marker and marker.missing else one_line(error)
-        # Tables travel: where a mirror lies on this machine is told while it is tried, and nowhere else.
-        raise NotAvailable(re.sub(r"\bmirror (?!https?:)\S+: ", "mirror: ", reason)) from error
+        raise NotAvailable(_portable(reason)) from error
     except datasets.DataError as error:
         raise NotAvailable(one_line(error)) from error
     return found if row.permutation is None else datasets.permute(found, row.permutation)
+
+
+def load_test(config: Config, row: Row, features: int) -> tuple[Any, Any]:
+    """
+    Load the test set of a row's experiment from the disk.
+
+    Parameters
+    ----------
+    config
+        Says where the data lie.
+    row
+        A row of an experiment that has one; of a generated set, the same seed's.
+    features
+        What its examples must have.
+
+    Returns
+    -------
+    X, y
+        Examples (k, features) and labels (k,).
+
+    Raises
+    ------
+    NotAvailable
+        With the reason.
+    """
+    from svmrepro import datasets
+
+    test = row.experiment.test
+    assert test is not None
+    name = test.dataset or row.experiment.dataset
+    of_own = test.dataset is None
+    generated = of_own and datasets.is_generated(name)
+    try:
+        found = datasets.load(
+            name,
+            test.skip + (test.rows or 0) if generated else test.rows,
+            seed=row.sample,
+            part="test" if of_own and not generated else "train",
+            data_dir=config.data_dir,
+            mirror=config.mirror,
+            download=False,
+        )
+    except (datasets.DatasetUnavailable, datasets.DataError) as error:
+        raise NotAvailable(f"test set: {_portable(one_line(error))}") from error
+    X, y = found.X[test.skip :], found.y[test.skip :]
+    if X.shape[1] != features:
+        raise NotAvailable(f"test set {name}: {X.shape[1]} features, not {features}")
+    return X, y
 
 
 def own_file(config: Config, name: str) -> Path | None:

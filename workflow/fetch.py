@@ -86,11 +86,17 @@ def retry(config: Config, before: float) -> None:
 
 
 def wanted(config: Config) -> list[str]:
-    """Return the data sets of the configuration's experiments, each once."""
+    """Return the data sets of the configuration's experiments, those for training first, each once."""
     names = {
         experiment.dataset: None
         for paper in config.papers.values()
         for experiment in paper.experiments.values()
+    }
+    names |= {
+        experiment.test.dataset: None
+        for paper in config.papers.values()
+        for experiment in paper.experiments.values()
+        if experiment.test is not None and experiment.test.dataset is not None
     }
     return list(names)
 

@@ -5,7 +5,8 @@
 ``fits.csv``: one line for each contender and quantity (``cpu_seconds``, and ``work``, the counted
 elementary operations of `svmrepro.workflow.runs`), and one for each column of seconds that the paper
 prints, refitted in the same way (``source`` is ``measured`` or ``paper``). The intervals are those of
-`svmrepro.workflow.scaling`.
+`svmrepro.workflow.scaling`. Of an experiment with an axis the exponent is that of its points, at the largest
+size, and it has no ratios.
 
 ``ratios.csv``: for each size, quantity and pair of contenders the median of the ratios of runs that a single
 process made side by side on the same problem. Only one order of a pair is written: the other is its inverse.
@@ -85,8 +86,8 @@ def read_fits(files: Iterable[Path]) -> dict[tuple[str, str, str, str], Fit]:
             key = (row["experiment"], row["contender"], row["quantity"], row["source"])
             exponent = _interval(row["exponent"], row["low"], row["high"]) if row["exponent"] else None
             intercept = float(row["intercept"]) if row["intercept"] else None
-            points, n_min, n_max = (int(row[name]) for name in ("points", "n_min", "n_max"))
-            fits[key] = Fit(exponent, intercept, points, n_min, n_max, row["method"], row["note"])
+            n_min, n_max = (_size(row[name]) for name in ("n_min", "n_max"))
+            fits[key] = Fit(exponent, intercept, int(row["points"]), n_min, n_max, row["method"], row["note"])
     return fits
 
 
@@ -164,6 +165,11 @@ def _interval(value: str, low: str, high: str) -> Interval:
     if not low or not high:
         return Interval(float(value))
     return Interval(float(value), float(low), float(high))
+
+
+def _size(text: str) -> float:
+    """Return a size as a whole number, and a point of an axis as it is."""
+    return int(text) if text.isdecimal() else float(text)
 
 
 def _text(value: float | None) -> str:

@@ -25,6 +25,7 @@ JOB_SECONDS = 3.0
 MOST_BYTES = 80_000_000
 
 _Key = tuple[str, str, str]
+_Place = tuple[int, float | None]
 
 
 class Forecast:
@@ -46,10 +47,10 @@ class Forecast:
         self.whole_scale = len(self._experiments) > 1 or len(_all(config)) == 1
         #: Seconds by contender and size.
         self._seconds: dict[_Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-        #: Runs made, by contender and size.
-        self._made: dict[_Key, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-        #: The size at which a contender passed a limit.
-        self._stopped: dict[_Key, int] = {}
+        #: Runs made, by contender, size and point.
+        self._made: dict[_Key, dict[_Place, int]] = defaultdict(lambda: defaultdict(int))
+        #: The sizes and points at which a contender passed a limit.
+        self._stopped: dict[_Key, list[_Place]] = defaultdict(list)
         for experiment in self._experiments:
             current = {row.key for row in rows(experiment)}
             for line in Journal(paths.journal(config, experiment.paper, experiment.name)).lines():
@@ -59,15 +60,16 @@ class Forecast:
     def add(self, line: Mapping[str, Any]) -> None:
         """Take note of a run."""
         key = (line["paper"], line["experiment"], line["contender"])
-        self._made[key][line["n"]] += 1
+        place = (line["n"], line["point"])
+        self._made[key][place] += 1
         if line["status"] in FINAL:
             # Its other repeats are not made.
             repeats = self._repeats[line["paper"], line["experiment"]]
-            self._made[key][line["n"]] += max(0, repeats - line["repeat"] - 1)
+            self._made[key][place] += max(0, repeats - line["repeat"] - 1)
         if line["cpu_seconds"] is not None:
             self._seconds[key][line["n"]].append(line["cpu_seconds"])
         if line["status"] in LIMITS:
-            self._stopped[key] = min(line["n"], self._stopped.get(key, line["n"]))
+            self._stopped[key].append(place)
 
     def left(self, only: Experiment | None = None) -> tuple[int, float]:
         """
@@ -121,18 +123,19 @@ class Forecast:
     def _left_of(self, experiment: Experiment, contender: Contender) -> tuple[int, float]:
         key = _key(experiment, contender)
         runs, seconds = 0, 0.0
-        for n in experiment.sizes:
-            if key in self._stopped and n >= self._stopped[key]:
-                break
-            each = self.seconds(experiment, contender, n)
+        late: list[_Place] = []
+        for place in [(n, point) for n in experiment.sizes for point in experiment.points or (None,)]:
+            if any(experiment.harder(place, other) for other in (*self._stopped[key], *late)):
+                continue
+            each = self.seconds(experiment, contender, place[0])
             wanted = experiment.repeats
             if experiment.repeat_budget is not None and each > 0:
                 wanted = min(wanted, max(1, math.ceil(experiment.repeat_budget / each)))
-            more = max(0, wanted * len(experiment.seeds_of(contender)) - self._made[key][n])
+            more = max(0, wanted * len(experiment.seeds_of(contender)) - self._made[key][place])
             runs += more
             seconds += more * each
             if more and contender.time_limit is not None and each >= contender.time_limit:
-                break
+                late.append(place)
         return runs, seconds
 
     def _from_elsewhere(self, experiment: Experiment, contender: Contender, n: int) -> float:

@@ -26,11 +26,14 @@ class Row:
         Training rows.
     seed
         Seed of a generated data set, or number of the permutation, else None.
+    point
+        Value on the experiment's axis, None if it has no axis.
     """
 
     experiment: Experiment
     n: int
     seed: int | None
+    point: float | None = None
 
     @property
     def contenders(self) -> tuple[Contender, ...]:
@@ -52,6 +55,16 @@ class Row:
         """Seed of the examples, which only a generated set looks at."""
         return 0 if self.experiment.permutations is not None else self.seed or 0
 
+    @property
+    def C(self) -> float:
+        """Bound of each multiplier."""
+        return self.experiment.bound(self.n, self.point)
+
+    @property
+    def eps(self) -> float:
+        """Stopping tolerance."""
+        return self.experiment.tolerance(self.point)
+
     @cached_property
     def key(self) -> str:
         """
@@ -72,15 +85,21 @@ class Row:
             data = str(error)
         if self.permutation is not None:
             data += f";permutation={self.permutation}"
-        return digest(
-            {
-                "data": data,
-                "kernel": experiment.kernel,
-                "C": experiment.bound(self.n),
-                "eps": experiment.eps,
-                "contenders": [_essence(contender) for contender in self.contenders],
-            }
-        )
+        essence = {
+            "data": data,
+            "kernel": experiment.kernel,
+            "C": self.C,
+            "eps": self.eps,
+            "contenders": [_essence(contender) for contender in self.contenders],
+        }
+        # Left out where nothing is judged, so that the keys of such rows stay what they were.
+        if experiment.test is not None:
+            try:
+                essence["test"] = test_key(experiment, self.sample)
+            except datasets.DataError as error:
+                essence["test"] = str(error)
+            essence["measures"] = list(experiment.measures)
+        return digest(essence)
 
 
 @dataclass(frozen=True)
@@ -109,8 +128,8 @@ class Job:
 
 
 def rows(experiment: Experiment) -> tuple[Row, ...]:
-    """Return all rows of an experiment, ascending in size."""
-    return tuple(Row(experiment, n, seed) for n in experiment.sizes for seed in experiment.seeds)
+    """Return all rows of an experiment, ascending in size and then in difficulty."""
+    return tuple(row for n in experiment.sizes for row in _rows_of(experiment, n, experiment.seeds))
 
 
 def jobs(config: Config, experiment: Experiment) -> tuple[Job, ...]:
@@ -135,8 +154,7 @@ def jobs(config: Config, experiment: Experiment) -> tuple[Job, ...]:
     found: list[Job] = []
     for n in experiment.sizes:
         for name, seeds in _blocks(experiment, n):
-            members = tuple(Row(experiment, n, seed) for seed in seeds)
-            found.append(Job(name, members, found[-1].name if found else None))
+            found.append(Job(name, _rows_of(experiment, n, seeds), found[-1].name if found else None))
     return tuple(found)
 
 
@@ -153,6 +171,35 @@ def job(config: Config, experiment: Experiment, name: str) -> Job:
         if candidate.name == name:
             return candidate
     raise StepError(f"experiment {experiment.name!r} has no job {name!r}")
+
+
+def _rows_of(experiment: Experiment, n: int, seeds: tuple[int | None, ...]) -> tuple[Row, ...]:
+    """Return the rows of a size."""
+    points = experiment.points or (None,)
+    return tuple(Row(experiment, n, seed, point) for point in points for seed in seeds)
+
+
+def test_key(experiment: Experiment, seed: int) -> str:
+    """
+    Return a text that changes with the content of an experiment's test set.
+
+    Parameters
+    ----------
+    experiment
+        It has one.
+    seed
+        Of a generated data set.
+    """
+    from svmrepro import datasets
+
+    test = experiment.test
+    assert test is not None
+    if test.dataset is not None:
+        return datasets.content_key(test.dataset, test.rows)
+    if datasets.is_generated(experiment.dataset):
+        assert test.rows is not None
+        return f"{datasets.content_key(experiment.dataset, test.skip + test.rows, seed)};skip={test.skip}"
+    return datasets.content_key(experiment.dataset, test.rows, part="test")
 
 
 def _blocks(experiment: Experiment, n: int) -> list[tuple[str, tuple[int | None, ...]]]:

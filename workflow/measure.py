@@ -19,17 +19,20 @@ import uuid
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from svmrepro.workflow import machine, paths, staleness
 from svmrepro.workflow.config import Config, Contender, Experiment, read_config
-from svmrepro.workflow.data import NotAvailable, load_row, register
+from svmrepro.workflow.data import NotAvailable, load_row, load_test, register
 from svmrepro.workflow.errors import run_step
 from svmrepro.workflow.files import any_lock, atomic_write, lock
 from svmrepro.workflow.grid import Job, Row, job, rows
 from svmrepro.workflow.journal import Journal
 from svmrepro.workflow.progress import Progress
 from svmrepro.workflow.record import FINAL, LIMITS, NO_RESULT, SCHEMA, dump_lines
+
+if TYPE_CHECKING:
+    from svmrepro.datasets import Dataset
 
 
 class Measurer:
@@ -52,6 +55,7 @@ class Measurer:
         self._machine = machine.describe()
         self._run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
         current = {row.key for row in rows(experiment)}
+        self._loaded: tuple[tuple[int, int | None], Dataset] | None = None
         self._lines = [line for line in self._journal.lines() if line["row"] in current]
 
     def measure(self, row: Row) -> list[dict[str, Any]]:
@@ -91,9 +95,15 @@ class Measurer:
         # Solvers and their compiled code are loaded only where something is to be run.
         from svmrepro.workflow.trial import Trials
 
-        data = load_row(self._config, row)
+        data = self._data(row)
+        test = None if self._experiment.test is None else load_test(self._config, row, data.X.shape[1])
         trials = Trials(
-            self._experiment, data.X, data.y, lambda encoding: load_row(self._config, row, encoding).X
+            self._experiment,
+            data.X,
+            data.y,
+            lambda encoding: load_row(self._config, row, encoding).X,
+            point=row.point,
+            test=test,
         )
         for contender, repeat in self._open_runs(row, stopped):
             with self._progress.run(row, contender, repeat) as report:
@@ -101,6 +111,14 @@ class Measurer:
                 self._journal.append(line)
                 self._lines.append(line)
                 report(line)
+
+    def _data(self, row: Row) -> Dataset:
+        """Return the examples of a row; the points of an axis share them."""
+        which = (row.n, row.seed)
+        if self._loaded is None or self._loaded[0] != which:
+            self._loaded = None  # two at a time would be too much for some
+            self._loaded = (which, load_row(self._config, row))
+        return self._loaded[1]
 
     def _open_runs(self, row: Row, stopped: dict[str, str]) -> Iterator[tuple[Contender, int]]:
         """
@@ -129,15 +147,18 @@ class Measurer:
         """
         Return who passed a limit before, and the reason why it is not run here.
 
-        Before is at a smaller size, or in an earlier permutation of this one, which is the same problem.
+        Before is at a smaller size, at an easier point of the axis, or in an earlier permutation, which is
+        the same problem.
         """
         found: dict[str, str] = {}
         for line in sorted(self._lines, key=lambda line: line["n"]):
             if line["status"] not in LIMITS:
                 continue
-            if line["n"] < row.n:
-                found.setdefault(line["contender"], f"{line['reason']} at n = {line['n']}")
-            elif line["n"] == row.n and row.permutation is not None and line["seed"] < row.permutation:
+            before, here = (line["n"], line["point"]), (row.n, row.point)
+            if before != here and self._experiment.harder(here, before):
+                at = "" if line["point"] is None else f", {line['axis']} = {line['point']:g}"
+                found.setdefault(line["contender"], f"{line['reason']} at n = {line['n']}{at}")
+            elif before == here and row.permutation is not None and line["seed"] < row.permutation:
                 found.setdefault(line["contender"], f"{line['reason']} in permutation {line['seed'] + 1}")
         return found
 
@@ -161,9 +182,11 @@ class Measurer:
             "storage": contender.storage,
             "encoding": contender.encoding,
             "kernel": experiment.kernel,
-            "C": experiment.bound(row.n),
+            "axis": experiment.axis,
+            "point": row.point,
+            "C": row.C,
             "bias": contender.bias,
-            "eps": experiment.eps,
+            "eps": row.eps,
             "time_limit": contender.time_limit,
             "memory_limit_mb": contender.memory_limit_mb,
             "fingerprint": staleness.solver_fingerprint(contender.solver),

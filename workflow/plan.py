@@ -148,6 +148,8 @@ class Plan:
         experiment = self.config.experiment(wildcards.paper, wildcards.experiment)
         job = self.jobs(wildcards.paper, wildcards.experiment)[wildcards.job]
         needed: dict[str, Any] = {"data": self.marker(experiment.dataset), "compiled": self.compiled}
+        if experiment.test is not None and experiment.test.dataset is not None:
+            needed["test"] = self.marker(experiment.test.dataset)
         if job.after is not None:
             before = paths.job_file(self.config, wildcards.paper, wildcards.experiment, job.after)
             needed["smaller"] = str(before)

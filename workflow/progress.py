@@ -105,7 +105,8 @@ class Progress:
         if row.permutation is not None:
             order = f"permutation {row.permutation + 1}/{row.experiment.permutations}"
             which = f"{order}, {which}" if repeats > 1 else order
-        what = f"n = {row.n:<6} {contender.label:<19} {which}"
+        point = "" if row.point is None else f"{row.experiment.axis} = {row.point:<8g} "
+        what = f"n = {row.n:<6} {point}{contender.label:<19} {which}"
         expected = self._forecast.seconds(row.experiment, contender, row.n)
         ended = threading.Event()
         ticker = threading.Thread(target=self._tick, args=(what, expected, ended), daemon=True)

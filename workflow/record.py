@@ -53,6 +53,8 @@ FIELDS: dict[str, tuple[type, ...]] = {
     "storage": (str,),
     "encoding": (str, NoneType),  # in place of the data set's own
     "kernel": (dict,),
+    "axis": (str, NoneType),  # which of C, C_total and eps the experiment varies
+    "point": _MAYBE_NUMBER,  # its value here
     "C": _NUMBER,
     "bias": (bool,),
     "eps": _NUMBER,
@@ -68,6 +70,7 @@ FIELDS: dict[str, tuple[type, ...]] = {
     "work": (dict,),  # counted by the solver: integers
     "info": (dict,),
     "certificate": (dict, NoneType),
+    "performance": (dict,),  # on the test set, by measure
     "peak_memory_bytes": (int, NoneType),  # above what was resident before the solve
     "load_before": _MAYBE_NUMBER,  # the system's one-minute load average
     "load_after": _MAYBE_NUMBER,
@@ -78,7 +81,7 @@ FIELDS: dict[str, tuple[type, ...]] = {
 }
 
 #: Fields that lines had not from the beginning, and what it means that one is missing.
-ADDED: dict[str, Any] = {"encoding": None}
+ADDED: dict[str, Any] = {"encoding": None, "axis": None, "point": None, "performance": {}}
 
 #: What a line that tells of no run has in the fields of a result.
 NO_RESULT: dict[str, Any] = {
@@ -90,6 +93,7 @@ NO_RESULT: dict[str, Any] = {
     "work": {},
     "info": {},
     "certificate": None,
+    "performance": {},
     "peak_memory_bytes": None,
     "load_before": None,
     "load_after": None,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
-from svmrepro.workflow.config import Artefact, Contender, Experiment, Paper
+from svmrepro.workflow.config import Artefact, Contender, Experiment, HeldOut, Paper
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.layers import Key, Layers, did_you_mean, read_yaml
 from svmrepro.workflow.staleness import solver_fingerprint
@@ -118,6 +118,13 @@ def _experiment(
         for position, n in enumerate(entry["sizes"])
     ]
     of_paper = {_file_size(dataset, n, own, layers, (*at, "sizes")): n for n in paper_sizes}
+    axis, points = _axis(entry, layers, at)
+    measures, test = _test(entry, dataset, own, max(sizes), layers, at)
+    encodings = {encoding, *(contender.encoding for contender in contenders.values())} - {None}
+    if test is not None and encodings:
+        raise layers.error(
+            (*at, "measures"), "encodings are made of training rows: there is no test set in one"
+        )
     return Experiment(
         name=name,
         paper=content["paper"],
@@ -135,6 +142,10 @@ def _experiment(
         repeat_budget=entry.get("repeat_budget", defaults.get("repeat_budget")),
         contenders=contenders,
         permutations=permutations,
+        axis=axis,
+        points=points,
+        measures=measures,
+        test=test,
     )
 
 
@@ -156,6 +167,64 @@ def _file_size(name: str, n: int, own: Mapping[str, Any], layers: Layers, at: Ke
         return datasets.resolve_size(name, n)
     except ValueError as error:
         raise layers.error(at, str(error)) from error
+
+
+def _axis(entry: Mapping[str, Any], layers: Layers, at: Key) -> tuple[str | None, tuple[float, ...]]:
+    """Return what an experiment varies at each size, and its values from the easiest to the hardest."""
+    if "axis" not in entry:
+        return None, ()
+    ((axis, values),) = entry["axis"].items()
+    if axis != "eps" and axis not in entry:
+        raise layers.error(
+            (*at, "axis"), f"varies {axis!r}: the experiment has to give that, not the other one"
+        )
+    return axis, tuple(sorted((float(value) for value in values), reverse=axis == "eps"))
+
+
+def _test(
+    entry: Mapping[str, Any], dataset: str, own: Mapping[str, Any], largest: int, layers: Layers, at: Key
+) -> tuple[tuple[str, ...], HeldOut | None]:
+    """Return how results are judged, and on what."""
+    from svmrepro import datasets
+    from svmrepro.solvers import MEASURES
+
+    if "measures" not in entry:
+        if "test" in entry:
+            raise layers.error((*at, "test"), "needs measures")
+        return (), None
+    for position, name in enumerate(entry["measures"]):
+        if name not in MEASURES:
+            hint = did_you_mean(name, MEASURES)
+            raise layers.error((*at, "measures", position), f"unknown measure {name!r}{hint}")
+    test = HeldOut(**entry.get("test", {}))
+    where: Key = (*at, "test")
+    if test.dataset is not None:
+        _check_dataset(test.dataset, own, layers, (*where, "dataset"))
+    named = test.dataset or dataset
+    generated = named not in own and datasets.is_generated(named)
+    if generated and test.dataset is None:
+        if test.rows is None or test.skip < largest:
+            raise layers.error(where, f"a generated set needs rows, and skip of at least {largest}")
+    elif generated:
+        raise layers.error(
+            where, f"data set {named!r} is generated: leave the dataset out, and give skip and rows"
+        )
+    elif test.skip:
+        raise layers.error(
+            (*where, "skip"), f"data set {named!r} is not generated: it has a test part of its own"
+        )
+    elif named in own:
+        if test.dataset is None:
+            raise layers.error(
+                where, f"data set {named!r} is a file of your own: name another one as dataset"
+            )
+    else:
+        part: Literal["train", "test"] = "test" if test.dataset is None else "train"
+        try:
+            datasets.content_key(named, test.rows, part=part)
+        except datasets.DataError as error:
+            raise layers.error(where, str(error)) from error
+    return tuple(entry["measures"]), test
 
 
 def _permutations(entry: Mapping[str, Any], most: int | None, layers: Layers, at: Key) -> int | None:

@@ -48,6 +48,11 @@ class Run:
         return int(self.fields["n"])
 
     @property
+    def point(self) -> float | None:
+        """Value on the experiment's axis, None if it has none."""
+        return self.number("point")
+
+    @property
     def status(self) -> str:
         """One of the statuses of `svmrepro.workflow.record`."""
         return self.fields["status"]
@@ -145,28 +150,53 @@ class Runs:
     runs: tuple[Run, ...]
 
     @cached_property
-    def _groups(self) -> Mapping[tuple[str, str, int], Group]:
-        grouped: dict[tuple[str, str, int], list[Run]] = {}
+    def _groups(self) -> Mapping[tuple[str, str, int, float | None], Group]:
+        grouped: dict[tuple[str, str, int, float | None], list[Run]] = {}
         for run in self.runs:
-            grouped.setdefault((run.experiment, run.contender, run.n), []).append(run)
+            grouped.setdefault((run.experiment, run.contender, run.n, run.point), []).append(run)
         return {key: Group(tuple(runs)) for key, runs in grouped.items()}
 
-    def group(self, experiment: str, contender: str, n: int) -> Group:
-        """Return the runs of one contender at one size (a group without runs if there are none)."""
-        return self._groups.get((experiment, contender, n), Group(()))
+    def group(self, experiment: str, contender: str, n: int, point: float | None = None) -> Group:
+        """
+        Return the runs of one contender at one size, and at one point of the axis if there is one.
+
+        A group without runs if there are none.
+        """
+        return self._groups.get((experiment, contender, n, point), Group(()))
 
     def sizes(self, experiment: str) -> tuple[int, ...]:
         """Return the sizes that occur, ascending."""
-        return tuple(sorted({n for name, _, n in self._groups if name == experiment}))
+        return tuple(sorted({n for name, _, n, _ in self._groups if name == experiment}))
+
+    def points(self, experiment: str) -> tuple[float, ...]:
+        """Return the points of the axis that occur, ascending; none if the experiment has no axis."""
+        found = {point for name, _, _, point in self._groups if name == experiment}
+        return tuple(sorted(point for point in found if point is not None))
 
     def contenders(self, experiment: str) -> tuple[str, ...]:
         """Return the contenders that occur, in order of appearance."""
-        return tuple(dict.fromkeys(label for name, label, _ in self._groups if name == experiment))
+        return tuple(dict.fromkeys(label for name, label, _, _ in self._groups if name == experiment))
 
-    def series(self, experiment: str, contender: str, quantity: str) -> dict[int, list[float]]:
-        """Return size -> values of the repeats, for `scaling.fit_power_law`, where there are any."""
-        found = {n: self.group(experiment, contender, n).values(quantity) for n in self.sizes(experiment)}
+    def series(
+        self, experiment: str, contender: str, quantity: str, point: float | None = None
+    ) -> dict[float, list[float]]:
+        """
+        Return size -> values of the repeats, for `scaling.fit_power_law`, where there are any.
+
+        Of an experiment with an axis: at that point of it; without one, what :meth:`along` gives at the
+        largest size.
+        """
+        sizes = self.sizes(experiment)
+        if point is None and self.points(experiment):
+            return self.along(experiment, contender, quantity, sizes[-1])
+        found = {n: self.group(experiment, contender, n, point).values(quantity) for n in sizes}
         return {n: values for n, values in found.items() if values}
+
+    def along(self, experiment: str, contender: str, quantity: str, n: int) -> dict[float, list[float]]:
+        """Return point of the axis -> values of the repeats at one size, where there are any."""
+        points = self.points(experiment)
+        found = {point: self.group(experiment, contender, n, point).values(quantity) for point in points}
+        return {point: values for point, values in found.items() if values}
 
 
 def pairs(

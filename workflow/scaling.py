@@ -117,8 +117,10 @@ class Fit:
         None if there are fewer than two sizes.
     intercept : float or None
         Natural logarithm of the fitted value at n = 1.
-    points, n_min, n_max : int
-        Number of sizes, the smallest and the largest (0 if there are none).
+    points : int
+        Number of sizes.
+    n_min, n_max : int or float
+        The smallest and the largest (0 if there are none); of an experiment with an axis, points of it.
     method, note : str
         How the interval was made, and what a reader must know about this one ("" if nothing).
     """
@@ -126,8 +128,8 @@ class Fit:
     exponent: Interval | None
     intercept: float | None
     points: int
-    n_min: int
-    n_max: int
+    n_min: float
+    n_max: float
     method: str
     note: str
 
@@ -271,13 +273,18 @@ def ratio_interval(
     return median_interval(ratios)
 
 
-def fit_power_law(series: Mapping[int, Sequence[float]], seed_name: str, *, draws: int = DRAWS) -> Fit:
+def fit_power_law(
+    series: Mapping[int, Sequence[float]] | Mapping[float, Sequence[float]],
+    seed_name: str,
+    *,
+    draws: int = DRAWS,
+) -> Fit:
     """Fit ``value = c * n ** exponent`` by least squares on log-log medians.
 
     Parameters
     ----------
-    series : mapping of int to sequence of float
-        Size to its repeats. Values that are not positive have no logarithm; a size with such a
+    series : mapping of float to sequence of float
+        Size, or point of an experiment's axis, to its repeats. Values that are not positive have no logarithm; a size with such a
         median is left out, and the note says so.
     seed_name : str
         Name of the series, which alone decides the bootstrap's random numbers.
@@ -289,10 +296,10 @@ def fit_power_law(series: Mapping[int, Sequence[float]], seed_name: str, *, draw
     Fit
         See the module's docstring for the interval.
     """
-    usable: dict[int, NDArray[np.float64]] = {}
-    left_out: list[int] = []
-    for n in sorted(series):
-        values = np.asarray(series[n], dtype=np.float64)
+    usable: dict[float, NDArray[np.float64]] = {}
+    left_out: list[float] = []
+    for n, measured in sorted(series.items()):
+        values = np.asarray(measured, dtype=np.float64)
         if values.size and bool(np.all(values > 0)) and bool(np.all(np.isfinite(values))):
             usable[n] = values
         elif values.size:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve, warm
+from svmrepro.solvers import MEASURES, SOLVERS, Kernel, Problem, Solution, certify, solve, warm
 from svmrepro.solvers.registry import NotInstalled
 from svmrepro.workflow.config import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
@@ -54,6 +54,10 @@ class Trials:
         Examples (n, d) and labels (n,).
     encode
         Gives the same examples in the encoding of this name, for the contenders that ask for one.
+    point
+        Value on the experiment's axis, if it has one.
+    test
+        Examples (k, d) and labels (k,) on which results are judged by the experiment's measures.
 
     Notes
     -----
@@ -62,9 +66,18 @@ class Trials:
     """
 
     def __init__(
-        self, experiment: Experiment, X: Any, y: Any, encode: Callable[[str], Any] | None = None
+        self,
+        experiment: Experiment,
+        X: Any,
+        y: Any,
+        encode: Callable[[str], Any] | None = None,
+        *,
+        point: float | None = None,
+        test: tuple[Any, Any] | None = None,
     ) -> None:
         self._experiment = experiment
+        self._bound, self._eps = experiment.bound(len(y), point), experiment.tolerance(point)
+        self._test = test
         self._y = y
         self._encode = encode
         self._examples: dict[str | None, Any] = {None: X}
@@ -83,9 +96,8 @@ class Trials:
         key = (contender.storage, contender.bias, contender.encoding)
         if key not in self._problems:
             kernel = Kernel.from_mapping(self._experiment.kernel)
-            bound = self._experiment.bound(len(self._y))
             X = self._encoded(contender.encoding)
-            problem = Problem(X, self._y, bound, kernel, bias=contender.bias, storage=contender.storage)
+            problem = Problem(X, self._y, self._bound, kernel, bias=contender.bias, storage=contender.storage)
             problem.prepare()
             self._problems[key] = problem
         problem = self._problems[key]
@@ -116,7 +128,7 @@ class Trials:
 
     def _warm(self, contender: Contender, problem: Problem) -> None:
         """Run a user's own solver on a few rows, so that what it imports or compiles is not timed."""
-        solver = _solver(contender, self._experiment.eps)
+        solver = _solver(contender, self._eps)
         labels = np.unique(problem.y)[[0, -1]]
         rows = np.sort([row for label in labels for row in np.flatnonzero(problem.y == label)[:_WARM_ROWS]])
         # What goes wrong here goes wrong in the run, or does not matter.
@@ -141,20 +153,29 @@ class Trials:
         result: dict[str, Any] = dict(NO_RESULT)
         try:
             problem = self.prepare(contender)
-            solver = _solver(contender, self._experiment.eps)
+            solver = _solver(contender, self._eps)
             result["load_before"] = load_average()
             given = self._copy(contender, problem) if ":" in contender.solver else problem
             with Meter() as meter:
                 solution = solver(given)
             result["load_after"] = load_average()
             result |= _figures(solution, meter)
-            result |= _verdict(problem, solution, contender, self._experiment.eps)
+            result |= _verdict(problem, solution, contender, self._eps)
+            result["performance"] = self._performance(problem, solution)
         except NotInstalled as error:
             return {**NO_RESULT, "status": "not_run", "reason": one_line(error)}
         except (Exception, SystemExit) as error:
             # Whatever a solver, perhaps a user's own, runs into is its result, not the end of the job.
             return {**NO_RESULT, "status": "error", "reason": _reason(error, contender)}
         return result
+
+    def _performance(self, problem: Problem, solution: Solution) -> dict[str, Any]:
+        """Return what the experiment's measures say on the test set, also of a run that met a limit."""
+        if self._test is None or (solution.alpha is None and solution.weights is None):
+            return {}
+        X, y = self._test
+        values = solution.decision_function(problem, X)
+        return {name: MEASURES[name](y, values) for name in self._experiment.measures}
 
 
 def _solver(contender: Contender, eps: float) -> Callable[[Problem], Solution]:

@@ -141,6 +141,8 @@ def make_line(
         "storage": contender.storage,
         "encoding": contender.encoding,
         "kernel": experiment.kernel,
+        "axis": None,
+        "point": None,
         "C": experiment.bound(n),
         "bias": contender.bias,
         "eps": experiment.eps,

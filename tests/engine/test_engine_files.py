@@ -31,6 +31,8 @@ def measurement(**fields: Any) -> dict[str, Any]:
             "kernel": {},
             "C": 1.0,
             "encoding": None,
+            "axis": None,
+            "point": None,
         },
         **{"bias": True, "eps": 1e-3, "time_limit": None, "memory_limit_mb": None, "fingerprint": "f"},
         **{"status": "optimal", "machine": {}, "time": "2026-01-01T00:00:00+00:00"},
