@@ -163,10 +163,14 @@ def _peer(
     options: Mapping[str, Any],
     needs: tuple[str, ...] = (BIAS,),
     module: str = "peers",
+    promise: str = KKT,
 ) -> SolverSpec:
     """Return a solver of other people's."""
     # Two: their kernel rows are in single precision, and their bias is not always the middle of the gap.
-    return SolverSpec(name, module, description, options, needs, 2.0, fixed={"peer": name}, package=package)
+    fixed = {"peer": name}
+    return SolverSpec(
+        name, module, description, options, needs, 2.0, fixed=fixed, package=package, promise=promise
+    )
 
 
 _SVMLIGHT_OPTIONS = {
@@ -193,8 +197,9 @@ _PEERS = (
         "liblinear",
         "scikit-learn",
         "LIBLINEAR's dual coordinate descent, hinge loss, as scikit-learn's LinearSVC",
-        {"seed": 0},
+        {"seed": 0, "passes": 0},
         (LINEAR, NO_BIAS),
+        promise=GAP,
     ),
     _peer(
         "onedal",

@@ -47,6 +47,8 @@ class Contender:
         Whether the threshold is free.
     options
         The solver's options that differ from its defaults.
+    eps
+        Its own stopping tolerance; None: the experiment's, or the axis's.
     time_limit
         CPU seconds of one run, or None.
     memory_limit_mb
@@ -64,6 +66,7 @@ class Contender:
     memory_limit_mb: float | None = None
     permutations: int | None = None
     encoding: str | None = None
+    eps: float | None = None
 
 
 @dataclass(frozen=True)

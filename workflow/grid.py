@@ -225,6 +225,8 @@ def _essence(contender: Contender) -> dict[str, Any]:
         "memory_limit_mb": contender.memory_limit_mb,
     }
     # Left out where there is none, so that the keys of rows without stay what they were.
+    if contender.eps is not None:
+        essence["eps"] = contender.eps
     if contender.encoding is not None:
         essence["encoding"] = f"{contender.encoding}, version {datasets.ENCODING_VERSION}"
     return essence

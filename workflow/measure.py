@@ -186,7 +186,7 @@ class Measurer:
             "point": row.point,
             "C": row.C,
             "bias": contender.bias,
-            "eps": row.eps,
+            "eps": row.eps if contender.eps is None else contender.eps,
             "time_limit": contender.time_limit,
             "memory_limit_mb": contender.memory_limit_mb,
             "fingerprint": staleness.solver_fingerprint(contender.solver),

@@ -282,6 +282,7 @@ def _contender(
         memory_limit_mb=entry.get("memory_limit_mb"),
         permutations=entry.get("permutations"),
         encoding=_encoding(entry, encoding, layers, at),
+        eps=None if "eps" not in entry else float(entry["eps"]),
     )
     if contender.storage not in ("auto", *STORAGES):
         hint = did_you_mean(contender.storage, ("auto", *STORAGES))

@@ -112,6 +112,10 @@ class Trials:
             self._ready.add(contender.label)
         return problem
 
+    def _tolerance(self, contender: Contender) -> float:
+        """Return the stopping tolerance of a contender."""
+        return self._eps if contender.eps is None else contender.eps
+
     def _encoded(self, name: str | None) -> Any:
         """Return the examples in an encoding; each is made once, and only if somebody asks for it."""
         if name not in self._examples:
@@ -128,7 +132,7 @@ class Trials:
 
     def _warm(self, contender: Contender, problem: Problem) -> None:
         """Run a user's own solver on a few rows, so that what it imports or compiles is not timed."""
-        solver = _solver(contender, self._eps)
+        solver = _solver(contender, self._tolerance(contender))
         labels = np.unique(problem.y)[[0, -1]]
         rows = np.sort([row for label in labels for row in np.flatnonzero(problem.y == label)[:_WARM_ROWS]])
         # What goes wrong here goes wrong in the run, or does not matter.
@@ -153,14 +157,14 @@ class Trials:
         result: dict[str, Any] = dict(NO_RESULT)
         try:
             problem = self.prepare(contender)
-            solver = _solver(contender, self._eps)
+            solver = _solver(contender, self._tolerance(contender))
             result["load_before"] = load_average()
             given = self._copy(contender, problem) if ":" in contender.solver else problem
             with Meter() as meter:
                 solution = solver(given)
             result["load_after"] = load_average()
             result |= _figures(solution, meter)
-            result |= _verdict(problem, solution, contender, self._eps)
+            result |= _verdict(problem, solution, contender, self._tolerance(contender))
             result["performance"] = self._performance(problem, solution)
         except NotInstalled as error:
             return {**NO_RESULT, "status": "not_run", "reason": one_line(error)}

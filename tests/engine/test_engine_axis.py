@@ -76,6 +76,27 @@ def test_eps_is_an_axis() -> None:
     assert {line["C"] for line in lines} == {experiment.C}
 
 
+def test_a_contender_may_have_a_tolerance_of_its_own() -> None:
+    """A reference of another family, as good as can be had at every point of the axis."""
+    config, experiment = prepare(
+        {"a": QUICK, "reference": {"solver": "liblinear", "bias": False, "eps": 1e-7}},
+        axis={"eps": [1e-1, 1e-2]},
+        sizes=[20],
+    )
+    lines, _ = measure(config, experiment)
+    assert {line["status"] for line in lines} == {"optimal"}
+    assert [line["eps"] for line in lines if line["contender"] == "reference"] == [1e-7, 1e-7]
+    assert [line["eps"] for line in lines if line["contender"] == "a"] == [1e-1, 1e-2]
+    best = [line["certificate"] for line in lines if line["contender"] == "reference"]
+    assert all(found["gap"] <= 1e-6 * found["primal"] for found in best)
+    changed = prepare(
+        {"a": QUICK, "reference": {"solver": "liblinear", "bias": False, "eps": 1e-6}},
+        axis={"eps": [1e-1, 1e-2]},
+        sizes=[20],
+    )[1]
+    assert grid.rows(changed)[0].key != grid.rows(experiment)[0].key
+
+
 def test_total_C_is_shared_out_among_the_examples() -> None:
     _, experiment = prepare()
     total = replace(experiment, C=None, C_total=100.0, axis="C_total", points=(10.0, 1000.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,6 +60,34 @@ def test_liblinear(C: float, storage: str) -> None:
     assert certificate.passes(1e-4, SOLVERS["liblinear"].tolerance_factor, same.n, same.C), certificate
     ours = certify(same, solve(same, "smo-fixed-threshold", eps=1e-5))
     assert certificate.dual == pytest.approx(ours.dual, rel=1e-5)
+
+
+def test_liblinear_at_high_precision_is_a_reference() -> None:
+    """Its objective is known to nine digits: the dual bounds it from below."""
+    same = problem(bias=False, C=10.0)
+    solution = solve(same, "liblinear", eps=1e-8)
+    certificate = certify(same, solution)
+    assert certificate.promise == "gap" and certificate.dual <= certificate.primal * (1 + 1e-12)
+    assert certificate.gap <= 1e-9 * certificate.primal
+    ours = certify(same, solve(same, "smo-fixed-threshold", eps=1e-8))
+    assert certificate.primal == pytest.approx(ours.primal, rel=1e-7)
+    stopped = solve(same, "liblinear", eps=1e-8, passes=3)
+    assert (stopped.status, stopped.iterations) == ("iteration_limit", 3)
+    # Weights that are a little off are no solution at that precision.
+    wrong = replace(solution, weights=solution.weights * 1.001)
+    assert not certify(same, wrong).passes(1e-8, 2.0, same.n, same.C)
+
+
+def test_multipliers_of_repeated_and_empty_examples() -> None:
+    rng = np.random.default_rng(2)
+    rows = np.repeat(rng.integers(0, 2, size=(30, 6)).astype(float), 8, axis=0)
+    rows[::7] = 0.0
+    y = np.where(rng.random(len(rows)) < 0.05, 1.0, -1.0)
+    for C in (0.01, 1e4):
+        same = Problem(rows, y, C, bias=False)
+        solution = solve(same, "liblinear", eps=1e-3, passes=1_000_000)
+        certificate = certify(same, solution)
+        assert certificate.passes(1e-3, 2.0, same.n, C), (C, certificate)
 
 
 @pytest.mark.parametrize("seed", range(100))

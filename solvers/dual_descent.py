@@ -1,0 +1,94 @@
+"""Coordinate descent on the dual of a linear problem without bias, over some examples (Hsieh et al. 2008)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.rows import MEMBERS, PRODUCTS, ROWS, STORE, UPDATE, VECTOR
+
+
+@compiled(
+    types.int64(
+        STORE,
+        types.FunctionType(PRODUCTS),
+        types.FunctionType(UPDATE),
+        MEMBERS,
+        VECTOR,
+        VECTOR,
+        VECTOR,
+        VECTOR,
+        types.float64,
+        types.float64,
+        types.int64,
+    )
+)
+def sweep(store, products, update, members, y, alpha, v, out, C, tol, sweeps):  # type: ignore[no-untyped-def]
+    """Move the members' multipliers one by one to their optima, until none is off by more than tol.
+
+    ``v = sum_i y_i alpha_i x_i``, shape (d + 1,), is kept up to date; ``out`` is workspace. Returns the
+    number of sweeps made.
+    """
+    for done in range(sweeps):
+        worst = 0.0
+        for k in range(members.size):
+            i = np.int64(members[k])
+            products(store, v, members[k : k + 1], 1, out)
+            slope = y[i] * out[0] - 1.0
+            old = alpha[i]
+            wrong = min(slope, 0.0) if old <= 0.0 else max(slope, 0.0) if old >= C else slope
+            if wrong == 0.0:
+                continue
+            worst = max(worst, abs(wrong))
+            square = store.norms[i]
+            new = min(max(old - slope / square, 0.0), C) if square > 0.0 else C
+            if new != old:
+                alpha[i] = new
+                update(store, i, y[i] * (new - old), v)
+        if worst <= tol:
+            return done + 1
+    return sweeps
+
+
+def descend(
+    problem: Problem,
+    alpha: npt.NDArray[np.float64],
+    members: npt.NDArray[Any],
+    tol: float,
+    most_entries: float,
+) -> npt.NDArray[np.float64]:
+    """Return multipliers that are optimal for the members, as far as the work allows, the others as given.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a linear kernel and no bias.
+    alpha : ndarray, shape (n,)
+        Multipliers to begin with, in [0, C].
+    members : ndarray of int
+        Who may move, in any order; they are taken in one random order, always the same.
+    tol : float
+        Largest violation of a member's condition to end with.
+    most_entries : float
+        About how many stored entries may be read.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+    """
+    store = problem.prepare()
+    _, products, update = ROWS[problem.storage]
+    alpha = alpha.copy()
+    v = np.zeros(problem.d + 1)
+    v[: problem.d] = np.asarray(problem.X.T @ (problem.y * alpha)).ravel()
+    order = np.random.default_rng(0).permutation(members).astype(np.uint32)
+    entries = max(
+        1, order.size * (problem.X.nnz if hasattr(problem.X, "nnz") else problem.X.size) // problem.n
+    )
+    sweeps = int(max(1, most_entries // entries))
+    sweep(store, products, update, order, problem.y, alpha, v, np.empty(1), problem.C, tol, sweeps)
+    return alpha
