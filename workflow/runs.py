@@ -115,6 +115,8 @@ class Group:
         said = run.fields.get("reason", "")
         if run.status == "not_run":
             return f"not run: {said}" if said else "not run"
+        if run.status == "memory_limit" and not run.fields.get("memory_limit_mb", ""):
+            return "not run: needs more than the solver's own limit of memory"
         if run.status == "memory_limit":
             return f"not run: needs more than {_plain(run.fields.get('memory_limit_mb', ''))} MB"
         if run.status == "time_limit":

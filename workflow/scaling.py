@@ -284,8 +284,8 @@ def fit_power_law(
     Parameters
     ----------
     series : mapping of float to sequence of float
-        Size, or point of an experiment's axis, to its repeats. Values that are not positive have no logarithm; a size with such a
-        median is left out, and the note says so.
+        Size, or point of an experiment's axis, to its repeats. Values that are not positive have no
+        logarithm; a size with such a median is left out, and the note says so.
     seed_name : str
         Name of the series, which alone decides the bootstrap's random numbers.
     draws : int

@@ -18,7 +18,7 @@ from svmrepro.workflow.forecast import Forecast
 from svmrepro.workflow.measure import measure_job
 from svmrepro.workflow.progress import Progress
 from svmrepro.workflow.record import read_lines
-from svmrepro.workflow.runs import read_runs
+from svmrepro.workflow.runs import Group, Run, read_runs
 from svmrepro.workflow.scaling import fit_power_law
 
 QUICK = {"solver": "engine_solvers:quick"}
@@ -95,6 +95,13 @@ def test_a_contender_may_have_a_tolerance_of_its_own() -> None:
         sizes=[20],
     )[1]
     assert grid.rows(changed)[0].key != grid.rows(experiment)[0].key
+
+
+def test_a_limit_of_a_solver_s_own_is_told() -> None:
+    line = {"experiment": "e", "contender": "lsvm", "n": "9", "status": "memory_limit", "repeat": "0"}
+    assert Group((Run({**line, "memory_limit_mb": "128.0"}),)).reason == "not run: needs more than 128 MB"
+    own = Group((Run({**line, "memory_limit_mb": ""}),))
+    assert own.reason == "not run: needs more than the solver's own limit of memory"
 
 
 def test_total_C_is_shared_out_among_the_examples() -> None:
