@@ -23,6 +23,7 @@ from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import SOLVERS, SolverSpec
 from svmrepro.solvers.solution import Solution
 from svmrepro.solvers.source import fingerprint, fingerprint_all
+from svmrepro.solvers.spread import Spread
 from svmrepro.solvers.storage import STORAGES
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ __all__ = [
     "Problem",
     "Solution",
     "SolverSpec",
+    "Spread",
     "certify",
     "fingerprint",
     "fingerprint_all",

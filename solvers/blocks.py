@@ -51,6 +51,7 @@ class Blocks:
         self.parts = tuple(parts)
         self.firsts = np.concatenate(([0], np.cumsum([part.shape[0] for part in parts])))
         self.shape = (int(self.firsts[-1]), int(parts[0].shape[1]))
+        self.entries = sum(part.nnz if self.sparse else part.size for part in parts)
 
     @property
     def T(self) -> _Transposed:
@@ -59,6 +60,13 @@ class Blocks:
 
     def __matmul__(self, w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return np.concatenate([np.asarray(part @ w).ravel() for part in self.parts])
+
+    def transposed_product(self, v: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return ``X' v``, shape (d,)."""
+        total = np.zeros(self.shape[1])
+        for part, first, last in zip(self.parts, self.firsts, self.firsts[1:], strict=False):
+            total += np.asarray(part.T @ v[first:last]).ravel()
+        return total
 
     def stores(self) -> list[Store]:
         """Return each block as compiled code reads it; nothing is copied but row pointers of 32 bits."""
@@ -83,10 +91,7 @@ class _Transposed:
         self._blocks = blocks
 
     def __matmul__(self, v: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        firsts, total = self._blocks.firsts, np.zeros(self._blocks.shape[1])
-        for part, first, last in zip(self._blocks.parts, firsts, firsts[1:], strict=False):
-            total += np.asarray(part.T @ v[first:last]).ravel()
-        return total
+        return self._blocks.transposed_product(v)
 
 
 def _plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -114,4 +119,14 @@ def _fault(part: Any, sparse: bool, d: int) -> str | None:
     for first in range(0, flat.size, _CHECKED):
         if not np.isfinite(flat[first : first + _CHECKED]).all():
             return "holds a value that is not finite"
-    return None
+    return "has columns that do not ascend within a row" if sparse and not _ascending(part) else None
+
+
+def _ascending(part: Any) -> bool:
+    """Tell whether the columns of each row of a CSR array ascend, and so differ."""
+    for first in range(0, part.nnz, _CHECKED):
+        columns = part.indices[max(first - 1, 0) : first + _CHECKED]
+        places = np.flatnonzero(columns[1:] <= columns[:-1]) + max(first, 1)
+        if not np.isin(places, part.indptr).all():
+            return False
+    return True

@@ -29,7 +29,8 @@ from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.planes import Planes
 from svmrepro.solvers.rows import VECTOR
 from svmrepro.solvers.solution import OPTIMAL, Solution
-from svmrepro.solvers.svmperf import Sweep, Violators, keep, multipliers, report
+from svmrepro.solvers.svmperf import keep, multipliers, report
+from svmrepro.solvers.sweeps import Sweep, Violators
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
@@ -132,15 +133,15 @@ class Run:
         self.problem, self.eps, self.n = problem, eps, n
         self.sweep = Sweep(problem)
         self.planes = Planes(d + 1, n * problem.C, int(options["drop_after"]))
-        self.violators = Violators(n, d)
+        self.violators = Violators(problem.y, d)
         self.bits: dict[int, Any] | None = {} if options["keep_alpha"] else None
         self.w = np.zeros(d + 1)
         self.f, self.to, self.at = np.zeros(n), np.zeros(n), np.zeros(n)
         self.keys, self.jumps = np.zeros(n), np.zeros(n)
         self.best = n * problem.C  # F(0)
         # The first plane is that at 0, whose scores are known.
-        self.phase, self.renew = MENDING, self.violators.begin()
-        self.passes = self.longest = 0
+        self.violators.begin()
+        self.phase, self.passes, self.inside = MENDING, 0, True
 
 
 def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
@@ -155,13 +156,10 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
 
 def _score(run: Run, work: int, step_limit: int) -> str | None:
     """Go on with X w_t; at its end search the line."""
-    sweep = run.sweep
-    if sweep.at == 0 and run.passes >= step_limit:
+    if not run.inside and run.passes >= step_limit:
         return None
-    for block, first, last in sweep.pieces(work):
-        out = run.to[block.first + first : block.first + last]
-        sweep.touched += sweep.scores(block.store, run.planes.w, first, last, out)
-    if not sweep.done():
+    run.inside = not run.sweep.score(run.planes.w, run.to, work)
+    if run.inside:
         return None
     run.passes += 1
     y, C, w = run.problem.y, run.problem.C, run.planes.w
@@ -171,26 +169,17 @@ def _score(run: Run, work: int, step_limit: int) -> str | None:
     run.best = 0.5 * float(run.w @ run.w) + C * move(y, run.f, run.to, run.at, k, MU)
     if run.best - run.planes.bound <= run.eps * run.best:
         return OPTIMAL
-    run.phase, run.renew = MENDING, run.violators.begin()
+    run.phase = MENDING
+    run.violators.begin()
     return None
 
 
 def _mend(run: Run, work: int) -> str | None:
     """Go on with the sum of the violators where the plane is taken; at its end add the plane."""
-    sweep, found, y = run.sweep, run.violators, run.problem.y
-    for block, first, last in sweep.pieces(work):
-        rows = slice(block.first, block.last)
-        touched, count = passes.mend_hinge(
-            block.store, sweep.add, y[rows], found.c[rows], run.renew, first, last, run.at[rows],
-            found.change, found.g,
-        )  # fmt: skip
-        sweep.touched += touched
-        found.count += count
-    if not sweep.done():
-        return None
-    found.age += 1
-    keep(run.bits, found.c, run.planes.add(found.g / run.n, found.count / run.n))
-    run.phase = SCORING
+    found = run.violators
+    if run.sweep.mend(found, run.at, work):
+        keep(run.bits, found.c, run.planes.add(found.g / run.n, found.count / run.n))
+        run.phase, run.inside = SCORING, False
     return None
 
 
@@ -207,7 +196,6 @@ def steps(run: Run) -> int:
 def finish(run: Run, status: str) -> Solution:
     """Return the best point."""
     planes, sweep = run.planes, run.sweep
-    sweep.passes = run.passes  # a sum of rows belongs to the pass before it
     slacks = np.maximum(0.0, 1.0 - run.problem.y * run.f)
     return Solution(
         alpha=multipliers(run.bits, planes, run.n, run.problem.C),
@@ -217,7 +205,7 @@ def finish(run: Run, status: str) -> Solution:
         iterations=run.passes,
         kernel_evaluations=run.passes * run.n,
         work={"nonzeros": sweep.touched, "passes": run.passes},
-        info={**report(planes, sweep), "primal": run.best},
+        info={**report(planes, sweep, run.passes), "primal": run.best},
         xi=float(slacks.mean()),
         relaxed=planes.bound,
     )

@@ -97,10 +97,9 @@ class Problem:
         ValueError
             If the data do not fit the storage asked for.
         """
-        if self._store is None and isinstance(self.X, Blocks):
-            self._store = self.X.stores()[0]
         if self._store is None:
-            self._store = build_store(self.X, self.storage, self.kernel)
+            X = next(iter(self.X.parts), np.zeros((1, self.d))) if isinstance(self.X, Blocks) else self.X
+            self._store = build_store(X, self.storage, self.kernel)
         return self._store
 
     def layout(self, name: str, build: Callable[[Problem], Any]) -> Any:

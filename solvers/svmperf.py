@@ -21,71 +21,11 @@ import numpy.typing as npt
 from svmrepro.solvers import passes
 from svmrepro.solvers.planes import Planes
 from svmrepro.solvers.solution import OPTIMAL, Solution
+from svmrepro.solvers.sweeps import Sweep, Violators
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 prepare = passes.prepare
-
-
-class Sweep:
-    """Where a run stands in its pass over the rows of all blocks, and what passes cost so far.
-
-    Parameters
-    ----------
-    problem : Problem
-        Its examples.
-    """
-
-    def __init__(self, problem: Any) -> None:
-        self.layout = passes.prepare(problem)
-        self.scores, self.add = passes.KERNELS[self.layout.storage]
-        self.n = problem.n
-        self.entries_a_row = max(self.layout.entries / problem.n, 1.0)
-        self.at = 0
-        self.touched = self.passes = 0
-
-    def pieces(self, work: int) -> list[tuple[passes.Block, int, int]]:
-        """Return the rows of the next ``work`` entries: blocks, each with its own first and last row."""
-        found = []
-        left = max(int(work / self.entries_a_row), 64)
-        while left > 0 and self.at < self.n:
-            block = next(block for block in self.layout.blocks if block.last > self.at)
-            last = min(block.last, self.at + left)
-            found.append((block, self.at - block.first, last - block.first))
-            left -= last - self.at
-            self.at = last
-        return found
-
-    def done(self) -> bool:
-        """Tell whether the pass is over, and if so be ready for another one."""
-        if self.at < self.n:
-            return False
-        self.at = 0
-        self.passes += 1
-        return True
-
-
-class Violators:
-    """The rows that violate their margin, as c in {0, 1}^n, and the sum of ``y_i x_i`` over them.
-
-    Parameters
-    ----------
-    n, d : int
-        Examples and features.
-    """
-
-    def __init__(self, n: int, d: int) -> None:
-        self.c = np.zeros(n, dtype=np.int8)
-        self.g = np.zeros(d + 1)
-        self.count = self.age = 0
-        self.change = np.zeros(64)
-
-    def begin(self) -> bool:
-        """Begin a pass; return whether the sum is made anew."""
-        self.count = 0
-        if self.age % passes.RENEW == 0:
-            self.g[:] = 0.0
-        return self.age % passes.RENEW == 0
 
 
 class Run:
@@ -96,11 +36,11 @@ class Run:
         self.n = problem.n
         self.sweep = Sweep(problem)
         self.planes = Planes(problem.d + 1, problem.n * problem.C, int(options["drop_after"]))
-        self.violators = Violators(problem.n, problem.d)
+        self.violators = Violators(problem.y, problem.d)
         self.f = np.zeros(problem.n)
         self.bits: dict[int, npt.NDArray[np.uint8]] | None = {} if options["keep_alpha"] else None
-        self.risk = 1.0
-        self.renew = False
+        self.inside = False  # a pass
+        self.passes = 0
 
 
 def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
@@ -110,27 +50,19 @@ def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
 
 def advance(run: Run, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
-    sweep, found, y, w = run.sweep, run.violators, run.problem.y, run.planes.w
-    if sweep.at == 0:
-        if sweep.passes >= step_limit:
+    found, planes = run.violators, run.planes
+    if not run.inside:
+        if run.passes >= step_limit:
             return None
-        run.renew = found.begin()
-    for block, first, last in sweep.pieces(work):
-        rows = slice(block.first, block.last)
-        touched, count = passes.sweep_hinge(
-            block.store, sweep.scores, sweep.add, w, y[rows], found.c[rows], run.renew, first, last,
-            run.f[rows], found.change, found.g,
-        )  # fmt: skip
-        sweep.touched += touched
-        found.count += count
-    if not sweep.done():
+        found.begin()
+    run.inside = not run.sweep.both(planes.w, found, run.f, work)
+    if run.inside:
         return None
-    found.age += 1
+    run.passes += 1
     g, b = found.g / run.n, found.count / run.n
-    run.risk = b - float(g @ w)
-    if run.risk <= run.planes.xi + run.eps:
+    if b - float(g @ planes.w) <= planes.xi + run.eps:
         return OPTIMAL
-    keep(run.bits, found.c, run.planes.add(g, b))
+    keep(run.bits, found.c, planes.add(g, b))
     return None
 
 
@@ -160,10 +92,10 @@ def objective(run: Run) -> float:
 
 def steps(run: Run) -> int:
     """Return the iterations: passes over the data."""
-    return run.sweep.passes
+    return run.passes
 
 
-def report(planes: Planes, sweep: Sweep) -> dict[str, float | list[int]]:
+def report(planes: Planes, sweep: Sweep, passes_made: int) -> dict[str, float | list[int]]:
     """Return what a cutting-plane run has to say of its planes and passes."""
     moved = sweep.touched * passes.ENTRY_BYTES[sweep.layout.storage]
     return {
@@ -171,7 +103,7 @@ def report(planes: Planes, sweep: Sweep) -> dict[str, float | list[int]]:
         "most_planes": float(planes.most),
         "dropped_planes": float(planes.dropped),
         "qp_rounds": float(planes.rounds),
-        "bytes_a_pass": moved / max(sweep.passes, 1),
+        "bytes_a_pass": moved / max(passes_made, 1),
     }
 
 
@@ -183,10 +115,10 @@ def finish(run: Run, status: str) -> Solution:
         weights=sweep.layout.outside(planes.w),
         bias=0.0,
         status=status,
-        iterations=sweep.passes,
-        kernel_evaluations=sweep.passes * run.n,
-        work={"nonzeros": sweep.touched, "passes": sweep.passes},
-        info=report(planes, sweep),
+        iterations=run.passes,
+        kernel_evaluations=run.passes * run.n,
+        work={"nonzeros": sweep.touched, "passes": run.passes},
+        info=report(planes, sweep, run.passes),
         xi=planes.xi,
         relaxed=planes.bound,
     )

@@ -19,7 +19,8 @@ from svmrepro.solvers import passes
 from svmrepro.solvers.planes import Planes
 from svmrepro.solvers.ranks import Pairs
 from svmrepro.solvers.solution import OPTIMAL, Solution
-from svmrepro.solvers.svmperf import Sweep, report
+from svmrepro.solvers.svmperf import report
+from svmrepro.solvers.sweeps import Sweep
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
@@ -37,7 +38,7 @@ class Run:
         self.planes = Planes(problem.d + 1, problem.n * problem.C, int(options["drop_after"]))
         self.pairs = Pairs(problem.y)
         self.f, self.g = np.zeros(problem.n), np.zeros(problem.d + 1)
-        self.phase, self.passes = SCORING, 0
+        self.phase, self.passes, self.inside = SCORING, 0, False
 
 
 def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
@@ -52,13 +53,10 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
 
 def _score(run: Run, work: int, step_limit: int) -> str | None:
     """Go on with X w; at its end count the violated pairs."""
-    sweep = run.sweep
-    if sweep.at == 0 and run.passes >= step_limit:
+    if not run.inside and run.passes >= step_limit:
         return None
-    for block, first, last in sweep.pieces(work):
-        out = run.f[block.first + first : block.first + last]
-        sweep.touched += sweep.scores(block.store, run.planes.w, first, last, out)
-    if sweep.done():
+    run.inside = not run.sweep.score(run.planes.w, run.f, work)
+    if not run.inside:
         run.passes += 1
         fewer = run.pairs.find(run.f)
         loss = (run.pairs.violated - float(run.pairs.coefficients @ run.f)) / run.pairs.m
@@ -74,12 +72,8 @@ def _score(run: Run, work: int, step_limit: int) -> str | None:
 
 def _add(run: Run, work: int) -> str | None:
     """Go on with the sum of the examples; at its end add the plane."""
-    sweep, m = run.sweep, run.pairs.m
-    for block, first, last in sweep.pieces(work):
-        change = run.pairs.change[block.first + first : block.first + last]
-        sweep.touched += sweep.add(block.store, change, first, last, run.g)
-    if sweep.done():
-        run.planes.add(run.g / m, run.pairs.violated / m)
+    if run.sweep.add(run.pairs.change, run.g, work):
+        run.planes.add(run.g / run.pairs.m, run.pairs.violated / run.pairs.m)
         run.phase = SCORING
     return None
 
@@ -97,7 +91,6 @@ def steps(run: Run) -> int:
 def finish(run: Run, status: str) -> Solution:
     """Return the optimum over the planes that there are."""
     planes, sweep = run.planes, run.sweep
-    sweep.passes = run.passes  # of scores; the bytes are those of both readings
     return Solution(
         alpha=None,
         weights=sweep.layout.outside(planes.w),
@@ -106,7 +99,7 @@ def finish(run: Run, status: str) -> Solution:
         iterations=run.passes,
         kernel_evaluations=run.passes * run.n,
         work={"nonzeros": sweep.touched, "passes": run.passes},
-        info={**report(planes, sweep), "ranks": float(run.pairs.R), "pairs": float(run.pairs.m)},
+        info={**report(planes, sweep, run.passes), "ranks": float(run.pairs.R), "pairs": float(run.pairs.m)},
         xi=planes.xi,
         relaxed=planes.bound,
     )

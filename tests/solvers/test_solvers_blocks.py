@@ -79,6 +79,20 @@ def test_products() -> None:
         assert blocks.T @ v == pytest.approx(X.T @ v)
 
 
+def unsorted(first: int, second: int) -> Any:
+    """Return rows with these two columns in one of them; from row to row columns may fall."""
+    columns = np.array([1, 0, first, second, 0], dtype=np.int32)
+    return sp.csr_array((np.ones(5), columns, np.array([0, 1, 2, 4, 5], dtype=np.int32)), shape=(4, 2))
+
+
+@pytest.mark.parametrize("checked", [1, 2, 3, 100])
+def test_the_order_of_columns_is_checked_in_pieces(checked: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("svmrepro.solvers.blocks._CHECKED", checked)
+    assert Blocks([unsorted(0, 1)]).shape == (4, 2)
+    with pytest.raises(ValueError, match="do not ascend"):
+        Blocks([unsorted(1, 0)])
+
+
 def fixed(X: Any) -> Any:
     X.flags.writeable = False
     return X
@@ -99,6 +113,8 @@ def fixed(X: Any) -> Any:
         ([np.ones((2, 2), dtype=np.float32)], "block 0 has other types than float64 values"),
         ([np.ones((2, 2)).T.copy("F")], "block 0 has an array that is read-only or not in C order"),
         ([fixed(np.ones((2, 2)))], "block 0 has an array that is read-only or not in C order"),
+        ([unsorted(1, 0)], "block 0 has columns that do not ascend within a row"),
+        ([unsorted(1, 1)], "block 0 has columns that do not ascend within a row"),
         ([np.array([[1.0, np.inf]])], "block 0 holds a value that is not finite"),
     ],
 )

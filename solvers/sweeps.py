@@ -1,0 +1,140 @@
+"""Passes of cutting-plane runs: in slices of rows here, whole where the blocks are spread over workers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from svmrepro.solvers import passes
+from svmrepro.solvers.spread import Spread
+
+Vector = npt.NDArray[np.float64]
+
+
+class Violators:
+    """The rows that violate their margin, as c in {0, 1}^n, and the sum of ``y_i x_i`` over them.
+
+    Parameters
+    ----------
+    y : ndarray, shape (n,)
+        Labels.
+    d : int
+        Features.
+    """
+
+    def __init__(self, y: Vector, d: int) -> None:
+        self.y = y
+        self.c = np.zeros(y.size, dtype=np.int8)
+        self.g = np.zeros(d + 1)
+        self.count = self.age = 0
+        self.renew = False
+        self.workspace = np.zeros(64)
+
+    def begin(self) -> None:
+        """Begin a pass, which may be one that makes the sum anew."""
+        self.count, self.renew = 0, self.age % passes.RENEW == 0
+        self.age += 1
+        if self.renew:
+            self.g[:] = 0.0
+
+    def changed(self, f: Vector) -> Vector:
+        """Bring c up to date for scores f; return what each row's coefficient in the sum gains."""
+        new = (self.y * f < 1.0).astype(np.int8)
+        old = np.int8(0) if self.renew else self.c
+        change = self.y * (new - old)
+        self.c[:] = new
+        self.count += int(np.count_nonzero(new))
+        return change
+
+
+class Sweep:
+    """Passes over the rows of all blocks, and what they cost so far.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its examples.
+
+    Attributes
+    ----------
+    touched : int
+        Entries read.
+    at : int
+        The row at which a pass goes on.
+    """
+
+    def __init__(self, problem: Any) -> None:
+        self.layout = passes.prepare(problem)
+        self.n = problem.n
+        self.at = self.touched = 0
+        self._scores, self._add = passes.KERNELS[self.layout.storage]
+        self._entries_a_row = max(self.layout.entries / problem.n, 1.0)
+        self._spread: Spread | None = problem.X if isinstance(problem.X, Spread) else None
+
+    def score(self, w: Vector, f: Vector, work: int) -> bool:
+        """Go on with ``f = X w`` for about ``work`` entries; return whether the pass is over."""
+        if self._spread is not None:
+            self.touched += self._spread.scores(w, f)
+            return True
+        for block, first, last in self._pieces(work):
+            out = f[block.first + first : block.first + last]
+            self.touched += self._scores(block.store, w, first, last, out)
+        return self._over()
+
+    def add(self, coefficients: Vector, g: Vector, work: int) -> bool:
+        """Go on with ``g += X' coefficients``; return whether the pass is over."""
+        if self._spread is not None:
+            self.touched += self._spread.add(coefficients, g)
+            return True
+        for block, first, last in self._pieces(work):
+            part = coefficients[block.first + first : block.first + last]
+            self.touched += self._add(block.store, part, first, last, g)
+        return self._over()
+
+    def mend(self, found: Violators, f: Vector, work: int) -> bool:
+        """Go on with the sum of those that violate their margin at scores f; return whether it is over."""
+        if self._spread is not None:
+            return self.add(found.changed(f), found.g, work)
+        for block, first, last in self._pieces(work):
+            rows = slice(block.first, block.last)
+            touched, count = passes.mend_hinge(
+                block.store, self._add, found.y[rows], found.c[rows], found.renew, first, last, f[rows],
+                found.workspace, found.g,
+            )  # fmt: skip
+            self.touched += touched
+            found.count += count
+        return self._over()
+
+    def both(self, w: Vector, found: Violators, f: Vector, work: int) -> bool:
+        """Go on with scores and the sum of violators in one pass; return whether it is over."""
+        if self._spread is not None:
+            return self.score(w, f, work) and self.mend(found, f, work)
+        for block, first, last in self._pieces(work):
+            rows = slice(block.first, block.last)
+            touched, count = passes.sweep_hinge(
+                block.store, self._scores, self._add, w, found.y[rows], found.c[rows], found.renew, first,
+                last, f[rows], found.workspace, found.g,
+            )  # fmt: skip
+            self.touched += touched
+            found.count += count
+        return self._over()
+
+    def _pieces(self, work: int) -> list[tuple[passes.Block, int, int]]:
+        """Return the rows of the next ``work`` entries: blocks, each with its own first and last row."""
+        found = []
+        left = max(int(work / self._entries_a_row), 64)
+        while left > 0 and self.at < self.n:
+            block = next(block for block in self.layout.blocks if block.last > self.at)
+            last = min(block.last, self.at + left)
+            found.append((block, self.at - block.first, last - block.first))
+            left -= last - self.at
+            self.at = last
+        return found
+
+    def _over(self) -> bool:
+        """Tell whether the pass is over, and if so be ready for another one."""
+        if self.at < self.n:
+            return False
+        self.at = 0
+        return True

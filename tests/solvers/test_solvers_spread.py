@@ -1,0 +1,67 @@
+"""Blocks that lie with the workers of a Dask cluster: the same iterates for any number of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from svmrepro.solvers import Blocks, Problem, Spread, certify, solve
+
+distributed = pytest.importorskip("distributed", reason="the extra 'spread' is not installed")
+
+CUTS = (0, 70, 71, 160, 230, 300)
+
+
+def rows(first: int, last: int, sparse: bool = True) -> Any:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(CUTS[-1], 20)) * (rng.random((CUTS[-1], 20)) < 0.3)
+    return sp.csr_array(X[first:last]) if sparse else X[first:last].copy()
+
+
+def labels() -> Any:
+    rng = np.random.default_rng(8)
+    X = rows(0, CUTS[-1], sparse=False)
+    return np.where(X @ rng.normal(size=20) + 0.5 * rng.normal(size=CUTS[-1]) > 0, 1.0, -1.0)
+
+
+@pytest.fixture(scope="module", params=[1, 2, 4])
+def client(request: pytest.FixtureRequest) -> Any:
+    cluster = distributed.LocalCluster(
+        n_workers=request.param, threads_per_worker=1, processes=request.param == 2, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster) as found:
+        yield found
+
+
+@pytest.mark.parametrize("name", ["svmperf", "ocas", "svmperf-ordinal"])
+def test_workers_change_nothing(client: Any, name: str) -> None:
+    loaders = [partial(rows, *cut) for cut in pairwise(CUTS)]
+    here = Problem(Blocks([load() for load in loaders]), labels(), 0.5, bias=False)
+    there = Problem(Spread(client, loaders), labels(), 0.5, bias=False)
+    one, other = solve(here, name, eps=1e-4), solve(there, name, eps=1e-4)
+    assert other.status == "optimal"
+    assert other.iterations == one.iterations
+    assert other.work == one.work
+    assert other.weights == pytest.approx(one.weights, abs=1e-9)
+    found = certify(there, other)
+    assert found.passes(1e-4, 1.0, there.n, there.C)
+    assert found.primal == pytest.approx(certify(here, other).primal, rel=1e-12)
+    # To the last bit whoever computes it.
+    again = solve(Problem(Spread(client, loaders), labels(), 0.5, bias=False), name, eps=1e-4)
+    assert np.array_equal(again.weights, other.weights)
+    ITERATES.setdefault(name, other.weights)
+    assert np.array_equal(ITERATES[name], other.weights)
+
+
+ITERATES: dict[str, Any] = {}
+
+
+def test_refusals(client: Any) -> None:
+    with pytest.raises(ValueError, match="at least one block"):
+        Spread(client, [])
+    with pytest.raises(ValueError, match="some are dense and others sparse"):
+        Spread(client, [partial(rows, 0, 5), partial(rows, 5, 9, sparse=False)])
