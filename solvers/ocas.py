@@ -28,7 +28,7 @@ from svmrepro.solvers import passes
 from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.planes import Planes
 from svmrepro.solvers.rows import VECTOR
-from svmrepro.solvers.solution import OPTIMAL, Solution
+from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.svmperf import keep, multipliers, report
 from svmrepro.solvers.sweeps import Sweep, Violators
 
@@ -180,7 +180,7 @@ def _mend(run: Run, work: int) -> str | None:
     if run.sweep.mend(found, run.at, work):
         keep(run.bits, found.c, run.planes.add(found.g / run.n, found.count / run.n))
         run.phase, run.inside = SCORING, False
-    return None
+    return STALLED if run.planes.stuck else None
 
 
 def objective(run: Run) -> float:

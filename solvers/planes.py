@@ -25,6 +25,8 @@ from svmrepro.solvers.small_qp import QP, QP_TYPE, allocate, solve_from
 
 _CHUNK = 32  # planes in one array
 _SOLVED = 1e-9
+_NOTHING = 1e-15  # share of the bound that is no gain
+_PATIENCE = 50  # iterations without any
 _FIRST_CAPACITY = 64
 
 Vector = npt.NDArray[np.float64]
@@ -91,7 +93,12 @@ class Planes:
         self.w = np.zeros(width)
         self.xi = 0.0
         self.bound = 0.0  # the dual objective, which no weights of the whole problem undercut
-        self.rounds = self.dropped = self.most = 0
+        self.rounds = self.dropped = self.most = self._stuck = 0
+
+    @property
+    def stuck(self) -> bool:
+        """Whether planes have long ceased to raise the bound: eps is below what double precision gives."""
+        return self._stuck >= _PATIENCE
 
     @property
     def used(self) -> npt.NDArray[np.intp]:
@@ -153,7 +160,8 @@ class Planes:
         gradient = self._qp.g[:m]
         self.xi = max(0.0, float(gradient[used].max()))
         # sum_j a_j b_j - a.K a / 2, with gradient = b - K a
-        self.bound = 0.5 * float(a[:m][used] @ (b[:m] + gradient)[used])
+        before, self.bound = self.bound, 0.5 * float(a[:m][used] @ (b[:m] + gradient)[used])
+        self._stuck = self._stuck + 1 if self.bound <= before + _NOTHING * abs(before) else 0
         self.w = np.zeros(self.width)
         for number, chunk in enumerate(self._chunks):
             first = 1 + number * _CHUNK

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers import passes
 from svmrepro.solvers.planes import Planes
-from svmrepro.solvers.solution import OPTIMAL, Solution
+from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.sweeps import Sweep, Violators
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
@@ -63,7 +63,7 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     if b - float(g @ planes.w) <= planes.xi + run.eps:
         return OPTIMAL
     keep(run.bits, found.c, planes.add(g, b))
-    return None
+    return STALLED if planes.stuck else None
 
 
 def keep(bits: dict[int, npt.NDArray[np.uint8]] | None, c: npt.NDArray[np.int8], place: int) -> None:

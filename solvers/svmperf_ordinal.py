@@ -18,7 +18,7 @@ import numpy as np
 from svmrepro.solvers import passes
 from svmrepro.solvers.planes import Planes
 from svmrepro.solvers.ranks import Pairs
-from svmrepro.solvers.solution import OPTIMAL, Solution
+from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.svmperf import report
 from svmrepro.solvers.sweeps import Sweep
 
@@ -75,7 +75,7 @@ def _add(run: Run, work: int) -> str | None:
     if run.sweep.add(run.pairs.change, run.g, work):
         run.planes.add(run.g / run.pairs.m, run.pairs.violated / run.pairs.m)
         run.phase = SCORING
-    return None
+    return STALLED if run.planes.stuck else None
 
 
 def objective(run: Run) -> float:

@@ -76,6 +76,16 @@ def test_the_classifier_runs(tmp_path: Path) -> None:
     assert re.search(r"^9\d\.\d% right, \d+ support vectors, \d+ steps$", done.stdout, re.MULTILINE)
 
 
+def test_linear_problems_run(tmp_path: Path) -> None:
+    example = the_block("README.md", "python", "Linear problems, ranks, and more data than memory")
+    done = subprocess.run(
+        [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^\d+ passes, within \S+ of the optimum$", done.stdout, re.MULTILINE)
+    assert re.search(r"^mean loss of a pair at most 0\.\d+;", done.stdout, re.MULTILINE)
+
+
 def test_your_own_data(tmp_path: Path) -> None:
     section = "Your own data"
     tree = Tree(tmp_path)

@@ -169,6 +169,15 @@ def test_limits(name: str, adult_1605: Problem) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_more_than_double_precision_gives(name: str) -> None:
+    X, y = ranked(5, 60, 2)
+    problem = Problem(X, 2 * y - 1, 3.0, bias=False)
+    solution = solve(problem, name, eps=1e-20, iteration_limit=20_000)
+    assert solution.status in ("optimal", "stalled")
+    assert certify(problem, solution).passes(1e-8, 1.0, problem.n, problem.C)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_refusals(name: str) -> None:
     X, y = [[0.0, 1.0], [1.0, 0.0]], [1, -1]
     with pytest.raises(ValueError, match=rf"^solver '{name}' needs bias=False$"):
