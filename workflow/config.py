@@ -265,6 +265,8 @@ class Config:
         ``"experiment"`` or ``"size"``: what one job measures; of many permutations a size has several jobs.
     datasets
         A user's own files: name to path.
+    against
+        Folder of another run's results, or of a reference, that the target ``compare`` takes, or None.
     """
 
     scale: str
@@ -278,6 +280,7 @@ class Config:
     repeats: int
     datasets: dict[str, str]
     papers: dict[str, Paper]
+    against: str | None = None
 
     def experiment(self, paper: str, name: str) -> Experiment:
         """
@@ -354,6 +357,7 @@ def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None 
         repeats=settings["repeats"],
         datasets={name: entry["path"] for name, entry in settings.get("datasets", {}).items()},
         papers=papers,
+        against=settings.get("against"),
     )
 
 

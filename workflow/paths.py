@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from svmrepro.workflow.config import Config, config_dir
+from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.grid import jobs
 
 __all__ = [
+    "COMPARE",
     "check",
+    "comparison",
     "config_dir",
     "figure",
     "fits",
@@ -17,12 +20,19 @@ __all__ = [
     "journal",
     "marker",
     "measurements",
+    "papers_in",
     "ratios",
     "reference",
     "results",
     "table",
     "timing_slots",
 ]
+
+COMPARE = "compare"
+"""Folder of a comparison of two runs, beside those of the papers, in the results and in the figures."""
+
+KEPT_FILES = ("measurements.csv", "fits.csv", "ratios.csv", "claims.csv")
+"""What of a paper's results another run can be compared with, besides the record of the check."""
 
 
 def results(config: Config) -> Path:
@@ -91,6 +101,37 @@ def reference(config: Config) -> Path:
 def marker(config: Config, dataset: str) -> Path:
     """Return the file that says whether a data set can be had."""
     return config.data_dir / "available" / f"{dataset}.json"
+
+
+def comparison(config: Config) -> Path:
+    """Return the page of the comparison with another run."""
+    return results(config) / COMPARE / "index.html"
+
+
+def papers_in(folder: Path) -> list[str]:
+    """Return the papers of which a folder holds results that can be compared; empty if only a check's record.
+
+    Raises
+    ------
+    StepError
+        If it is no results folder of a run, nor a reference.
+    """
+    if not folder.is_dir():
+        raise StepError(f"against: {folder} is no folder")
+    found = _papers_in(folder)
+    if found or (folder / "check.json").is_file():
+        return found
+    below = (*folder.glob("*"), *folder.glob("*/*"))
+    inside = sorted(path for path in below if path.is_dir() and _papers_in(path))
+    hint = f"; did you mean {inside[0]}?" if inside else ""
+    raise StepError(
+        f"against: {folder} holds no results of a run (no check.json, no <paper>/measurements.csv){hint}"
+    )
+
+
+def _papers_in(folder: Path) -> list[str]:
+    places = sorted(path for path in folder.iterdir() if path.is_dir() and path.name != COMPARE)
+    return [place.name for place in places if any((place / name).is_file() for name in KEPT_FILES)]
 
 
 def _table(config: Config, paper: str, experiment: str | None, name: str) -> Path:

@@ -24,7 +24,7 @@ from svmrepro.workflow.grid import Job, jobs
 from svmrepro.workflow.record import digest
 
 #: The steps that rules run.
-STEPS = ("fetch", "generate", "compile", "measure", "collect", "fit", "tabulate", "plot", "check")
+STEPS = ("fetch", "generate", "compile", "measure", "collect", "fit", "tabulate", "plot", "check", "compare")
 
 #: Matches nothing: the wildcard of a rule that this configuration has no use for.
 NOTHING = "(?!)"
@@ -55,6 +55,8 @@ class Plan:
         self.overrides = dict(overrides)
         self.config: Config = load_config(self.overrides, folder)
         register(self.config)
+        if self.config.against is not None:
+            paths.papers_in(Path(self.config.against))  # said now, not after hours of measuring
         self.began = time.time()
         folder = paths.results(self.config) / ".config"
         text = dump_config(self.config)
@@ -279,6 +281,7 @@ RULES = frozenset(
     {
         "all",
         "check",
+        "compare",
         "report",
         "fetch",
         "fetch_data",

@@ -218,14 +218,24 @@ def to_markdown(table: Table) -> str:
 
 def to_html(table: Table) -> str:
     """Return one self-contained HTML page: no script, no external file, light background."""
-    parts = [
+    return html_page(table.title, [f"<h1>{html.escape(table.title)}</h1>", *html_body(table)])
+
+
+def html_page(title: str, parts: Sequence[str], style: str = "") -> str:
+    """Return a self-contained HTML page of these parts, which are HTML already; `style` is added CSS."""
+    head = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{html.escape(table.title)}</title>",
-        f"<style>{STYLE}</style></head><body><main>",
-        f"<h1>{html.escape(table.title)}</h1>",
+        f"<title>{html.escape(title)}</title>",
+        f"<style>{STYLE}{style}</style></head><body><main>",
     ]
+    return "\n".join([*head, *parts, "</main></body></html>"]) + "\n"
+
+
+def html_body(table: Table) -> list[str]:
+    """Return a table's caption, sections, notes and provenance as parts of a page, without its title."""
+    parts: list[str] = []
     if table.caption:
         parts.append(f'<p class="caption">{html.escape(table.caption)}</p>')
     for section in table.sections:
@@ -236,8 +246,7 @@ def to_html(table: Table) -> str:
         parts.append("</ul>")
     if table.provenance:
         parts.append(f"<footer>{html.escape(table.provenance)}</footer>")
-    parts.append("</main></body></html>")
-    return "\n".join(parts) + "\n"
+    return parts
 
 
 STYLE = """

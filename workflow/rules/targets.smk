@@ -33,6 +33,14 @@ rule reference:
         "{STEPS[check]} --write-reference"
 
 
+# No output, as check: the other folder may have changed. Without the setting there is nothing to wait for.
+rule compare:
+    input:
+        rules.all.input if CONFIG.against is not None else [],
+    shell:
+        "{STEPS[compare]}"
+
+
 rule report:
     input:
         rules.all.input,

@@ -1,0 +1,302 @@
+"""Two runs side by side: what agrees, what does not, and what is not there."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import analysis_support as synthetic
+import pytest
+from svmrepro.workflow import check, compare, paths, table_compare
+from svmrepro.workflow.config import write_config
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.paired_runs import PairedRuns, ratio_of_ratios
+from svmrepro.workflow.plan import Plan
+from svmrepro.workflow.render import to_csv
+from svmrepro.workflow.scaling import Interval
+from svmrepro.workflow.sides import read_side
+
+PAPER = synthetic.PAPER
+OTHER_MACHINE = {"machine.cpu": "Other CPU"}
+
+
+def rewritten(source, target, change):
+    """Copy a CSV file, with `change` applied to each line; a line of None is left out."""
+    with source.open(newline="") as handle:
+        reader = csv.DictReader(handle)
+        rows = [line for row in reader if (line := change(dict(row))) is not None]
+        names = reader.fieldnames
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("w", newline="") as handle:
+        writer = csv.DictWriter(handle, names)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+@pytest.fixture
+def other(full, tmp_path):
+    """Return a maker of another run's folder: this one's, with changed measurements."""
+
+    def make(change=lambda row: row, leave_out=()):
+        folder, ours = tmp_path / "other", paths.results(full.config)
+        for name in ("fits", "ratios", "claims"):
+            if name not in leave_out:
+                source = ours / PAPER / f"{name}.csv"
+                (folder / PAPER).mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, folder / PAPER / source.name)
+        if "measurements" not in leave_out:
+            rewritten(ours / PAPER / "measurements.csv", folder / PAPER / "measurements.csv", change)
+        return folder
+
+    return make
+
+
+def paired(full, folder):
+    sides = [read_side(place, full.config.papers) for place in (paths.results(full.config), folder)]
+    return PairedRuns(*sides)
+
+
+def of_row(row, contender="smo", n="1605", experiment="adult-linear"):
+    return (row["experiment"], row["n"], row["contender"]) == (experiment, n, contender)
+
+
+def found(pair, contender="smo"):
+    return next(row for row in pair.rows if row.key == (PAPER, "adult-linear", 1605, contender))
+
+
+def lines(table):
+    return list(csv.DictReader(to_csv(table).splitlines()))
+
+
+def test_a_run_agrees_with_itself(full, other):
+    pair = paired(full, other())
+    assert pair.same_machine and not pair.outcome.faults
+    assert {row.verdict for row in pair.rows} == {"equal", "not solved in both"}
+    assert all(row.ratio("iterations") == Interval.exact(1.0) for row in pair.rows if row.pairs)
+    (line,) = lines(table_compare.summary(pair))
+    assert int(line["equal"]) > 200 and int(line["not_solved_in_both"]) > 0
+    for nothing in ("differs", "only_here", "claims_changed", "exponents_differ", "ratios_differ"):
+        assert line[nothing] == "0"
+    assert (
+        int(line["claims_same"]) > 10
+        and int(line["exponents_agree"]) > 20
+        and int(line["ratios_agree"]) > 100
+    )
+
+
+def test_counts_are_equal_on_the_same_machine_and_close_elsewhere(full, other):
+    def change(row, machine=None):
+        row |= machine or {}
+        if of_row(row) and row["status"] == "optimal":
+            row["certificate.dual"] = repr(float(row["certificate.dual"]) * 1.01)
+        if of_row(row, "chunking"):
+            row["iterations"] = str(2 * int(row["iterations"]))
+        if of_row(row, "smo-bits"):
+            row["certificate.n_bound"] = str(2 * int(row["certificate.n_bound"]))
+        return row
+
+    pair = paired(full, other(change))
+    for contender in ("smo", "chunking", "smo-bits"):
+        assert found(pair, contender).verdict == "differs"
+    assert found(pair, "chunking-bits").verdict == "equal"
+
+    pair = paired(full, other(lambda row: change(row, OTHER_MACHINE)))
+    assert not pair.same_machine
+    assert found(pair).verdict == "within 2 %"
+    assert found(pair).ratio("certificate.dual").value == pytest.approx(1 / 1.01)
+    assert found(pair, "chunking").verdict == "another path"
+    assert found(pair, "chunking").ratio("iterations").value == pytest.approx(0.5)
+    assert found(pair, "smo-bits").verdict == "differs"
+    assert "certificate.n_bound: 578 here, 1156 there" in found(pair, "smo-bits").detail
+    (line,) = lines(table_compare.summary(pair))
+    assert [line[name] for name in ("within_2_percent", "another_path", "differs")] == ["1", "1", "1"]
+    (row,) = (row for row in lines(table_compare.measurements(pair, [PAPER])) if of_row(row, "chunking"))
+    assert (row["iterations"], row["iterations_low"], row["verdict"]) == ("0.5", "0.5", "another path")
+    assert 2 * float(row["iterations_here"]) == float(row["iterations_there"])
+
+
+def test_seconds_are_ratios_within_a_run_alone(full, other):
+    def slower(row):
+        """A machine half as fast, on which nothing else is different."""
+        for name in ("ratio", "low", "high"):
+            row[name] = row[name] and repr(
+                float(row[name]) * (3.0 if flaw and row["quantity"] == "cpu_seconds" else 1)
+            )
+        return row
+
+    folder, flaw = other(), False
+    assert (
+        "seconds" not in to_csv(table_compare.measurements(paired(full, folder), [PAPER])).partition("\n")[0]
+    )
+    for flaw in (False, True):
+        rewritten(paths.ratios(full.config, PAPER), folder / PAPER / "ratios.csv", slower)
+        (line,) = lines(table_compare.summary(paired(full, folder)))
+        assert (int(line["ratios_agree"]) > 300, int(line["ratios_differ"]) > 300) == (not flaw, flaw)
+    row = next(iter(lines(table_compare.ratios(paired(full, folder), [PAPER]))))
+    assert float(row["cpu_seconds_change"]) == pytest.approx(1 / 3) and row["verdict"] == "differ"
+    assert float(row["work_change"]) == 1.0
+
+
+def test_a_ratio_of_ratios_recovers_both_variances():
+    here, there = Interval(4.0, 2.0, 8.0), Interval(2.0, 1.0, 4.0)
+    ratio = ratio_of_ratios(here, there)
+    half = math.exp(math.sqrt(2) * math.log(2))
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((2.0, 2.0 / half, 2.0 * half))
+    assert ratio_of_ratios(here, Interval(2.0)) == Interval(pytest.approx(2.0))
+
+
+def test_exponents_by_intervals(full, other):
+    folder = other()
+
+    def steeper(row):
+        if (row["contender"], row["quantity"], row["experiment"]) == ("smo", "cpu_seconds", "web-linear"):
+            for name in ("exponent", "low", "high"):
+                row[name] = repr(float(row[name]) + 1.0)
+        return row
+
+    rewritten(paths.fits(full.config, PAPER), folder / PAPER / "fits.csv", steeper)
+    rows = lines(table_compare.exponents(paired(full, folder), [PAPER]))
+    (row,) = (row for row in rows if row["cpu_seconds_verdict"] == "differ")
+    assert (row["experiment"], row["contender"]) == ("web-linear", "smo")
+    assert float(row["cpu_seconds_difference"]) == pytest.approx(-1.0)
+    assert float(row["cpu_seconds_difference_high"]) < 0 and row["work_verdict"] == "agree"
+
+
+def test_both_verdicts_of_a_claim(full, other):
+    folder = other()
+
+    def broken(row):
+        if row["id"] == "separable-none-at-bound":
+            row |= {"verdict": "does not hold", "measured": "other words"}
+        return None if row["id"] == "adult-linear-one-order" else row
+
+    rewritten(folder / PAPER / "claims.csv", folder / PAPER / "claims.csv", broken)
+    rows = lines(table_compare.claims(paired(full, folder), [PAPER]))
+    assert {row["claim"] for row in rows[:2]} == {"separable-none-at-bound", "adult-linear-one-order"}
+    by_name = {row["claim"]: row for row in rows}
+    row = by_name["separable-none-at-bound"]
+    assert (row["here"], row["there"], row["measured_there"]) == ("holds", "does not hold", "other words")
+    assert by_name["adult-linear-one-order"]["there_reason"] == "not listed"
+
+
+def test_a_reference_has_less_and_says_so(full, other):
+    """Its counts come from the record of its check."""
+    check.main(["--config", str(full.file)])
+    folder = other(leave_out=("measurements", "claims", "ratios"))
+    shutil.copyfile(paths.check(full.config), folder / "check.json")
+    pair = paired(full, folder)
+    assert pair.same_machine and pair.there.scale == "paper" and pair.there.commits == ()
+    assert pair.there.lacking == (f"{PAPER}: no ratios",)
+    assert {row.verdict for row in pair.rows} == {"equal", "not solved in both"}
+    assert pair.claims[(PAPER, "separable-none-at-bound")] == ("holds", "holds")
+    assert not pair.ratios and pair.exponents
+
+
+def test_what_only_one_run_has_is_counted(full, other):
+    def smaller(row):
+        if of_row(row, "chunking") and row["status"] == "optimal":
+            return row | {"status": "uncertified"}
+        return row if int(row["n"]) < 5000 else None
+
+    pair = paired(full, other(smaller))
+    only_here, only_there = pair.alone
+    assert only_here and min(key[2] for key in only_here) >= 5000 and not only_there
+    row = found(pair, "chunking")
+    assert (row.verdict, row.detail, row.pairs) == (
+        "not solved in both",
+        "optimal here, uncertified there",
+        0,
+    )
+    assert any(
+        note.startswith(f"{len(only_here)} rows only in this run")
+        for note in table_compare.summary(pair).notes
+    )
+
+
+def test_other_settings_are_not_compared(full, other):
+    row = found(paired(full, other(lambda row: row | ({"C": "0.1"} if of_row(row) else {}))))
+    assert (row.verdict, row.detail, row.pairs) == ("other settings", "C: 0.05 here, 0.1 there", 0)
+
+
+def test_permutations_give_an_interval(full, other):
+    """Each seed that both runs have is a pair of its own."""
+    with (paths.results(full.config) / PAPER / "measurements.csv").open(newline="") as handle:
+        base = next(row for row in csv.DictReader(handle) if of_row(row))
+    folders = []
+    for name, seeds, factors in (
+        ("one", range(9), [1] * 9),
+        ("two", range(1, 11), [4, 4, 5, 5, 5, 5, 8, 8, 9, 9]),
+    ):
+        target = other().parent / name / PAPER / "measurements.csv"
+        target.parent.mkdir(parents=True)
+        with target.open("w", newline="") as handle:
+            writer = csv.DictWriter(handle, base)
+            writer.writeheader()
+            for seed, factor in zip(seeds, factors, strict=True):
+                writer.writerow(base | OTHER_MACHINE | {"seed": str(seed), "iterations": str(1000 * factor)})
+        folders.append(target.parents[1])
+    (row,) = PairedRuns(*(read_side(folder, [PAPER]) for folder in reversed(folders))).rows
+    assert row.pairs == 8 and row.verdict == "differs" and "9 there" not in row.detail
+    assert row.ratio("iterations") == Interval(5.0, 4.0, 8.0)  # of eight, the extremes (sign test)
+    assert row.ratio("certificate.dual") == Interval.exact(1.0)
+
+
+@pytest.fixture(scope="module")
+def page(full, tmp_path_factory):
+    """The whole step, against this run's own results."""
+    folder = tmp_path_factory.mktemp("compared")
+    config = replace(full.config, figures_dir=folder, against=str(paths.results(full.config)))
+    write_config(config, folder / "config.json")
+    compare.main(["--config", str(folder / "config.json")])
+    yield paths.comparison(config).read_text()
+    shutil.rmtree(paths.comparison(config).parent)
+
+
+def test_the_page_stands_alone(page):
+    assert len(re.findall(r'<img alt="[^"]+" src="data:image/png;base64,iVBOR', page)) == 1
+    assert not re.search(r"<script|<link|(?:src|href)=\"(?!data:)", page)
+    for tag in ("table", "details", "figure", "tr", "td", "ul", "main"):
+        assert page.count(f"<{tag}>") + page.count(f"<{tag} ") == page.count(f"</{tag}>") > 0
+    for words in (
+        "The same hardware and versions",
+        "Claims (",
+        "Exponents (",
+        "Counts and objectives (",
+        "Ratios",
+    ):
+        assert words in page
+
+
+def test_a_folder_without_a_run_is_one_clear_line(full, other, tmp_path):
+    for against, message in (
+        (None, "with what. name the folder"),
+        (tmp_path / "nowhere", "nowhere is no folder"),
+        (other().parent, "holds no results of a run .* did you mean .*other"),
+    ):
+        config = replace(full.config, against=against and str(against))
+        with pytest.raises(StepError, match=message) as raised:
+            compare.run(config)
+        assert "\n" not in str(raised.value)
+    folder = other()
+    (folder / PAPER / "fits.csv").write_text("paper,experiment\n")
+    with pytest.raises(StepError, match=r"fits\.csv: no column 'contender'"):
+        read_side(folder, [PAPER])
+    shutil.copyfile(paths.fits(full.config, PAPER), folder / PAPER / "fits.csv")
+    rewritten(paths.ratios(full.config, PAPER), folder / PAPER / "ratios.csv", lambda row: row | {"low": "?"})
+    with pytest.raises(StepError, match=r"no results of this project .*could not convert"):
+        read_side(folder, [PAPER])
+    (folder / PAPER).rename(folder / "another-paper")
+    with pytest.raises(StepError, match=f"has nothing of {PAPER}"):
+        compare.run(replace(full.config, against=str(folder)))
+
+
+def test_a_bad_folder_is_told_before_anything_is_measured(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StepError, match="against: nowhere is no folder"):
+        Plan({"scale": "smoke", "against": "nowhere"})
+    reference = Path(check.__file__).parent.parent / "results" / "reference" / "smoke"
+    assert Plan({"scale": "smoke", "against": str(reference)}).config.against == str(reference)
