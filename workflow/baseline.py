@@ -37,8 +37,11 @@ PROBLEM = ("paper", "experiment", "n", "seed", "contender")
 SETTING = ("solver", "storage", "bias", "C", "eps")
 """What must be the same for two rows to be comparable at all; with what a row need not have, by prefix."""
 
-FAILED = ("uncertified", "error")
-"""Statuses that are a fault of the code, wherever it runs; limits and missing data are not."""
+FAILED = ("uncertified", "error", "stalled", "iteration_limit")
+"""Statuses that are a fault of the code, wherever it runs; missing data are not."""
+
+LIMITED = ("time_limit", "memory_limit")
+"""Statuses that a slower or smaller machine explains at a contender's larger sizes, not at its smallest."""
 
 
 @dataclass
@@ -136,7 +139,8 @@ def machine_identity(runs: Runs) -> dict[str, str]:
 def compare(reference: Mapping[str, Any], current: Mapping[str, Any]) -> Comparison:
     """Compare a run's record (see `svmrepro.workflow.check`) with the reference's.
 
-    A claim that held and is now broken or undecided is a fault; one that is not measured here is a remark.
+    A claim that held and is now broken or undecided is a fault; one that is not measured here is a remark. So
+    is a row that meets a limit, unless it is the smallest of its contender that the reference solved.
     """
     same = bool(reference["machine"]) and reference["machine"] == current["machine"]
     found = Comparison(same)
@@ -160,11 +164,14 @@ def _compare_rows(
     now = {_key(entry): entry for entry in after}
     paths: dict[tuple[str, str, str], list[float]] = {}
     absent: list[str] = []
+    before = list(before)
+    smallest = _smallest(before)
     for old in before:
         if not old["counts"]:
             continue
         new, label = now.get(_key(old)), _label(old)
-        if new is None or (not new["counts"] and new["status"] not in FAILED):
+        failed = FAILED if int(old["n"]) > smallest[_series(old)] else (*FAILED, *LIMITED)
+        if new is None or (not new["counts"] and new["status"] not in failed):
             absent.append(label if new is None else f"{label}: {new['status']}")
         elif not new["counts"]:
             found.faults.append(f"{label}: {new['status']}, optimal in the reference")
@@ -226,6 +233,20 @@ def agree(name: str, was: float, value: float, *, same_machine: bool) -> bool:
         return abs(value - was) <= EQUAL * max(abs(was), abs(value))
     slack = 1.0 if name in RESULTS and name not in OBJECTIVES else 0.0
     return abs(value - was) <= max(TOLERANCE * abs(was), slack)
+
+
+def _smallest(entries: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], int]:
+    """Return the smallest size that each contender of an experiment has solved."""
+    found: dict[tuple[str, ...], int] = {}
+    for entry in entries:
+        if entry["counts"]:
+            n, series = int(entry["n"]), _series(entry)
+            found[series] = min(n, found.get(series, n))
+    return found
+
+
+def _series(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    return entry["paper"], entry["experiment"], entry["contender"]
 
 
 def _key(entry: Mapping[str, Any]) -> tuple[str, ...]:

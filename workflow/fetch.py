@@ -86,18 +86,16 @@ def retry(config: Config, before: float) -> None:
 
 
 def wanted(config: Config) -> list[str]:
-    """Return the data sets of the configuration's experiments, those for training first, each once."""
-    names = {
-        experiment.dataset: None
-        for paper in config.papers.values()
-        for experiment in paper.experiments.values()
-    }
-    names |= {
-        experiment.test.dataset: None
-        for paper in config.papers.values()
-        for experiment in paper.experiments.values()
-        if experiment.test is not None and experiment.test.dataset is not None
-    }
+    """Return the data sets of the configuration: for training, of artefacts, for tests, each once."""
+    names: dict[str, None] = {}
+    tests: dict[str, None] = {}
+    for paper in config.papers.values():
+        names |= dict.fromkeys(experiment.dataset for experiment in paper.experiments.values())
+        settings = [artefact.settings for artefact in paper.artefacts.values()]
+        names |= dict.fromkeys(entry["dataset"] for entry in settings if "dataset" in entry)
+        sets = [experiment.test for experiment in paper.experiments.values()]
+        tests |= dict.fromkeys(test.dataset for test in sets if test is not None and test.dataset is not None)
+    names |= tests
     return list(names)
 
 

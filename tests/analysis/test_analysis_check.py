@@ -99,6 +99,13 @@ def test_a_failed_certificate_is_a_fault_and_missing_data_are_not(record):
     now = copy.deepcopy(record)
     find(now).update(status="uncertified", counts={})
     assert compare(record, now).faults == [f"{RESULTS_ROW}: uncertified, optimal in the reference"]
+    for status in ("stalled", "iteration_limit", "time_limit"):  # 1605 is the smallest size
+        find(now).update(status=status, counts={})
+        assert compare(record, now).faults == [f"{RESULTS_ROW}: {status}, optimal in the reference"]
+    larger = copy.deepcopy(record)
+    row = next(row for row in larger["rows"] if (row["n"], row["contender"]) == ("2265", "smo"))
+    row.update(status="time_limit", counts={})
+    assert compare(record, larger).faults == []  # a slower machine
     find(now).update(status="not_run", counts={})
     outcome = compare(record, now)
     assert outcome.faults == [] and "1 rows of the reference" in outcome.remarks[0]

@@ -6,6 +6,7 @@ import pytest
 from engine_support import EXPERIMENT, snakemake, tiny
 from svmrepro.workflow.config import config_dir, load_config, read_config, write_config
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.fetch import wanted
 from svmrepro.workflow.layers import Layers, read_yaml
 
 
@@ -201,6 +202,13 @@ def test_null_takes_out_experiments_contenders_and_orphaned_artefacts() -> None:
     assert "timing-noise-linear" in paper.artefacts
     assert "timing-adult-linear" not in paper.artefacts
     assert paper.artefacts["scaling"].experiments == (EXPERIMENT,)
+
+
+def test_an_artefact_of_a_data_set_asks_for_it() -> None:
+    """Also where no experiment that is left is on that set."""
+    config = load_config(tiny())
+    assert "adult" not in {entry.dataset for entry in config.papers["platt1998"].experiments.values()}
+    assert set(wanted(config)) == {"noise", "adult"}
 
 
 def test_mirror_of_environment(monkeypatch: pytest.MonkeyPatch) -> None:

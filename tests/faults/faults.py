@@ -1,0 +1,272 @@
+"""Deliberate faults in the solvers: one line each, and who is to notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A line of a module of ``solvers`` that is made wrong.
+
+    Attributes
+    ----------
+    name : str
+        What is wrong.
+    module : str
+        Where.
+    changes : tuple of (str, str)
+        A text that stands there once, and what takes its place.
+    contender : str
+        Whose runs of the toy problems the check must notice, by its rules for another machine: a failed
+        certificate or a limit that is met, a result more than 2 % off, or a contender's steps or work more
+        than 2 % off over all problems.
+    suite : str
+        Or the tests, as pytest takes them, that must fail: where no run shows the fault.
+    experiment : str
+        ``<paper>/<experiment>`` of the smoke scale, on generated data, in which the whole check must notice
+        it too, compiled.
+    """
+
+    name: str
+    module: str
+    changes: tuple[tuple[str, str], ...]
+    contender: str = ""
+    suite: str = ""
+    experiment: str = ""
+
+
+FAULTS = (
+    Fault(
+        "wrong sign in the planning step",
+        "planning.py",
+        (
+            (
+                "ahead = (Q2 * slope - cross * slope2) / determinant",
+                "ahead = (Q2 * slope + cross * slope2) / determinant",
+            ),
+        ),
+        contender="pasmo-10",
+        experiment="glasmachers2008/chess-board-1000",
+    ),
+    Fault(
+        "shrinking that never comes back",
+        "second_order.py",
+        (
+            (
+                "        if counts[ACTIVE] < n:\n            _restore(run)\n            counts[SHRINK_AT]",
+                "        if counts[ACTIVE] < 0:\n            _restore(run)\n            counts[SHRINK_AT]",
+            ),
+            (
+                "        counts[NEAR] = 0\n        _restore(run)\n        counts[SHRINK_AT]",
+                "        counts[NEAR] = 0\n        counts[SHRINK_AT]",
+            ),
+        ),
+        contender="smo2",
+        experiment="glasmachers2008/chess-board-1000",
+    ),
+    Fault(
+        "shrinking of SMO that never comes back",
+        "smo.py",
+        (
+            (
+                "            if counts[ACTIVE] < n:\n",
+                "            if counts[ACTIVE] < 0:\n",
+            ),
+        ),
+        contender="smo-kept",
+    ),
+    Fault(
+        "a cache row off by one",
+        "row_cache.py",
+        (
+            (
+                "counts[TOUCHED] += fill(store, panel, block, shape, i, have, m, cache.rows[slot])\n"
+                "        return slot",
+                "counts[TOUCHED] += fill(store, panel, block, shape, i, have, m, cache.rows[slot])\n"
+                "        return max(slot - 1, 0)",
+            ),
+        ),
+        contender="smo2",
+        experiment="glasmachers2008/chess-board-1000",
+    ),
+    Fault(
+        "a cached row used beyond its end",
+        "row_cache.py",
+        (
+            (
+                "if slot < 0 or cache.have[slot] < m or cache.single.shape[0]:",
+                "if slot < 0 or cache.single.shape[0]:",
+            ),
+        ),
+        contender="smo2",
+        experiment="glasmachers2008/chess-board-1000",
+    ),
+    Fault(
+        "a kept row read one column off",
+        "step_rows.py",
+        (
+            (
+                "        value = row[column[members[k]]]\n",
+                "        value = row[column[members[k]] - 1]\n",
+            ),
+        ),
+        contender="smo-kept",
+    ),
+    Fault(
+        "wrong clip bound of a pair",
+        "smo.py",
+        (
+            (
+                "low, high = max(0.0, a2 - a1), min(C, C + a2 - a1)",
+                "low, high = max(0.0, a2 - a1), min(C, C + a1 - a2)",
+            ),
+        ),
+        contender="smo",
+        experiment="platt1998/noise-linear",
+    ),
+    Fault(
+        "a step that heeds one box of two",
+        "pair_state.py",
+        (
+            (
+                "min(high_i - beta[i], beta[j] - low_j)",
+                "high_i - beta[i]",
+            ),
+        ),
+        contender="smo2",
+        experiment="glasmachers2008/chess-board-1000",
+    ),
+    Fault(
+        "wrong threshold update",
+        "smo.py",
+        (
+            (
+                "b2 = E2 + d1 * k12 + d2 * k22 + b",
+                "b2 = E2 + d1 * k12 - d2 * k22 + b",
+            ),
+        ),
+        contender="smo",
+        experiment="platt1998/noise-linear",
+    ),
+    Fault(
+        "wrong sign in the second-order curvature",
+        "scans.py",
+        (
+            (
+                "gain = slope * slope / larger(own + d - 2.0 * r, tiny)",
+                "gain = slope * slope / larger(own + d + 2.0 * r, tiny)",
+            ),
+        ),
+        contender="smo2",
+        experiment="glasmachers2008/chess-board-1000",
+    ),
+    Fault(
+        "chunking that drops a support vector",
+        "chunking.py",
+        (
+            (
+                "left = occupied[after == 0.0]",
+                "left = occupied[(after == 0.0) | (after == after.max())]",
+            ),
+        ),
+        contender="chunking",
+        experiment="platt1998/noise-linear",
+    ),
+    Fault(
+        "a gradient update that skips a row",
+        "decomposition.py",
+        (
+            (
+                "shift(state.G, cache.rows, moved, work.steps, count, status, work.peaks, m)",
+                "shift(state.G, cache.rows, moved, work.steps, count - 1, status, work.peaks, m)",
+            ),
+        ),
+        contender="svmlight",
+    ),
+    Fault(
+        "a gradient restored from the active set alone",
+        "shrinking.py",
+        (
+            (
+                "    for j in range(n):\n        change = beta[j] - beta_then[j]",
+                "    for j in range(begin):\n        change = beta[j] - beta_then[j]",
+            ),
+        ),
+        contender="smo2",
+        experiment="glasmachers2008/chess-board-1000",
+    ),
+    Fault(
+        "a fixed threshold that is clipped at the wrong end",
+        "fixed_threshold.py",
+        (
+            (
+                "new = min(max(a - slope / curvature, 0.0), C)",
+                "new = max(a - slope / curvature, 0.0)",
+            ),
+        ),
+        contender="smo-fixed-threshold",
+        experiment="platt1998/noise-linear",
+    ),
+    Fault(
+        "a dense Gaussian whose distance forgets half of the product",
+        "transforms.py",
+        (
+            (
+                "        out[k] = own + norms[members[k]] - 2.0 * out[k]\n",
+                "        out[k] = own + norms[members[k]] - out[k]\n",
+            ),
+        ),
+        contender="chunking",
+        experiment="platt1998/noise-gaussian",
+    ),
+    Fault(
+        "sparse rows that lose what does not fill a group of four",
+        "rows.py",
+        (
+            (
+                "        while p < last:\n"
+                "            s0 += values[p] * spread[indices[p]]\n"
+                "            p += np.uint64(1)\n"
+                "        out[k]",
+                "        out[k]",
+            ),
+        ),
+        contender="smo-kept",
+        experiment="platt1998/noise-linear",
+    ),
+    Fault(
+        "a certificate that forgets C in the conditions",
+        "certificate.py",
+        (
+            (
+                "down = np.where(y > 0, alpha > 0, alpha < C)",
+                "down = np.where(y > 0, alpha > 0, True)",
+            ),
+        ),
+        contender="chunking-plain",
+        experiment="platt1998/noise-linear",
+    ),
+    Fault(
+        "a certificate that forgets C in the primal objective",
+        "certificate.py",
+        (
+            (
+                "primal = 0.5 * quadratic + C * float(",
+                "primal = 0.5 * quadratic + float(",
+            ),
+        ),
+        suite="tests/solvers/test_solvers_certificate.py::test_against_loops",
+    ),
+    Fault(
+        "a certificate that lets multipliers above C pass",
+        "certificate.py",
+        (
+            (
+                "or (alpha < 0).any() or (alpha > C).any():",
+                "or (alpha < 0).any():",
+            ),
+        ),
+        suite="tests/solvers/test_solvers_certificate.py::test_alpha_outside_the_box_raises",
+    ),
+)

@@ -1,0 +1,144 @@
+"""Deliberate faults in a copy of the solvers, each of which the check or the suite must notice."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from faults import FAULTS, Fault
+from svmrepro.workflow.baseline import Comparison, compare
+from svmrepro.workflow.config import load_config
+from toy_runs import CONTENDERS
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+SCRIPT = Path(__file__).with_name("toy_runs.py")
+
+
+class Tree:
+    """The three floors by their dotted names, found before the installed ones; the solvers are a copy."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        home = folder / "svmrepro"
+        home.mkdir(parents=True)
+        self.solvers = home / "solvers"
+        shutil.copytree(
+            PROJECT / "solvers", self.solvers
+        )  # with its bytecode, which the times of files keep right
+        for floor in ("datasets", "workflow", "config"):
+            (home / floor).symlink_to(PROJECT / floor)
+
+    def inject(self, fault: Fault) -> None:
+        """Make a line wrong."""
+        path = self.solvers / fault.module
+        text = path.read_text(encoding="utf-8")
+        for right, wrong in fault.changes:
+            assert text.count(right) == 1, f"{fault.module} no longer has this once: {right}"
+            text = text.replace(right, wrong)
+        path.write_text(text, encoding="utf-8")
+
+    def python(self, *arguments: str, compiled: bool = False) -> subprocess.CompletedProcess[str]:
+        """Run Python on the copy, unless ``compiled`` without numba's compiler."""
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(self.folder),
+            "NUMBA_DISABLE_JIT": str(int(not compiled)),
+        }
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=PROJECT,
+            env=environment | {"NUMBA_CACHE_DIR": str(self.folder / "numba")},
+            capture_output=True,
+            text=True,
+            timeout=900,
+            check=False,
+        )
+
+    def check(self, paper: str, experiment: str) -> subprocess.CompletedProcess[str]:
+        """Run the reproducibility check of the smoke scale on one experiment, compiled."""
+        settings = {"scale": "smoke", "papers": [paper]}
+        others = dict.fromkeys(load_config(settings).papers[paper].experiments)
+        del others[experiment]
+        file = self.folder / "settings.json"
+        file.write_text(json.dumps({**settings, "experiments": {paper: others}}))
+        engine = ("-m", "snakemake", "check", "--snakefile", str(PROJECT / "Snakefile"), "--cores", "1")
+        place = ("--directory", str(self.folder), "--configfile", str(file))
+        return self.python(*engine, *place, compiled=True)
+
+    def runs(self, *contenders: str) -> list[dict]:
+        """Solve the toy problems; return an entry for each of them and each contender."""
+        done = self.python(str(SCRIPT), *contenders)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory):
+    """The runs of the untouched source, by contender."""
+    entries = Tree(tmp_path_factory.mktemp("sound")).runs()
+    return {label: [entry for entry in entries if entry["contender"] == label] for label in CONTENDERS}
+
+
+def verdict(before: list[dict], after: list[dict]) -> Comparison:
+    """Compare as the check does on another machine, where it is more lenient."""
+    shared = {"machine": {}, "claims": {}}
+    return compare({**shared, "rows": before}, {**shared, "rows": after})
+
+
+def test_the_sound_source_is_certified_and_reproduces_itself(sound, tmp_path):
+    for entries in sound.values():
+        assert {entry["status"] for entry in entries} == {"optimal"}, entries
+    before = [*sound["smo2"], *sound["svmlight"]]
+    outcome = verdict(before, Tree(tmp_path / "again").runs("smo2", "svmlight"))
+    assert outcome.rows == len(before) == 10 and not outcome.faults and not outcome.remarks
+
+
+@pytest.mark.parametrize(
+    "fault", [fault for fault in FAULTS if fault.contender], ids=lambda fault: fault.name
+)
+def test_the_check_notices(fault, sound, tmp_path):
+    tree = Tree(tmp_path / "faulty")
+    tree.inject(fault)
+    outcome = verdict(sound[fault.contender], tree.runs(fault.contender))
+    assert outcome.faults, f"nobody notices: {fault.name}"
+
+
+def suite(tree: Tree, *tests: str) -> subprocess.CompletedProcess[str]:
+    """Run some of the suite's own tests on a tree."""
+    return tree.python("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--noconftest", *tests)
+
+
+def test_the_suite_passes_the_sound_source(tmp_path):
+    done = suite(Tree(tmp_path / "sound"), *{fault.suite for fault in FAULTS if fault.suite})
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.suite], ids=lambda fault: fault.name)
+def test_the_suite_notices(fault, tmp_path):
+    tree = Tree(tmp_path / "faulty")
+    tree.inject(fault)
+    done = suite(tree, fault.suite)
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("experiment", sorted({fault.experiment for fault in FAULTS} - {""}))
+def test_the_whole_check_passes_the_sound_source(experiment, tmp_path):
+    done = Tree(tmp_path / "sound").check(*experiment.split("/"))
+    assert done.returncode == 0 and "FAULT" not in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault", [fault for fault in FAULTS if fault.experiment], ids=lambda fault: fault.name
+)
+def test_the_whole_check_notices(fault, tmp_path):
+    tree = Tree(tmp_path / "faulty")
+    tree.inject(fault)
+    done = tree.check(*fault.experiment.split("/"))
+    assert done.returncode != 0 and "  FAULT: " in done.stdout, done.stdout + done.stderr

@@ -1,0 +1,124 @@
+"""The toy problems of the faults, solved by the interpreter; run as a script, on a copy of the solvers.
+
+    python toy_runs.py CONTENDER ...
+
+Prints what the check keeps of a run (`svmrepro.workflow.baseline.summarise`), as JSON: status, by the
+certificate, and counts of every problem and contender. numba's JIT is off: a changed line compiles for half a
+minute, and such problems take the interpreter a second.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+import warnings
+
+import numpy as np
+from svmrepro.solvers import intrinsics
+
+SIZE = 60
+EPS = 1e-3
+ITERATION_LIMIT = 4_000
+
+
+def interpret_intrinsics() -> None:
+    """Give the machine instructions a meaning in Python; before the modules that use them are imported."""
+    intrinsics.popcount = lambda word: np.uint64(int(word).bit_count())
+    intrinsics.trailing_zeros = lambda word: np.uint64((int(word) & -int(word)).bit_length() - 1)
+    intrinsics.larger = lambda first, second: first if first > second else second
+    intrinsics.smaller = lambda first, second: first if first < second else second
+    intrinsics.float_from_bits = lambda word: struct.unpack("d", struct.pack("q", int(word)))[0]
+    intrinsics.bits_from_float = lambda value: struct.unpack("q", struct.pack("d", float(value)))[0]
+
+
+ROWS_KEPT = 8
+KEPT_MB = ROWS_KEPT * SIZE * 8 / 2**20
+
+#: Label -> solver and options: caches of a few rows, small chunks and working sets, so that all is used.
+CONTENDERS = {
+    "smo": ("smo", {}),
+    "smo-kept": ("smo", {"shrinking": True, "cache_mb": 1.0, "fold": False}),
+    "smo-fixed-threshold": ("smo-fixed-threshold", {}),
+    "chunking": ("chunking", {"chunk_size": 10}),
+    "chunking-plain": ("chunking", {"chunk_size": 10, "bends": False, "whole": True}),
+    "svmlight": ("svmlight", {"q": 4, "cache_mb": KEPT_MB, "patience": 10}),
+    "smo2": ("smo2", {"cache_mb": KEPT_MB}),
+    "pasmo": ("pasmo", {"cache_mb": KEPT_MB}),
+    "pasmo-10": ("pasmo-10", {"cache_mb": KEPT_MB}),
+}
+
+
+def problems():
+    """Return name, examples, labels, C, kernel and storage of each problem."""
+    from svmrepro.solvers import Kernel
+
+    found = []
+    # Seeds with which shrinking takes out who must come back.
+    for C, kernel, storage, seed in (
+        (1.0, Kernel.linear(), "index", 10),
+        (3.0, Kernel.linear(), "csr", 13),
+        (1.0, Kernel.gaussian(gamma=0.2), "dense", 13),
+        (30.0, Kernel.gaussian(gamma=0.5), "dense", 4),
+        (3.0, Kernel.gaussian(gamma=0.1), "bits", 4),
+    ):
+        rng = np.random.default_rng([2008, seed])
+        binary = storage in ("index", "bits")
+        X = (rng.random((SIZE, 10)) < 0.4).astype(float) if binary else rng.normal(size=(SIZE, 5))
+        y = np.where(X @ rng.normal(size=X.shape[1]) + rng.normal(size=SIZE) > X.mean(), 1.0, -1.0)
+        found.append((f"{kernel.name}-{storage}-{C:g}", X, y, C, kernel, storage))
+    return found
+
+
+def entry(name, problem, label):
+    """Return what the check keeps of one run."""
+    from svmrepro.solvers import SOLVERS, certify, solve
+
+    solver, options = CONTENDERS[label]
+    shared = {
+        "paper": "toy",
+        "experiment": name,
+        "n": str(SIZE),
+        "seed": "",
+        "contender": label,
+        "setting": {},
+    }
+    try:
+        solution = solve(problem, solver, eps=EPS, iteration_limit=ITERATION_LIMIT, **options)
+        certificate = certify(problem, solution)
+    except (ValueError, ArithmeticError, IndexError) as error:
+        return {**shared, "status": "error", "counts": {}, "reason": f"{type(error).__name__}: {error}"}
+    passed = certificate.passes(EPS, SOLVERS[solver].tolerance_factor, problem.n, problem.C)
+    if solution.status != "optimal" or not passed:
+        status = solution.status if solution.status != "optimal" else "uncertified"
+        return {**shared, "status": status, "counts": {}, "reason": str(certificate)}
+    counts = {
+        "certificate.dual": certificate.dual,
+        "certificate.n_bound": float(certificate.n_bound),
+        "certificate.n_nonbound": float(certificate.n_nonbound),
+        "iterations": float(solution.iterations),
+        "kernel_evaluations": float(solution.kernel_evaluations),
+        **{f"work.{term}": float(value) for term, value in solution.work.items()},
+    }
+    return {**shared, "status": "optimal", "counts": counts, "info": solution.info}
+
+
+def main(labels):
+    if os.environ.get("NUMBA_DISABLE_JIT") != "1":
+        sys.exit("NUMBA_DISABLE_JIT=1 is needed")
+    interpret_intrinsics()
+    # Overflow is what splitmix64 is made of, and compiled code divides by zero in silence.
+    warnings.simplefilter("ignore", RuntimeWarning)
+    from svmrepro.solvers import Problem
+
+    entries = []
+    for name, X, y, C, kernel, storage in problems():
+        for label in labels:
+            problem = Problem(X, y, C, kernel, bias=label != "smo-fixed-threshold", storage=storage)
+            entries.append(entry(name, problem, label))
+    json.dump(entries, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or list(CONTENDERS))
