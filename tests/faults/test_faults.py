@@ -27,9 +27,8 @@ class Tree:
         home = folder / "svmrepro"
         home.mkdir(parents=True)
         self.solvers = home / "solvers"
-        shutil.copytree(
-            PROJECT / "solvers", self.solvers
-        )  # with its bytecode, which the times of files keep right
+        # With its bytecode: the times of the files keep it right.
+        shutil.copytree(PROJECT / "solvers", self.solvers)
         for floor in ("datasets", "workflow", "config"):
             (home / floor).symlink_to(PROJECT / floor)
 
