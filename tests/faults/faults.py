@@ -81,9 +81,9 @@ FAULTS = (
         "row_cache.py",
         (
             (
-                "counts[TOUCHED] += fill(store, panel, block, shape, i, have, m, cache.rows[slot])\n"
+                "counts[TOUCHED] += fill_row(store, panel, block, shape, i, have, m, cache.rows[slot])\n"
                 "        return slot",
-                "counts[TOUCHED] += fill(store, panel, block, shape, i, have, m, cache.rows[slot])\n"
+                "counts[TOUCHED] += fill_row(store, panel, block, shape, i, have, m, cache.rows[slot])\n"
                 "        return max(slot - 1, 0)",
             ),
         ),
@@ -185,16 +185,23 @@ FAULTS = (
         contender="svmlight",
     ),
     Fault(
+        "a folded gradient one place off",
+        "shrinking.py",
+        (("G[k] = state.G_then[k] - row[k - begin]", "G[k] = state.G_then[k] - row[k - begin - 1]"),),
+        contender="smo2",
+    ),
+    Fault(
         "a gradient restored from the active set alone",
         "shrinking.py",
         (
             (
-                "    for j in range(n):\n        change = beta[j] - beta_then[j]",
-                "    for j in range(begin):\n        change = beta[j] - beta_then[j]",
+                "    for j in range(n):\n        change = beta[j] - beta_then[j]\n        if change == 0.0:",
+                "    for j in range(begin):\n"
+                "        change = beta[j] - beta_then[j]\n"
+                "        if change == 0.0:",
             ),
         ),
-        contender="smo2",
-        experiment="glasmachers2008/chess-board-1000",
+        contender="svmlight",
     ),
     Fault(
         "a fixed threshold that is clipped at the wrong end",

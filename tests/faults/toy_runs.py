@@ -16,21 +16,39 @@ import sys
 import warnings
 
 import numpy as np
-from svmrepro.solvers import intrinsics
+from svmrepro.solvers import compiled, intrinsics
 
 SIZE = 60
 EPS = 1e-3
 ITERATION_LIMIT = 4_000
 
 
-def interpret_intrinsics() -> None:
-    """Give the machine instructions a meaning in Python; before the modules that use them are imported."""
+def interpret() -> None:
+    """Give a meaning in Python to what has one in compiled code alone; before the solvers are imported."""
     intrinsics.popcount = lambda word: np.uint64(int(word).bit_count())
     intrinsics.trailing_zeros = lambda word: np.uint64((int(word) & -int(word)).bit_length() - 1)
     intrinsics.larger = lambda first, second: first if first > second else second
     intrinsics.smaller = lambda first, second: first if first < second else second
     intrinsics.float_from_bits = lambda word: struct.unpack("d", struct.pack("q", int(word)))[0]
     intrinsics.bits_from_float = lambda value: struct.unpack("q", struct.pack("d", float(value)))[0]
+    decorator = compiled.compiled
+
+    def with_source(*signatures, **options):
+        def decorate(function):
+            function.py_func = decorator(*signatures, **options)(function)
+            return function
+
+        return decorate
+
+    compiled.compiled = with_source
+    from svmrepro.solvers import row_cache
+
+    def fill_row(store, panel, block, shape, i, first, last, out):
+        if out.dtype == np.uint8:
+            return row_cache.count_all(panel, i, first, last, out)
+        return row_cache.fill(store, panel, block, shape, i, first, last, out)
+
+    row_cache.fill_row = fill_row
 
 
 ROWS_KEPT = 8
@@ -107,7 +125,7 @@ def entry(name, problem, label):
 def main(labels):
     if os.environ.get("NUMBA_DISABLE_JIT") != "1":
         sys.exit("NUMBA_DISABLE_JIT=1 is needed")
-    interpret_intrinsics()
+    interpret()
     # Overflow is what splitmix64 is made of, and compiled code divides by zero in silence.
     warnings.simplefilter("ignore", RuntimeWarning)
     from svmrepro.solvers import Problem
