@@ -121,7 +121,7 @@ def _folded(table: Table, *, unfolded: bool) -> list[str]:
 
 
 def _closing(config: Config, pair: PairedRuns) -> str:
-    faults, changed = pair.outcome.faults, [key for key, (a, b) in pair.claims.items() if a != b]
+    faults, changed = pair.outcome.faults, pair.changed
     kind = (
         "the same machine and libraries"
         if pair.same_machine

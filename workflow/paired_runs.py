@@ -15,12 +15,16 @@ from functools import cached_property
 from typing import Any
 
 from svmrepro.workflow.baseline import FAILED, PATH, RESULTS, Comparison, agree, compare
+from svmrepro.workflow.claims import UNMEASURED
 from svmrepro.workflow.runs import WORK, WORK_TERMS
 from svmrepro.workflow.scaling import Fit, Interval, median_interval
 from svmrepro.workflow.sides import FitKey, RatioKey, Side
 
 SAME, CLOSE, ELSEWHERE, DIFFERS = "equal", "within 2 %", "another path", "differs"
 """What can be said of a row's counts; the third: same result within 2 %, by a path that rounding steered."""
+
+UNCHANGED, CHANGED, ALONE = "the same", "changed", "in one run only"
+"""How the verdicts on a claim compare."""
 
 UNSOLVED, SETTINGS = "not solved in both", "other settings"
 """Why a row that both runs have is not compared."""
@@ -80,8 +84,11 @@ class PairedRuns:
 
     @cached_property
     def outcome(self) -> Comparison:
-        """What the check would say if the other run were the reference."""
-        return compare(self.there.record, self.here.record)
+        """What the check would say were the other run the reference; of another scale, of its rows alone."""
+        before = self.there.record
+        if self.here.scale != self.there.scale:
+            before["claims"] = {}
+        return compare(before, self.here.record)
 
     @property
     def same_machine(self) -> bool:
@@ -127,6 +134,11 @@ class PairedRuns:
                 found[(paper, name)] = (here.get(name, ("", ""))[0], there.get(name, ("", ""))[0])
         return found
 
+    @cached_property
+    def changed(self) -> list[tuple[str, str]]:
+        """The claims on which the two runs, having judged both, differ."""
+        return [key for key, both in self.claims.items() if claim_change(*both) == CHANGED]
+
     def _row(
         self, key: RowKey, here: Mapping[str, Mapping[str, Any]], there: Mapping[str, Mapping[str, Any]]
     ) -> Row:
@@ -151,6 +163,13 @@ class PairedRuns:
             if kept:
                 values[name] = ([a for a, _ in kept], [b for _, b in kept])
         return Row(key, len(both), verdict, detail, values)
+
+
+def claim_change(here: str, there: str) -> str:
+    """Say how two verdicts on a claim compare: `UNCHANGED`, `CHANGED`, or `ALONE` in one of the runs."""
+    if here == there:
+        return UNCHANGED
+    return ALONE if {here, there} & {"", UNMEASURED} else CHANGED
 
 
 def ratio_of_ratios(here: Interval, there: Interval) -> Interval:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +69,7 @@ class Side:
     claims: Mapping[str, Mapping[str, tuple[str, str]]]
     lacking: tuple[str, ...]
 
-    @cached_property
+    @property
     def record(self) -> dict[str, Any]:
         """What `svmrepro.workflow.baseline.compare` takes."""
         verdicts = {

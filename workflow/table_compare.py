@@ -7,15 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 from svmrepro.workflow.claims import SCALES_WITHOUT_CLOCK, UNMEASURED
 from svmrepro.workflow.paired_runs import (
+    ALONE,
+    CHANGED,
     CLOSE,
     DIFFERS,
     ELSEWHERE,
     NAMES,
     SAME,
     SETTINGS,
+    UNCHANGED,
     UNSOLVED,
     PairedRuns,
     Row,
+    claim_change,
     ratio_of_ratios,
 )
 from svmrepro.workflow.render import (
@@ -99,6 +103,7 @@ def summary(pair: PairedRuns) -> Table:
         Column("only_there", "only there", group="rows: counts and objectives"),
         Column("claims_same", "the same", group="verdicts"),
         Column("claims_changed", "changed", group="verdicts"),
+        Column("claims_alone", "in one run", group="verdicts"),
         Column("exponents_agree", AGREE, group="exponents"),
         Column("exponents_differ", DISAGREE, group="exponents"),
         Column("ratios_agree", AGREE, group="ratios of seconds"),
@@ -107,22 +112,22 @@ def summary(pair: PairedRuns) -> Table:
     rows = []
     for paper in pair.here.papers:
         verdicts = [row.verdict for row in pair.rows if row.key[0] == paper]
-        claims = [both for (name, _), both in pair.claims.items() if name == paper]
+        claims = [claim_change(*both) for (name, _), both in pair.claims.items() if name == paper]
         slopes = [_compatible(_difference(*both)) for key, both in pair.exponents.items() if key[0] == paper]
         shares = [
             _compatible(ratio_of_ratios(*both), at=1.0)
             for key, both in pair.ratios.items()
             if key[0] == paper and key[-1] == CPU
         ]
-        changed = sum(here != there for here, there in claims)
         rows.append(
             {
                 "paper": prose(paper),
                 **{_key(word): _tally(verdicts.count(word), word) for word in words},
                 "only_here": count(sum(key[0] == paper for key in pair.alone[0])),
                 "only_there": count(sum(key[0] == paper for key in pair.alone[1])),
-                "claims_same": count(len(claims) - changed),
-                "claims_changed": count(changed),
+                "claims_same": count(claims.count(UNCHANGED)),
+                "claims_changed": count(claims.count(CHANGED)),
+                "claims_alone": count(claims.count(ALONE)),
                 "exponents_agree": count(slopes.count(AGREE)),
                 "exponents_differ": count(slopes.count(DISAGREE)),
                 "ratios_agree": count(shares.count(AGREE)),
@@ -156,7 +161,7 @@ def claims(pair: PairedRuns, papers: Sequence[str]) -> Table:
         Column("measured_here", "measured in this run", prose=True),
         Column("measured_there", "measured there", prose=True),
     ]
-    changed = sum(here != there for here, there in found.values())
+    changed = sum(key in pair.changed for key in found)
     return Table(
         title="Claims",
         sections=(Section(columns, rows),),
@@ -376,7 +381,8 @@ def _compatible(interval: Interval, at: float = 0.0) -> str:
 
 
 def _interest(here: str, there: str) -> int:
-    return 0 if here != there else 1 if here != UNMEASURED else 2
+    change = claim_change(here, there)
+    return 0 if change == CHANGED else 1 if change == ALONE else 2 if here != UNMEASURED else 3
 
 
 def _verdict_cell(verdict: str) -> Cell:

@@ -181,6 +181,17 @@ def test_both_verdicts_of_a_claim(full, other):
     row = by_name["separable-none-at-bound"]
     assert (row["here"], row["there"], row["measured_there"]) == ("holds", "does not hold", "other words")
     assert by_name["adult-linear-one-order"]["there_reason"] == "not listed"
+    pair = paired(full, folder)
+    assert pair.changed == [(PAPER, "separable-none-at-bound")]
+    (line,) = lines(table_compare.summary(pair))
+    assert (line["claims_changed"], line["claims_alone"]) == ("1", "1")
+
+
+def test_verdicts_of_another_scale_are_shown_and_not_held_against_it(full, other):
+    pair = paired(full, other(lambda row: row | {"scale": "smoke", "iterations": "1"}))
+    pair.there.claims[PAPER]["web-gaussian-support-vectors"] = ("holds", "")
+    assert pair.changed == [(PAPER, "web-gaussian-support-vectors")]
+    assert pair.outcome.faults and not any(fault.startswith("claim") for fault in pair.outcome.faults)
 
 
 def test_a_reference_has_less_and_says_so(full, other):
