@@ -6,6 +6,7 @@ the same numbers: no date, fixed identifiers, glyphs as paths.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
@@ -124,6 +126,18 @@ def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
     axes.grid(True, which="major", linewidth=0.3, color="#d5d9de")
     axes.set_axisbelow(True)
+
+
+def powers_of_ten(axis: Axis) -> None:
+    """Label a logarithmic axis at powers of ten, as powers where they are long."""
+    axis.set_major_locator(LogLocator(base=10, numticks=8))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+
+
+def _power(value: float) -> str:
+    exponent = round(math.log10(value))
+    return plain(value) if -3 <= exponent <= 3 else f"$10^{{{exponent}}}$"
 
 
 def thousands(value: float) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 from svmrepro.workflow import (
+    figure_curves,
     figure_exponents,
     figure_loglog,
     figure_path,
@@ -29,6 +30,7 @@ from svmrepro.workflow.results import Results, load
 
 KINDS: dict[str, Callable[[Results, Artefact], Figure]] = {
     "loglog": figure_loglog.build,
+    "curves": figure_curves.build,
     "overview": figure_loglog.build_overview,
     "exponents": figure_exponents.build,
     "working-sets": figure_working_sets.build,

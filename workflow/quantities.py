@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from svmrepro.workflow import quantities_permuted
+from svmrepro.workflow import quantities_curves, quantities_permuted
 from svmrepro.workflow.findings import Finding, Spec
 from svmrepro.workflow.results import Results, Row, display_name
 from svmrepro.workflow.runs import CPU, QUANTITIES, Group
@@ -167,6 +167,16 @@ KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], frozenset[str],
         frozenset({"contender", "which", "table"}),
         frozenset({"slack"}),
     ),
+    "curve-exponent": (
+        quantities_curves.curve_exponents,
+        frozenset({"contender", "x"}),
+        quantities_curves.OPTIONAL,
+    ),
+    "curve-value": (
+        quantities_curves.curve_values,
+        frozenset({"contender", "x"}),
+        quantities_curves.OPTIONAL,
+    ),
     "planned-lengths": (
         quantities_permuted.planned_lengths,
         frozenset({"contender"}),
@@ -179,7 +189,8 @@ KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], frozenset[str],
 def needs_clock(spec: Spec) -> bool:
     """Whether a quantity rests on measured seconds."""
     timed = ("exponent", "exponent-difference", "ratio", "significant", "mean-ratio")
-    return spec["kind"] in timed and spec.get("of", CPU) == CPU
+    timed += ("curve-exponent", "curve-value")
+    return spec["kind"] in timed and spec.get("of", CPU) == CPU and "short_of" not in spec
 
 
 def _exponent(results: Results, name: str, contender: str, quantity: str) -> tuple[Interval | None, str]:
