@@ -85,16 +85,17 @@ def curve(
 
 def exponent(points: list[Point], name: str) -> Fit:
     """Fit a power law to a curve; ``name`` seeds the resampling."""
-    return fit_power_law({point.x: [point.y.value] for point in points}, name)  # type: ignore[misc]
+    return fit_power_law({point.x: [point.y.value] for point in points}, name)
 
 
 def by_place(results: Results, experiment: str, contender: str) -> dict[Place, Group]:
     """Return the runs of a contender by size and value on the axis."""
-    grouped: dict[Place, list[Any]] = {}
-    for n in results.runs.sizes(experiment):
-        for run in results.group(experiment, contender, n).runs:
-            grouped.setdefault((n, run.number("point")), []).append(run)
-    return {place: Group(tuple(runs)) for place, runs in grouped.items()}
+    runs = results.runs
+    return {
+        (n, point): runs.group(experiment, contender, n, point)
+        for n in runs.sizes(experiment)
+        for point in runs.points(experiment) or (None,)
+    }
 
 
 def absent(results: Results, experiment: str, contender: str) -> str:

@@ -27,6 +27,8 @@ ACRONYMS = {
     "svmperf": "SVM-perf",
     "csr": "CSR",
     "lsvm": "LSVM",
+    "ocas": "OCAS",
+    "l2svm": "L2-SVM",
     "libsvm": "LIBSVM",
     "liblinear": "LIBLINEAR",
     "onedal": "oneDAL",
