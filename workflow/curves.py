@@ -137,8 +137,8 @@ def _value(
     """Return the quantity at one place, None where it was not measured."""
     own = by_place(results, experiment, contender)[place]
     if "short_of" in quantity:
-        other = by_place(results, experiment, quantity["short_of"]).get(place, Group(()))
-        relaxed, primal = own.median("certificate.relaxed"), other.median("certificate.primal")
+        yardstick = by_place(results, experiment, quantity["short_of"]).get(place, Group(()))
+        relaxed, primal = own.median("certificate.relaxed"), yardstick.median("certificate.primal")
         if relaxed is None or not primal:
             return None
         return Interval.exact((primal - relaxed) / primal)

@@ -48,7 +48,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     exponent of a dashed line) and ``suffix`` (its experiments are those of the artefact with so much added to
     their names); ``x``, one of `AXES`; ``y``, a quantity of :mod:`svmrepro.workflow.curves`, default CPU
     seconds, for all panels that have none of their own; ``label`` of the vertical axis; ``scale``, ``log`` or
-    ``linear``.
+    ``linear``; ``floor``, below which nothing is shown.
     """
     panels: Sequence[Mapping[str, Any]] = artefact.settings["panels"]
     x = artefact.settings.get("x", "n")
@@ -62,6 +62,10 @@ def build(results: Results, artefact: Artefact) -> Figure:
     for axes, panel in zip(grid.flat, panels, strict=True):
         shown = draw(axes, results, artefact, panel, x)
         axes.set_title(panel.get("title", display_name(panel["contender"])), loc="left", fontsize=7.5)
+        if "guide" in panel:
+            symbol = {"n": "n", "C_total": "C", "eps": "\\epsilon"}[x]
+            law = f"${symbol}^{{{float(panel['guide']):g}}}$"
+            axes.text(0.98, 0.98, law, transform=axes.transAxes, ha="right", va="top", color="#5f6b76")
         axes.set_xlabel(AXES[x], fontsize=7)
         for name, handle in shown.items():
             handles.setdefault(name, handle)
@@ -70,9 +74,13 @@ def build(results: Results, artefact: Artefact) -> Figure:
                 missing.setdefault(name, absent(results, name, panel["contender"]))
     grid.flat[0].set_ylabel(artefact.settings.get("label", "CPU seconds"))
     order = [name for panel in panels for name in _names(results, artefact, panel) if name in handles]
-    entries = [handles[name] for name in dict.fromkeys(order)]
+    # An experiment's variant has its look and its title.
+    titled = {results.experiment(name).title: handles[name] for name in reversed(order)}
+    entries = list(reversed(titled.values()))
     if any("guide" in panel for panel in panels):
-        entries.append(Line2D([], [], color=GHOST, linestyle=(0, (1, 1)), label="the paper's guide"))
+        entries.append(
+            Line2D([], [], color=GHOST, linestyle=(0, (1, 1)), label="the paper's guide, as in the corner")
+        )
     figure.legend(
         handles=entries,
         loc="outside lower left",
@@ -130,6 +138,9 @@ def draw(
             _guide(axes, everything, float(panel["guide"]))
         axes.set_xscale("log")
         powers_of_ten(axes.xaxis)
+        floor = artefact.settings.get("floor")
+        if floor is not None and min(point.y.value for point in everything) < floor:
+            axes.set_ylim(bottom=floor)
         if linear:
             axes.axhline(0.0, color="#111827", linewidth=0.6, zorder=0)
         else:
@@ -177,16 +188,6 @@ def _guide(axes: Axes, points: Sequence[Point], exponent: float) -> None:
         linestyle=(0, (1, 1)),
         linewidth=1.4,
         zorder=1,
-    )
-    axes.text(
-        0.97,
-        0.03,
-        f"dotted: $x^{{{exponent:g}}}$",
-        transform=axes.transAxes,
-        ha="right",
-        va="bottom",
-        fontsize=6.5,
-        color="#5f6b76",
     )
 
 

@@ -129,15 +129,20 @@ def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
 
 
 def powers_of_ten(axis: Axis) -> None:
-    """Label a logarithmic axis at powers of ten, as powers where they are long."""
-    axis.set_major_locator(LogLocator(base=10, numticks=8))
+    """Label a logarithmic axis at powers of ten, as powers where they are long; 2 and 5 times them if few."""
+    low, high = axis.get_view_interval()
+    few = high / low < 100
+    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=8))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
 
 
 def _power(value: float) -> str:
-    exponent = round(math.log10(value))
-    return plain(value) if -3 <= exponent <= 3 else f"$10^{{{exponent}}}$"
+    exponent = math.floor(math.log10(value) + 1e-9)
+    if -3 <= exponent <= 3:
+        return plain(value)
+    digit = round(value / 10.0**exponent)
+    return f"$10^{{{exponent}}}$" if digit == 1 else f"${digit} \\cdot 10^{{{exponent}}}$"
 
 
 def thousands(value: float) -> str:

@@ -31,6 +31,7 @@ UNSOLVED, SETTINGS = "not solved in both", "other settings"
 
 NAMES = {
     "certificate.dual": "dual objective",
+    "certificate.relaxed": "lower bound of the planes",
     "certificate.n_nonbound": "non-bound support vectors",
     "certificate.n_bound": "bound support vectors",
     "iterations": "iterations",
@@ -231,7 +232,7 @@ def _by_row(entries: Sequence[Mapping[str, Any]]) -> dict[RowKey, dict[str, Mapp
     found: dict[RowKey, dict[str, Mapping[str, Any]]] = {}
     for entry in entries:
         key = (entry["paper"], entry["experiment"], int(entry["n"]), entry["contender"])
-        found.setdefault(key, {})[entry["seed"]] = entry
+        found.setdefault(key, {})[" ".join(filter(None, (entry["seed"], entry.get("point"))))] = entry
     return found
 
 

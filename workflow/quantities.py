@@ -188,8 +188,8 @@ KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], frozenset[str],
 
 def needs_clock(spec: Spec) -> bool:
     """Whether a quantity rests on measured seconds."""
-    timed = ("exponent", "exponent-difference", "ratio", "significant", "mean-ratio")
-    timed += ("curve-exponent", "curve-value")
+    timed = {"exponent", "exponent-difference", "ratio", "significant", "mean-ratio"}
+    timed |= {"curve-exponent", "curve-value"}
     return spec["kind"] in timed and spec.get("of", CPU) == CPU and "short_of" not in spec
 
 
