@@ -39,7 +39,7 @@ from svmrepro.solvers.certificate import Certificate, certify, kernel_product
 from svmrepro.solvers.driver import solve
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.registry import NO_BIAS, PAIRS, get
+from svmrepro.solvers.registry import KKT, NO_BIAS, PAIRS, get
 from svmrepro.solvers.solution import OPTIMAL, Solution
 
 _FAMILIES = {
@@ -168,8 +168,9 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for row, (members, problem), solution in zip(signed, parts, solutions, strict=True):
             if solution.alpha is not None:
                 row[members] = problem.y * solution.alpha
-        bare = any(solution.alpha is None for solution in solutions)
-        self._weights = np.array([solution.weights for solution in solutions]) if bare else None
+        # Whose promise is a gap makes it of its weights, and multipliers need not give these exactly.
+        of_weights = any(solution.alpha is None or solution.promise != KKT for solution in solutions)
+        self._weights = np.array([solution.weights for solution in solutions]) if of_weights else None
         self._sizes = [problem.n for _, problem in parts]
         self.support_ = np.flatnonzero(signed.any(axis=0))
         self.support_vectors_ = X[self.support_]

@@ -191,6 +191,8 @@ def describe_problem(experiment: Experiment) -> str:
     settings = ", ".join(f"{key} = {value:g}" for key, value in kernel.items())
     shown = f"{name} kernel" + (f" ({settings})" if settings else "")
     bound = f"C = {experiment.C:g}" if experiment.C is not None else f"C = {experiment.C_total:g} / n"
+    if experiment.axis is not None:
+        bound += f", {experiment.axis} varied"
     encodings = {contender.encoding for contender in experiment.contenders.values()}
     encoding = encodings.pop() if len(encodings) == 1 else None
     return f"Data set {experiment.dataset}{f', {encoding}' if encoding else ''}, {shown}, {bound}"
