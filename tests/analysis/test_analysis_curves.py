@@ -1,0 +1,196 @@
+"""Curves over n, C and eps: what is drawn, and what claims take from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from svmrepro.workflow import figure_curves, plot, quantities_curves
+from svmrepro.workflow.config import Artefact, Contender, Experiment, Paper
+from svmrepro.workflow.curves import absent, by_place, curve, exponent
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.figure_style import styled
+from svmrepro.workflow.papers import PaperNumbers
+from svmrepro.workflow.quantities import KINDS, needs_clock
+from svmrepro.workflow.results import Results
+from svmrepro.workflow.runs import Run, Runs
+
+CONTENDERS = {name: Contender(name, name, bias=False) for name in ("svmperf", "svmlight", "exact")}
+
+
+def experiment(name: str, axis: str | None = None, measures: tuple[str, ...] = ()) -> Experiment:
+    return Experiment(
+        name=name,
+        paper="joachims2006",
+        title=name.capitalize(),
+        dataset=name,
+        kernel={"name": "linear"},
+        C=None,
+        C_total=1000.0,
+        bias=False,
+        eps=1e-3,
+        sizes=(1000, 2000, 4000),
+        paper_sizes={},
+        seeds=(None,),
+        repeats=2,
+        repeat_budget=None,
+        contenders=CONTENDERS,
+        axis=axis,
+        measures=measures,
+    )
+
+
+def run(name: str, contender: str, n: int, point: float | None = None, **fields: Any) -> Run:
+    """Return one line of measurements as text; `repeat` and `status` among the fields."""
+    base = {
+        "experiment": name,
+        "contender": contender,
+        "n": n,
+        "point": "" if point is None else point,
+        "seed": "",
+        "repeat": 0,
+        "run_id": "r",
+        "status": "optimal",
+        "flagged": "False",
+        "reason": "",
+        "certificate.passed": "True",
+    }
+    return Run({key: str(value) for key, value in {**base, **fields}.items()})
+
+
+def results(runs: list[Run], *experiments: Experiment) -> Results:
+    paper = Paper("joachims2006", "Joachims", {entry.name: entry for entry in experiments}, {})
+    return Results("default", paper, Runs(tuple(runs)), {}, {}, PaperNumbers(Path("nowhere"), paper.name))
+
+
+def over_n() -> Iterator[Run]:
+    for n in (1000, 2000, 4000):
+        for repeat in range(3):
+            yield run("set", "svmperf", n, repeat=repeat, cpu_seconds=0.001 * n**0.8, iterations=50)
+    yield run("set", "svmlight", 1000, status="time_limit", time_limit=30)
+
+
+def over_C() -> Iterator[Run]:
+    for n in (1000, 4000):
+        for C in (100.0, 1000.0, 10000.0):
+            peak = 0.9 if C == (100.0 if n == 1000 else 1000.0) else 0.8
+            mine = {"performance.accuracy": peak, "iterations": round(C**0.5), "certificate.relaxed": 99.5}
+            yield run("set", "svmperf", n, C, cpu_seconds=n * C / 1e6, **mine)
+            yield run("set", "svmlight", n, C, cpu_seconds=n * C / 1e5, **{"performance.accuracy": 0.8})
+            yield run("set", "exact", n, C, **{"certificate.primal": 100.0})
+
+
+def test_over_n_all_sizes_are_points() -> None:
+    found = results(list(over_n()), experiment("set"))
+    points = curve(found, "set", "svmperf", "n", {})
+    assert [point.x for point in points] == [1000, 2000, 4000]
+    fitted = exponent(points, "set").exponent
+    assert fitted is not None and fitted.value == pytest.approx(0.8)
+    assert [point.y.value for point in curve(found, "set", "svmperf", "n", {"of": "iterations"})] == [50] * 3
+
+
+def test_what_was_not_solved_is_no_point_and_says_why() -> None:
+    found = results(list(over_n()), experiment("set"))
+    assert curve(found, "set", "svmlight", "n", {}) == []
+    assert absent(found, "set", "svmlight") == "stopped: time limit of 30 s"
+    assert absent(found, "set", "smo") == "not in this experiment"
+
+
+def test_over_an_axis_the_largest_size_counts() -> None:
+    found = results(list(over_C()), experiment("set", "C_total", ("accuracy",)))
+    points = curve(found, "set", "svmperf", "C_total", {})
+    assert [(point.x, point.y.value) for point in points] == [
+        (C, pytest.approx(0.004 * C)) for C in (100.0, 1000.0, 10000.0)
+    ]
+    assert len(by_place(found, "set", "svmperf")) == 6
+
+
+@pytest.mark.parametrize(
+    ("quantity", "values"),
+    [
+        ({"of": "performance"}, [80.0, 90.0, 80.0]),
+        ({"of": "performance", "minus": "svmlight"}, [0.0, 10.0, 0.0]),
+        ({"of": "performance", "minus_at": 1000}, [-10.0, 0.0, -10.0]),
+        ({"over": "svmlight"}, [0.1, 0.1, 0.1]),
+        ({"over_at": 1000}, [0.1, 1.0, 10.0]),
+        ({"of": "iterations", "minus_at": 100}, [0.0, 22.0, 90.0]),
+        ({"short_of": "exact"}, [0.005, 0.005, 0.005]),
+    ],
+)
+def test_quantities(quantity: dict[str, Any], values: list[float]) -> None:
+    found = results(list(over_C()), experiment("set", "C_total", ("accuracy",)))
+    points = curve(found, "set", "svmperf", "C_total", quantity)
+    assert [point.y.value for point in points] == pytest.approx(values)
+
+
+def test_the_best_of_each_size() -> None:
+    found = results(list(over_C()), experiment("set", "C_total", ("accuracy",)))
+    points = curve(found, "set", "svmperf", "n", {"best": True})
+    # C = 100 is best for 1,000 examples and 1,000 for 4,000.
+    assert [(point.x, point.y.value) for point in points] == [
+        (1000, pytest.approx(0.1)),
+        (4000, pytest.approx(4.0)),
+    ]
+
+
+def test_questions_that_make_no_sense() -> None:
+    found = results(list(over_C()), experiment("set", "C_total"))
+    with pytest.raises(StepError, match="'set' has no axis 'eps'"):
+        curve(found, "set", "svmperf", "eps", {})
+    with pytest.raises(StepError, match="judges nothing on a test set"):
+        curve(found, "set", "svmperf", "C_total", {"of": "performance"})
+
+
+def test_claims_take_slopes_and_values() -> None:
+    found = results(list(over_C()), experiment("set", "C_total", ("accuracy",)))
+    spec = {"kind": "curve-exponent", "experiments": ["set"], "contender": "svmperf", "x": "C_total"}
+    (finding,) = quantities_curves.curve_exponents(found, {**spec, "of": "iterations"})
+    assert finding.interval is not None and finding.interval.value == pytest.approx(0.5, abs=0.02)
+    (short,) = quantities_curves.curve_exponents(found, {**spec, "to": 1000})
+    assert short.interval is None and short.reason == "2 of at least 3 values measured"
+    each = quantities_curves.curve_values(found, {**spec, "from": 1000, "over": "svmlight"})
+    assert [finding.label for finding in each] == ["set, C = 1,000", "set, C = 10,000"]
+    (nobody,) = quantities_curves.curve_values(found, {**spec, "contender": "smo"})
+    assert nobody.interval is None and nobody.reason == "not in this experiment"
+
+
+def test_seconds_need_a_clock_and_gaps_do_not() -> None:
+    assert {"curve-exponent", "curve-value"} <= set(KINDS)
+    assert needs_clock({"kind": "curve-value"})
+    assert not needs_clock({"kind": "curve-value", "of": "iterations"})
+    assert not needs_clock({"kind": "curve-value", "short_of": "exact"})
+
+
+def artefact(**settings: Any) -> Artefact:
+    return Artefact("figure", "curves", "figure", ("set", "set-best", "gone"), "A title", "", settings)
+
+
+def test_a_figure_has_a_line_a_set_and_tells_who_is_missing() -> None:
+    best = experiment("set-best", "C_total", ("accuracy",))
+    runs = [*over_n(), *(Run({**r.fields, "experiment": "set-best"}) for r in over_C())]
+    runs.append(run("gone", "svmperf", 1000, status="not_run", reason="data not available"))
+    found = results(runs, experiment("set"), best, experiment("gone"))
+    panels = [
+        {"contender": "svmperf", "guide": 0.8},
+        {"contender": "svmperf", "title": "best C", "suffix": "-best", "y": {"best": True}},
+    ]
+    with styled():
+        figure = figure_curves.build(found, artefact(panels=panels))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["SVM-perf", "best C"]
+    lines = [[line for line in axes.get_lines() if line.get_marker() == "o"] for axes in figure.axes]
+    assert [len(shown) for shown in lines] == [1, 0] or [len(shown) for shown in lines] == [1, 1]
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts == ["$n^{0.8}$"]
+    (legend,) = figure.legends
+    shown = [text.get_text() for text in legend.get_texts()]
+    assert shown == ["Set", "Set-best", "the paper's guide, as in the corner"]
+    assert figure.get_supxlabel() == "Gone: not run: data not available"
+
+
+def test_a_figure_over_nothing_that_exists() -> None:
+    found = results(list(over_n()), experiment("set"), experiment("set-best"), experiment("gone"))
+    with pytest.raises(StepError, match="x: one of n, C_total, eps expected"):
+        figure_curves.build(found, artefact(panels=[{"contender": "svmperf"}], x="gamma"))
+    assert plot.KINDS["curves"] is figure_curves.build
