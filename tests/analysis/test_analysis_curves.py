@@ -75,7 +75,8 @@ def over_n() -> Iterator[Run]:
 def over_C() -> Iterator[Run]:
     for n in (1000, 4000):
         for C in (100.0, 1000.0, 10000.0):
-            peak = 0.9 if C == (100.0 if n == 1000 else 1000.0) else 0.8
+            best = 100.0 if n == 1000 else 1000.0
+            peak = 0.9 if best == C else 0.8
             mine = {"performance.accuracy": peak, "iterations": round(C**0.5), "certificate.relaxed": 99.5}
             yield run("set", "svmperf", n, C, cpu_seconds=n * C / 1e6, **mine)
             yield run("set", "svmlight", n, C, cpu_seconds=n * C / 1e5, **{"performance.accuracy": 0.8})

@@ -270,7 +270,7 @@ FAULTS = (
         "certificate.py",
         (
             (
-                "or (alpha < 0).any() or (alpha > C).any():",
+                "or (alpha < 0).any() or (alpha > top).any():",
                 "or (alpha < 0).any():",
             ),
         ),

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import yaml
 from report_browser import Browser, find_browser
+from svmrepro.workflow.config import load_config
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 REPORT = PROJECT / "results" / "smoke" / "report.html"
@@ -28,11 +29,12 @@ PAPERS = {
     name: yaml.safe_load((CONFIG / "experiments" / f"{name}.yaml").read_text())
     for name in yaml.safe_load((CONFIG / "config.yaml").read_text())["papers"]
 }
-#: Of all papers of the main job, by paper and name.
+#: Of all papers of the main job, by paper and name: those that the smoke scale has.
 ARTEFACTS: dict[tuple[str, str], dict[str, Any]] = {
     (paper, name): artefact
-    for paper, content in PAPERS.items()
-    for name, artefact in content["artefacts"].items()
+    for paper, content in load_config({"scale": "smoke"}).papers.items()
+    for name, artefact in PAPERS[paper]["artefacts"].items()
+    if name in content.artefacts
 }
 LABELS = {"table": ["table", "HTML"], "figure": ["plot", "SVG"]}
 ROWS = "document.querySelectorAll('nav tbody tr')"

@@ -180,12 +180,12 @@ def test_iteration_limit(name: str, kernel: str) -> None:
 def test_time_limit(name: str) -> None:
     rng = np.random.default_rng(3)
     # Those that need few passes get more to read.
-    n = 200_000 if SOLVERS[name].loss == "squared hinge" else 400
+    n, limit = (200_000, 1e-4) if SOLVERS[name].loss == "squared hinge" else (400, 1e-3)
     X, y = rng.normal(size=(n, 4)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
     problem = Problem(X, y, 1e4, bias="no bias" not in SOLVERS[name].needs)
-    solution = solve(problem, name, eps=1e-5, time_limit=1e-3)
+    solution = solve(problem, name, eps=1e-5, time_limit=limit)
     assert solution.status == "time_limit"
-    assert 1e-3 <= solution.cpu_seconds < 1.0
+    assert limit <= solution.cpu_seconds < 1.0
     certificate = certify(problem, solution)
     assert certificate.equality_residual <= 1e-9 * problem.n * problem.C
     assert certificate.dual <= certificate.primal
