@@ -13,6 +13,7 @@ from svmrepro.workflow import (
     table_encodings,
     table_paired,
     table_parameters,
+    table_precision,
     table_problems,
     table_scaling,
     table_sparse,
@@ -46,6 +47,7 @@ KINDS: dict[str, Builder] = {
     "traffic": _measured(table_traffic.build),
     "encodings": _measured(table_encodings.build),
     "benchmarks": _measured(table_benchmarks.build),
+    "precision": _measured(table_precision.build),
     "parameters": table_parameters.build,
     "encoding": table_encoding.build,
 }

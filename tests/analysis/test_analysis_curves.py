@@ -3,66 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from curve_support import experiment, results, run
 from svmrepro.workflow import figure_curves, plot, quantities_curves
-from svmrepro.workflow.config import Artefact, Contender, Experiment, Paper
+from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.curves import absent, by_place, curve, exponent
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figure_style import styled
-from svmrepro.workflow.papers import PaperNumbers
 from svmrepro.workflow.quantities import KINDS, needs_clock
-from svmrepro.workflow.results import Results
-from svmrepro.workflow.runs import Run, Runs
-
-CONTENDERS = {name: Contender(name, name, bias=False) for name in ("svmperf", "svmlight", "exact")}
-
-
-def experiment(name: str, axis: str | None = None, measures: tuple[str, ...] = ()) -> Experiment:
-    return Experiment(
-        name=name,
-        paper="joachims2006",
-        title=name.capitalize(),
-        dataset=name,
-        kernel={"name": "linear"},
-        C=None,
-        C_total=1000.0,
-        bias=False,
-        eps=1e-3,
-        sizes=(1000, 2000, 4000),
-        paper_sizes={},
-        seeds=(None,),
-        repeats=2,
-        repeat_budget=None,
-        contenders=CONTENDERS,
-        axis=axis,
-        measures=measures,
-    )
-
-
-def run(name: str, contender: str, n: int, point: float | None = None, **fields: Any) -> Run:
-    """Return one line of measurements as text; `repeat` and `status` among the fields."""
-    base = {
-        "experiment": name,
-        "contender": contender,
-        "n": n,
-        "point": "" if point is None else point,
-        "seed": "",
-        "repeat": 0,
-        "run_id": "r",
-        "status": "optimal",
-        "flagged": "False",
-        "reason": "",
-        "certificate.passed": "True",
-    }
-    return Run({key: str(value) for key, value in {**base, **fields}.items()})
-
-
-def results(runs: list[Run], *experiments: Experiment) -> Results:
-    paper = Paper("joachims2006", "Joachims", {entry.name: entry for entry in experiments}, {})
-    return Results("default", paper, Runs(tuple(runs)), {}, {}, PaperNumbers(Path("nowhere"), paper.name))
+from svmrepro.workflow.runs import Run
 
 
 def over_n() -> Iterator[Run]:

@@ -12,6 +12,12 @@ from svmrepro.workflow.curves import KEYS
 
 PAPER = "joachims2006"
 SCALES = ("smoke", "default", "paper")
+WITH_C = (
+    *(f"{name}-precision" for name in ("adult", "web", "mnist-8", "rcv1-like")),
+    "adult-methods",
+    "adult-mfn",
+    "web-methods",
+)
 OWN = ("reuters-ccat", "reuters-c11", "arxiv-astro-ph", "covertype-1", "kdd04-physics")
 
 
@@ -43,8 +49,8 @@ def test_no_problem_has_a_bias_and_C_is_n_times_a_bound(scale: str) -> None:
     for name, experiment in load(scale).papers[PAPER].experiments.items():
         assert experiment.kernel == {"name": "linear"} and experiment.eps == 1e-3
         assert not any(contender.bias for contender in experiment.contenders.values())
-        assert (experiment.C is None) == (name not in ("adult-methods", "adult-mfn", "web-methods"))
-        assert bool(experiment.points) == name.endswith(("-C", "-eps", "-best"))
+        assert (experiment.C is None) == (name not in WITH_C)
+        assert bool(experiment.points) == name.endswith(("-C", "-eps", "-best", "-precision"))
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -1,0 +1,58 @@
+"""Runs that nobody made, of experiments over n, C or eps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from svmrepro.workflow.config import Contender, Experiment, Paper
+from svmrepro.workflow.papers import PaperNumbers
+from svmrepro.workflow.results import Results
+from svmrepro.workflow.runs import Run, Runs
+
+CONTENDERS = {name: Contender(name, name, bias=False) for name in ("svmperf", "svmlight", "exact")}
+
+
+def experiment(name: str, axis: str | None = None, measures: tuple[str, ...] = ()) -> Experiment:
+    return Experiment(
+        name=name,
+        paper="joachims2006",
+        title=name.capitalize(),
+        dataset=name,
+        kernel={"name": "linear"},
+        C=None,
+        C_total=1000.0,
+        bias=False,
+        eps=1e-3,
+        sizes=(1000, 2000, 4000),
+        paper_sizes={},
+        seeds=(None,),
+        repeats=2,
+        repeat_budget=None,
+        contenders=CONTENDERS,
+        axis=axis,
+        measures=measures,
+    )
+
+
+def run(name: str, contender: str, n: int, point: float | None = None, **fields: Any) -> Run:
+    """Return one line of measurements as text; `repeat` and `status` among the fields."""
+    base = {
+        "experiment": name,
+        "contender": contender,
+        "n": n,
+        "point": "" if point is None else point,
+        "seed": "",
+        "repeat": 0,
+        "run_id": "r",
+        "status": "optimal",
+        "flagged": "False",
+        "reason": "",
+        "certificate.passed": "True",
+    }
+    return Run({key: str(value) for key, value in {**base, **fields}.items()})
+
+
+def results(runs: list[Run], *experiments: Experiment) -> Results:
+    paper = Paper("joachims2006", "Joachims", {entry.name: entry for entry in experiments}, {})
+    return Results("default", paper, Runs(tuple(runs)), {}, {}, PaperNumbers(Path("nowhere"), paper.name))

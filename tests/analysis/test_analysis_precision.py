@@ -1,0 +1,68 @@
+"""Solvers at equal achieved precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from curve_support import experiment, results, run
+from svmrepro.workflow import table_precision
+from svmrepro.workflow.config import Artefact
+from svmrepro.workflow.results import Results
+from svmrepro.workflow.runs import Run
+from svmrepro.workflow.table_precision import fastest, reached
+
+OPTIMUM = 100.0
+
+
+def runs() -> Iterator[Run]:
+    """Make runs: SVM-perf needs a smaller eps than SVM-light for the same distance, and is faster."""
+    for eps in (0.1, 0.01, 0.001):
+        for repeat in range(2):
+            mine = {"certificate.primal": OPTIMUM * (1 + 3 * eps), "certificate.relaxed": OPTIMUM * (1 - eps)}
+            yield run("set", "svmperf", 4000, eps, repeat=repeat, cpu_seconds=0.1 / eps, iterations=7, **mine)
+            light = {"certificate.primal": OPTIMUM * (1 + 0.5 * eps), "certificate.dual": OPTIMUM * (1 - eps)}
+            yield run("set", "svmlight", 4000, eps, repeat=repeat, cpu_seconds=40.0, iterations=9, **light)
+        yard = {"certificate.primal": OPTIMUM, "certificate.dual": OPTIMUM}
+        yield run("set", "exact", 4000, eps, cpu_seconds=0.001, **yard)
+
+
+def found() -> Results:
+    return results(list(runs()), experiment("set", "eps"))
+
+
+def test_distances_are_from_the_largest_lower_bound() -> None:
+    by_label = reached(found(), "set", 4000)
+    assert [round(run.distance, 4) for run in by_label["svmperf"]] == [
+        round(3 * eps / (1 + 3 * eps), 4) for eps in (0.1, 0.01, 0.001)
+    ]
+    assert [run.distance for run in by_label["exact"]] == [0.0] * 3
+
+
+def test_the_fastest_tolerance_that_reached_it_counts() -> None:
+    by_label = reached(found(), "set", 4000)
+    loose, tight = (fastest(by_label["svmperf"], target) for target in (0.05, 0.004))
+    assert loose is not None and loose.eps == 0.01
+    assert tight is not None and tight.eps == 0.001
+    assert fastest(by_label["svmperf"], 1e-6) is None
+
+
+def test_the_table() -> None:
+    settings = {"targets": [0.05, 0.004, 0.0001], "yardstick": "exact"}
+    artefact = Artefact("precision", "precision", "table", ("set",), "Equal precision", "", settings)
+    (section,) = table_precision.build(found(), artefact).sections
+    perf, light = section.rows
+    assert perf["seconds_0"].value == 10.0 and perf["ratio_0"].text == "fastest"
+    assert light["ratio_0"].value == 4.0 and light["eps_0"].value in (0.1, 0.01, 0.001)
+    assert perf["seconds_1"].value == 100.0 and perf["ratio_1"].value == 2.5
+    assert light["ratio_1"].text == "fastest"
+    assert perf["seconds_2"].text.startswith("not reached: 3.0e-03") and "ratio_2" not in perf
+
+
+def test_nothing_measured_says_so() -> None:
+    gone = results(
+        [run("set", "svmperf", 4000, 0.1, status="not_run", reason="data not available")],
+        experiment("set", "eps"),
+    )
+    artefact = Artefact("precision", "precision", "table", ("set",), "T", "", {"targets": [0.1]})
+    (section,) = table_precision.build(gone, artefact).sections
+    assert section.rows[0]["seconds_0"].text == "not run: data not available"
