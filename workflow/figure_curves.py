@@ -1,7 +1,7 @@
 """A quantity against a parameter, a line for each data set: seconds against n, iterations against C or eps.
 
 Panels stand side by side on one scale, a solver (or an experiment's variant) each; the power law that the
-paper draws as a guide is dashed. Joachims 2006, Figures 1, 2, 5, 6, 8 and 9.
+paper draws as a guide is dashed. Joachims 2006, Figures 1 to 9.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.curves import AXES, Point, absent, curve
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figure_style import GHOST, PAGE, Look, new_figure, powers_of_ten
+from svmrepro.workflow.papers import TIMINGS
 from svmrepro.workflow.results import Results, display_name
 
 LOOKS = tuple(
@@ -38,7 +39,10 @@ LOOKS = tuple(
     )
     for colour, marker in group
 )
-"""Looks of the data sets in the order of the paper's file: its own solid, what stands in for them dashed."""
+"""Looks of the data sets: the paper's own, as it lists them, are solid, those beside them dashed."""
+
+OWN = 5
+"""How many of the looks are for the paper's own sets."""
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
@@ -106,7 +110,7 @@ def draw(
         points = curve(results, name, panel["contender"], x, quantity)
         if not points:
             continue
-        look = _look(results, artefact, panel, name)
+        look = _look(results, name)
         everything += points
         middle = [point.y.value for point in points]
         whiskers = np.array([_reach(point) for point in points]).T
@@ -159,10 +163,21 @@ def _names(results: Results, artefact: Artefact, panel: Mapping[str, Any]) -> li
     return [name for name in names if suffix or not any(name.endswith(other) for other in others)]
 
 
-def _look(results: Results, artefact: Artefact, panel: Mapping[str, Any], name: str) -> Look:
-    """Return the look of an experiment: the same for a data set in all figures of a paper."""
-    sets = list(dict.fromkeys(entry.dataset for entry in results.paper.experiments.values()))
-    return LOOKS[sets.index(results.experiment(name).dataset) % len(LOOKS)]
+def _look(results: Results, name: str) -> Look:
+    """Return the look of an experiment: a data set has one in all figures of a paper, at all scales."""
+    own = results.numbers.experiments(TIMINGS)
+    for place, printed in enumerate(own):
+        if name == printed or name.startswith(f"{printed}-"):
+            return LOOKS[place % OWN]
+    sets = list(
+        dict.fromkeys(
+            entry.dataset
+            for entry in results.paper.experiments.values()
+            if not any(entry.name == printed or entry.name.startswith(f"{printed}-") for printed in own)
+        )
+    )
+    others = LOOKS[OWN:]
+    return others[sets.index(results.experiment(name).dataset) % len(others)]
 
 
 def _reach(point: Point) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.curves import absent, by_place, curve, exponent
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figure_style import styled
+from svmrepro.workflow.papers import PaperNumbers
 from svmrepro.workflow.quantities import KINDS, needs_clock
 from svmrepro.workflow.runs import Run
 
@@ -146,3 +148,13 @@ def test_a_figure_over_nothing_that_exists() -> None:
     with pytest.raises(StepError, match="x: one of n, C_total, eps expected"):
         figure_curves.build(found, artefact(panels=[{"contender": "svmperf"}], x="gamma"))
     assert plot.KINDS["curves"] is figure_curves.build
+
+
+def test_a_set_of_the_paper_is_solid_and_others_are_dashed(tmp_path) -> None:
+    path = tmp_path / "joachims2006_timings.csv"
+    path.write_text("experiment,n,svmperf_seconds\nccat,4000,1.0\n")
+    described = (experiment("set"), experiment("ccat-best", "C_total", ("accuracy",)))
+    found = replace(results(list(over_n()), *described), numbers=PaperNumbers(tmp_path, "joachims2006"))
+    looks = figure_curves.LOOKS
+    assert figure_curves._look(found, "ccat-best") == looks[0] and looks[0].line == "-"
+    assert figure_curves._look(found, "set") == looks[figure_curves.OWN] != looks[0]
