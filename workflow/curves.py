@@ -104,7 +104,8 @@ def absent(results: Results, experiment: str, contender: str) -> str:
         return "not in this experiment"
     groups = by_place(results, experiment, contender)
     reason = next(iter(groups.values())).reason if groups else "not run"
-    return ": ".join(reason.split(": ")[:2])
+    # Where it has runs, what they are compared with has none.
+    return ": ".join(reason.split(": ")[:2]) or "not measured: nothing to compare with"
 
 
 def _chosen(

@@ -82,9 +82,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
     titled = {results.experiment(name).title: handles[name] for name in reversed(order)}
     entries = list(reversed(titled.values()))
     if any("guide" in panel for panel in panels):
-        entries.append(
-            Line2D([], [], color=GHOST, linestyle=(0, (1, 1)), label="the paper's guide, as in the corner")
-        )
+        entries.append(Line2D([], [], color=GHOST, linestyle=(0, (1, 1)), label="the paper's guide"))
+    note = _note(results, missing, set(handles))
     figure.legend(
         handles=entries,
         loc="outside lower left",
@@ -92,10 +91,10 @@ def build(results: Results, artefact: Artefact) -> Figure:
         fontsize=6.5,
         handlelength=2.6,
         columnspacing=1.2,
+        title=note or None,
+        title_fontsize=6,
+        alignment="left",
     )
-    note = _note(results, missing, set(handles))
-    if note:
-        figure.supxlabel(note, fontsize=6, color="#555", x=0.01, ha="left")
     return figure
 
 

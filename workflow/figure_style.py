@@ -131,7 +131,7 @@ def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
 def powers_of_ten(axis: Axis) -> None:
     """Label a logarithmic axis at powers of ten, as powers where they are long; 2 and 5 times them if few."""
     low, high = axis.get_view_interval()
-    few = high / low < 100
+    few = high / low < 20
     axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=8))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))

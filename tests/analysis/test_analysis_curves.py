@@ -139,8 +139,8 @@ def test_a_figure_has_a_line_a_set_and_tells_who_is_missing() -> None:
     assert texts == ["$n^{0.8}$"]
     (legend,) = figure.legends
     shown = [text.get_text() for text in legend.get_texts()]
-    assert shown == ["Set", "Set-best", "the paper's guide, as in the corner"]
-    assert figure.get_supxlabel() == "Gone: not run: data not available"
+    assert shown == ["Set", "Set-best", "the paper's guide"]
+    assert legend.get_title().get_text() == "Gone: not run: data not available"
 
 
 def test_a_figure_over_nothing_that_exists() -> None:
