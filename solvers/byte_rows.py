@@ -8,8 +8,8 @@ is loaded where a problem has them.
 from __future__ import annotations
 
 from svmrepro.solvers import planning, row_cache
-from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.compiled import compiled, source
 from svmrepro.solvers.lru import BYTE_CACHE
 
-iterate = compiled(planning.signature(BYTE_CACHE))(planning.iterate.py_func)
-rearrange_rows = compiled(row_cache.signature(BYTE_CACHE))(row_cache.rearrange_rows.py_func)
+iterate = compiled(planning.signature(BYTE_CACHE))(source(planning.iterate))
+rearrange_rows = compiled(row_cache.signature(BYTE_CACHE))(source(row_cache.rearrange_rows))

@@ -41,6 +41,11 @@ def compiled(
     return decorate
 
 
+def source(function: Any) -> Callable[..., Any]:
+    """Return the Python function that was compiled; with numba's JIT switched off it is there already."""
+    return getattr(function, "py_func", function)  # type: ignore[no-any-return]
+
+
 @contextmanager
 def _cache_folder() -> Iterator[None]:
     """Keep machine code in a folder named after this package's source, unless NUMBA_CACHE_DIR is set.

@@ -385,7 +385,7 @@ def iterate(  # type: ignore[no-untyped-def]
             if mark_calm(state, work, m) * _WORTH >= m:
                 return SHRINK
         work.margin[0] = _MEMORY * work.margin[0] + (1.0 - _MEMORY) * off
-        touched = cache.counts[row_cache.TOUCHED]
+        touched, rounds = cache.counts[row_cache.TOUCHED], work.counts[ROUNDS]
         size = choose(state, work, cache, m)
         if work.counts[FORGETS]:
             forget(cache)
@@ -421,6 +421,8 @@ def iterate(  # type: ignore[no-untyped-def]
         counts[STEPS] += 1
         counts[UPDATES] += m
         counts[TICKS] += (2 + count) * m + cache.counts[row_cache.TOUCHED] - touched
+        # A round of the small program factors a minor and follows a direction: cubic and square in its size.
+        counts[TICKS] += (work.counts[ROUNDS] - rounds) * size * size * (2 + size // 6)
 
 
 @compiled(types.int64(STORE, types.FunctionType(UPDATE), MEMBERS, VECTOR, VECTOR))

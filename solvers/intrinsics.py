@@ -1,15 +1,26 @@
-"""Single machine instructions that numba does not offer by name."""
+"""Single machine instructions that numba does not offer by name.
+
+Each has a meaning in Python too, for runs with numba's JIT switched off (``NUMBA_DISABLE_JIT=1``).
+"""
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.extending import intrinsic
 
 
-@intrinsic
+def _instruction(meaning: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that makes an instruction of its code, or of its meaning where the JIT is off."""
+    return lambda code: meaning if config.DISABLE_JIT else intrinsic(code)
+
+
+@_instruction(lambda word: np.uint64(int(word).bit_count()))
 def popcount(typing_context: Any, word: Any) -> Any:
     """Return the number of set bits of an unsigned 64-bit word."""
 
@@ -19,7 +30,7 @@ def popcount(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), build
 
 
-@intrinsic
+@_instruction(lambda word: np.uint64((int(word) & -int(word)).bit_length() - 1))
 def trailing_zeros(typing_context: Any, word: Any) -> Any:
     """Return the position of the lowest set bit of a non-zero unsigned 64-bit word."""
 
@@ -29,7 +40,7 @@ def trailing_zeros(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), build
 
 
-@intrinsic
+@_instruction(lambda word: struct.unpack("d", struct.pack("q", int(word)))[0])
 def float_from_bits(typing_context: Any, word: Any) -> Any:
     """Return the double whose representation is a signed 64-bit word."""
 
@@ -39,7 +50,7 @@ def float_from_bits(typing_context: Any, word: Any) -> Any:
     return types.float64(types.int64), build
 
 
-@intrinsic
+@_instruction(lambda value: struct.unpack("q", struct.pack("d", float(value)))[0])
 def bits_from_float(typing_context: Any, value: Any) -> Any:
     """Return the representation of a double as a signed 64-bit word."""
 
@@ -62,13 +73,13 @@ def _extremum(comparison: str) -> Any:
     return build
 
 
-@intrinsic
+@_instruction(lambda first, second: first if first > second else second)
 def larger(typing_context: Any, first: Any, second: Any) -> Any:
     """Return the larger of two doubles, none of them NaN; a loop of it runs in vector registers."""
     return types.float64(types.float64, types.float64), _extremum(">")
 
 
-@intrinsic
+@_instruction(lambda first, second: first if first < second else second)
 def smaller(typing_context: Any, first: Any, second: Any) -> Any:
     """Return the smaller of two doubles, none of them NaN; a loop of it runs in vector registers."""
     return types.float64(types.float64, types.float64), _extremum("<")

@@ -48,7 +48,9 @@ __all__ = [
 
 def fill_row(store: Any, panel: Any, block: Any, shape: Any, i: int, first: int, last: int, out: Any) -> int:
     """Fill a row by ``fill``, or by ``count_all`` where it is one of bytes."""
-    raise NotImplementedError("for compiled code alone")
+    if out.dtype == np.uint8:
+        return int(count_all(panel, i, first, last, out))
+    return int(fill(store, panel, block, shape, i, first, last, out))
 
 
 @overload(fill_row, inline="always")

@@ -233,8 +233,8 @@ def test_time_of_own_solvers() -> None:
     )
     lines, _ = measure(config, experiment)
     found = {(line["contender"], line["n"]): line for line in lines}
-    # Before the clock starts, each has run once.
-    assert found["loading", 20]["cpu_seconds"] < 0.3
+    # Before the clock starts, each has run once: the half second of the first call is not in it.
+    assert found["loading", 20]["cpu_seconds"] < 0.5
     # What other programs do for it counts.
     assert found["handing", 20]["cpu_seconds"] > 0.4 and found["handing", 20]["status"] == "optimal"
     # Who knows no limit is over it all the same.

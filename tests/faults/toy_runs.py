@@ -11,45 +11,15 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 import sys
 import warnings
 
 import numpy as np
-from svmrepro.solvers import compiled, intrinsics
+from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 
 SIZE = 60
 EPS = 1e-3
 ITERATION_LIMIT = 4_000
-
-
-def interpret() -> None:
-    """Give a meaning in Python to what has one in compiled code alone; before the solvers are imported."""
-    intrinsics.popcount = lambda word: np.uint64(int(word).bit_count())
-    intrinsics.trailing_zeros = lambda word: np.uint64((int(word) & -int(word)).bit_length() - 1)
-    intrinsics.larger = lambda first, second: first if first > second else second
-    intrinsics.smaller = lambda first, second: first if first < second else second
-    intrinsics.float_from_bits = lambda word: struct.unpack("d", struct.pack("q", int(word)))[0]
-    intrinsics.bits_from_float = lambda value: struct.unpack("q", struct.pack("d", float(value)))[0]
-    decorator = compiled.compiled
-
-    def with_source(*signatures, **options):
-        def decorate(function):
-            function.py_func = decorator(*signatures, **options)(function)
-            return function
-
-        return decorate
-
-    compiled.compiled = with_source
-    from svmrepro.solvers import row_cache
-
-    def fill_row(store, panel, block, shape, i, first, last, out):
-        if out.dtype == np.uint8:
-            return row_cache.count_all(panel, i, first, last, out)
-        return row_cache.fill(store, panel, block, shape, i, first, last, out)
-
-    row_cache.fill_row = fill_row
-
 
 ROWS_KEPT = 8
 KEPT_MB = ROWS_KEPT * SIZE * 8 / 2**20
@@ -70,8 +40,6 @@ CONTENDERS = {
 
 def problems():
     """Return name, examples, labels, C, kernel and storage of each problem."""
-    from svmrepro.solvers import Kernel
-
     found = []
     # Seeds with which shrinking takes out who must come back.
     for C, kernel, storage, seed in (
@@ -91,8 +59,6 @@ def problems():
 
 def entry(name, problem, label):
     """Return what the check keeps of one run."""
-    from svmrepro.solvers import SOLVERS, certify, solve
-
     solver, options = CONTENDERS[label]
     shared = {
         "paper": "toy",
@@ -125,11 +91,8 @@ def entry(name, problem, label):
 def main(labels):
     if os.environ.get("NUMBA_DISABLE_JIT") != "1":
         sys.exit("NUMBA_DISABLE_JIT=1 is needed")
-    interpret()
     # Overflow is what splitmix64 is made of, and compiled code divides by zero in silence.
     warnings.simplefilter("ignore", RuntimeWarning)
-    from svmrepro.solvers import Problem
-
     entries = []
     for name, X, y, C, kernel, storage in problems():
         for label in labels:

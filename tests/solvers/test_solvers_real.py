@@ -45,7 +45,11 @@ def parameters() -> list[object]:
 
 @functools.cache
 def data(name: str, n: int, folder: str) -> datasets.Dataset:
-    return datasets.load(name, n=n, data_dir=folder, mirror=MIRROR)
+    """Return a subset; skip the test where neither the mirror nor the data set's own server has it."""
+    try:
+        return datasets.load(name, n=n, data_dir=folder, mirror=MIRROR)
+    except datasets.DatasetUnavailable as reason:
+        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +75,7 @@ def dual_of(problem: Problem, model: SVC) -> float:
 
 def problem_of(row: dict[str, str], folder: str) -> Problem:
     """Return the problem of a row of the paper's tables."""
-    try:
-        loaded = data(row["dataset"], int(row["n"]), folder)
-    except datasets.DatasetUnavailable as reason:
-        pytest.skip(str(reason))
+    loaded = data(row["dataset"], int(row["n"]), folder)
     return Problem(loaded.X, loaded.y, float(row["C"]), KERNELS[row["kernel"]])
 
 
@@ -98,10 +99,7 @@ def test_subset(row: dict[str, str], name: str, folder: str) -> None:
 def test_fixed_threshold(dataset: str, n: int, C: float, folder: str) -> None:
     from sklearn.svm import LinearSVC
 
-    try:
-        loaded = data(dataset, n, folder)
-    except datasets.DatasetUnavailable as reason:
-        pytest.skip(str(reason))
+    loaded = data(dataset, n, folder)
     problem = Problem(loaded.X, loaded.y, C, bias=False)
     solution = solve(problem, "smo-fixed-threshold")
     certificate = certify(problem, solution)
@@ -115,10 +113,7 @@ def test_fixed_threshold(dataset: str, n: int, C: float, folder: str) -> None:
 @pytest.mark.parametrize("n", [1250, pytest.param(10000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["smo", "svmlight"])
 def test_digits(name: str, n: int, folder: str) -> None:
-    try:
-        loaded = data("mnist-8", n, folder)
-    except datasets.DatasetUnavailable as reason:
-        pytest.skip(str(reason))
+    loaded = data("mnist-8", n, folder)
     problem = Problem(loaded.X, loaded.y, 100.0, Kernel.polynomial(5, a=1.0, c=0.0), storage="csr")
     certificate = certify(problem, solve(problem, name))
     assert certificate.passes(1e-3, 2.0, n, 100.0)

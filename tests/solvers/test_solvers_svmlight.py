@@ -10,7 +10,17 @@ import pytest
 from sklearn.svm import SVC
 from solver_cases import gram, make_case
 from svmrepro import datasets
-from svmrepro.solvers import Kernel, Problem, Solution, certify, small_qp, solve
+from svmrepro.solvers import (
+    SOLVERS,
+    Kernel,
+    Problem,
+    Solution,
+    certify,
+    decomposition,
+    small_qp,
+    solve,
+    svmlight,
+)
 from svmrepro.solvers import panel as panels
 
 Vector = npt.NDArray[np.float64]
@@ -271,6 +281,25 @@ def test_a_run_that_breaks_off_does_no_harm() -> None:
     with pytest.raises(KeyboardInterrupt):
         solve(problem, "svmlight", patience=0, progress=interrupt)
     assert np.array_equal(solve(problem, "smo2").alpha, reference.alpha)
+
+
+def test_a_slice_counts_the_rounds_of_the_small_program() -> None:
+    # Limits are kept between slices: fourteen examples that zigzag spend theirs in the small program.
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(14, 10)) * 10.0 ** rng.uniform(-6, 6, size=10)
+    problem = Problem(X, np.where(np.arange(14) % 2, 1.0, -1.0), 10.0 ** rng.uniform(-2, 4))
+    problem.prepare()
+    run = svmlight.start(problem, 1e-8, SOLVERS["svmlight"].check(problem, {}))
+    counts = run.work.counts
+    while counts[decomposition.Q] < 14:
+        assert svmlight.advance(run, 100_000, 10**9) is None
+        counts = run.work.counts
+    steps = svmlight.steps(run)
+    for _ in range(40):
+        rounds = counts[decomposition.ROUNDS]
+        assert svmlight.advance(run, 100_000, 10**9) is None
+        assert (counts[decomposition.ROUNDS] - rounds) * 14**2 <= 110_000
+    assert svmlight.steps(run) > steps + 1_000
 
 
 @pytest.mark.parametrize("bias", [True, False])
