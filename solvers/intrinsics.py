@@ -50,7 +50,7 @@ def float_from_bits(typing_context: Any, word: Any) -> Any:
     return types.float64(types.int64), build
 
 
-@_instruction(lambda value: struct.unpack("q", struct.pack("d", float(value)))[0])
+@_instruction(lambda value: np.float64(value).view(np.int64))
 def bits_from_float(typing_context: Any, value: Any) -> Any:
     """Return the representation of a double as a signed 64-bit word."""
 

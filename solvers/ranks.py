@@ -175,7 +175,7 @@ def spread(balance, order, coefficients, change):  # type: ignore[no-untyped-def
         new = np.float64(balance[place])
         change[i] = new - coefficients[i]
         coefficients[i] = new
-        saved += (change[i] != 0.0) - (new != 0.0)
+        saved += int(change[i] != 0.0) - int(new != 0.0)
     return saved
 
 

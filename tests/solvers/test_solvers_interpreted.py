@@ -1,0 +1,35 @@
+"""The solvers as the interpreter runs them: what a debugger and a coverage tool see is what is compiled."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("interpreted_runs.py")
+
+
+def runs(jit: bool) -> dict[str, dict[str, object]]:
+    """Return what every solver and storage finds, with or without the JIT."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "0" if jit else "1"}
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, dict[str, object]] = json.loads(done.stdout)
+    return found
+
+
+def test_the_interpreter_takes_the_same_steps() -> None:
+    interpreted, compiled = runs(jit=False), runs(jit=True)
+    assert interpreted.keys() == compiled.keys() and interpreted
+    for name, run in interpreted.items():
+        other = compiled[name]
+        assert run["status"] == other["status"] == "optimal", name
+        assert run["passed"] and other["passed"], name
+        assert run["primal"] == pytest.approx(other["primal"], rel=1e-3), name
+        assert run["iterations"] == pytest.approx(other["iterations"], rel=0.2, abs=3), name
