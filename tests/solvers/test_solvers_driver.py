@@ -310,7 +310,7 @@ def test_what_double_precision_cannot_solve_still_ends(name: str, seed: int) -> 
     X = rng.normal(size=(14, 10)) * 10.0 ** rng.uniform(-6, 6, size=10)
     y = np.where(np.arange(14) % 2, 1.0, -1.0)
     problem = Problem(X, y, 10.0 ** rng.uniform(-2, 4), bias="no bias" not in SOLVERS[name].needs)
-    solution = solve(problem, name, eps=1e-8, time_limit=1.0)
+    solution = solve(problem, name, eps=1e-8, time_limit=0.2)
     if solution.status == "optimal" and passes(name, problem, solution, 1e-8):
         assert certify(problem, solution).gap >= -1e-9 * problem.n * problem.C
     else:
