@@ -48,7 +48,8 @@ class Contender:
     options
         The solver's options that differ from its defaults.
     eps
-        Its own stopping tolerance; None: the experiment's, or the axis's.
+        Its own stopping tolerance, with which it is measured once over an axis of eps; None: that of the
+        experiment, or of the axis.
     time_limit
         CPU seconds of one run, or None.
     memory_limit_mb
@@ -174,6 +175,14 @@ class Experiment:
     def tolerance(self, point: float | None = None) -> float:
         """Return eps, which is the value on the axis if that is its axis."""
         return point if point is not None and self.axis == "eps" else self.eps
+
+    def on_axis(self, contender: Contender) -> bool:
+        """Tell whether the axis changes what a contender does: not eps, for one that has its own."""
+        return self.axis is not None and not (self.axis == "eps" and contender.eps is not None)
+
+    def points_of(self, contender: Contender) -> tuple[float | None, ...]:
+        """Return the points at which a contender is measured; None stands for all of them at once."""
+        return self.points if self.on_axis(contender) else (None,)
 
     def harder(self, place: tuple[int, float | None], other: tuple[int, float | None]) -> bool:
         """

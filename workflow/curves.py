@@ -73,9 +73,12 @@ def curve(
     if x not in ("n", axis):
         raise StepError(f"experiment '{experiment}' has no axis '{x}'")
     groups = by_place(results, experiment, contender)
+    rival = next((quantity[key] for key in ("minus", "over", "short_of") if key in quantity), contender)
+    others = groups if rival == contender else by_place(results, experiment, rival)
+    column = _column(results, experiment, quantity)
     found: dict[float, dict[Place, Interval]] = {}
-    for place in _chosen(results, experiment, contender, groups, x, quantity):
-        value = _value(results, experiment, contender, place, quantity)
+    for place in _chosen(results, experiment, groups, x, quantity):
+        value = _value(groups[place], _other(others, place, quantity), column, quantity)
         if value is not None:
             n, point = place
             key = float(n) if x == "n" or point is None else point
@@ -111,7 +114,6 @@ def absent(results: Results, experiment: str, contender: str) -> str:
 def _chosen(
     results: Results,
     experiment: str,
-    contender: str,
     groups: Mapping[Place, Group],
     x: str,
     quantity: Mapping[str, Any],
@@ -132,24 +134,18 @@ def _chosen(
     return [place for place in solved if place[0] == largest]
 
 
-def _value(
-    results: Results, experiment: str, contender: str, place: Place, quantity: Mapping[str, Any]
-) -> Interval | None:
-    """Return the quantity at one place, None where it was not measured."""
-    own = by_place(results, experiment, contender)[place]
-    if "short_of" in quantity:
-        yardstick = by_place(results, experiment, quantity["short_of"]).get(place, Group(()))
-        relaxed, primal = own.median("certificate.relaxed"), yardstick.median("certificate.primal")
-        if relaxed is None or not primal:
-            return None
-        return Interval.exact((primal - relaxed) / primal)
-    column = _column(results, experiment, quantity)
-    other = _other(results, experiment, contender, place, quantity)
+def _value(own: Group, other: Group | None, column: str, quantity: Mapping[str, Any]) -> Interval | None:
+    """Return the quantity of runs, beside those it compares with; None where it was not measured."""
     if other is None:
         if quantity.get("of") != PERFORMANCE:
             return own.interval(column)
         value = own.median(column)
         return None if value is None else Interval.exact(100 * value)
+    if "short_of" in quantity:
+        relaxed, primal = own.median("certificate.relaxed"), other.median("certificate.primal")
+        if relaxed is None or not primal:
+            return None
+        return Interval.exact((primal - relaxed) / primal)
     if "over" in quantity:
         above, below = pairs(own, other, column)
         return median_interval([a / b for a, b in zip(above, below, strict=True)]) if above else None
@@ -161,17 +157,13 @@ def _value(
     return Interval.exact((100 if quantity.get("of") == PERFORMANCE else 1) * (first - second))
 
 
-def _other(
-    results: Results, experiment: str, contender: str, place: Place, quantity: Mapping[str, Any]
-) -> Group | None:
-    """Return the runs that a quantity compares with; None if it compares with none."""
-    for key in ("minus", "over"):
-        if key in quantity:
-            return by_place(results, experiment, quantity[key]).get(place, Group(()))
+def _other(others: Mapping[Place, Group], place: Place, quantity: Mapping[str, Any]) -> Group | None:
+    """Return the runs that a quantity compares with at one place; None if it compares with none."""
+    if quantity.keys() & {"minus", "over", "short_of"}:
+        return others.get(place, Group(()))
     for key in ("minus_at", "over_at"):
         if key in quantity:
-            there = (place[0], float(quantity[key]))
-            return by_place(results, experiment, contender).get(there, Group(()))
+            return others.get((place[0], float(quantity[key])), Group(()))
     return None
 
 

@@ -124,7 +124,7 @@ class Forecast:
         key = _key(experiment, contender)
         runs, seconds = 0, 0.0
         late: list[_Place] = []
-        for place in [(n, point) for n in experiment.sizes for point in experiment.points or (None,)]:
+        for place in [(n, point) for n in experiment.sizes for point in experiment.points_of(contender)]:
             if any(experiment.harder(place, other) for other in (*self._stopped[key], *late)):
                 continue
             each = self.seconds(experiment, contender, place[0])

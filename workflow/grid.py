@@ -27,7 +27,7 @@ class Row:
     seed
         Seed of a generated data set, or number of the permutation, else None.
     point
-        Value on the experiment's axis, None if it has no axis.
+        Value on the experiment's axis; None without one, and for contenders that the axis does not change.
     """
 
     experiment: Experiment
@@ -42,7 +42,7 @@ class Row:
         return tuple(
             contender
             for contender in experiment.contenders.values()
-            if self.seed in experiment.seeds_of(contender)
+            if self.seed in experiment.seeds_of(contender) and self.point in experiment.points_of(contender)
         )
 
     @property
@@ -175,7 +175,8 @@ def job(config: Config, experiment: Experiment, name: str) -> Job:
 
 def _rows_of(experiment: Experiment, n: int, seeds: tuple[int | None, ...]) -> tuple[Row, ...]:
     """Return the rows of a size."""
-    points = experiment.points or (None,)
+    wanted = {point for each in experiment.contenders.values() for point in experiment.points_of(each)}
+    points = [point for point in (*experiment.points, None) if point in wanted]
     return tuple(Row(experiment, n, seed, point) for point in points for seed in seeds)
 
 

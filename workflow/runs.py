@@ -49,7 +49,7 @@ class Run:
 
     @property
     def point(self) -> float | None:
-        """Value on the experiment's axis, None if it has none."""
+        """Value on the experiment's axis; None if it has none, or if the run stands for all points."""
         return self.number("point")
 
     @property
@@ -162,9 +162,11 @@ class Runs:
         """
         Return the runs of one contender at one size, and at one point of the axis if there is one.
 
-        A group without runs if there are none.
+        Runs without a point are those of an experiment without an axis, or stand for every point, as those of
+        a contender with a tolerance of its own do over eps. A group without runs if there are none.
         """
-        return self._groups.get((experiment, contender, n, point), Group(()))
+        found = self._groups.get((experiment, contender, n, point))
+        return found or self._groups.get((experiment, contender, n, None), Group(()))
 
     def sizes(self, experiment: str) -> tuple[int, ...]:
         """Return the sizes that occur, ascending."""
@@ -195,10 +197,13 @@ class Runs:
         return {n: values for n, values in found.items() if values}
 
     def along(self, experiment: str, contender: str, quantity: str, n: int) -> dict[float, list[float]]:
-        """Return point of the axis -> values of the repeats at one size, where there are any."""
-        points = self.points(experiment)
-        found = {point: self.group(experiment, contender, n, point).values(quantity) for point in points}
-        return {point: values for point, values in found.items() if values}
+        """Return point of the axis -> values of the repeats made there at one size, where there are any."""
+        found = {
+            point: group.values(quantity)
+            for (*whose, point), group in self._groups.items()
+            if whose == [experiment, contender, n] and point is not None
+        }
+        return {point: found[point] for point in sorted(found) if found[point]}
 
 
 def pairs(

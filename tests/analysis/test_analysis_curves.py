@@ -79,6 +79,14 @@ def test_quantities(quantity: dict[str, Any], values: list[float]) -> None:
     assert [point.y.value for point in points] == pytest.approx(values)
 
 
+def test_a_yardstick_without_points_is_that_of_all() -> None:
+    runs = [run("set", "svmperf", 4000, eps, **{"certificate.relaxed": 100 - eps}) for eps in (0.1, 1.0)]
+    runs.append(run("set", "exact", 4000, **{"certificate.primal": 100.0}))
+    found = results(runs, experiment("set", "eps"))
+    points = curve(found, "set", "svmperf", "eps", {"short_of": "exact"})
+    assert {point.x: point.y.value for point in points} == pytest.approx({0.1: 0.001, 1.0: 0.01})
+
+
 def test_the_best_of_each_size() -> None:
     found = results(list(over_C()), experiment("set", "C_total", ("accuracy",)))
     points = curve(found, "set", "svmperf", "n", {"best": True})

@@ -18,7 +18,7 @@ from svmrepro.workflow.forecast import Forecast
 from svmrepro.workflow.measure import measure_job
 from svmrepro.workflow.progress import Progress
 from svmrepro.workflow.record import read_lines
-from svmrepro.workflow.runs import Group, Run, read_runs
+from svmrepro.workflow.runs import Group, Run, Runs, read_runs
 from svmrepro.workflow.scaling import fit_power_law
 
 QUICK = {"solver": "engine_solvers:quick"}
@@ -76,25 +76,55 @@ def test_eps_is_an_axis() -> None:
     assert {line["C"] for line in lines} == {experiment.C}
 
 
-def test_a_contender_may_have_a_tolerance_of_its_own() -> None:
-    """A reference of another family, as good as can be had at every point of the axis."""
+def test_over_eps_a_contender_with_a_tolerance_of_its_own_is_measured_once() -> None:
+    """A reference of another family, as good as can be had, stands for every point of the axis."""
     config, experiment = prepare(
         {"a": QUICK, "reference": {"solver": "liblinear", "bias": False, "eps": 1e-7}},
         axis={"eps": [1e-1, 1e-2]},
         sizes=[20],
     )
+    runs, seconds = Forecast(config, experiment).left()
+    assert (runs, seconds > 0) == (3, True)
     lines, _ = measure(config, experiment)
     assert {line["status"] for line in lines} == {"optimal"}
-    assert [line["eps"] for line in lines if line["contender"] == "reference"] == [1e-7, 1e-7]
-    assert [line["eps"] for line in lines if line["contender"] == "a"] == [1e-1, 1e-2]
-    best = [line["certificate"] for line in lines if line["contender"] == "reference"]
-    assert all(found["gap"] <= 1e-6 * found["primal"] for found in best)
+    assert [(line["contender"], line["point"], line["eps"]) for line in lines] == [
+        ("a", 1e-1, 1e-1),
+        ("a", 1e-2, 1e-2),
+        ("reference", None, 1e-7),
+    ]
+    best = lines[-1]["certificate"]
+    assert best["gap"] <= 1e-6 * best["primal"]
+    assert measure(config, experiment)[0] == lines  # nothing is measured twice
+    assert Forecast(config, experiment).left() == (0, 0.0)
     changed = prepare(
         {"a": QUICK, "reference": {"solver": "liblinear", "bias": False, "eps": 1e-6}},
         axis={"eps": [1e-1, 1e-2]},
         sizes=[20],
     )[1]
-    assert grid.rows(changed)[0].key != grid.rows(experiment)[0].key
+    # Another tolerance of its own: it is measured again, and nobody else.
+    before, after = ([row.key for row in grid.rows(each)] for each in (experiment, changed))
+    assert before[:2] == after[:2] and before[2] != after[2]
+    over_C = replace(experiment, axis="C", points=(0.001, 0.1))
+    assert [len(row.contenders) for row in grid.rows(over_C)] == [
+        2,
+        2,
+    ]  # over C it is another problem each time
+
+
+def test_runs_without_a_point_stand_for_every_point() -> None:
+    config, experiment = prepare(
+        {"a": QUICK, "reference": {"solver": "liblinear", "bias": False, "eps": 1e-7}},
+        axis={"eps": [1e-1, 1e-2]},
+    )
+    measure(config, experiment)
+    lines = collect.collect_lines(paths.job_files(config, "platt1998", EXPERIMENT))
+    runs = Runs(tuple(Run(line) for line in lines))
+    assert runs.points(EXPERIMENT) == (1e-2, 1e-1)
+    one, other = (runs.group(EXPERIMENT, "reference", 20, eps) for eps in (1e-1, 1e-2))
+    assert one.solved and one is other
+    assert runs.group(EXPERIMENT, "a", 20, 1e-1) is not runs.group(EXPERIMENT, "a", 20, 1e-2)
+    assert runs.along(EXPERIMENT, "reference", "cpu_seconds", 20) == {}  # it has no course along the axis
+    assert list(runs.along(EXPERIMENT, "a", "cpu_seconds", 20)) == [1e-2, 1e-1]
 
 
 def test_a_limit_of_a_solver_s_own_is_told() -> None:
