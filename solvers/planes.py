@@ -33,7 +33,7 @@ Vector = npt.NDArray[np.float64]
 
 
 @compiled(
-    types.int64(QP_TYPE, types.float64[::1], types.float64[::1], types.int64, types.int64, types.float64)
+    types.int64(QP_TYPE, types.float64[::1], types.float64[::1], types.int64, types.int64[::1], types.float64)
 )
 def optimise(qp, a, b, m, entering, total):  # type: ignore[no-untyped-def]
     """Bring the multipliers of m planes to their optimum; return the rounds.
@@ -44,8 +44,10 @@ def optimise(qp, a, b, m, entering, total):  # type: ignore[no-untyped-def]
         With ``K`` the products of planes; ``g`` is left as ``b - K a`` at the optimum.
     a, b : ndarray, shape (capacity,)
         Multipliers, in place, and offsets. An unused place has b = -inf.
-    m, entering : int
-        Places, and the one that is in the face although its multiplier is zero (-1: none).
+    m : int
+        Places.
+    entering : ndarray of int64
+        Those that are in the face although their multipliers are zero.
     total : float
         What the multipliers sum to.
     """
@@ -53,7 +55,10 @@ def optimise(qp, a, b, m, entering, total):  # type: ignore[no-untyped-def]
     for i in range(m):
         unused = b[i] == -np.inf
         qp.low[i], qp.high[i] = -a[i], 0.0 if unused else total - a[i]
-        qp.inside[i] = 1 if a[i] > 0.0 or i == entering else 0
+        qp.inside[i] = 1 if a[i] > 0.0 else 0
+        for place in entering:
+            if place == i:
+                qp.inside[i] = 1
         if qp.inside[i]:
             qp.face[count] = i
             count += 1
@@ -94,6 +99,7 @@ class Planes:
         self.xi = 0.0
         self.bound = 0.0  # the dual objective, which no weights of the whole problem undercut
         self.rounds = self.dropped = self.most = self._stuck = 0
+        self._new: list[int] = []
 
     @property
     def stuck(self) -> bool:
@@ -106,7 +112,7 @@ class Planes:
         return np.flatnonzero(np.isfinite(self.b[1 : self._places])) + 1
 
     def add(self, g: Vector, b: float) -> int:
-        """Take a plane ``w . g >= b - xi`` in and find the new optimum; return the plane's place.
+        """Take a plane ``w . g >= b - xi`` in, of which :meth:`optimise` takes note; return its place.
 
         Parameters
         ----------
@@ -128,7 +134,7 @@ class Planes:
         K[place, place] = g @ g
         K[:m, place] = K[place, :m]
         self.b[place], self.a[place], self._idle[place] = b, 0.0, 0
-        self._optimise(place)
+        self._new.append(place)
         return place
 
     def _place(self) -> int:
@@ -153,9 +159,11 @@ class Planes:
         self.b = np.concatenate((self.b, np.full(m, -np.inf)))
         self._idle = np.concatenate((self._idle, np.zeros(m, dtype=np.int64)))
 
-    def _optimise(self, entering: int) -> None:
+    def optimise(self) -> None:
+        """Find the optimum over the planes that there are now: ``w``, ``xi`` and ``bound``."""
         m, a, b = self._places, self.a, self.b
-        self.rounds += optimise(self._qp, a, b, m, entering, self.total)
+        self.rounds += optimise(self._qp, a, b, m, np.array(self._new, dtype=np.int64), self.total)
+        self._new.clear()
         used = np.isfinite(b[:m])
         gradient = self._qp.g[:m]
         self.xi = max(0.0, float(gradient[used].max()))

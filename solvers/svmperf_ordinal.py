@@ -16,11 +16,9 @@ from typing import Any
 
 import numpy as np
 from svmrepro.solvers import passes
-from svmrepro.solvers.planes import Planes
+from svmrepro.solvers.cutting_plane import CuttingPlaneRun, objective, steps
 from svmrepro.solvers.ranks import Pairs
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
-from svmrepro.solvers.svmperf import report
-from svmrepro.solvers.sweeps import Sweep
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
@@ -29,16 +27,14 @@ prepare = passes.prepare
 SCORING, ADDING = range(2)
 
 
-class Run:
+class Run(CuttingPlaneRun):
     """A run under way."""
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
-        self.problem, self.eps, self.n = problem, eps, problem.n
-        self.sweep = Sweep(problem)
-        self.planes = Planes(problem.d + 1, problem.n * problem.C, int(options["drop_after"]))
+        super().__init__(problem, eps, options)
         self.pairs = Pairs(problem.y)
-        self.f, self.g = np.zeros(problem.n), np.zeros(problem.d + 1)
-        self.phase, self.passes, self.inside = SCORING, 0, False
+        self.g = np.zeros(problem.d + 1)
+        self.phase = SCORING
 
 
 def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
@@ -74,32 +70,12 @@ def _add(run: Run, work: int) -> str | None:
     """Go on with the sum of the examples; at its end add the plane."""
     if run.sweep.add(run.pairs.change, run.g, work):
         run.planes.add(run.g / run.pairs.m, run.pairs.violated / run.pairs.m)
+        run.planes.optimise()
         run.phase = SCORING
     return STALLED if run.planes.stuck else None
 
 
-def objective(run: Run) -> float:
-    """Return the dual objective of the relaxed problem, which rises to the optimum from below."""
-    return run.planes.bound
-
-
-def steps(run: Run) -> int:
-    """Return the iterations."""
-    return run.passes
-
-
 def finish(run: Run, status: str) -> Solution:
     """Return the optimum over the planes that there are."""
-    planes, sweep = run.planes, run.sweep
-    return Solution(
-        alpha=None,
-        weights=sweep.layout.outside(planes.w),
-        bias=0.0,
-        status=status,
-        iterations=run.passes,
-        kernel_evaluations=run.passes * run.n,
-        work={"nonzeros": sweep.touched, "passes": run.passes},
-        info={**report(planes, sweep, run.passes), "ranks": float(run.pairs.R), "pairs": float(run.pairs.m)},
-        xi=planes.xi,
-        relaxed=planes.bound,
-    )
+    pairs, planes = run.pairs, run.planes
+    return run.solution(status, planes.w, planes.xi, ranks=float(pairs.R), pairs=float(pairs.m))

@@ -83,8 +83,8 @@ def adult_1605() -> Problem:
     return Problem(X, y, 0.05, bias=False)
 
 
-def test_line_search_halves_the_iterations(adult_1605: Problem) -> None:
-    eps = 1e-4
+@pytest.mark.parametrize("eps", [0.1, 0.01, 0.001, 0.0001])
+def test_line_search_halves_the_iterations(eps: float, adult_1605: Problem) -> None:
     plain, searched = judged(adult_1605, "svmperf", eps), judged(adult_1605, "ocas", eps)
     assert 2 * searched[0].iterations <= plain[0].iterations
     assert searched[1].gap <= plain[1].gap  # a relative gap is a smaller one
@@ -319,6 +319,7 @@ def test_planes_are_solved_to_optimality(seed: int, drop_after: int) -> None:
         if kept and rng.random() < 0.2:  # one that is there already
             g, b = kept[int(rng.choice(list(kept)))]
         place = planes.add(g, b)
+        planes.optimise()
         assert place not in kept
         kept[place] = g, b
         kept = {place: kept[place] for place in planes.used}
