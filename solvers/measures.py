@@ -78,21 +78,8 @@ def roc_area(y: Any, values: Any) -> float:
 def swapped_pairs(y: Any, values: Any) -> float:
     """Return the share of pairs of different rank that are in the wrong order, in O(n log n).
 
-    Parameters
-    ----------
-    y : array_like, shape (n,)
-        Ranks, at least two different ones; a higher one should have the larger value.
-    values : array_like, shape (n,)
-        Decision values, finite.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, a number is not finite or there is one rank only.
+    Parameters, return and errors are those of :func:`accuracy`, but ``y`` holds ranks: finite numbers, two
+    different ones or more, of which a higher one should have the larger value.
     """
     y, values = _checked(y, values)
     _, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
