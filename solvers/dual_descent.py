@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.draws import draw
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.rows import MEMBERS, PRODUCTS, ROWS, STORE, UPDATE, VECTOR
 
@@ -22,20 +23,24 @@ from svmrepro.solvers.rows import MEMBERS, PRODUCTS, ROWS, STORE, UPDATE, VECTOR
         VECTOR,
         VECTOR,
         VECTOR,
+        types.uint64[::1],
         types.float64,
         types.float64,
         types.int64,
     )
 )
-def sweep(store, products, update, members, y, alpha, v, out, C, tol, sweeps):  # type: ignore[no-untyped-def]
+def sweep(store, products, update, members, y, alpha, v, out, random, C, tol, sweeps):  # type: ignore[no-untyped-def]
     """Move the members' multipliers one by one to their optima, until none is off by more than tol.
 
-    ``v = sum_i y_i alpha_i x_i``, shape (d + 1,), is kept up to date; ``out`` is workspace. Returns the
-    number of sweeps made.
+    Each sweep takes them in a random order of its own, as in section 3.1 of the paper: in one that stays the
+    same it takes tens of times as many. ``v = sum_i y_i alpha_i x_i``, shape (d + 1,), is kept up to date;
+    ``out`` is workspace. Returns the number of sweeps made.
     """
     for done in range(sweeps):
         worst = 0.0
         for k in range(members.size):
+            other = k + draw(random, members.size - k)
+            members[k], members[other] = members[other], members[k]
             i = np.int64(members[k])
             products(store, v, members[k : k + 1], 1, out)
             slope = y[i] * out[0] - 1.0
@@ -70,7 +75,7 @@ def descend(
     alpha : ndarray, shape (n,)
         Multipliers to begin with, in [0, C].
     members : ndarray of int
-        Who may move, in any order; they are taken in one random order, always the same.
+        Who may move, in any order; the random orders in which they are taken are always the same.
     tol : float
         Largest violation of a member's condition to end with.
     most_entries : float
@@ -85,10 +90,10 @@ def descend(
     alpha = alpha.copy()
     v = np.zeros(problem.d + 1)
     v[: problem.d] = np.asarray(problem.X.T @ (problem.y * alpha)).ravel()
-    order = np.random.default_rng(0).permutation(members).astype(np.uint32)
+    order, random = members.astype(np.uint32), np.zeros(1, dtype=np.uint64)
     entries = max(
         1, order.size * (problem.X.nnz if hasattr(problem.X, "nnz") else problem.X.size) // problem.n
     )
     sweeps = int(max(1, most_entries // entries))
-    sweep(store, products, update, order, problem.y, alpha, v, np.empty(1), problem.C, tol, sweeps)
+    sweep(store, products, update, order, problem.y, alpha, v, np.empty(1), random, problem.C, tol, sweeps)
     return alpha

@@ -40,6 +40,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.draws import draw
 from svmrepro.solvers.face import polish
 from svmrepro.solvers.platt import (
     ACTIVE,
@@ -96,17 +97,6 @@ __all__ = ["advance", "finish", "objective", "start", "steps"]  # what the drive
 _SNAP = 1e-14  # multipliers this close to C, or to 0 relative to the pair's sum, are put on the bound
 _DEGENERATE = 1e-12  # eta below this times K11 + K22 is rounding, not curvature
 _SLOPE = 1e-10  # a flat or concave pair moves only if it gains more than this per unit of alpha
-
-
-@compiled()
-def draw(random, bound):  # type: ignore[no-untyped-def]
-    """Return a pseudo-random integer in [0, bound): splitmix64, its state passed in."""
-    random[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = random[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return np.int64(z % np.uint64(bound))
 
 
 @compiled(forceinline=True)
