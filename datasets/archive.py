@@ -10,6 +10,7 @@ import bz2
 import gzip
 import io
 import lzma
+import struct
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
@@ -28,6 +29,8 @@ _BROKEN: Final = (
     RuntimeError,  # an encrypted member
     NotImplementedError,  # an unknown compression method
     ValueError,
+    MemoryError,  # a header that asks for more than there is
+    struct.error,
     zlib.error,
     lzma.LZMAError,
     zipfile.BadZipFile,
@@ -118,8 +121,8 @@ def extract_member(path: Path, member: str, target: Path, limit: int, name: str)
     Raises
     ------
     SourceError
-        No zip archive, a damaged one, no such member, a member longer than ``limit``, or an archive any of
-        whose members has an absolute name or one with ``..``.
+        No zip archive, a damaged one, no such member, a member longer than ``limit`` or compressed otherwise
+        than by deflate, or an archive any of whose members has an absolute name or one with ``..``.
     StorageError
         ``target`` cannot be written.
     """
@@ -132,8 +135,14 @@ def extract_member(path: Path, member: str, target: Path, limit: int, name: str)
         _refuse_unsafe(names, name)
         if member not in names:
             raise SourceError(f"{name} has no member {member}")
+        info = archive.getinfo(member)
+        # Of the others zipfile unpacks at once whatever a piece of the archive stands for, however much.
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise SourceError(
+                f"{member} of {name} is compressed by method {info.compress_type}, not by deflate"
+            )
         try:
-            stream = archive.open(member)
+            stream = archive.open(info)
         except _BROKEN as error:
             raise SourceError(f"{name} is damaged: {error}") from error
         with stream:

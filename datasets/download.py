@@ -195,7 +195,9 @@ def _status(code: int) -> str:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+    # No file has a size of more digits; Python would not even read some thousands of them.
+    known = text is not None and text.isascii() and text.isdigit() and len(text) <= 18
+    return int(text) if known and text is not None else None
 
 
 def _range_start(headers: Mapping[str, str]) -> int | None:
@@ -333,12 +335,16 @@ class Network:
 
 def _redirected(url: str, location: str) -> str:
     """Return where a redirect leads, within the same scheme."""
-    target = urljoin(url, location)
-    scheme = urlsplit(target).scheme
-    if not location or not urlsplit(target).netloc:
+    try:
+        target = urljoin(url, location)
+        parts = urlsplit(target)
+        known = bool(location and parts.hostname) and (parts.port or 0) >= 0  # port: is it one?
+    except ValueError:
+        known = False
+    if not known:
         raise SourceError(f"a redirect to {location[:80]!r}, which is no address")
-    if scheme != urlsplit(url).scheme:
-        raise SourceError(f"a redirect to another scheme ({scheme}), refused")
+    if parts.scheme != urlsplit(url).scheme:
+        raise SourceError(f"a redirect to another scheme ({parts.scheme[:20]}), refused")
     return target
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import yaml
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.findings import Finding
+from svmrepro.workflow.plain_yaml import load_plain
 from svmrepro.workflow.quantities import KINDS, needs_clock
 from svmrepro.workflow.render import significant
 from svmrepro.workflow.results import Results
@@ -96,9 +97,11 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Sequence[str] 
         One line naming the file, the claim and the key that is wrong.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = load_plain(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise StepError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise StepError(f"{path}: is not UTF-8 text") from None
     except yaml.YAMLError as error:
         raise StepError(f"{path}: not YAML ({' '.join(str(error).split())})") from None
     entries = content.get("claims") if isinstance(content, dict) else None

@@ -18,13 +18,17 @@ from typing import Any
 
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.layers import Layers, did_you_mean, plain, read_yaml
+from svmrepro.workflow.layers import Layers, did_you_mean, read_yaml
+from svmrepro.workflow.plain_yaml import plain
 
 #: The scale whose settings stand in config.yaml itself.
 DEFAULT_SCALE = "default"
 
 #: Names that the results folder keeps for itself.
 RESERVED_SCALES = frozenset({"reference"})
+
+#: Names that the folder of a scale keeps for itself.
+RESERVED_PAPERS = frozenset({"compare", "journal", "logs"})
 
 
 @dataclass(frozen=True)
@@ -334,7 +338,10 @@ def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None 
     """
     from svmrepro.workflow import resolve
 
-    overrides = plain(overrides or {})
+    try:
+        overrides = plain(overrides or {})
+    except ValueError as error:
+        raise StepError(f"--config: {error}") from error
     folder = folder or config_dir()
     schema = read_yaml(folder / "schema.yaml")
     layers = Layers()
@@ -352,6 +359,8 @@ def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None 
         if not path.is_file():
             known = [file.stem for file in (folder / "experiments").glob("*.yaml")]
             raise layers.error(("papers",), f"unknown paper {name!r}{did_you_mean(name, known)}")
+        if name in RESERVED_PAPERS:
+            raise layers.error(("papers",), f"{name!r} is the name of a folder of the results")
         papers[name] = resolve.read_paper(path, _shown(path), schema, layers)
     resolve.check_overrides(layers, papers, folder)
     return Config(

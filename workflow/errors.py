@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NoReturn
 
 
 class StepError(Exception):
     """A fault outside the program (configuration, disk, data), told in one line that names its place."""
+
+
+@contextmanager
+def reading_table(path: Path) -> Iterator[None]:
+    """
+    Turn what can go wrong with a file of comma-separated values into one line that names it.
+
+    Raises
+    ------
+    StepError
+        If it cannot be read, is no UTF-8 text or no such table.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StepError(f"{path}: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise StepError(f"{path}: is no table of comma-separated values: {one_line(error)}") from None
 
 
 def one_line(error: BaseException) -> str:

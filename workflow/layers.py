@@ -8,15 +8,18 @@ value passed through.
 from __future__ import annotations
 
 import difflib
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.plain_yaml import load_plain
 
 Key = tuple[str | int, ...]
+
+#: No setting is as large, and doubles and counts of 64 bits hold whatever is smaller.
+_TOO_LARGE = 2**63
 
 #: What types are called in messages to people.
 _TYPE_NAMES = {
@@ -28,43 +31,6 @@ _TYPE_NAMES = {
     "boolean": "true or false",
     "null": "null",
 }
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """PyYAML's safe loader, but a key given twice is an error instead of a silent loss."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            if key_node.tag == "tag:yaml.org,2002:merge":  # what it brings may be given anew
-                continue
-            key = self.construct_object(key_node, deep=True)
-            if isinstance(key, str | int):
-                if key in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"key {key!r} is given twice", key_node.start_mark
-                    )
-                seen.add(key)
-        return super().construct_mapping(node, deep)  # type: ignore[no-any-return]
-
-
-def plain(value: Any) -> Any:
-    """
-    Return settings of the command line with their texts read as YAML reads a plain word.
-
-    Snakemake leaves ``true`` and every number inside ``{...}`` or ``[...]`` as text.
-    """
-    if isinstance(value, Mapping):
-        return {key: plain(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [plain(entry) for entry in value]
-    if not isinstance(value, str):
-        return value
-    try:
-        word = yaml.safe_load(value)
-    except yaml.YAMLError:
-        return value
-    return word if word is None or isinstance(word, bool | int | float) else value
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -84,12 +50,11 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Raises
     ------
     StepError
-        If it is missing, is no YAML, holds tags, gives a key twice, or is no mapping: file and line in one
-        line.
+        If it is missing, is no YAML, holds tags, gives a key twice, stands for too much, or is no mapping:
+        file and line in one line.
     """
     try:
-        with path.open(encoding="utf-8") as stream:
-            content = yaml.load(stream, Loader=_Loader)
+        content = load_plain(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise StepError(f"{path}: {one_line(error)}") from error
     except UnicodeDecodeError as error:
@@ -103,7 +68,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if content is None:
         return {}
     if not isinstance(content, dict):
-        raise StepError(f"{path}: must hold a mapping of keys, not {content!r}")
+        raise StepError(f"{path}: must hold a mapping of keys, not {_shown(content)}")
     return content
 
 
@@ -141,7 +106,8 @@ class Layers:
     ) -> None:
         for key, value in layer.items():
             path = (*at, key)
-            self._origins[path] = (origin, (*prefix, *path))
+            if origin:  # a graft brings its own
+                self._origins[path] = (origin, (*prefix, *path))
             if isinstance(value, Mapping):
                 inner = target.get(key)
                 if not isinstance(inner, dict):
@@ -225,6 +191,7 @@ class Layers:
         # jsonschema takes a tenth of a second to import and steps that read a resolved file do without it.
         from jsonschema import Draft202012Validator
 
+        self._refuse_strange((), self.content)
         document = {"$defs": schema["$defs"], **schema[only]}
         errors = sorted(
             Draft202012Validator(document).iter_errors(self.content),
@@ -237,6 +204,22 @@ class Layers:
         if errors:
             raise self._explain(errors[0])
 
+    def _refuse_strange(self, at: Key, value: Any) -> None:
+        """Refuse what a schema lets through and nothing here can work with."""
+        if isinstance(value, Mapping):
+            for key, entry in value.items():
+                if not isinstance(key, str):
+                    raise self.error(at, f"key {_shown(key)} must be text")
+                self._refuse_strange((*at, key), entry)
+        elif isinstance(value, list):
+            for position, entry in enumerate(value):
+                self._refuse_strange((*at, position), entry)
+        elif isinstance(value, int | float):
+            if not abs(value) < _TOO_LARGE:  # written so that it meets nan as well
+                raise self.error(at, f"must be a number of a size that can be, not {_shown(value)}")
+        elif value is not None and not isinstance(value, str):
+            raise self.error(at, f"must be plain data, not {_shown(value)}")
+
     def _explain(self, error: Any) -> StepError:
         if error.validator in ("anyOf", "oneOf") and error.context:
             # Alternatives here are "null or a mapping": speak about the one that the value resembles.
@@ -248,8 +231,6 @@ class Layers:
             known = error.schema.get("properties", {})
             unknown = next(key for key in error.instance if key not in known)
             return self.error((*path, unknown), f"unknown key{did_you_mean(unknown, known)}")
-        if error.validator == "propertyNames":
-            return self.error(path, f"{error.instance!r} is no name (letters, digits, '.', '_', '-')")
         if error.validator == "required":
             missing = next(key for key in error.validator_value if key not in error.instance)
             return self.error(path, f"key {missing!r} is missing")
@@ -264,19 +245,21 @@ def _complaint(error: Any) -> str:
         hint = ""
         if isinstance(value, str) and {"number", "integer"} & set(names) and _is_number(value):
             hint = "; YAML reads it as text: write it with a decimal point, such as 1.0e-3"
-        return f"must be {' or '.join(_TYPE_NAMES[name] for name in names)}, not {value!r}{hint}"
+        return f"must be {' or '.join(_TYPE_NAMES[name] for name in names)}, not {_shown(value)}{hint}"
     if error.validator == "enum":
-        return f"must be one of {', '.join(limit)}, not {value!r}{did_you_mean(value, limit)}"
+        return f"must be one of {', '.join(limit)}, not {_shown(value)}{did_you_mean(value, limit)}"
     if error.validator == "exclusiveMinimum":
-        return f"must be greater than {limit}, not {value!r}"
+        return f"must be greater than {limit}, not {_shown(value)}"
     if error.validator == "minimum":
-        return f"must be at least {limit}, not {value!r}"
+        return f"must be at least {limit}, not {_shown(value)}"
     if error.validator in ("minItems", "minProperties", "minLength"):
         return "must not be empty"
     if error.validator == "uniqueItems":
-        return f"names something twice: {value!r}"
+        return f"names something twice: {_shown(value)}"
+    if error.validator == "maxLength":
+        return f"is longer than {limit} characters: {_shown(value)}"
     if error.validator == "pattern":
-        return f"{value!r} is no name (letters, digits, '.', '_', '-')"
+        return f"{_shown(value)} {error.schema['description']}"
     if error.validator == "oneOf":
         return "needs exactly one of C and C_total"
     return one_line(error)
@@ -298,7 +281,7 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     str
         ``"; did you mean 'x'?"``, or the list of what is known if nothing resembles it and the list is short.
     """
-    names = sorted(known)
+    names = sorted(map(str, known))
     close = difflib.get_close_matches(str(word), names, n=1, cutoff=0.6)
     if close:
         return f"; did you mean {close[0]!r}?"
@@ -313,10 +296,22 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def _shown(value: object) -> str:
+    """Write a value for a message: in one line, and not more of it than a person reads."""
+    try:
+        text = repr(value)
+    except ValueError:  # a number of thousands of digits
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
 def _dotted(path: Sequence[str | int]) -> str:
     """Write a key as people do: ``experiments.adult-linear.sizes[2]``."""
-    return functools.reduce(
-        lambda text, part: f"{text}[{part}]" if isinstance(part, int) else f"{text}.{part}" if text else part,
-        path,
-        "",
-    )
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+            continue
+        name = part if part.isprintable() and len(part) <= 100 else _shown(part)
+        text += f".{name}" if text else name
+    return text

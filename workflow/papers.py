@@ -15,12 +15,13 @@ list of words, ``fact,value``: ``machine`` is the computer that the paper's seco
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.errors import StepError, reading_table
 
 TIMINGS, SCALING, SPARSE, FACTS = "timings", "scaling", "sparse_vs_dense", "facts"
 
@@ -97,8 +98,9 @@ class PaperNumbers:
         path = self.folder / f"{self.paper}_{FACTS}.csv"
         if not path.is_file():
             return ""
-        with path.open(newline="", encoding="utf-8") as handle:
-            return {row["fact"]: row["value"] for row in csv.DictReader(handle)}.get("machine", "")
+        with reading_table(path), path.open(newline="", encoding="utf-8") as handle:
+            facts = {row.get("fact"): row.get("value") for row in csv.DictReader(handle)}
+        return facts.get("machine") or ""
 
     @cached_property
     def _tables(self) -> Mapping[str, Mapping[tuple[str, int | None], Mapping[str, str]]]:
@@ -122,7 +124,7 @@ def _read(path: Path) -> dict[tuple[str, int | None], dict[str, str]]:
         Naming file and line: no ``experiment`` column, a repeated row, a number that is none.
     """
     rows: dict[tuple[str, int | None], dict[str, str]] = {}
-    with path.open(newline="", encoding="utf-8") as handle:
+    with reading_table(path), path.open(newline="", encoding="utf-8") as handle:
         reader = csv.DictReader(handle)
         key_column = next(
             (name for name in ("experiment", "dataset") if name in (reader.fieldnames or ())), None
@@ -146,6 +148,9 @@ def _read(path: Path) -> dict[tuple[str, int | None], dict[str, str]]:
 
 def _number(text: str, where: str) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise StepError(f"{where}: '{text}' is not a number") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise StepError(f"{where}: {text[:40]!r} is not a number")
+    return number

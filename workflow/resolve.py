@@ -41,9 +41,11 @@ def read_paper(path: Path, shown: str, schema: Mapping[str, Any], settings: Laye
     """
     layers = Layers()
     layers.add(read_yaml(path), shown)
+    # Not checked yet: it is only once the overrides are merged in.
+    given = layers.content.get("experiments")
     paper_sizes = {
-        name: entry.get("sizes", ())
-        for name, entry in layers.content.get("experiments", {}).items()
+        name: _whole_numbers(entry.get("sizes"))
+        for name, entry in (given.items() if isinstance(given, dict) else ())
         if isinstance(entry, dict)
     }
     declared = list(paper_sizes)
@@ -54,7 +56,7 @@ def read_paper(path: Path, shown: str, schema: Mapping[str, Any], settings: Laye
             )
     layers.graft(settings, ("experiments", path.stem), ("experiments",))
     layers.drop_nulls("experiments")
-    for name in layers.content.get("experiments", {}):
+    for name in declared:
         layers.drop_nulls("experiments", name, "contenders")
     layers.validate(schema, "paper")
     content = layers.content
@@ -67,6 +69,11 @@ def read_paper(path: Path, shown: str, schema: Mapping[str, Any], settings: Laye
     left_out = tuple(name for name in declared if name not in experiments)
     artefacts = _artefacts(layers, experiments, declared)
     return Paper(content["paper"], content["title"], experiments, artefacts, left_out)
+
+
+def _whole_numbers(value: Any) -> list[int]:
+    """Return those entries of a list that are whole numbers."""
+    return [n for n in value if isinstance(n, int)] if isinstance(value, list) else []
 
 
 def check_overrides(settings: Layers, known_papers: Mapping[str, Paper], folder: Path) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.errors import StepError, reading_table
 from svmrepro.workflow.scaling import Interval, median_interval
 
 CPU, WORK = "cpu_seconds", "work"
@@ -248,15 +248,12 @@ def read_rows(path: Path, required: Sequence[str] = ()) -> list[dict[str, str]]:
     StepError
         If the file cannot be read or lacks a required column.
     """
-    try:
-        with path.open(newline="", encoding="utf-8") as handle:
-            reader = csv.DictReader(handle)
-            lacking = [name for name in required if name not in (reader.fieldnames or ())]
-            if lacking:
-                raise StepError(f"{path}: no column '{lacking[0]}'")
-            return [dict(row) for row in reader]
-    except OSError as error:
-        raise StepError(f"{path}: {error.strerror}") from None
+    with reading_table(path), path.open(newline="", encoding="utf-8") as handle:
+        reader = csv.DictReader(handle)
+        lacking = [name for name in required if name not in (reader.fieldnames or ())]
+        if lacking:
+            raise StepError(f"{path}: no column '{lacking[0]}'")
+        return [dict(row) for row in reader]
 
 
 def _plain(text: str) -> str:

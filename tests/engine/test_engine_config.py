@@ -117,7 +117,12 @@ def replace(path: Path, old: str, new: str) -> None:
             "config/smoke.yaml:4: key 'repeats' is given twice",
         ),
         ("smoke.yaml", "repeats: 2", "repeats: [2", "config/smoke.yaml:"),
-        ("smoke.yaml", "repeats: 2", "repeats: !!python/object/apply:os.getpid []", "could not determine a"),
+        (
+            "smoke.yaml",
+            "repeats: 2",
+            "repeats: !!python/object/apply:os.getpid []",
+            "smoke.yaml:3: holds a tag",
+        ),
         (
             "experiments/platt1998.yaml",
             "dataset: adult\n",

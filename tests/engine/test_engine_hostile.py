@@ -1,0 +1,310 @@
+"""Configurations that mean harm: refused in one line that names file and key; no shell sees their words."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_support import EXPERIMENT, PROJECT, snakemake, tiny
+from svmrepro.workflow.config import config_dir, load_config
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.layers import read_yaml
+
+#: What a shell, a path or a format string would make something of.
+WORDS = (
+    "$(touch evil)", "`touch evil`", "a;touch evil", "a&touch evil", "a|touch evil", "a>evil",
+    "a\ntouch evil", "evil\n", "../evil", "..", "/tmp/evil", "~/evil", "-rf", "a b", "{threads}", "{", "%s",
+    "'", '"', "\\", "\0", "\x1b[2J", "*", "", "a" * 101, "\u202eevil", "evil\u2028",
+)  # fmt: skip
+
+
+#: A configuration of little, for the sake of speed.
+_MINI = {
+    "config.yaml": """
+scale: default
+data_dir: data
+results_dir: results
+figures_dir: figures
+papers: [mini]
+repeats: 1
+""",
+    "experiments/mini.yaml": """
+paper: mini
+title: Mini
+experiments:
+  one:
+    title: One
+    dataset: noise
+    kernel: {name: linear}
+    C: 1
+    sizes: [50]
+    contenders:
+      smo: {solver: smo}
+artefacts:
+  timing-one: {kind: timing, form: table, title: One}
+""",
+}
+AT = "experiments.mini.one"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    target = tmp_path / "config"
+    (target / "experiments").mkdir(parents=True)
+    shutil.copy(config_dir() / "schema.yaml", target)
+    for name, text in _MINI.items():
+        (target / name).write_text(text)
+    load_config({}, target)
+    return target
+
+
+def refusal(overrides: Mapping[str, Any], folder: Path) -> str:
+    with pytest.raises(StepError) as caught:
+        load_config(overrides, folder)
+    said = str(caught.value)
+    assert said.isprintable() and len(said) < 600, said
+    return said
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_names_of_the_command_line(folder: Path, word: str) -> None:
+    def one(**settings: Any) -> dict[str, Any]:
+        return {"experiments": {"mini": {"one": settings}}}
+
+    own: dict[str, Any] = {
+        "papers": {"papers": [word]},
+        "scale": {"scale": word},
+        "datasets": {"datasets": {word: {"path": "mine"}}},
+        "experiments": {"experiments": {word: {}}},
+        "experiments.mini": {"experiments": {"mini": {word: {}}}},
+        f"{AT}.dataset": one(dataset=word),
+        f"{AT}.contenders": one(contenders={word: {"solver": "smo"}}),
+        f"{AT}.contenders.smo.solver": one(contenders={"smo": {"solver": word}}),
+        f"{AT}.contenders.smo.storage": one(contenders={"smo": {"storage": word}}),
+    }
+    for key, overrides in own.items():
+        assert refusal(overrides, folder).startswith(f"--config: {key}")
+
+
+@pytest.mark.parametrize("word", ["x\ny", "x\n", "a{b}", "-x", "\0", "\x1b"])
+@pytest.mark.parametrize("key", ["results_dir", "figures_dir", "data_dir"])
+def test_folders_of_results(folder: Path, key: str, word: str) -> None:
+    assert refusal({key: word}, folder).startswith(f"--config: {key}: ")
+
+
+@pytest.mark.parametrize("word", ["x\ny", "x\n", "\0", "http://h/\x1b"])
+def test_places_to_read_from(folder: Path, word: str) -> None:
+    for key, overrides in {
+        "mirror": {"mirror": word},
+        "against": {"against": word},
+        "datasets.mine.path": {"datasets": {"mine": {"path": word}}},
+    }.items():
+        assert refusal(overrides, folder).startswith(f"--config: {key}: ")
+
+
+def in_paper(folder: Path, old: str, new: str) -> str:
+    text = _MINI["experiments/mini.yaml"]
+    assert old in text
+    (folder / "experiments" / "mini.yaml").write_text(text.replace(old, new, 1))
+    return refusal({}, folder)
+
+
+@pytest.mark.parametrize("word", [word for word in WORDS if word not in ("\0", "\u202eevil")])
+def test_names_in_the_file_of_a_paper(folder: Path, word: str) -> None:
+    for name, key in (
+        ("one", "experiments"),
+        ("timing-one", "artefacts"),
+        ("smo", "experiments.one.contenders"),
+    ):
+        said = in_paper(folder, f" {name}:", f" {json.dumps(word)}:")
+        assert said.startswith(f"config/experiments/mini.yaml: {key}")
+
+
+@pytest.mark.parametrize("word", ["{threads}", "a {b", "}"])
+def test_titles_hold_no_braces(folder: Path, word: str) -> None:
+    said = in_paper(folder, "title: One", f'title: "{word}"')
+    assert said.startswith("config/experiments/mini.yaml: experiments.one.title: ") and said.endswith(
+        "holds a brace"
+    )
+
+
+@pytest.mark.parametrize("name", ["journal", "logs", "compare"])
+def test_a_paper_is_not_called_as_a_folder_of_the_results(folder: Path, name: str) -> None:
+    text = _MINI["experiments/mini.yaml"].replace("paper: mini", f"paper: {name}")
+    (folder / "experiments" / f"{name}.yaml").write_text(text)
+    said = refusal({"papers": [name]}, folder)
+    assert said == f"--config: papers: {name!r} is the name of a folder of the results"
+
+
+_TEN = "\n".join(f"b{i}: &b{i} [{', '.join([f'*b{i - 1}'] * 10)}]" for i in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "a: !!python/object/apply:os.system ['touch evil']",
+            ":1: holds a tag (!!python/object/apply:os.system)",
+        ),
+        ("a: 1\nb: !!python/name:os.system", ":2: holds a tag (!!python/name:os.system)"),
+        ("a: !evil x", ":1: holds a tag (!evil)"),
+        ("a: !!binary aGVsbG8=", ":1: holds a tag (!!binary)"),
+        ("a: !!set {x}", ":1: holds a tag (!!set)"),
+        (f"b0: &b0 [1, 2]\n{_TEN}", ": with its anchors it stands for more than 100000 values"),
+        (_TEN.replace("[", "{").replace("]", "}"), ":"),
+        ("a: &a [*a]", ":1: *a holds itself"),
+        ("a: &a {b: *a}", ":1: *a holds itself"),
+        ("a: " + "[" * 100_000, ":1: nested deeper than 40 levels"),
+        ("a: " + "{b: " * 3_000, ":1: nested deeper than 40 levels"),
+        ("- " * 3_000, ":1: nested deeper than 40 levels"),
+        ("a: " + "9" * 5_000, ":1: '" + "9" * 40 + "' is no number"),
+        ("a: 0b_", ":1: '0b_' is no number"),
+        ("\n".join(f"k{i}: 0" for i in range(100_001)), ":50000: with its anchors it stands for more"),
+        ("a: \x00", ": unacceptable character"),
+        ("*a : 1", ": found undefined alias"),
+    ],
+)
+def test_files_that_are_refused_at_once(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    began = time.monotonic()
+    with pytest.raises(StepError) as caught:
+        read_yaml(path)
+    assert time.monotonic() - began < 10
+    message = str(caught.value)
+    assert message.startswith(f"{path}:") and said.partition(":")[2] in message
+    assert "\n" not in message and len(message) < 600
+
+
+def test_dates_are_words(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text("a: 2001-02-03\nb: 2001-99-99\nc: 1.5\nd: 1e3\ne: 0x10\n")
+    assert read_yaml(tmp_path / "x.yaml") == {
+        "a": "2001-02-03",
+        "b": "2001-99-99",
+        "c": 1.5,
+        "d": "1e3",
+        "e": 16,
+    }
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), -float("inf"), 10**400, 2**63, b"x", {1: 2}, ()]
+)
+def test_values_that_are_none(folder: Path, value: object) -> None:
+    settings = {"contenders": {"smo": {"options": {"step_tol": value}}}}
+    said = refusal({"experiments": {"mini": {"one": settings}}}, folder)
+    assert said.startswith(f"--config: {AT}.contenders.smo.options")
+
+
+def test_a_bomb_behind_configfile_is_refused(folder: Path) -> None:
+    # Snakemake reads that file itself: what comes here shares its parts, and stands for 10^9 of them.
+    bomb: Any = "x"
+    for _ in range(9):
+        bomb = [bomb] * 10
+    began = time.monotonic()
+    assert refusal({"papers": bomb}, folder) == "--config: holds more than 100000 values"
+    endless: list[Any] = []
+    endless.append(endless)
+    assert refusal({"papers": endless}, folder) == "--config: nested deeper than 40 levels"
+    assert time.monotonic() - began < 10
+
+
+# -- shells -----------------------------------------------------------------------------------------
+
+#: What a rule's command may hold without quotes: quoted parts (Plan.steps, Plan.snakemake), a number.
+_SAFE = re.compile(r"\{(STEPS\[[a-z]+\]|PLAN\.snakemake|PLAN\.began|[\w.]+:q)\}")
+
+
+def test_no_command_of_a_rule_holds_an_unquoted_value() -> None:
+    files = [PROJECT / "Snakefile", *(PROJECT / "workflow" / "rules").glob("*.smk")]
+    commands = [
+        text
+        for file in files
+        for text in re.findall(r"^\s+shell:\n((?:\s+\".*\"\n)+)", file.read_text(), re.MULTILINE)
+    ]
+    assert sum(file.read_text().count("shell:") for file in files) == len(commands) >= 9
+    for command in commands:
+        assert "{" not in _SAFE.sub("", command), command
+
+
+def test_no_step_gives_a_text_to_a_shell() -> None:
+    for folder in ("workflow", "datasets", "solvers"):
+        for file in (PROJECT / folder).rglob("*.py"):
+            text = file.read_text()
+            assert not re.search(
+                r"shell\s*=\s*True|os\.system|os\.popen|getoutput|\beval\(|\bexec\(", text
+            ), file
+
+
+@pytest.mark.parametrize("name", ["a b $(touch evil);touch evil;'\"*"])
+def test_folders_whose_names_a_shell_would_read(tmp_path: Path, name: str) -> None:
+    """They are a person's to choose: everything runs there, and nothing of the name is carried out."""
+    mine = tmp_path / name / "mine"
+    mine.parent.mkdir()
+    mine.write_text("+1 1:1\n-1 2:1\n" * 20)
+    home = tmp_path / "run"
+    home.mkdir()
+    settings = {
+        "results_dir": str(Path("results") / name),
+        "figures_dir": str(Path("figures") / name),
+        "data_dir": str(Path("data") / name),
+        "datasets": {"mine": {"path": str(mine)}},
+        "mirror": str(tmp_path / name),
+    }
+    overrides = tiny(sizes=(20,), **settings)
+    overrides["experiments"]["platt1998"][EXPERIMENT].update(dataset="mine", seeds=None)
+    del overrides["experiments"]["platt1998"][EXPERIMENT]["seeds"]
+    table = home / settings["results_dir"] / "default" / "platt1998" / f"timing-{EXPERIMENT}.md"
+    ended = snakemake(home, overrides, str(table.relative_to(home)))
+    assert ended.returncode == 0, ended.stderr
+    assert "not run" not in table.read_text()
+    assert not list(tmp_path.rglob("evil"))
+    assert {path.name for path in home.iterdir()} <= {
+        "results",
+        "figures",
+        "data",
+        "overrides.json",
+        ".snakemake",
+        ".numba",
+    }
+
+
+def test_what_snakemake_reads_itself_is_refused_too(tmp_path: Path) -> None:
+    """Tags behind --configfile and --config: Snakemake's own reader stops at them."""
+    (tmp_path / "evil.yaml").write_text("repeats: !!python/object/apply:os.system ['touch evil']\n")
+    for extra in (
+        ["--configfile", "evil.yaml"],
+        ["--config", "repeats=!!python/object/apply:os.system ['touch evil']"],
+        ["--config", "scale=$(touch evil)"],
+    ):
+        ended = subprocess.run(
+            [
+                *_snakemake(),
+                "--snakefile",
+                str(PROJECT / "Snakefile"),
+                "--directory",
+                str(tmp_path),
+                "-n",
+                *extra,
+            ],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert ended.returncode != 0
+        assert not (tmp_path / "evil").exists()
+
+
+def _snakemake() -> list[str]:
+    import sys
+
+    return [sys.executable, "-m", "snakemake", "--cores", "1"]

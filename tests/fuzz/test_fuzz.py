@@ -1,0 +1,66 @@
+"""A few seconds of fuzzing for everybody, and ten minutes of it for whoever asks.
+
+python tests/fuzz/fuzz.py --seconds 600 --journal fuzz.jsonl
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from fuzz import Journal, fuzz, round_of
+from fuzz_targets import targets
+
+NAMES = tuple(targets())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_round_of_every_target(name: str) -> None:
+    result = round_of(targets()[name], seed=0, examples=25)
+    assert result.finding is None
+    assert result.examples >= 20
+
+
+def test_a_crash_and_a_hang_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import time
+
+    import fuzz_targets
+    from hypothesis import strategies as st
+
+    monkeypatch.setattr(fuzz_targets, "PATIENCE", 0.2)
+
+    def crash(value: bytes) -> None:
+        if len(value) > 3:
+            raise KeyError("x")
+
+    def hang(value: bytes) -> None:
+        if len(value) > 3:
+            time.sleep(1)
+
+    def lines(value: bytes) -> None:
+        raise ValueError("two\nlines")
+
+    for run, said in ((crash, "KeyError"), (hang, "HangError"), (lines, "not one line")):
+        target = fuzz_targets.Target("x", st.binary(), run, (ValueError,))
+        result = round_of(target, seed=0, examples=50)
+        assert result.finding is not None and said in result.finding
+
+    journal = Journal(tmp_path / "fuzz.jsonl")
+    target = fuzz_targets.Target("x", st.binary(), lambda value: None, ())
+    fuzz([target], journal, seconds=0.5, examples=20)
+    first = journal.read()
+    assert [line.seed for line in first] == list(range(len(first))) and first
+    fuzz([target], journal, seconds=0.2, examples=20)
+    again = journal.read()
+    assert [line.seed for line in again] == list(range(len(again))) and len(again) > len(first)
+
+
+@pytest.mark.slow
+def test_ten_minutes(tmp_path: Path) -> None:
+    """SVMREPRO_FUZZ_JOURNAL names a file in which earlier rounds are, SVMREPRO_FUZZ_SECONDS another time."""
+    journal = Journal(Path(os.environ.get("SVMREPRO_FUZZ_JOURNAL") or tmp_path / "fuzz.jsonl"))
+    seconds = float(os.environ.get("SVMREPRO_FUZZ_SECONDS") or 600)
+    lines = fuzz(list(targets().values()), journal, seconds=seconds)
+    assert len({line.target for line in lines}) == len(NAMES)
+    assert [line.finding for line in lines if line.finding] == []
