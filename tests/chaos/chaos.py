@@ -1,0 +1,323 @@
+"""Run a scale again and again, harm it at random moments, start it anew, and compare with an undisturbed run.
+
+    python tests/chaos/chaos.py --runs 50 --folder chaos [--config papers=[platt1998]]
+
+Each run is made in a folder of its own and is harmed several times before it may end: SIGKILL to the whole
+process group, SIGKILL to Snakemake alone, the disk filled, the folder of results made read-only, the network
+cut. Every harm is a line of ``kills.jsonl`` in the folder and every run one of ``runs.jsonl``, so that a call
+which was itself killed is taken up by the next one. The disk that is filled is a small one in memory, mounted
+where no other process sees it; without the right to mount, that harm is left out, and said to be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import yaml
+from outcome import broken_lines, differences, litter, measurements, read_journal, tables
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+DISK = "512m"
+#: Seconds for which a harmed run may go on before it is killed.
+AFTERMATH = 20.0
+#: Bytes a second at which the mirror gives files, so that there is a download to cut.
+PACE = 4_000_000
+
+
+class Mirror(ThreadingHTTPServer):
+    """The mirror as a slow server, whose network can be cut: then it takes connections and says nothing."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, folder: Path) -> None:
+        self.cut = threading.Event()
+        super().__init__(("127.0.0.1", 0), partial(_Files, directory=str(folder)))
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def handle_error(self, *_: object) -> None:
+        pass  # clients are killed here
+
+
+class _Files(SimpleHTTPRequestHandler):
+    server: Mirror
+
+    def copyfile(self, source: Any, outputfile: Any) -> None:
+        while (chunk := source.read(65536)) and not self.server.cut.is_set():
+            outputfile.write(chunk)
+            time.sleep(len(chunk) / PACE)
+
+    def do_GET(self) -> None:
+        if not self.server.cut.is_set():
+            super().do_GET()
+        self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Folder:
+    """The folder of one run, on a small disk of its own where that can be had."""
+
+    def __init__(self, path: Path, mounts: bool) -> None:
+        self.path, self.mounts = path, mounts
+
+    def make(self) -> None:
+        self.remove()
+        self.path.mkdir(parents=True)
+        if self.mounts:
+            mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "chaos", str(self.path)]
+            subprocess.run(mount, check=True, capture_output=True)
+
+    def remove(self) -> None:
+        if self.path.exists():
+            if self.path.is_mount():
+                subprocess.run(["umount", "-l", str(self.path)], check=True)
+            shutil.rmtree(self.path)
+
+    def fill(self) -> None:
+        with contextlib.suppress(OSError), (self.path / "filler").open("ab", buffering=0) as stream:
+            for size in (1 << 20, 4096, 1):
+                with contextlib.suppress(OSError):
+                    while stream.write(bytes(size)) == size:
+                        pass
+
+    def free(self) -> None:
+        (self.path / "filler").unlink(missing_ok=True)
+
+    def set_writable(self, writable: bool) -> None:
+        results = self.path / "results"
+        for place in (results, *results.rglob("*")):
+            with contextlib.suppress(OSError):
+                mode = place.stat().st_mode
+                place.chmod(mode | 0o200 if writable else mode & ~0o222)
+
+
+def command(folder: Path, settings: Path, targets: Sequence[str], cores: int) -> list[str]:
+    """Return a command of Snakemake; a superuser's right to write anywhere is taken from it."""
+    drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
+    return [
+        *(*drop, sys.executable, "-m", "snakemake", "--snakefile", str(PROJECT / "Snakefile"), *targets),
+        *("--directory", str(folder), "--cores", str(cores), "--configfile", str(settings)),
+    ]
+
+
+class Chaos:
+    """A series of runs with the same configuration, of which the first one is left in peace."""
+
+    def __init__(
+        self, folder: Path, overrides: Mapping[str, Any], mirror: Mirror, cores: int, mounts: bool
+    ) -> None:
+        self.folder, self.mirror, self.cores, self.mounts = folder, mirror, cores, mounts
+        folder.mkdir(parents=True, exist_ok=True)
+        self.settings = folder / "settings.json"
+        # Whether a run is repeated must not depend on how long it took.
+        fixed = {"scale": "smoke", "repeat_budget": None, "time_limit": 600}
+        self.settings.write_text(json.dumps({**fixed, **overrides}))
+        self.scale = str(json.loads(self.settings.read_text())["scale"])
+        self.kinds = ["kill", "kill-leader", "read-only", "network"] + ["disk-full"] * mounts
+
+    def start(self, folder: Path, *targets: str) -> subprocess.Popen[bytes]:
+        log = (self.folder / "output.log").open("wb")
+        return subprocess.Popen(
+            command(folder, self.settings, targets, self.cores),
+            env={**os.environ, "SVMREPRO_MIRROR": self.mirror.url, "NO_PROXY": "*"},
+            start_new_session=True,
+            stdout=log,
+            stderr=log,
+        )
+
+    def finish(self, folder: Path) -> list[str]:
+        """Run to the end; data that the network kept away are asked for again."""
+        problems = []
+        for targets in (["fetch"], [], ["--dry-run"]):
+            process = self.start(folder, *targets)
+            code = process.wait(timeout=3600)
+            said = (self.folder / "output.log").read_text(errors="replace")
+            if code or "Traceback" in said:
+                problems.append(f"{targets or 'all'} ended with {code}: {said[-1500:]}")
+        if "Nothing to be done" not in said:
+            problems.append(f"a second run would do something: {said[-800:]}")
+        return problems
+
+    def undisturbed(self) -> dict[str, Any]:
+        """Return the tables of a run in peace, and its seconds; made once."""
+        kept = self.folder / "undisturbed.json"
+        if not kept.exists():
+            place = Folder(self.folder / "undisturbed", mounts=False)
+            place.make()
+            began = time.monotonic()
+            assert self.start(place.path).wait() == 0, (self.folder / "output.log").read_text()
+            seconds = time.monotonic() - began
+            results = place.path / "results" / self.scale
+            assert not broken_lines(results)
+            content = {"seconds": seconds, "tables": tables(results), "measurements": measurements(results)}
+            kept.write_text(json.dumps(content))
+        return json.loads(kept.read_text())  # type: ignore[no-any-return]
+
+    def harm(self, place: Folder, kind: str, moment: float, aftermath: float) -> dict[str, Any]:
+        """Start, do one kind of harm at a moment, and mend what can be mended."""
+        process = self.start(place.path)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=moment)
+        alive = process.poll() is None
+        if alive and kind == "kill-leader":
+            process.kill()
+        elif alive and kind != "kill":
+            hurt = {
+                "disk-full": place.fill,
+                "read-only": lambda: place.set_writable(False),
+                "network": self.mirror.cut.set,
+            }
+            hurt[kind]()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=aftermath)
+        by_itself = process.poll()
+        if kind != "kill-leader":
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        self.mirror.cut.clear()
+        place.free()
+        place.set_writable(True)
+        said = (self.folder / "output.log").read_text(errors="replace")
+        return {
+            "kind": kind,
+            "moment": round(moment, 2),
+            "alive": alive,
+            "code": by_itself,
+            "traceback": said[-3000:] if "Traceback" in said else "",
+            "told": [line for line in said.splitlines() if line.startswith("error: ")][:3],
+        }
+
+    def run(self, number: int, most_kills: int) -> dict[str, Any]:
+        """Make one run, harm it several times, let it end, and judge it."""
+        expected = self.undisturbed()
+        draw = random.Random(number)
+        place = Folder(self.folder / "run", self.mounts)
+        place.make()
+        kills = []
+        # Each kind in its turn comes first; what follows is drawn.
+        kinds = [
+            self.kinds[number % len(self.kinds)],
+            *draw.choices(self.kinds, k=draw.randrange(most_kills)),
+        ]
+        for kind in kinds:
+            longest = expected["seconds"] * (0.3 if kind == "network" else 0.9)
+            record = self.harm(place, kind, draw.uniform(1.0, longest), draw.uniform(1.0, AFTERMATH))
+            kills.append(record)
+            self.note("kills.jsonl", {"run": number, **record})
+        problems = self.finish(place.path)
+        results = place.path / "results" / self.scale
+        problems += [f"kill {i}: {kill['traceback']}" for i, kill in enumerate(kills) if kill["traceback"]]
+        problems += broken_lines(results) + litter(results)
+        problems += differences(expected["tables"], tables(results))
+        found = measurements(results)
+        if not problems:
+            place.remove()
+        else:
+            shutil.copytree(place.path, self.folder / f"run-{number}", dirs_exist_ok=True)
+        return {"run": number, "kills": len(kills), "measurements": found, "problems": problems[:20]}
+
+    def note(self, name: str, line: Mapping[str, Any]) -> None:
+        with (self.folder / name).open("a") as stream:
+            stream.write(json.dumps(line) + "\n")
+
+    def go_on(self, runs: int, most_kills: int, until: float) -> list[dict[str, Any]]:
+        """Make the runs that the journal does not have yet; return all."""
+        done = read_journal(self.folder / "runs.jsonl")
+        for number in range(len(done), runs):
+            if time.monotonic() > until:
+                break
+            self.note("runs.jsonl", self.run(number, most_kills))
+        return read_journal(self.folder / "runs.jsonl")
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    """Return the figures of a series from its journal."""
+    runs, kills = read_journal(folder / "runs.jsonl"), read_journal(folder / "kills.jsonl")
+    finished = {run["run"] for run in runs}
+    counted = [kill for kill in kills if kill["run"] in finished and kill["alive"]]
+    by_kind = {
+        kind: sum(kill["kind"] == kind for kill in counted) for kind in sorted({k["kind"] for k in counted})
+    }
+    return {
+        "runs": len(runs),
+        "kills": len(counted),
+        "by kind": by_kind,
+        "runs with problems": [run["run"] for run in runs if run["problems"]],
+    }
+
+
+@contextlib.contextmanager
+def mirror_of(folder: Path) -> Iterator[Mirror]:
+    """Serve a folder."""
+    server = Mirror(folder)
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def can_mount() -> bool:
+    """Return whether this process may mount a disk, in a space of its own."""
+    return subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode == 0
+
+
+def main() -> int:
+    """Run it from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--kills", type=int, default=4, help="most kills of a run")
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
+    parser.add_argument("--folder", type=Path, default=Path("chaos"))
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--config", nargs="*", default=[], help="key=value, as for Snakemake")
+    arguments = parser.parse_args()
+    if can_mount() and "SVMREPRO_CHAOS_MOUNTS" not in os.environ:
+        # As another user of a space of mounts of its own: whatever happens, the disks go with this process.
+        space = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
+        os.environ["SVMREPRO_CHAOS_MOUNTS"] = "1"
+        os.execvp("unshare", [*space, sys.executable, *sys.argv])
+    mounts = "SVMREPRO_CHAOS_MOUNTS" in os.environ
+    if not mounts:
+        print("no right to mount a small disk: it is not filled")
+    source = os.environ.get("SVMREPRO_MIRROR", "")
+    overrides = {
+        key: yaml.safe_load(value) for key, _, value in (item.partition("=") for item in arguments.config)
+    }
+    with mirror_of(Path(source) if Path(source).is_dir() else arguments.folder / "no-mirror") as mirror:
+        chaos = Chaos(arguments.folder.absolute(), overrides, mirror, arguments.cores, mounts)
+        until = time.monotonic() + 60 * arguments.minutes
+        for run in chaos.go_on(arguments.runs, arguments.kills, until):
+            if run["problems"]:
+                print(json.dumps(run, indent=1))
+    figures = summary(arguments.folder)
+    print(json.dumps(figures))
+    return bool(figures["runs with problems"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""Source distribution and wheel: what is in them, and that they live beside somebody else's ``datasets``."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+ABOUT = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+NAME = f"{ABOUT['name']}-{ABOUT['version']}"
+
+pytestmark = pytest.mark.slow
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "PIP_"))}
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=clean,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def build(source: Path, kind: str, target: Path) -> Path:
+    script = f"import sys, setuptools.build_meta as build\nbuild.build_{kind}(sys.argv[1])"
+    run(sys.executable, "-c", script, target, cwd=source)
+    (made,) = target.glob("*.tar.gz" if kind == "sdist" else "*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return the source distribution of the checkout, and the wheel made of that distribution alone."""
+    folder = tmp_path_factory.mktemp("package")
+    files = run("git", "ls-files", "-z", cwd=PROJECT).split("\0")
+    for name in filter(None, files):
+        # Reference runs and figures are large, and no part of a package.
+        if (PROJECT / name).is_file() and not name.startswith(("results/", "figures/")):
+            (folder / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(PROJECT / name, folder / "tree" / name)
+    (folder / "tree" / "results").mkdir()
+    (folder / "tree" / "results" / "left-over.csv").write_text("x\n")
+    sdist = build(folder / "tree", "sdist", folder / "sdist")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder / "unpacked", filter="data")
+    return sdist, build(folder / "unpacked" / NAME, "wheel", folder / "wheel")
+
+
+def test_what_is_in_them(built: tuple[Path, Path]) -> None:
+    sdist, wheel = built
+    assert sdist.name == f"{NAME}.tar.gz" and wheel.name == f"{NAME}-py3-none-any.whl"
+    with tarfile.open(sdist) as archive:
+        sources = {name.partition("/")[2] for name in archive.getnames()}
+    packages = {
+        f"{floor}/{path.name}"
+        for floor in ("solvers", "datasets", "workflow")
+        for path in (PROJECT / floor).glob("*")
+        if path.suffix == ".py" or path.name in ("py.typed", "registry.yaml")
+    }
+    assert packages <= sources
+    assert {"LICENSE", "README.md", "pyproject.toml"} <= sources
+    assert not [name for name in sources if name.startswith(("results", "figures", "data/", ".git"))]
+    with zipfile.ZipFile(wheel) as archive:
+        inside = set(archive.namelist())
+        metadata = archive.read(f"{NAME}.dist-info/METADATA").decode()
+    assert {f"svmrepro/{name}" for name in packages} == {
+        name for name in inside if name.startswith("svmrepro/")
+    }
+    assert {name.partition("/")[0] for name in inside} == {"svmrepro", f"{NAME}.dist-info"}
+    assert f"{NAME}.dist-info/licenses/LICENSE" in inside
+    head = metadata.splitlines()
+    assert f"Version: {ABOUT['version']}" in head
+    assert f"License-Expression: {ABOUT['license']}" in head
+    for extra in ABOUT["optional-dependencies"]:
+        assert f"Provides-Extra: {extra}" in head
+
+
+OTHER = {
+    "pyproject.toml": '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
+    '[project]\nname = "datasets"\nversion = "9.9"\n[tool.setuptools]\npackages = ["datasets", '
+    '"solvers", "workflow"]\n',
+    "datasets/__init__.py": "OWNER = 'somebody else'\n",
+    "solvers/__init__.py": "OWNER = 'somebody else'\n",
+    "workflow/__init__.py": "OWNER = 'somebody else'\n",
+}
+
+USE = """
+import datasets, solvers, workflow
+assert {module.OWNER for module in (datasets, solvers, workflow)} == {"somebody else"}
+from svmrepro import datasets as ours
+from svmrepro.solvers import Kernel, Problem, certify, solve
+import svmrepro.workflow.record
+assert ours is not datasets and "site-packages" in ours.__file__ and ours.__file__.startswith(sys.prefix)
+data = ours.generate("chess-board", n=200, seed=0)
+problem = Problem(data.X, data.y, C=10.0, kernel=Kernel.gaussian(gamma=2.0))
+solution = solve(problem, "smo", eps=1e-3)
+assert solution.status == "optimal" and certify(problem, solution).max_violation <= 1.01e-3
+assert "adult" in ours.names()
+"""
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+
+
+def python(environment: Path, script: str, cwd: Path) -> str:
+    return run(environment / "bin" / "python", "-c", f"import sys\n{script}", cwd=cwd)
+
+
+def pip(environment: Path, arguments: Sequence[str | Path], cwd: Path) -> None:
+    run(environment / "bin" / "python", "-m", "pip", "--disable-pip-version-check", *arguments, cwd=cwd)
+
+
+def test_it_lives_beside_another_datasets(built: tuple[Path, Path], tmp_path: Path) -> None:
+    for name, text in OTHER.items():
+        (tmp_path / "other" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "other" / name).write_text(text)
+    other = build(tmp_path / "other", "wheel", tmp_path / "wheel")
+    environment, elsewhere = tmp_path / "environment", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    run(sys.executable, "-m", "venv", environment, cwd=tmp_path)
+    # There is no network: numpy and the others are those of this environment. What a .pth file names is
+    # searched last, and .pth files there, such as that of an editable install of this project, do not count.
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = environment / "lib" / version / "site-packages"
+    (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    empty = contents(packages)
+    pip(environment, ["install", "--no-deps", "--no-index", other], elsewhere)
+    before = contents(packages)
+    assert len(before) > len(empty)
+
+    pip(environment, ["install", "--no-deps", "--no-index", built[1]], elsewhere)
+    python(environment, USE, elsewhere)
+    assert {name: digest for name, digest in contents(packages).items() if name in before} == before
+
+    pip(environment, ["uninstall", "--yes", "svmrepro"], elsewhere)
+    assert contents(packages) == before
+    assert not [path for path in (packages / "svmrepro").rglob("*") if path.is_file()]
+    python(environment, "import datasets\nassert datasets.OWNER == 'somebody else'", elsewhere)
+    gone = "import importlib.util\nassert importlib.util.find_spec('svmrepro.solvers') is None"
+    python(environment, gone, elsewhere)
