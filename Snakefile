@@ -47,6 +47,7 @@ rule all:
     default_target: True
     input:
         [PLAN.paper_files(paper) for paper in CONFIG.papers],
+    localrule: True
 
 
 include: "workflow/rules/data.smk"

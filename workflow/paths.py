@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import re
 from pathlib import Path
 
 from svmrepro.workflow.config import Config, config_dir
@@ -46,8 +48,11 @@ def journal(config: Config, paper: str, experiment: str) -> Path:
 
 
 def timing_slots(config: Config) -> Path:
-    """Return the folder of the locks that keep timed jobs apart, whatever their scale."""
-    return config.results_dir / ".timing"
+    """Return the folder of the locks that keep the timed jobs of this machine apart, whatever their scale.
+
+    A cluster's nodes share the folder of results, and none of them disturbs another's clocks.
+    """
+    return config.results_dir / ".timing" / re.sub(r"[^A-Za-z0-9.-]", "_", platform.node() or "here")
 
 
 def job_file(config: Config, paper: str, experiment: str, job: str) -> Path:

@@ -96,7 +96,7 @@ class Results:
             for contender in self.runs.contenders(experiment)
             for n in self.runs.sizes(experiment)
         ]
-        return all(group.suspect for group in groups if group.solved)
+        return all(group.suspect for group in groups if group.timed)
 
     def why_missing(self, experiment: str, contender: str, row: Row) -> str:
         """Say why a contender has no number at a size; "" if it has one."""
@@ -152,7 +152,28 @@ class Results:
                 parts.append("commit " + ", ".join(sorted(commit[:10] for commit in commits)))
         flagged = sum(run.flagged for run in measured)
         parts.append(f"{plural(len(measured), 'measurement')}, {flagged} flagged for other load")
-        return "; ".join(parts) + "."
+        return "; ".join(parts) + "." + self._other_hardware()
+
+    def _other_hardware(self) -> str:
+        """Say which runs count for no seconds, for they were made on other hardware; "" if there are none."""
+        said = []
+        for name, hardware in sorted(self.runs.timing_hardware.items()):
+            others = Counter(
+                run.hardware
+                for run in self.runs.runs
+                if run.experiment == name and run.solved and run.hardware != hardware
+            )
+            left_out = " and ".join(
+                f"{plural(count, 'run')} on {_told(kind)}" for kind, count in others.items()
+            )
+            said.append(f"{name} on {_told(hardware)}, without {left_out}")
+        if not said:
+            return ""
+        return (
+            " Seconds, ratios and exponents are never made of runs on different hardware, counts are of all: "
+            + "; ".join(said)
+            + "."
+        )
 
 
 def load(config: Config, paper: str, experiments: Iterable[str]) -> Results:
@@ -196,6 +217,10 @@ def describe_problem(experiment: Experiment) -> str:
     encodings = {contender.encoding for contender in experiment.contenders.values()}
     encoding = encodings.pop() if len(encodings) == 1 else None
     return f"Data set {experiment.dataset}{f', {encoding}' if encoding else ''}, {shown}, {bound}"
+
+
+def _told(hardware: str) -> str:
+    return f"[{hardware or 'unknown hardware'}]"
 
 
 def _machines(models: Iterable[str]) -> list[str]:

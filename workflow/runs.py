@@ -26,6 +26,9 @@ WORK_TERMS = ("work.nonzeros", "work.hessian_entries", "work.gradient_updates")
 entries touched by matrix products, gradient entries updated. A solver reports those it has."""
 
 
+_GIBI = 2.0**30
+
+
 @dataclass(frozen=True)
 class Run:
     """One line of ``measurements.csv``; `fields` holds all its columns as text, empty for null."""
@@ -72,6 +75,21 @@ class Run:
         """What two runs must share for their ratio to be formed: process, seed and repeat."""
         return (self.fields.get("run_id", ""), self.fields.get("seed", ""), self.fields["repeat"])
 
+    @property
+    def hardware(self) -> str:
+        """What it was measured on, as far as seconds know: processor, cores and memory; "" if not told."""
+        memory = self.number("machine.memory_bytes")
+        # Machines of one kind differ by the few megabytes that their kernels keep for themselves.
+        size = "" if memory is None else f"{round(memory / _GIBI)} GiB"
+        cores, threads = self.fields.get("machine.cores", ""), self.fields.get("machine.threads", "")
+        told = [
+            self.fields.get("machine.cpu", ""),
+            cores and f"{cores} cores",
+            threads and f"{threads} threads",
+            size,
+        ]
+        return ", ".join(filter(None, told))
+
     def number(self, column: str) -> float | None:
         """Return a column's number, None where it is empty or absent; `work` is the sum of its terms."""
         if column == WORK:
@@ -84,9 +102,16 @@ class Run:
 
 @dataclass(frozen=True)
 class Group:
-    """All runs of one contender at one size of one experiment (at least none)."""
+    """All runs of one contender at one size of one experiment (at least none).
+
+    Attributes
+    ----------
+    hardware : str or None
+        The only one on which seconds count here (`Run.hardware`); None: there is but one.
+    """
 
     runs: tuple[Run, ...]
+    hardware: str | None = None
 
     @cached_property
     def solved(self) -> tuple[Run, ...]:
@@ -95,14 +120,19 @@ class Group:
 
     @cached_property
     def timed(self) -> tuple[Run, ...]:
-        """The runs whose seconds count: the unflagged ones; where all are flagged, all of them."""
-        clean = tuple(run for run in self.solved if not run.flagged)
-        return clean or self.solved
+        """The runs whose seconds count, of one hardware: the unflagged ones; if all are flagged, all."""
+        here = tuple(run for run in self.solved if self.hardware in (None, run.hardware))
+        return tuple(run for run in here if not run.flagged) or here
 
     @property
     def suspect(self) -> bool:
         """Whether the seconds rest on flagged runs alone."""
-        return bool(self.solved) and all(run.flagged for run in self.solved)
+        return bool(self.timed) and all(run.flagged for run in self.timed)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether there are results and no seconds, for all of it was measured on other hardware."""
+        return bool(self.solved) and not self.timed
 
     @property
     def reason(self) -> str:
@@ -156,7 +186,26 @@ class Runs:
         grouped: dict[tuple[str, str, int, float | None], list[Run]] = {}
         for run in self.runs:
             grouped.setdefault((run.experiment, run.contender, run.n, run.point), []).append(run)
-        return {key: Group(tuple(runs)) for key, runs in grouped.items()}
+        return {key: Group(tuple(runs), self.timing_hardware.get(key[0])) for key, runs in grouped.items()}
+
+    @cached_property
+    def timing_hardware(self) -> Mapping[str, str]:
+        """Return the hardware on which seconds count, of each experiment that was solved on several.
+
+        It is the one on which most of its problems were solved; of those the one with most runs; then the
+        first. Seconds of the others are compared with nothing; counts and objectives are the same everywhere.
+        """
+        found: dict[str, dict[str, list[Run]]] = {}
+        for run in self.runs:
+            if run.solved:
+                found.setdefault(run.experiment, {}).setdefault(run.hardware, []).append(run)
+        return {
+            name: max(
+                kinds, key=lambda kind: (len({(run.n, run.point) for run in kinds[kind]}), len(kinds[kind]))
+            )
+            for name, kinds in found.items()
+            if len(kinds) > 1
+        }
 
     def group(self, experiment: str, contender: str, n: int, point: float | None = None) -> Group:
         """
@@ -211,13 +260,16 @@ def pairs(
 ) -> tuple[list[float], list[float]]:
     """Return the values of two contenders that ran side by side, in the same order.
 
-    A pair shares process, seed and repeat; where unflagged pairs exist only they count for seconds.
+    A pair shares process, seed and repeat; where unflagged pairs exist only they count for seconds, and where
+    the experiment was measured on several kinds of hardware only those of one (`Runs.timing_hardware`).
     With ``anywhere`` it need not share the process: a count is the same in each.
     """
     start = 1 if anywhere and quantity != CPU else 0
     right = {run.pair[start:]: run for run in second.solved}
     both = [(run, right[run.pair[start:]]) for run in first.solved if run.pair[start:] in right]
     if quantity == CPU:
+        # A pair shares its process, and with it the hardware; all pairs have to share it.
+        both = [(a, b) for a, b in both if first.hardware in (None, a.hardware)]
         both = [(a, b) for a, b in both if not (a.flagged or b.flagged)] or both
     numbers = [(a.number(quantity), b.number(quantity)) for a, b in both]
     kept = [(a, b) for a, b in numbers if a is not None and b is not None and a > 0 and b > 0]

@@ -8,6 +8,7 @@ rule collect:
         f"{RESULTS}/{{paper}}/{{experiment}}/measurements.csv",
     log:
         f"{RESULTS}/logs/collect/{{paper}}/{{experiment}}.log",
+    localrule: True
     params:
         code=PLAN.code("collect"),
         wanted=lambda wildcards: PLAN.wanted(wildcards.paper, [wildcards.experiment]),
@@ -24,6 +25,7 @@ rule fit:
         f"{RESULTS}/{{paper}}/{{experiment}}/ratios.csv",
     log:
         f"{RESULTS}/logs/fit/{{paper}}/{{experiment}}.log",
+    localrule: True
     params:
         code=PLAN.code("fit"),
         wanted=lambda wildcards: PLAN.wanted(wildcards.paper, [wildcards.experiment]),
@@ -40,6 +42,7 @@ rule collect_paper:
         f"{RESULTS}/{{paper}}/ratios.csv",
     log:
         f"{RESULTS}/logs/collect/{{paper}}.log",
+    localrule: True
     params:
         code=PLAN.code("collect"),
         wanted=lambda wildcards: PLAN.wanted(wildcards.paper, CONFIG.papers[wildcards.paper].experiments),

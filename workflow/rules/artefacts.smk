@@ -24,6 +24,7 @@ for paper, artefact in PLAN.artefacts("table"):
             ),
         log:
             f"{RESULTS}/logs/tabulate/{paper}/{artefact.name}.log",
+        localrule: True
         params:
             paper=paper,
             artefact=artefact.name,
@@ -55,6 +56,7 @@ for paper, artefact in PLAN.artefacts("figure"):
             files["png"],
         log:
             f"{RESULTS}/logs/plot/{paper}/{artefact.name}.log",
+        localrule: True
         params:
             paper=paper,
             artefact=artefact.name,

@@ -9,6 +9,7 @@ rule fetch_data:
     log:
         f"{RESULTS}/logs/fetch/{{dataset}}.log",
     priority: 10
+    localrule: True
     params:
         # another mirror, or other sources, are a reason to try again
         mirror=CONFIG.mirror,
@@ -24,6 +25,7 @@ rule generate_data:
     log:
         f"{RESULTS}/logs/generate/{{dataset}}.log",
     priority: 10
+    localrule: True
     params:
         sources=PLAN.sources,
     shell:
@@ -34,5 +36,6 @@ rule generate_data:
 rule fetch:
     input:
         [PLAN.marker(dataset) for dataset in PLAN.downloads],
+    localrule: True
     shell:
         "{STEPS[fetch]} --retry --before {PLAN.began}"

@@ -7,6 +7,7 @@ for paper in CONFIG.papers:
             paper
         input:
             PLAN.paper_files(paper),
+        localrule: True
 
     for experiment in CONFIG.papers[paper].experiments:
 
@@ -15,12 +16,14 @@ for paper in CONFIG.papers:
                 PLAN.target(paper, experiment)
             input:
                 PLAN.experiment_files(paper, experiment),
+            localrule: True
 
 
 # No output: it prints its verdicts whenever it is asked, and its record stays when they make it fail.
 rule check:
     input:
         rules.all.input,
+    localrule: True
     shell:
         "{STEPS[check]}"
 
@@ -29,6 +32,7 @@ rule check:
 rule reference:
     input:
         rules.all.input,
+    localrule: True
     shell:
         "{STEPS[check]} --write-reference"
 
@@ -37,6 +41,7 @@ rule reference:
 rule compare:
     input:
         rules.all.input if CONFIG.against is not None else [],
+    localrule: True
     shell:
         "{STEPS[compare]}"
 
@@ -49,6 +54,7 @@ rule report:
         f"{RESULTS}/report.html",
     log:
         f"{RESULTS}/logs/report.log",
+    localrule: True
     params:
         code=PLAN.code("plan"),
     shell:

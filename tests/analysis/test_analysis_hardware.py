@@ -1,0 +1,133 @@
+"""Runs of one experiment on nodes of different hardware: their seconds never meet."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+
+import analysis_support as synthetic
+import pytest
+from analysis_steps import analyse
+from svmrepro.workflow import paths
+from svmrepro.workflow.results import load
+from svmrepro.workflow.runs import CPU, Group, Run, pairs, read_runs
+
+NAME = "noise-linear"
+SLOW = {"cpu": "Slow CPU 1.0 GHz", "cores": 4, "threads": 8, "memory_bytes": 16 * 2**30}
+
+
+def moved(line: dict[str, Any], run_id: str) -> dict[str, Any]:
+    """Return a measurement as a node of another kind would have made it: ten times slower, counts equal."""
+    seconds = line["cpu_seconds"]
+    return {
+        **line,
+        "machine": {**line["machine"], **SLOW},
+        "run_id": run_id,
+        "cpu_seconds": None if seconds is None else 10 * seconds,
+    }
+
+
+def analysed(tmp_path: Any, elsewhere: Any) -> Any:
+    config = synthetic.make_config(tmp_path, experiments=[NAME])
+    lines = synthetic.records(config, NAME)
+    synthetic.write_records(
+        config, {NAME: [moved(line, "elsewhere") if elsewhere(line) else line for line in lines]}
+    )
+    return analyse(config).config
+
+
+def rows(path: Any) -> list[dict[str, str]]:
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_sizes_on_another_node_are_in_no_exponent_and_no_ratio(tmp_path):
+    config = synthetic.make_config(tmp_path / "all", experiments=[NAME])
+    sizes = config.papers[synthetic.PAPER].experiments[NAME].sizes
+    far = set(sizes[-2:])
+    mixed = analysed(tmp_path / "mixed", lambda line: line["n"] in far)
+
+    alone = synthetic.make_config(tmp_path / "alone", experiments=[NAME])
+    kept = [line for line in synthetic.records(alone, NAME) if line["n"] not in far]
+    synthetic.write_records(alone, {NAME: kept})
+    alone = analyse(alone).config
+
+    found, expected = (
+        {
+            (row["contender"], row["quantity"]): row
+            for row in rows(paths.fits(one, synthetic.PAPER, NAME))
+            if row["source"] == "measured"
+        }
+        for one in (mixed, alone)
+    )
+    assert {key[1] for key in found} == {"cpu_seconds", "work"}
+    for key, row in found.items():
+        if key[1] == CPU:
+            assert row == expected[key]  # as if the others had not been measured
+    assert int(found["smo", "work"]["points"]) == len(sizes)  # counts are the same everywhere
+
+    ratios = rows(paths.ratios(mixed, synthetic.PAPER, NAME))
+    assert {int(row["n"]) for row in ratios if row["quantity"] == CPU} == set(sizes) - far
+    assert far & {int(row["n"]) for row in ratios if row["quantity"] == "work"}
+
+    table = paths.table(mixed, synthetic.PAPER, f"timing-{NAME}")
+    for row in rows(table["csv"]):
+        if int(row["n"]) in far and row["smo_seconds_reason"].startswith("not timed"):
+            assert row["smo_seconds_reason"] == "not timed: solved on other hardware"
+            assert row["smo_seconds"] == "" and row["ratio"] == "" and row["nonbound"] != ""
+        elif int(row["n"]) in sizes:
+            assert row["smo_seconds"] != "" and int(row["n"]) not in far
+    text = table["md"].read_text()
+    assert "never made of runs on different hardware" in text
+    assert "without 24 runs on [Slow CPU 1.0 GHz, 4 cores, 8 threads, 16 GiB]" in text.replace("\\", "") or (
+        "runs on [Slow CPU 1.0 GHz, 4 cores, 8 threads, 16 GiB]" in text.replace("\\", "")
+    )
+    clean = paths.table(alone, synthetic.PAPER, f"timing-{NAME}")["md"].read_text()
+    assert "different hardware" not in clean
+
+
+def test_repeats_of_one_row_on_another_node_are_in_no_median(tmp_path):
+    config = analysed(tmp_path, lambda line: line["repeat"] == 2)
+    runs = read_runs([paths.measurements(config, synthetic.PAPER, NAME)])
+    assert set(runs.timing_hardware) == {NAME}
+    for n in runs.sizes(NAME):
+        group = runs.group(NAME, "smo", n)
+        assert len(group.solved) == 3 and len(group.timed) == 2
+        assert {run.fields["machine.cpu"] for run in group.timed} == {"Example CPU 2.5 GHz"}
+        assert max(group.values(CPU)) < min(run.number(CPU) for run in group.solved if run not in group.timed)
+        assert len(group.values("iterations")) == 3
+        other = runs.group(NAME, "smo-bits", n)
+        assert len(pairs(group, other, CPU)[0]) == 2
+        assert len(pairs(group, other, "iterations")[0]) == 3
+    assert not load(config, synthetic.PAPER, [NAME]).all_suspect(NAME)
+
+
+def run(hardware: dict[str, object], **fields: object) -> Run:
+    machine = {f"machine.{key}": str(value) for key, value in hardware.items()}
+    return Run({**machine, **{key: str(value) for key, value in fields.items()}})
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        ({}, True),
+        ({"memory_bytes": 16 * 2**30 - 5_000_000}, True),  # another kernel keeps a little more for itself
+        ({"os": "Linux 9.9"}, True),
+        ({"cpu": "Other CPU"}, False),
+        ({"cores": 2}, False),
+        ({"threads": 4}, False),
+        ({"memory_bytes": 32 * 2**30}, False),
+    ],
+)
+def test_what_is_the_same_hardware(change, same):
+    assert (run({**SLOW, **change}).hardware == run(SLOW).hardware) is same
+
+
+def test_a_group_elsewhere_has_results_and_no_seconds():
+    solved = run(
+        SLOW, status="optimal", **{"certificate.passed": "true"}, cpu_seconds=1.5, iterations=7, flagged=False
+    )
+    assert Group((solved,)).values(CPU) == [1.5] and not Group((solved,)).elsewhere
+    group = Group((solved,), hardware="something else")
+    assert group.elsewhere and group.values(CPU) == [] and group.values("iterations") == [7.0]
+    assert not group.suspect and group.reason == ""

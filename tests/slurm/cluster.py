@@ -1,0 +1,278 @@
+"""A real Slurm on this machine alone: munge, slurmctld and two slurmd, set up in a folder and torn down.
+
+    python tests/slurm/cluster.py FOLDER COMMAND [ARGUMENT ...]
+
+runs a command with ``SLURM_CONF`` set to it. It needs Debian's packages munge, slurmctld, slurmd and
+slurm-client, and root; it touches nothing of a Slurm that the machine may have, and listens on loopback only.
+There are two nodes where Slurm allows several slurmd on a host, which are the same machine under two names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "sinfo")
+#: Where Debian has the daemons, which a plain user's path does not name.
+_SYSTEM = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+
+_CONF = """
+ClusterName=svmrepro
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge/socket
+CredType=cred/munge
+SlurmctldPort={controller}
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+# What needs no control groups, which a container may not have.
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+SchedulerParameters=sched_interval=1
+ReturnToService=2
+JobRequeue=1
+SlurmdTimeout=10
+KillWait=5
+MinJobAge=3600
+InactiveLimit=0
+{nodes}
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+class UnavailableError(Exception):
+    """There can be no Slurm here; the message says why."""
+
+
+def program(name: str) -> str:
+    """Return where a program of Slurm is."""
+    found = shutil.which(name, path=_SYSTEM)
+    if found is None:
+        raise UnavailableError(f"Slurm is not installed: there is no {name}")
+    return found
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+class Cluster:
+    """A running Slurm.
+
+    Parameters
+    ----------
+    folder
+        Where it keeps everything.
+    nodes
+        How many nodes to have; one where Slurm allows no more on a host.
+    cores
+        Cores that each node claims to have.
+    """
+
+    def __init__(self, folder: Path, nodes: int = 2, cores: int = 1) -> None:
+        for name in PROGRAMS:
+            program(name)
+        if os.getuid() != 0:
+            raise UnavailableError("a Slurm of one's own needs root")
+        self.folder, self.cores = folder.absolute(), cores
+        self.nodes = [f"node{number}" for number in range(1, nodes + 1)]
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._ports: list[int] = []
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return what commands need to reach it."""
+        return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": _SYSTEM}
+
+    def command(self, *arguments: str, check: bool = True) -> str:
+        """Run a command of Slurm's; return what it says."""
+        done = subprocess.run(
+            [program(arguments[0]), *arguments[1:]],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        if check and done.returncode:
+            raise RuntimeError(f"{' '.join(arguments)}: {done.stderr or done.stdout}")
+        return done.stdout
+
+    def start(self) -> None:
+        """Start all of it, and wait until the nodes are idle."""
+        for name in ("munge", "state", *(f"spool-{node}" for node in self.nodes)):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        self.folder.chmod(0o755)
+        (self.folder / "munge").chmod(0o755)
+        key = self.folder / "munge" / "key"
+        key.write_bytes(secrets.token_bytes(128))
+        key.chmod(0o600)
+        munge = self.folder / "munge"
+        self._run(
+            *("munged", "--foreground", "--force", f"--key-file={key}", f"--socket={munge}/socket"),
+            *(f"--pid-file={munge}/pid", f"--log-file={munge}/log", f"--seed-file={munge}/seed"),
+        )
+        self._wait((munge / "socket").exists, "munged", 20)
+        controller, *self._ports = _free_ports(1 + len(self.nodes))
+        host = socket.gethostname()
+        lines = [
+            f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} "
+            f"CPUs={self.cores} CoresPerSocket={self.cores} ThreadsPerCore=1 RealMemory=8000"
+            for node, port in zip(self.nodes, self._ports, strict=True)
+        ]
+        text = _CONF.format(host=host, folder=self.folder, controller=controller, nodes="\n".join(lines))
+        (self.folder / "slurm.conf").write_text(text)
+        # A daemon wants to know of control groups even where nothing uses them; later versions may do without.
+        early = self.command("slurmd", "-V").split()[-1].split(".") < ["23", "02"]
+        (self.folder / "cgroup.conf").write_text(f"CgroupPlugin={'cgroup/v1' if early else 'disabled'}\n")
+        self._run("slurmctld", "-D", "-c")
+        self._wait(lambda: "UP" in self.command("scontrol", "ping", check=False), "slurmctld", 30)
+        for node in self.nodes:
+            self.start_node(node)
+        self._wait(lambda: self.states() == dict.fromkeys(self.nodes, "idle"), "the nodes", 30)
+
+    def _run(self, name: str, *arguments: str, key: str = "") -> None:
+        self._processes[key or name] = subprocess.Popen(
+            [program(name), *arguments],
+            env=self.environment,
+            stdout=(self.folder / f"{key or name}.out").open("ab"),
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def _wait(self, done: object, what: str, seconds: float) -> None:
+        assert callable(done)
+        deadline = time.monotonic() + seconds
+        while not done():
+            if time.monotonic() > deadline:
+                said = "".join(
+                    f"\n{path.name}: {path.read_text(errors='replace')[-800:]}"
+                    for path in (*self.folder.glob("*.log"), *self.folder.glob("*.out"))
+                )
+                raise RuntimeError(f"{what} did not come up within {seconds:g} s: {self.states()}{said}")
+            time.sleep(0.3)
+
+    def states(self) -> dict[str, str]:
+        """Return the state of each node, as sinfo calls it."""
+        lines = self.command("sinfo", "-h", "-N", "-o", "%N %T", check=False).splitlines()
+        return {line.split()[0]: line.split()[1].rstrip("*") for line in lines if len(line.split()) == 2}
+
+    def start_node(self, node: str) -> None:
+        """Start a node, or start it again."""
+        self._run("slurmd", "-D", "-N", node, key=f"slurmd-{node}")
+
+    def running(self) -> dict[str, str]:
+        """Return the running jobs: number, and the node of each."""
+        lines = self.command("squeue", "-h", "-t", "RUNNING", "-o", "%i %N").splitlines()
+        return {line.split()[0]: line.split()[1] for line in lines if len(line.split()) == 2}
+
+    def steps_of(self, job: str) -> list[int]:
+        """Return the processes that keep the steps of a job: their ends are those of the job's processes."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if path.read_bytes().startswith(f"slurmstepd: [{job}.".encode()):
+                    found.append(int(path.parent.name))
+        return found
+
+    def kill_node(self, node: str) -> None:
+        """Let a node die as by a cut of its power: its daemon and all that its jobs run, at once."""
+        doomed = [pid for job, where in self.running().items() if where == node for pid in self.steps_of(job)]
+        children = [pid for parent in doomed for pid in descendants(parent)]
+        for pid in [self._processes[f"slurmd-{node}"].pid, *doomed, *children]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._processes.pop(f"slurmd-{node}").wait()
+
+    def stop(self) -> None:
+        """End all of it: jobs first, then the daemons, each by its own number."""
+        with contextlib.suppress(Exception):
+            self.command("scancel", "-u", "root", check=False)
+            time.sleep(1)
+        for job in list(self.running() if "slurmctld" in self._processes else ()):
+            for pid in self.steps_of(job):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        for process in reversed(self._processes.values()):
+            process.terminate()
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._processes.clear()
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes below one."""
+    found = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, path.read_text().split()):
+                found += [child, *descendants(child)]
+    return found
+
+
+@contextlib.contextmanager
+def cluster(folder: Path, nodes: int = 2, cores: int = 1) -> Iterator[Cluster]:
+    """Have a Slurm for a while; with fewer nodes than asked for if it allows one slurmd a host only.
+
+    Raises
+    ------
+    UnavailableError
+        Slurm is not installed, or this user may not start it.
+    """
+    for count in range(nodes, 0, -1):
+        made = Cluster(folder / f"with-{count}", count, cores)
+        try:
+            try:
+                made.start()
+            except RuntimeError:
+                if count == 1:
+                    raise
+                continue
+            yield made
+            return
+        finally:
+            made.stop()
+
+
+def main() -> int:
+    """Run a command with a Slurm of its own."""
+    folder, *command = sys.argv[1:]
+    try:
+        with cluster(Path(folder)) as running:
+            print(f"Slurm is up: {running.states()}", flush=True)
+            return subprocess.run(command, env=running.environment, check=False).returncode
+    except UnavailableError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
