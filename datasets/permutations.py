@@ -43,7 +43,7 @@ def permute(data: Dataset, permutation: int) -> Dataset:
     data
         The data set; it stays as it is.
     permutation
-        Number of the order, see :func:`permuted_rows`.
+        Number of the order, see ``permutations.permuted_rows``.
 
     Returns
     -------

@@ -18,7 +18,7 @@ from svmrepro.workflow.plan import RULES
 
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 # What ./run takes instead of targets.
-COMMANDS = {"test", "python", "pytest", "ruff", "snakefmt"}
+COMMANDS = {"test", "docs", "python", "pytest", "ruff", "snakefmt"}
 
 
 def run_lines(page: str) -> list[str]:

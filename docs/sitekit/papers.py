@@ -1,0 +1,268 @@
+"""The page of a paper: its verdicts, tables and figures, read from the committed reference runs."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import re
+from collections import Counter
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+from svmrepro.workflow.claims import BREAKS, HOLDS, OPEN, UNMEASURED, read_claims, rule_text
+from svmrepro.workflow.config import Artefact, Paper, load_config
+
+from sitekit.parts import PartError, Texts
+
+#: The reference run that is shown is the first of these that is there; the others are named.
+SCALES = ("paper", "default", "smoke")
+
+_MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open", UNMEASURED: "none"}
+_MAIN = re.compile(r"<main>\s*<h1>.*?</h1>(.*)</main>", re.DOTALL)
+
+
+class PaperPage:
+    """
+    What the page of one paper holds.
+
+    Parameters
+    ----------
+    texts
+        The page.
+    name
+        The paper's name in the configuration.
+    """
+
+    def __init__(self, texts: Texts, name: str) -> None:
+        self._texts, self._root, self.name = texts, texts.root, name
+        entry = texts.root / "config" / "experiments" / f"{name}.yaml"
+        if not entry.is_file():
+            raise PartError(f"there is no paper {name!r}: no {entry.relative_to(texts.root)}")
+        texts.read.add(entry)
+
+    # -- for the page -------------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """The paper as the configuration calls it."""
+        return self._paper.title
+
+    @property
+    def short(self) -> str:
+        """Author and year, with which its section of FINDINGS.md begins."""
+        return self.title.partition(",")[0]
+
+    @property
+    def citation(self) -> str:
+        """The paper as CITATION.cff has it."""
+        file = self._root / "CITATION.cff"
+        self._texts.read.add(file)
+        for found in yaml.safe_load(file.read_text(encoding="utf-8"))["references"]:
+            author = found["authors"][0]
+            if f"{author['family-names'].lower()}{found['year']}" == self.name:
+                return _cited(found)
+        raise PartError(f"CITATION.cff has no paper {self.name!r}")
+
+    def state(self) -> str:
+        """Say which reference run is shown, which others there are, and what is not there."""
+        if self._scale is None:
+            return (
+                "```{admonition} No reference run is committed yet\n:class: warning\n\n"
+                f"`{self._command}` measures this paper. Until a run of it is committed, this page has the "
+                "claims as they are read here, without verdicts, and the names of tables and figures.\n```\n"
+            )
+        facts = [f"Shown is the committed reference run of the **{self._scale}** scale{self._measured()}."]
+        if self._scale == "smoke":
+            facts.append(
+                "Its sizes are those of toys: counts and objectives mean something there, seconds and "
+                "exponents do not."
+            )
+        others = [scale for scale in self._scales if scale != self._scale]
+        if others:
+            named = " and ".join(f"`results/reference/{scale}/{self.name}/`" for scale in others)
+            facts.append(f"{'Others are' if len(others) > 1 else 'Another is'} in {named}.")
+        lacking = [artefact.title for artefact in self._paper.artefacts.values() if not self._files(artefact)]
+        if lacking:
+            facts.append(f"Not in it: {'; '.join(lacking)}.")
+        facts.append(f"`{self._command}` makes all of it again.")
+        return "```{admonition} What is shown here\n:class: note\n\n" + "\n".join(facts) + "\n```\n"
+
+    def findings(self) -> str:
+        """Return the paper's section of FINDINGS.md, which a paper with a reference run must have."""
+        begins = self.short
+        if self._scale is None and not self._texts.has_part("FINDINGS.md", begins):
+            return "Nothing yet: that needs a reference run."
+        run = self._texts.heading("FINDINGS.md", begins).removeprefix(begins).strip(" ()")
+        words = self._texts.part("FINDINGS.md", begins)
+        return f"*Written from: {run}.*\n\n{words}" if run else words
+
+    def verdicts(self) -> str:
+        """Return the table of the paper's claims, with the verdicts of the run that is shown."""
+        claims = self._claims()
+        count = Counter(claim["verdict"] for claim in claims)
+        names = [name for name in (HOLDS, BREAKS, OPEN, UNMEASURED) if count[name]]
+        tally = "".join(
+            f'<span class="verdict {_MARKS[name]}">{count[name]} {html.escape(name)}</span> '
+            for name in names
+        )
+        rows = "".join(map(_row, claims))
+        head = "".join(f"<th>{word}</th>" for word in ("verdict", "the paper's words", "read as", "measured"))
+        table = f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+        return _raw(f'<p class="tally">{len(claims)} claims: {tally}</p>\n{table}')
+
+    def artefacts(self) -> str:
+        """Return every table and figure of the run that is shown, experiment by experiment."""
+        groups: dict[str, list[Artefact]] = {}
+        for artefact in self._paper.artefacts.values():
+            if artefact.kind != "claims":
+                groups.setdefault(self._group(artefact), []).append(artefact)
+        if self._scale is None:
+            names = [f"- {artefact.title}" for group in groups.values() for artefact in group]
+            return "What it makes:\n\n" + "\n".join(names)
+        parts = []
+        for title in sorted(groups, key=lambda title: title != _ALL):
+            # A figure first: it says at once what its table says in numbers.
+            shown = sorted(groups[title], key=lambda artefact: artefact.form != "figure")
+            made = [self._shown(artefact) for artefact in shown if self._files(artefact)]
+            if made:
+                parts.append("\n\n".join([f"### {title}", *made]))
+        return "\n\n".join(parts)
+
+    # -- the run that is shown ----------------------------------------------------------------------
+
+    @cached_property
+    def _scales(self) -> list[str]:
+        folder = self._root / "results" / "reference"
+        found = [path.name for path in folder.iterdir() if (path / self.name / "claims.csv").is_file()]
+        rank = {scale: place for place, scale in enumerate(SCALES)}
+        return sorted(found, key=lambda scale: (rank.get(scale, len(rank)), scale))
+
+    @property
+    def _scale(self) -> str | None:
+        return self._scales[0] if self._scales else None
+
+    @cached_property
+    def _paper(self) -> Paper:
+        scale = self._scale if self._scale in SCALES else "paper"
+        return load_config({"scale": scale, "papers": [self.name]}).papers[self.name]
+
+    @property
+    def _results(self) -> Path:
+        return self._root / "results" / "reference" / str(self._scale) / self.name
+
+    @property
+    def _command(self) -> str:
+        scale = "" if self._scale in (None, "default") else f"scale={self._scale}"
+        if self.name in load_config().papers:
+            return f"./run {self.name}" + (f" --config {scale}" if scale else "")
+        return f"./run --config 'papers=[{self.name}]'" + (f" {scale}" if scale else "")
+
+    def _measured(self) -> str:
+        """Say when and where the run was made, as far as its record tells."""
+        file = self._results.parent / "check.json"
+        if not file.is_file():
+            return ""
+        self._texts.read.add(file)
+        record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        machine = record.get("machine", {})
+        known = [("machine.cpu", ""), ("machine.python", "Python "), ("machine.versions.numba", "numba ")]
+        words = [f"{before}{machine[key]}" for key, before in known if machine.get(key)]
+        return f" ({', '.join(words)})" if words else ""
+
+    def _files(self, artefact: Artefact) -> dict[str, Path]:
+        """Return the files of an artefact by their ending, as far as the run that is shown has them."""
+        if self._scale is None:
+            return {}
+        if artefact.form == "table":
+            found = {
+                "html": self._results / f"{artefact.name}.html",
+                "csv": self._results / f"{artefact.name}.csv",
+            }
+        else:
+            folder = self._root / "figures" / "reference" / self._scale / self.name
+            found = {ending: folder / f"{artefact.name}.{ending}" for ending in ("png", "svg")}
+        return found if all(path.is_file() for path in found.values()) else {}
+
+    def _group(self, artefact: Artefact) -> str:
+        if len(artefact.experiments) == 1 and artefact.measured:
+            return self._paper.experiments[artefact.experiments[0]].title
+        return _ALL
+
+    # -- what is shown ------------------------------------------------------------------------------
+
+    def _shown(self, artefact: Artefact) -> str:
+        files = self._files(artefact)
+        self._texts.read.update(files.values())
+        if artefact.form == "figure":
+            path, full = (self._texts.path(files[ending]) for ending in ("png", "svg"))
+            return (
+                f"```{{figure}} {path}\n:alt: {artefact.title}\n:class: measured\n\n"
+                f"{artefact.title}. {artefact.caption} [As vectors]({full})\n```"
+            )
+        content = _MAIN.search(files["html"].read_text(encoding="utf-8"))
+        if content is None:
+            raise PartError(f"{files['html']}: no table in it")
+        # Headings of the second level would stand in the page's own table of contents.
+        body = re.sub(r"<(/?)h2>", r"<\1h5>", content[1])
+        title = html.escape(artefact.title)
+        numbers = f"{{.numbers}}\n[As numbers]({self._texts.path(files['csv'])})"
+        return _raw(f'<div class="measured"><p class="title">{title}</p>{body}</div>') + f"\n\n{numbers}"
+
+    def _claims(self) -> list[dict[str, str]]:
+        """Return the claims with their verdicts; without a run, as they are read."""
+        if self._scale is not None:
+            file = self._results / "claims.csv"
+            self._texts.read.add(file)
+            with file.open(newline="", encoding="utf-8") as handle:
+                return list(csv.DictReader(handle))
+        file = self._root / "config" / "claims" / f"{self.name}.yaml"
+        self._texts.read.add(file)
+        paper = self._paper
+        return [
+            {
+                "verdict": UNMEASURED,
+                "id": claim.id,
+                "quote": claim.quote,
+                "where": claim.where,
+                "reading": claim.reading,
+                "rule": rule_text(claim),
+                "measured": "no reference run",
+            }
+            for claim in read_claims(file, list(paper.experiments), paper.left_out)
+        ]
+
+
+_ALL = "All experiments"
+
+
+def _row(claim: dict[str, str]) -> str:
+    text = {key: html.escape(value) for key, value in claim.items()}
+    return (
+        f'<tr id="claim-{text["id"]}">'
+        f'<td><span class="verdict {_MARKS[claim["verdict"]]}">{text["verdict"]}</span>'
+        f'<span class="detail">{text["id"]}</span></td>'
+        f'<td class="paper">“{text["quote"]}”<span class="detail">{text["where"]}</span></td>'
+        f'<td>{text["reading"]}<span class="detail">{text["rule"]}</span></td>'
+        f"<td>{text['measured']}</td></tr>\n"
+    )
+
+
+def _raw(page: str) -> str:
+    """Return HTML as a block of a Markdown page."""
+    return f"``````{{raw}} html\n{page}\n``````"
+
+
+def _cited(reference: dict[str, Any]) -> str:
+    authors = ", ".join(
+        f"{author['given-names']} {author['family-names']}" for author in reference["authors"]
+    )
+    where = [reference.get("collection-title"), reference.get("journal")]
+    where += [reference[key]["name"] for key in ("conference", "institution") if key in reference]
+    where = [*filter(None, [*where, reference.get("number")])]
+    year = str(reference["year"])
+    if not any(year in word for word in where):
+        where.append(year)
+    return f"{authors}, *{reference['title']}*, {', '.join(where)}."
