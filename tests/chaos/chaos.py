@@ -125,7 +125,13 @@ class Chaos:
     """A series of runs with the same configuration, of which the first one is left in peace."""
 
     def __init__(
-        self, folder: Path, overrides: Mapping[str, Any], mirror: Mirror, cores: int, mounts: bool
+        self,
+        folder: Path,
+        overrides: Mapping[str, Any],
+        mirror: Mirror,
+        cores: int,
+        mounts: bool,
+        span: float | None,
     ) -> None:
         self.folder, self.mirror, self.cores, self.mounts = folder, mirror, cores, mounts
         folder.mkdir(parents=True, exist_ok=True)
@@ -134,6 +140,7 @@ class Chaos:
         fixed = {"scale": "smoke", "repeat_budget": None, "time_limit": 600}
         self.settings.write_text(json.dumps({**fixed, **overrides}))
         self.scale = str(json.loads(self.settings.read_text())["scale"])
+        self.span = span
         self.kinds = ["kill", "kill-leader", "read-only", "network"] + ["disk-full"] * mounts
 
     def start(self, folder: Path, *targets: str) -> subprocess.Popen[bytes]:
@@ -222,7 +229,8 @@ class Chaos:
             *draw.choices(self.kinds, k=draw.randrange(most_kills)),
         ]
         for kind in kinds:
-            longest = expected["seconds"] * (0.3 if kind == "network" else 0.9)
+            span = self.span or 0.9 * expected["seconds"]
+            longest = span / 3 if kind == "network" else span  # data are fetched first
             record = self.harm(place, kind, draw.uniform(1.0, longest), draw.uniform(1.0, AFTERMATH))
             kills.append(record)
             self.note("kills.jsonl", {"run": number, **record})
@@ -293,6 +301,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=4, help="most kills of a run")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
     parser.add_argument("--folder", type=Path, default=Path("chaos"))
+    parser.add_argument("--span", type=float, help="harm within so many seconds; a whole run's by default")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--config", nargs="*", default=[], help="key=value, as for Snakemake")
     arguments = parser.parse_args()
@@ -309,7 +318,8 @@ def main() -> int:
         key: yaml.safe_load(value) for key, _, value in (item.partition("=") for item in arguments.config)
     }
     with mirror_of(Path(source) if Path(source).is_dir() else arguments.folder / "no-mirror") as mirror:
-        chaos = Chaos(arguments.folder.absolute(), overrides, mirror, arguments.cores, mounts)
+        folder, cores = arguments.folder.absolute(), arguments.cores
+        chaos = Chaos(folder, overrides, mirror, cores, mounts, arguments.span)
         until = time.monotonic() + 60 * arguments.minutes
         for run in chaos.go_on(arguments.runs, arguments.kills, until):
             if run["problems"]:

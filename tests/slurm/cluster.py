@@ -107,7 +107,8 @@ class Cluster:
     @property
     def environment(self) -> dict[str, str]:
         """Return what commands need to reach it."""
-        return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": _SYSTEM}
+        path = os.pathsep.join([str(self.folder / "bin"), _SYSTEM])
+        return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": path}
 
     def command(self, *arguments: str, check: bool = True) -> str:
         """Run a command of Slurm's; return what it says."""
@@ -147,7 +148,12 @@ class Cluster:
         ]
         text = _CONF.format(host=host, folder=self.folder, controller=controller, nodes="\n".join(lines))
         (self.folder / "slurm.conf").write_text(text)
-        # A daemon wants to know of control groups even where nothing uses them; later versions may do without.
+        # Snakemake takes SLURM_CONF from the jobs' environment, as a cluster needs none. Here srun does.
+        srun = self.folder / "bin" / "srun"
+        srun.parent.mkdir(exist_ok=True)
+        srun.write_text(f'#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {program("srun")} "$@"\n')
+        srun.chmod(0o755)
+        # A daemon wants to know of control groups even where nothing uses them; later ones do without.
         early = self.command("slurmd", "-V").split()[-1].split(".") < ["23", "02"]
         (self.folder / "cgroup.conf").write_text(f"CgroupPlugin={'cgroup/v1' if early else 'disabled'}\n")
         self._run("slurmctld", "-D", "-c")
