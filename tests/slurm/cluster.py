@@ -110,14 +110,14 @@ class Cluster:
         path = os.pathsep.join([str(self.folder / "bin"), _SYSTEM])
         return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": path}
 
-    def command(self, *arguments: str, check: bool = True) -> str:
+    def command(self, *arguments: str, check: bool = True, timeout: float = 120) -> str:
         """Run a command of Slurm's; return what it says."""
         done = subprocess.run(
             [program(arguments[0]), *arguments[1:]],
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=timeout,
             check=False,
         )
         if check and done.returncode:

@@ -1,0 +1,114 @@
+"""The chaos run: that its judge sees what it should, and, on demand, the run itself.
+
+    SVMREPRO_CHAOS_RUNS=50 SVMREPRO_CHAOS_FOLDER=chaos ./run pytest -m slow tests/chaos
+
+goes on from what the folder's journal has. SVMREPRO_CHAOS_CONFIG may hold settings (JSON) over those of the
+smoke scale.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chaos import KINDS, summary
+from outcome import broken_lines, differences, litter, read_journal, tables
+from svmrepro.workflow.record import FIELDS, NO_RESULT, SCHEMA, encode
+
+HERE = Path(__file__).resolve().parent
+
+
+def measurement(repeat: int = 0) -> dict[str, Any]:
+    plain: dict[type, Any] = {str: "x", int: 1, float: 1.0, dict: {}, bool: False, type(None): None}
+    line = {name: plain[types[0]] for name, types in FIELDS.items()}
+    return {**line, **NO_RESULT, "schema": SCHEMA, "status": "optimal", "repeat": repeat}
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    lines = b"".join(encode(measurement(repeat)) for repeat in range(3))
+    for name in ("journal/paper/x.jsonl", "paper/x/runs/all.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_bytes(lines)
+    rows = {
+        "paper/x/measurements.csv": ["n,iterations,cpu_seconds,run_id,certificate.dual", "50,7,0.5,a,1.25"],
+        "paper/ratios.csv": ["n,quantity,ratio", "50,work,2.0", "50,cpu_seconds,3.0"],
+        "paper/support-vectors.csv": ["n,nonbound,seconds_low", "50,12,0.5"],
+        "paper/sparse-x.csv": ["n,smo_dense,smo_dense_reason", "50,0.5,"],
+    }
+    for name, text in rows.items():
+        (tmp_path / name).write_text("\n".join(text) + "\n")
+    assert not broken_lines(tmp_path) and not litter(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("file", ["journal/paper/x.jsonl", "paper/x/runs/all.jsonl"])
+@pytest.mark.parametrize(
+    ("spoilt", "said"),
+    [
+        (encode(measurement(2)), "measured 2 times"),
+        (b'{"schema": 1}\n', "is missing"),
+        (b'{"sch\n', "is no JSON"),
+        (encode(measurement(7))[:-20], "the last line has no end"),
+    ],
+)
+def test_lines_that_are_broken_or_there_twice_are_seen(
+    results: Path, file: str, spoilt: bytes, said: str
+) -> None:
+    with (results / file).open("ab") as stream:
+        stream.write(spoilt)
+    assert [problem for problem in broken_lines(results) if said in problem]
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "seen"),
+    [
+        ("paper/x/measurements.csv", "50,7", "50,8", True),
+        ("paper/x/measurements.csv", "1.25", "1.2500001", True),
+        ("paper/x/measurements.csv", "0.5,a", "0.7,b", False),
+        ("paper/ratios.csv", "work,2.0", "work,2.1", True),
+        ("paper/ratios.csv", "cpu_seconds,3.0", "cpu_seconds,3.5", False),
+        ("paper/ratios.csv", "50,work,2.0\n", "", True),
+        ("paper/support-vectors.csv", "12", "13", True),
+        ("paper/support-vectors.csv", ",0.5", ",0.6", False),
+        ("paper/sparse-x.csv", "0.5,", ",not run", True),
+        ("paper/sparse-x.csv", "0.5,", "0.6,", False),
+    ],
+)
+def test_what_differs_is_seen_and_seconds_may(
+    results: Path, file: str, old: str, new: str, seen: bool
+) -> None:
+    before = tables(results)
+    text = (results / file).read_text()
+    assert old in text
+    (results / file).write_text(text.replace(old, new))
+    assert bool(differences(before, tables(results))) is seen
+
+
+def test_missing_tables_and_litter_are_seen(results: Path) -> None:
+    before = tables(results)
+    (results / "paper" / "ratios.csv").unlink()
+    (results / "paper" / ".ratios.123-abc.csv").write_text("half")
+    assert "paper/ratios.csv: is missing" in differences(before, tables(results))
+    assert len(litter(results)) == 1
+
+
+@pytest.mark.slow
+def test_runs_that_are_harmed_end_as_one_in_peace(tmp_path: Path) -> None:
+    folder = Path(os.environ.get("SVMREPRO_CHAOS_FOLDER") or tmp_path / "chaos")
+    runs = int(os.environ.get("SVMREPRO_CHAOS_RUNS") or 5)
+    config = json.loads(os.environ.get("SVMREPRO_CHAOS_CONFIG") or "{}")
+    settings = [f"{key}={json.dumps(value)}" for key, value in config.items()]
+    command = [sys.executable, str(HERE / "chaos.py"), "--runs", str(runs), "--folder", str(folder)]
+    ended = subprocess.run([*command, "--config", *settings], capture_output=True, text=True, check=False)
+    figures = summary(folder)
+    print(figures)
+    assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
+    assert figures["runs"] >= runs and figures["runs with problems"] == []
+    done = {kill["kind"] for kill in read_journal(folder / "kills.jsonl")}
+    assert done >= set(KINDS[: min(runs, len(KINDS))]) - {"disk-full"}
