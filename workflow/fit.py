@@ -8,8 +8,9 @@ prints, refitted in the same way (``source`` is ``measured`` or ``paper``). The 
 `svmrepro.workflow.scaling`. Of an experiment with an axis the exponent is that of its points, at the largest
 size, and it has no ratios.
 
-``ratios.csv``: for each size, quantity and pair of contenders the median of the ratios of runs that a single
-process made side by side on the same problem. Only one order of a pair is written: the other is its inverse.
+``ratios.csv``: for each size, quantity and pair of contenders the median of the ratios of runs on the same
+problem, of seconds that a single process made side by side. Only one order of a pair is written: the other
+is its inverse.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[dict[str, str
             paired: dict[int, tuple[list[float], list[float]]] = {}
             for n in runs.sizes(experiment.name):
                 below, above = (runs.group(experiment.name, label, n) for label in (first, second))
-                paired[n] = pairs(above, below, quantity)
+                # Counts are the same in every process: a job that was killed and started anew loses no pair.
+                paired[n] = pairs(above, below, quantity, anywhere=True)
             # Counts are exact: one pair is enough. Seconds of one pair borrow the scatter of the other sizes.
             scatter = Scatter(0.0, 1) if quantity == WORK else pooled_scatter(paired.values())
             for n, (numerators, denominators) in paired.items():

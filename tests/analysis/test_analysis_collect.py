@@ -116,3 +116,18 @@ def test_fits_and_ratios_of_known_power_laws(full):
     found = ratios["separable-linear", 5000, "smo-dense", "smo", "cpu_seconds"]
     assert found.low < 4.0 < found.high
     assert ratios["separable-linear", 5000, "smo-dense", "smo", "work"].value == pytest.approx(10, rel=1e-5)
+
+
+def test_a_kill_between_two_contenders_loses_a_pair_of_seconds_and_none_of_counts(config):
+    lines = synthetic.records(config, "noise-linear")
+    smallest = min(line["n"] for line in lines)
+    killed = [line for line in lines if line["n"] == smallest and line["repeat"] == 1]
+    for line in killed[1:]:
+        line["run_id"] = "after the kill"
+    synthetic.write_records(config, {"noise-linear": lines})
+    collected(config, "noise-linear")
+    fit.run(config, synthetic.PAPER, "noise-linear")
+    first = killed[0]["contender"]
+    for row in rows_of(paths.ratios(config, synthetic.PAPER, "noise-linear")):
+        apart = int(row["n"]) == smallest and first in (row["numerator"], row["denominator"])
+        assert int(row["pairs"]) == (2 if apart and row["quantity"] == "cpu_seconds" else 3)

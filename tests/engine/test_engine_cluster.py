@@ -1,0 +1,57 @@
+"""What a cluster needs: which rules stay, what the profile asks for, whose clocks wait for whose."""
+
+from __future__ import annotations
+
+import platform
+import re
+import tomllib
+
+import pytest
+import yaml
+from engine_support import PROJECT, tiny
+from svmrepro.workflow import paths
+from svmrepro.workflow.config import load_config
+
+PROFILES = {
+    name: yaml.safe_load((PROJECT / "profiles" / name / "config.yaml").read_text())
+    for name in ("default", "slurm")
+}
+
+
+def test_timed_jobs_and_the_compiler_alone_go_to_the_nodes() -> None:
+    files = [PROJECT / "Snakefile", *(PROJECT / "workflow" / "rules").glob("*.smk")]
+    sent = []
+    for file in files:
+        for rule in re.split(r"^ *(?=rule\b)", file.read_text(), flags=re.MULTILINE)[1:]:
+            if "localrule: True" not in rule:
+                sent.append(rule.partition(":")[0].removeprefix("rule").strip())
+    assert sorted(sent) == ["compile_solvers", "measure"]
+    assert PROFILES["slurm"]["set-threads"] == dict.fromkeys(sent, 1)
+
+
+def test_the_profile_says_what_the_other_one_says() -> None:
+    differ = {"cores"}  # there those of the machine, here of a job that stays
+    shared = PROFILES["default"].keys() - differ
+    assert {key: PROFILES["slurm"][key] for key in shared} == {
+        key: PROFILES["default"][key] for key in shared
+    }
+
+
+def test_a_timed_job_asks_for_a_whole_core_and_survives_its_node() -> None:
+    profile = PROFILES["slurm"]
+    assert profile["executor"] == "slurm"
+    assert profile["set-resources"]["measure"]["slurm_extra"].strip("'") == "--threads-per-core=1"
+    assert profile["slurm-requeue"] is True and profile["retries"] >= 1
+    extras = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert any("executor-plugin-slurm" in package for package in extras["slurm"])
+
+
+def test_clocks_wait_for_those_of_their_own_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = load_config(tiny())
+    found = set()
+    for name in ("node1", "node2", "", "../evil"):
+        monkeypatch.setattr(platform, "node", lambda name=name: name)
+        folder = paths.timing_slots(config)
+        assert folder.parent == config.results_dir / ".timing" and folder.name not in ("", "..", ".")
+        found.add(folder)
+    assert len(found) == 4
