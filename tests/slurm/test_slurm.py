@@ -163,7 +163,7 @@ def test_dask_under_the_same_allocation(slurm: Cluster, tmp_path: Path) -> None:
     found = json.loads((tmp_path / "spread.json").read_text())
     assert found["nodes"] == sorted(slurm.nodes) and found["job"]
     assert found["spread"]["status"] == found["own"]["status"] == "optimal"
-    # Sums of blocks are added in their order, whoever makes them; in one memory rows are added without such sums.
+    # Sums of blocks are added in their order, whoever makes them; in one memory there are no such sums.
     assert found["spread"]["iterations"] == found["own"]["iterations"]
     assert found["spread"]["weights"] == pytest.approx(found["own"]["weights"], rel=1e-12)
     assert found["spread"]["gap"] == pytest.approx(found["own"]["gap"], rel=1e-6, abs=1e-9)
