@@ -13,6 +13,8 @@ from svmrepro.workflow.record import digest
 
 #: Permutations that one job measures where a size has a job of its own.
 BLOCK = 10
+#: Jobs of a size beyond which each measures more permutations: every job reads the journal of its experiment.
+MOST_BLOCKS = 100
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,8 @@ def _blocks(experiment: Experiment, n: int) -> list[tuple[str, tuple[int | None,
     seeds = experiment.seeds
     if experiment.permutations is None or len(seeds) <= BLOCK:
         return [(f"n{n}", seeds)]
-    return [(f"n{n}-p{first}", seeds[first : first + BLOCK]) for first in range(0, len(seeds), BLOCK)]
+    width = max(BLOCK, -(-len(seeds) // MOST_BLOCKS))
+    return [(f"n{n}-p{first}", seeds[first : first + width]) for first in range(0, len(seeds), width)]
 
 
 def _essence(contender: Contender) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import os
 import uuid
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,7 +57,12 @@ class Measurer:
         self._run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
         current = {row.key for row in rows(experiment)}
         self._loaded: tuple[tuple[int, int | None], Dataset] | None = None
-        self._lines = [line for line in self._journal.lines() if line["row"] in current]
+        #: Lines that count, by the key of their row, and those that tell of a limit.
+        self._lines: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._limits: list[dict[str, Any]] = []
+        for line in self._journal.lines():
+            if line["row"] in current:
+                self._add(line)
 
     def measure(self, row: Row) -> list[dict[str, Any]]:
         """
@@ -80,7 +86,7 @@ class Measurer:
             except NotAvailable as error:
                 missing = str(error)
                 self._progress.note(f"n = {row.n} not run: {missing}")
-        found = [line for line in self._lines if line["row"] == row.key]
+        found = list(self._lines[row.key])
         measured = {line["contender"] for line in found}
         for contender in row.contenders:
             if contender.label not in measured:
@@ -109,8 +115,13 @@ class Measurer:
             with self._progress.run(row, contender, repeat) as report:
                 line = self._line(row, contender, repeat, trials.run(contender))
                 self._journal.append(line)
-                self._lines.append(line)
+                self._add(line)
                 report(line)
+
+    def _add(self, line: dict[str, Any]) -> None:
+        self._lines[line["row"]].append(line)
+        if line["status"] in LIMITS:
+            self._limits.append(line)
 
     def _data(self, row: Row) -> Dataset:
         """Return the examples of a row; the points of an axis share them."""
@@ -135,9 +146,7 @@ class Measurer:
                     yield contender, repeat
 
     def _wanted(self, row: Row, contender: Contender, repeat: int) -> bool:
-        done = [
-            line for line in self._lines if line["row"] == row.key and line["contender"] == contender.label
-        ]
+        done = [line for line in self._lines[row.key] if line["contender"] == contender.label]
         if any(line["repeat"] == repeat or line["status"] in FINAL for line in done):
             return False
         budget = self._experiment.repeat_budget
@@ -151,9 +160,7 @@ class Measurer:
         the same problem.
         """
         found: dict[str, str] = {}
-        for line in sorted(self._lines, key=lambda line: line["n"]):
-            if line["status"] not in LIMITS:
-                continue
+        for line in sorted(self._limits, key=lambda line: line["n"]):
             before, here = (line["n"], line["point"]), (row.n, row.point)
             if before != here and self._experiment.harder(here, before):
                 at = "" if line["point"] is None else f", {line['axis']} = {line['point']:g}"

@@ -108,6 +108,18 @@ def test_contenders_of_a_permutation_run_side_by_side_and_none_is_always_first()
     assert len({line["iterations"] for line in lines if line["n"] == 40}) > 1
 
 
+@pytest.mark.parametrize(
+    ("permutations", "jobs"), [(10, 1), (95, 10), (1_000, 100), (1_001, 91), (9_999, 100)]
+)
+def test_a_size_has_no_more_than_a_hundred_jobs(permutations: int, jobs: int) -> None:
+    """Each of them reads the journal of all."""
+    config = prepare(permutations, sizes=[20], job="size")
+    found = grid.jobs(config, config.experiment("platt1998", EXPERIMENT))
+    assert len(found) == len({job.name for job in found}) == jobs
+    assert [row.permutation for job in found for row in job.rows] == list(range(permutations))
+    assert [job.after for job in found] == [None, *(job.name for job in found[:-1])]
+
+
 @pytest.mark.parametrize("kept", [1, 5, 8])
 def test_a_killed_run_goes_on_at_any_permutation(kept: int) -> None:
     config = prepare()
