@@ -16,7 +16,8 @@ from sphinx.errors import ExtensionError
 from sitekit import mathml
 from sitekit.papers import PaperPage
 from sitekit.parts import PartError, Texts
-from sitekit.solvers import algorithm_modules, other_modules, solver_table
+from sitekit.scale import Scale
+from sitekit.solvers import algorithm_modules, constant, other_modules, solver_table
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -47,9 +48,11 @@ def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
         "whole": texts.whole,
         "captions": texts.captions,
         "solvers": solver_table,
+        "constant": constant,
         "algorithm_modules": lambda: algorithm_modules(texts),
         "other_modules": lambda: other_modules(texts),
         "papers": [PaperPage(texts, file.stem) for file in sorted(Path(app.srcdir, "papers").glob("*.md"))],
+        "scale": lambda: Scale(texts),
         "paper": lambda name: PaperPage(texts, name),
     }
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections.abc import Iterator
 
@@ -26,6 +27,12 @@ def solver_table() -> str:
         link = f"{{py:mod}}`{name} <svmrepro.solvers.{solver.module}>`"
         lines.append(f"| {link} | {solver.description} | {', '.join(solver.needs)} | {options} |")
     return "\n".join(lines)
+
+
+def constant(name: str) -> str:
+    """Return the names in a public tuple or mapping, as code."""
+    module, _, own = name.rpartition(".")
+    return ", ".join(f"``{each}``" for each in getattr(importlib.import_module(module), own))
 
 
 def algorithm_modules(texts: Texts) -> str:
