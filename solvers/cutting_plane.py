@@ -33,7 +33,8 @@ class CuttingPlaneRun:
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
         self.problem, self.eps, self.n = problem, eps, problem.n
         self.sweep = Sweep(problem)
-        self.planes = Planes(problem.d + 1, problem.n * problem.C, int(options["drop_after"]))
+        total, drop_after = problem.n * problem.C, int(options["drop_after"])
+        self.planes = Planes(problem.d + 1, total, drop_after, self.sweep.layout.used)
         self.f = np.zeros(problem.n)
         self.passes, self.inside = 0, False
         self._bits: dict[int, npt.NDArray[np.uint8]] | None = {} if options.get("keep_alpha") else None

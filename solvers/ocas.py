@@ -11,6 +11,15 @@ of F on the ray from w_b through w_t. The authors take the new plane a little fu
 between the two points and saves a fifth to a half of the iterations. At w_b itself rounding would decide on
 which side of its margin the example lies at which the search has stopped.
 
+Where examples are separable, or nearly, and C is large, the steps are short and planes near w_b tell little:
+few examples violate their margin there, and the bound rests on planes around w_t. There a plane is taken
+almost at w_t too: where F(w_t) is above the bound by less than eight times what F(w_b) is. At w_t itself
+rounding would decide again, for an example by which two binding planes differ is exactly at its margin. On
+sets with many errors w_t is farther off most of the time, its plane only costs, and it is not taken. On small
+generated sets of documents a third to two thirds of the iterations are left (rcv1-like, n = 1000, n C = 10^4,
+eps = 1e-3: 33 for 90); on Adult, Covertype and MNIST as many as before. Neither the plane near w_b nor that
+near w_t is the authors'.
+
 On the ray the derivative of F is piecewise linear with a jump of ``C |delta_i|`` where example i's margin
 passes 1 (``delta = y (X w_t - X w_b)``). Its zero is found by selection, not by sorting: a pivot, the sum of
 the jumps before it, and the half in which the derivative changes its sign, in linear time on average.
@@ -37,6 +46,8 @@ from svmrepro.solvers.sweeps import Violators
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 AHEAD = (0.01, 0.1)  # the authors take the second
+_FAR = 0.99  # almost at w_t; a plane is taken there
+_NEAR = 8.0  # where the gap of w_t is below this times that of w_b
 
 prepare = passes.prepare
 
@@ -125,6 +136,15 @@ def move(y, f, to, at, k, mu):  # type: ignore[no-untyped-def]
     return total
 
 
+@compiled(types.float64(VECTOR, VECTOR))
+def slack(y, f):  # type: ignore[no-untyped-def]
+    """Return the sum of slacks at scores f."""
+    total = 0.0
+    for i in range(y.size):
+        total += max(0.0, 1.0 - y[i] * f[i])
+    return total
+
+
 class Run(CuttingPlaneRun):
     """A run under way.
 
@@ -172,11 +192,13 @@ def _score(run: Run, work: int, step_limit: int) -> str | None:
     y, C, w = run.problem.y, run.problem.C, run.planes.w
     way = w - run.w
     k = best_step(y, run.f, run.to, C, float(run.w @ way), float(way @ way), run.keys, run.jumps)
+    reached = 0.5 * float(w @ w) + C * slack(y, run.to)  # F(w_t)
     run.w += k * way
     run.best = 0.5 * float(run.w @ run.w) + C * move(y, run.f, run.to, run.at, k, AHEAD[0])
     if _near(run):
         return OPTIMAL
-    run.ahead = list(AHEAD)
+    bound = run.planes.bound
+    run.ahead = [*AHEAD, _FAR] if reached - bound < _NEAR * (run.best - bound) else list(AHEAD)
     run.violators.begin()
     return None
 

@@ -293,6 +293,8 @@ class Layout(NamedTuple):
         Number of columns.
     entries : int
         Stored entries: those read by one pass of scores.
+    used : int
+        Columns after which none has an entry.
     """
 
     blocks: tuple[Block, ...]
@@ -300,6 +302,7 @@ class Layout(NamedTuple):
     storage: str
     d: int
     entries: int
+    used: int
 
     def outside(self, w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return weights in the columns of the examples, shape (d,), from those in here, shape (d + 1,)."""
@@ -325,14 +328,14 @@ def _build(problem: Any) -> Layout:
     if isinstance(X, Blocks):
         bounds = zip(X.stores(), X.firsts, X.firsts[1:], strict=False)
         blocks = tuple(Block(store, int(first), int(last)) for store, first, last in bounds)
-        return Layout(blocks, None, problem.storage, d, X.entries)
+        return Layout(blocks, None, problem.storage, d, X.entries, d)
     store = problem.prepare()
     if problem.storage not in ("csr", "index"):
-        return Layout((Block(store, 0, problem.n),), None, problem.storage, d, entries_of(store))
+        return Layout((Block(store, 0, problem.n),), None, problem.storage, d, entries_of(store), d)
     counts = np.bincount(store.indices, minlength=d + 1)[:d]
     order = np.argsort(-counts, kind="stable")
     number = np.empty(d + 1, dtype=np.uint32)
     number[order] = np.arange(d, dtype=np.uint32)
     number[d] = d  # the padding
     block = Block(store._replace(indices=number[store.indices]), 0, problem.n)
-    return Layout((block,), order, problem.storage, d, entries_of(store))
+    return Layout((block,), order, problem.storage, d, entries_of(store), int(np.count_nonzero(counts)))

@@ -7,8 +7,8 @@ by its dual over the |W| planes that there are,
     max  sum_j a_j b_j - 1/2 |sum_j a_j g_j|^2    subject to    a >= 0,  sum_j a_j <= Cn,
 
 and ``w = sum_j a_j g_j``. A slack multiplier with the plane ``0.w >= 0 - xi`` makes an equality of the sum.
-The active-set method of :mod:`svmrepro.solvers.small_qp` goes on from the last solution with the new plane in
-the face: a few factorisations of the planes that count, to 1e-9 of the new plane's violation.
+:mod:`svmrepro.solvers.plane_qp` goes on from the last solution with the new planes in the face, to 1e-9 of
+their violation.
 
 A plane whose multiplier has been zero for ``drop_after`` iterations is dropped, as SVM-perf does (50 there;
 0 here keeps all). It was not binding, so the optimum over the planes left is the same; should it matter
@@ -19,58 +19,14 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from svmrepro.solvers.compiled import compiled
-from svmrepro.solvers.small_qp import QP, QP_TYPE, allocate, solve_from
+from svmrepro.solvers import plane_qp
 
 _CHUNK = 32  # planes in one array
-_SOLVED = 1e-9
 _NOTHING = 1e-15  # share of the bound that is no gain
 _PATIENCE = 50  # iterations without any
 _FIRST_CAPACITY = 64
 
 Vector = npt.NDArray[np.float64]
-
-
-@compiled(
-    types.int64(QP_TYPE, types.float64[::1], types.float64[::1], types.int64, types.int64[::1], types.float64)
-)
-def optimise(qp, a, b, m, entering, total):  # type: ignore[no-untyped-def]
-    """Bring the multipliers of m planes to their optimum; return the rounds.
-
-    Parameters
-    ----------
-    qp : QP
-        With ``K`` the products of planes; ``g`` is left as ``b - K a`` at the optimum.
-    a, b : ndarray, shape (capacity,)
-        Multipliers, in place, and offsets. An unused place has b = -inf.
-    m : int
-        Places.
-    entering : ndarray of int64
-        Those that are in the face although their multipliers are zero.
-    total : float
-        What the multipliers sum to.
-    """
-    count = 0
-    for i in range(m):
-        unused = b[i] == -np.inf
-        qp.low[i], qp.high[i] = -a[i], 0.0 if unused else total - a[i]
-        qp.inside[i] = 1 if a[i] > 0.0 else 0
-        for place in entering:
-            if place == i:
-                qp.inside[i] = 1
-        if qp.inside[i]:
-            qp.face[count] = i
-            count += 1
-        slope = 0.0 if unused else b[i]
-        for j in range(m):
-            if a[j] != 0.0 and not unused:
-                slope -= qp.K[i, j] * a[j]
-        qp.g[i] = slope
-    rounds = solve_from(qp, m, count, True, _SOLVED)
-    for i in range(m):
-        a[i] += qp.d[i]
-    return rounds
 
 
 class Planes:
@@ -84,22 +40,36 @@ class Planes:
         Cn, the weight of xi.
     drop_after : int
         Iterations without a say after which a plane is dropped; 0: never.
+    used : int, optional
+        Entries of a normal that can differ from zero, the first ones; all by default.
     """
 
-    def __init__(self, width: int, total: float, drop_after: int) -> None:
+    def __init__(self, width: int, total: float, drop_after: int, used: int | None = None) -> None:
         self.width, self.total, self.drop_after = width, total, drop_after
+        self._kept = width if used is None else used
         self._chunks: list[Vector] = []
-        self._qp: QP = allocate(_FIRST_CAPACITY)
-        self.a = np.zeros(_FIRST_CAPACITY)
-        self.b = np.full(_FIRST_CAPACITY, -np.inf)
+        self._qp = plane_qp.allocate(_FIRST_CAPACITY)
         self._idle = np.zeros(_FIRST_CAPACITY, dtype=np.int64)
         self.b[0], self.a[0] = 0.0, total  # the slack multiplier
+        plane_qp.enter(self._qp, 0)
         self._places = 1
         self.w = np.zeros(width)
         self.xi = 0.0
         self.bound = 0.0  # the dual objective, which no weights of the whole problem undercut
         self.rounds = self.dropped = self.most = self._stuck = 0
         self._new: list[int] = []
+
+    @property
+    def a(self) -> Vector:
+        """Multipliers by place, shape (capacity,), first that of xi >= 0."""
+        multipliers: Vector = self._qp.a
+        return multipliers
+
+    @property
+    def b(self) -> Vector:
+        """Offsets by place, shape (capacity,); -inf where a place is not used."""
+        offsets: Vector = self._qp.b
+        return offsets
 
     @property
     def stuck(self) -> bool:
@@ -122,20 +92,22 @@ class Planes:
             Offset.
         """
         place = self._place()
-        K, m = self._qp.K, self._places
-        K[place, :m] = K[:m, place] = 0.0
-        self._chunks[(place - 1) // _CHUNK][(place - 1) % _CHUNK] = g
-        for number, chunk in enumerate(self._chunks):
-            first = 1 + number * _CHUNK
-            last = min(first + _CHUNK, m)
-            if first < last:
-                K[place, first:last] = chunk[: last - first] @ g
-        K[place, :m][~np.isfinite(self.b[:m])] = 0.0
-        K[place, place] = g @ g
-        K[:m, place] = K[place, :m]
+        self._chunks[(place - 1) // _CHUNK][(place - 1) % _CHUNK] = g[: self._kept]
         self.b[place], self.a[place], self._idle[place] = b, 0.0, 0
         self._new.append(place)
         return place
+
+    def _multiply(self) -> None:
+        """Make the products of the new planes with all: one sweep over the planes, however many are new."""
+        K, m, new = self._qp.K, self._places, np.array(self._new, dtype=np.int64)
+        normals = np.array([self._chunks[(place - 1) // _CHUNK][(place - 1) % _CHUNK] for place in new])
+        for number, chunk in enumerate(self._chunks):
+            first = 1 + number * _CHUNK
+            last = min(first + _CHUNK, m)
+            for place, normal in zip(new, normals, strict=True):  # a chunk stays in the cache meanwhile
+                K[first:last, place] = chunk[: last - first] @ normal
+        K[:m, new] *= np.isfinite(self.b[:m])[:, np.newaxis]
+        K[new, :m] = K[:m, new].T
 
     def _place(self) -> int:
         """Return a free place."""
@@ -146,23 +118,21 @@ class Planes:
         if place == self.a.size:
             self._grow()
         if (place - 1) // _CHUNK == len(self._chunks):
-            self._chunks.append(np.zeros((_CHUNK, self.width)))
+            self._chunks.append(np.zeros((_CHUNK, self._kept)))
         self._places += 1
         return place
 
     def _grow(self) -> None:
         """Double the room for planes."""
-        old, m = self._qp, self.a.size
-        self._qp = allocate(2 * m)
-        self._qp.K[:m, :m] = old.K
-        self.a = np.concatenate((self.a, np.zeros(m)))
-        self.b = np.concatenate((self.b, np.full(m, -np.inf)))
-        self._idle = np.concatenate((self._idle, np.zeros(m, dtype=np.int64)))
+        self._qp = plane_qp.grown(self._qp)
+        self._idle = np.concatenate((self._idle, np.zeros_like(self._idle)))
 
     def optimise(self) -> None:
         """Find the optimum over the planes that there are now: ``w``, ``xi`` and ``bound``."""
         m, a, b = self._places, self.a, self.b
-        self.rounds += optimise(self._qp, a, b, m, np.array(self._new, dtype=np.int64), self.total)
+        if self._new:
+            self._multiply()
+        self.rounds += plane_qp.optimise(self._qp, m, np.array(self._new, dtype=np.int64))
         self._new.clear()
         used = np.isfinite(b[:m])
         gradient = self._qp.g[:m]
@@ -175,7 +145,7 @@ class Planes:
             first = 1 + number * _CHUNK
             weights = a[first : first + _CHUNK]
             if weights.any():
-                self.w += weights @ chunk[: weights.size]
+                self.w[: self._kept] += weights @ chunk[: weights.size]
         self._idle[:m] += 1
         self._idle[:m][a[:m] > 0.0] = 0
         self.most = max(self.most, int(used.sum()) - 1)
