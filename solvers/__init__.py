@@ -14,6 +14,7 @@ over ``solve``, needs scikit-learn, which is imported where it is asked for.
 
 from typing import TYPE_CHECKING, Any
 
+from svmrepro.solvers.block_files import open_block, save_block
 from svmrepro.solvers.blocks import Blocks
 from svmrepro.solvers.certificate import Certificate, certify
 from svmrepro.solvers.driver import solve, warm
@@ -43,6 +44,8 @@ __all__ = [
     "certify",
     "fingerprint",
     "fingerprint_all",
+    "open_block",
+    "save_block",
     "solve",
     "warm",
 ]

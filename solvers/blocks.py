@@ -10,16 +10,19 @@
 A solver that takes them reads one block after the other, row by row, and keeps a few numbers a row and some
 vectors of weights; what it has read of a memory-mapped block the system may forget. Arrays are used as they
 are, never copied, so a memory map has to be opened with ``mode="c"`` (copy on write; nothing is written).
+:func:`~svmrepro.solvers.save_block` writes a block to a folder, whose path then stands for it.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from svmrepro.solvers.block_files import open_block
 from svmrepro.solvers.storage import Store
 
 _CHECKED = 1 << 22  # entries looked at in one go
@@ -30,9 +33,10 @@ class Blocks:
 
     Parameters
     ----------
-    parts : sequence of ndarray or CSR, each of shape (rows, d)
+    parts : sequence of ndarray, CSR, path-like or callable, each of shape (rows, d)
         All dense or all sparse; values in double precision, writeable arrays in C order; column numbers of 32
-        bits, ascending within a row.
+        bits, ascending within a row. A path is that of a saved block, which is mapped into memory; a callable
+        returns the block.
 
     Raises
     ------
@@ -43,6 +47,7 @@ class Blocks:
     def __init__(self, parts: Sequence[Any]) -> None:
         if not parts:
             raise ValueError("Blocks: at least one block is needed")
+        parts = [loaded(part) for part in parts]
         self.sparse = bool(sp.issparse(parts[0]))
         for number, part in enumerate(parts):
             fault = _fault(part, self.sparse, parts[0].shape[-1])
@@ -84,6 +89,13 @@ class Blocks:
         return found
 
 
+def loaded(part: Any) -> Any:
+    """Return a block that may be given by its path or by what loads it."""
+    if isinstance(part, str | os.PathLike):
+        return open_block(part)
+    return part() if callable(part) else part
+
+
 class _Transposed:
     """The transpose of blocks, as far as it multiplies a vector."""
 
@@ -111,8 +123,15 @@ def _fault(part: Any, sparse: bool, d: int) -> str | None:
         return f"has the shape {part.shape}; each needs rows, and {d} columns as the first"
     values = part.data if sparse else part
     arrays = (part.data, part.indices) if sparse else (part,)
-    if values.dtype != np.float64 or (sparse and part.indices.dtype not in (np.int32, np.uint32)):
-        return "has other types than float64 values and 32-bit columns"
+    if values.dtype != np.float64:
+        return f"holds values of {values.dtype}, not float64"
+    if sparse and part.indices.dtype == np.int64:
+        return (
+            "has columns of int64, not int32 (SciPy widens them in a copy where the row pointers are int64; "
+            "give both as int32, as save_block does)"
+        )
+    if sparse and part.indices.dtype not in (np.int32, np.uint32):
+        return f"has columns of {part.indices.dtype}, not int32"
     if not all(array.flags.c_contiguous and array.flags.writeable for array in arrays):
         return 'has an array that is read-only or not in C order (open a memory map with mode="c")'
     flat = values.reshape(-1)

@@ -15,14 +15,16 @@ Nothing here imports Dask: the client that is given does the work (extra ``sprea
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from svmrepro.solvers.blocks import Blocks
+from svmrepro.solvers.blocks import Blocks, loaded
 
 Vector = npt.NDArray[np.float64]
+Loader = str | os.PathLike[str] | Callable[[], Any]
 
 
 class Keeper:
@@ -30,14 +32,14 @@ class Keeper:
 
     Parameters
     ----------
-    load : callable
-        Returns the block, see :class:`~svmrepro.solvers.Blocks`.
+    load : callable or path-like
+        Returns the block, see :class:`~svmrepro.solvers.Blocks`, or is where it was saved.
     """
 
-    def __init__(self, load: Callable[[], Any]) -> None:
+    def __init__(self, load: Loader) -> None:
         from svmrepro.solvers import passes
 
-        blocks = Blocks([load()])
+        blocks = Blocks([loaded(load)])
         self._rows = blocks.shape[0]
         self._store = blocks.stores()[0]
         self._scores, self._add = passes.KERNELS["csr" if blocks.sparse else "dense"]
@@ -65,8 +67,9 @@ class Spread(Blocks):
     ----------
     client : distributed.Client
         The cluster.
-    loaders : sequence of callables
-        Each returns a block; it is called by a worker, once.
+    loaders : sequence of callables or paths
+        Each returns a block, and is called by a worker, once; or it is the path of a saved block that the
+        worker maps into its memory. Rows do not go through the scheduler.
 
     Raises
     ------
@@ -74,7 +77,7 @@ class Spread(Blocks):
         If a block is not fit, see :class:`~svmrepro.solvers.Blocks`, or differs from the others in kind.
     """
 
-    def __init__(self, client: Any, loaders: Sequence[Callable[[], Any]]) -> None:
+    def __init__(self, client: Any, loaders: Sequence[Loader]) -> None:
         if not loaders:
             raise ValueError("Blocks: at least one block is needed")
         workers = sorted(client.scheduler_info(n_workers=-1)["workers"])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from svmrepro.solvers import SOLVERS, Blocks, Problem, certify, solve
+from svmrepro.solvers import SOLVERS, Blocks, Problem, certify, open_block, save_block, solve
 
 NAMES = [name for name, spec in SOLVERS.items() if spec.blocks]
 CUTS = (0, 1, 130, 131, 300)
@@ -93,6 +93,12 @@ def test_the_order_of_columns_is_checked_in_pieces(checked: int, monkeypatch: py
         Blocks([unsorted(1, 0)])
 
 
+def wide() -> Any:
+    """Return rows whose row pointers are of 64 bits, and with them the columns."""
+    rows = sp.csr_array(np.eye(2))
+    return sp.csr_array((rows.data, rows.indices, rows.indptr.astype(np.int64)), shape=rows.shape)
+
+
 def fixed(X: Any) -> Any:
     X.flags.writeable = False
     return X
@@ -110,7 +116,8 @@ def fixed(X: Any) -> Any:
         ([np.ones((2, 2)), [[1.0, 2.0]]], "block 1 is a list, no array"),
         ([np.ones((2, 2)), np.ones((2, 3))], "block 1 has the shape (2, 3)"),
         ([np.ones((2, 2)), np.ones((0, 2))], "block 1 has the shape (0, 2)"),
-        ([np.ones((2, 2), dtype=np.float32)], "block 0 has other types than float64 values"),
+        ([np.ones((2, 2), dtype=np.float32)], "block 0 holds values of float32, not float64"),
+        ([wide()], "block 0 has columns of int64, not int32 (SciPy widens them in a copy"),
         ([np.ones((2, 2)).T.copy("F")], "block 0 has an array that is read-only or not in C order"),
         ([fixed(np.ones((2, 2)))], "block 0 has an array that is read-only or not in C order"),
         ([unsorted(1, 0)], "block 0 has columns that do not ascend within a row"),
@@ -139,3 +146,80 @@ def test_blocks_keep_their_storage() -> None:
     X, y = examples()
     with pytest.raises(ValueError, match="storage 'csr' of blocks that are dense"):
         Problem(Blocks(parts(X)), y, storage="csr")
+
+
+def is_mapped(array: Any) -> bool:
+    """Tell whether an array is a view of a memory map."""
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_saved_blocks_are_opened_by_their_paths(sparse: bool, tmp_path: Path) -> None:
+    X, y = examples()
+    given = parts(sp.csr_array(X) if sparse else X)
+    folders = [tmp_path / "all" / str(number) for number in range(len(given))]
+    for part, folder in zip(given, folders, strict=True):
+        save_block(np.ones((3, 3)) if sparse else sp.csr_array(np.eye(3)), folder)  # to be replaced
+        save_block(part, folder)
+    by_path = Blocks([*folders[:-2], str(folders[-2]), lambda: open_block(folders[-1])])
+    for store, part in zip(by_path.stores(), by_path.parts, strict=True):
+        array = part.data if sparse else part
+        assert is_mapped(array)
+        assert not sparse or (is_mapped(part.indices) and is_mapped(part.indptr))
+        assert np.shares_memory(store.values if sparse else store.dense, array)
+        assert not sparse or np.shares_memory(store.indices, part.indices)
+    one, other = (
+        solve(Problem(blocks, y, 0.5, bias=False), "ocas", eps=1e-4) for blocks in (Blocks(given), by_path)
+    )
+    assert np.array_equal(one.weights, other.weights)
+
+
+def test_saved_numbers_are_of_32_bits_and_sorted(tmp_path: Path) -> None:
+    shuffled = sp.csr_array(
+        (np.array([1, 2, 3], dtype=np.float32), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3)
+    )
+    save_block(shuffled, tmp_path)
+    found = open_block(tmp_path)
+    assert (found.indices.dtype, found.indptr.dtype, found.data.dtype) == (np.int32, np.int32, np.float64)
+    assert np.array_equal(found.toarray(), [[2, 0, 1], [0, 3, 0]])
+    assert Blocks([tmp_path]).shape == (2, 3)
+
+
+def test_what_cannot_be_saved_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match=r"^save_block: the format is csc, not CSR$"):
+        save_block(sp.csc_array(np.eye(2)), tmp_path)
+    with pytest.raises(ValueError, match=r"^save_block: a list is neither CSR nor an array of rows$"):
+        save_block([[1.0]], tmp_path)
+    monkeypatch.setattr("svmrepro.solvers.block_files._MOST", 1)
+    with pytest.raises(ValueError, match=r"^save_block: 2 entries in 2 columns .* into more blocks$"):
+        save_block(sp.csr_array(np.eye(2)), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("indices", None, "is no block, indices.npy is not there"),
+        ("indptr", np.array([0, 1, 2]), "indptr.npy in .* is of int64, not int32"),
+        ("indptr", np.array([0, 1], dtype=np.int32), "do not belong together"),
+        ("indptr", np.array([0, 2, 1], dtype=np.int32), "do not belong together"),
+        ("indptr", np.array([0, 3, 2], dtype=np.int32), "do not belong together"),
+        ("indices", np.array([0], dtype=np.int32), "do not belong together"),
+        ("shape", np.array([2]), "cannot be read"),
+        ("data", b"no array", "cannot be read"),
+        ("data", b"", "cannot be read"),
+    ],
+)
+def test_what_is_no_block_is_refused(name: str, content: Any, message: str, tmp_path: Path) -> None:
+    save_block(sp.csr_array(np.eye(2)), tmp_path)
+    file = tmp_path / f"{name}.npy"
+    file.unlink()
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+    elif content is not None:
+        np.save(file, content)
+    with pytest.raises(ValueError, match=f"^open_block: .*{message}") as raised:
+        open_block(tmp_path)
+    assert "\n" not in str(raised.value)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from svmrepro.solvers import Blocks, Problem, Spread, certify, solve
+from svmrepro.solvers import Blocks, Problem, Spread, certify, save_block, solve
 
 distributed = pytest.importorskip("distributed", reason="the extra 'spread' is not installed")
 
@@ -65,3 +66,36 @@ def test_refusals(client: Any) -> None:
         Spread(client, [])
     with pytest.raises(ValueError, match="some are dense and others sparse"):
         Spread(client, [partial(rows, 0, 5), partial(rows, 5, 9, sparse=False)])
+
+
+class Recording:
+    """A client that notes what it ships with each block."""
+
+    def __init__(self, client: Any) -> None:
+        self.client, self.shipped = client, []
+
+    def scheduler_info(self, **options: Any) -> Any:
+        return self.client.scheduler_info(**options)
+
+    def submit(self, function: Any, *shipped: Any, **options: Any) -> Any:
+        self.shipped.extend(shipped)
+        return self.client.submit(function, *shipped, **options)
+
+
+@pytest.mark.parametrize("name", ["svmperf", "ocas", "svmperf-ordinal"])
+def test_saved_blocks_go_out_as_paths(client: Any, name: str, tmp_path: Path) -> None:
+    paths = [str(tmp_path / str(number)) for number in range(len(CUTS) - 1)]
+    for path, cut in zip(paths, pairwise(CUTS), strict=True):
+        save_block(rows(*cut), path)
+    recording = Recording(client)
+    there = solve(Problem(Spread(recording, paths), labels(), 0.5, bias=False), name, eps=1e-4)
+    here = solve(Problem(Blocks(paths), labels(), 0.5, bias=False), name, eps=1e-4)
+    assert recording.shipped == paths
+    assert (there.status, there.iterations, there.work) == ("optimal", here.iterations, here.work)
+    assert there.weights == pytest.approx(here.weights, abs=1e-9)
+    # To the last bit however many workers there are, and as from loaders.
+    assert np.array_equal(MAPPED.setdefault(name, there.weights), there.weights)
+    assert np.array_equal(ITERATES.get(name, there.weights), there.weights)
+
+
+MAPPED: dict[str, Any] = {}

@@ -1,0 +1,106 @@
+"""Blocks of examples on disk, as arrays that can be mapped into memory.
+
+A block is a folder: ``data.npy``, ``indices.npy`` and ``indptr.npy`` with the arrays of CSR rows, the last
+two of 32 bits, and ``shape.npy``. Dense rows are one array, ``rows.npy``. NumPy reads them too.
+
+>>> import scipy.sparse as sp
+>>> from svmrepro.solvers import Blocks, save_block
+>>> save_block(sp.csr_array([[0.0, 1.0], [2.0, 0.0]]), "first")  # doctest: +SKIP
+>>> Blocks(["first", "second"])  # doctest: +SKIP
+
+The 32 bits are seen to because SciPy makes the columns as wide as the row pointers, in a copy: a map would
+then be in memory, whole.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+_MOST = 2**31 - 1  # entries of a block, and columns
+_ARRAYS = ("data", "indices", "indptr")
+
+
+def save_block(X: Any, path: str | os.PathLike[str]) -> None:
+    """Write rows to a folder, from which :func:`open_block` maps them.
+
+    Parameters
+    ----------
+    X : ndarray or CSR, shape (rows, d)
+        Column numbers are sorted within each row, values are made double precision.
+    path : path-like
+        The folder; it is made. Files of a block that is there are replaced.
+
+    Raises
+    ------
+    ValueError
+        If X is of another kind, or too large for pointers of 32 bits.
+    """
+    if sp.issparse(X):
+        if X.format != "csr":
+            raise ValueError(f"save_block: the format is {X.format}, not CSR")
+        if X.nnz > _MOST or X.shape[1] > _MOST:
+            raise ValueError(
+                f"save_block: {X.nnz} entries in {X.shape[1]} columns are too many for numbers of 32 bits; "
+                "cut the rows into more blocks"
+            )
+        if not X.has_sorted_indices:
+            X = X.sorted_indices()
+        types = (np.float64, np.int32, np.int32)
+        arrays = {
+            name: getattr(X, name).astype(kind, copy=False) for name, kind in zip(_ARRAYS, types, strict=True)
+        }
+        arrays["shape"] = np.array(X.shape, dtype=np.int64)
+    elif isinstance(X, np.ndarray) and X.ndim == 2:
+        arrays = {"rows": np.ascontiguousarray(X, dtype=np.float64)}
+    else:
+        raise ValueError(f"save_block: a {type(X).__name__} is neither CSR nor an array of rows")
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (*_ARRAYS, "shape", "rows"):
+        (folder / f"{name}.npy").unlink(missing_ok=True)
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+
+
+def open_block(path: str | os.PathLike[str]) -> Any:
+    """Map a block's arrays into memory; return it as ndarray or CSR array, shape (rows, d).
+
+    Parameters
+    ----------
+    path : path-like
+        A folder that :func:`save_block` has written.
+
+    Raises
+    ------
+    ValueError
+        In one line, if there is no such block or its arrays do not belong together.
+    """
+    folder = Path(path)
+    dense = (folder / "rows.npy").is_file()
+    missing = [name for name in (*_ARRAYS, "shape") if not (folder / f"{name}.npy").is_file()]
+    if not dense and missing:
+        raise ValueError(f"open_block: {folder} is no block, {missing[0]}.npy is not there")
+    try:
+        if dense:
+            return np.load(folder / "rows.npy", mmap_mode="c")
+        data, indices, indptr = (np.load(folder / f"{name}.npy", mmap_mode="c") for name in _ARRAYS)
+        rows, d = (int(size) for size in np.load(folder / "shape.npy"))
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"open_block: {folder} cannot be read: {error}") from None
+    for name, array in (("indices", indices), ("indptr", indptr)):
+        if array.dtype != np.int32:
+            raise ValueError(f"open_block: {name}.npy in {folder} is of {array.dtype}, not int32")
+    ends = indptr[[0, -1]].tolist() if indptr.size else []
+    if (
+        indptr.shape != (rows + 1,)
+        or ends != [0, data.size]
+        or data.shape != indices.shape
+        or (np.diff(indptr) < 0).any()
+    ):
+        raise ValueError(f"open_block: the arrays in {folder} do not belong together")
+    return sp.csr_array((data, indices, indptr), shape=(rows, d))
