@@ -46,6 +46,9 @@ class Limits:
         From the first try to find the host to the first line of its answer.
     silence
         Within which the next 8 KiB must come; a download that is slower than that is given up.
+    grace, pace
+        After so many seconds a download has to have come at so many bytes a second on the average: one that
+        is always just about alive would otherwise be at work for days.
     attempts
         Attempts in a row (a number) that may fail without a byte gained.
     back_off
@@ -57,6 +60,8 @@ class Limits:
     connect: float = 4.0
     start: float = 6.0
     silence: float = 8.0
+    grace: float = 60.0
+    pace: float = 8192.0
     attempts: int = 4
     back_off: float = 0.5
     memory: float = 60.0
@@ -321,6 +326,7 @@ class Network:
             raise SourceError(f"{start + length} bytes announced where at most {limit} were expected")
 
         total = start
+        began = time.monotonic()
         with storage_errors(part), part.open("ab" if start else "wb") as out:
             for chunk in transfer.body():
                 if total == 0 and looks_like_html(chunk):
@@ -329,6 +335,9 @@ class Network:
                 if total > limit:
                     raise SourceError(f"more came than the {limit} bytes expected")
                 out.write(chunk)
+                elapsed = time.monotonic() - began
+                if elapsed > self.limits.grace and total - start < self.limits.pace * elapsed:
+                    raise _SilentError(f"too slow: {total - start} bytes in {elapsed:.0f} s")
         if length is not None and total < start + length:
             raise _BrokenError(f"the connection broke after {total} of {start + length} bytes")
 

@@ -13,10 +13,12 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from datasets_support import (
+    QUICK,
     ROWS,
     Answer,
     Handler,
@@ -30,7 +32,7 @@ from datasets_support import (
     zipped,
 )
 from svmrepro.datasets.archive import decompress, extract_member
-from svmrepro.datasets.download import _redirected
+from svmrepro.datasets.download import Network, _redirected
 from svmrepro.datasets.entries import DownloadedEntry
 from svmrepro.datasets.errors import SourceError
 
@@ -299,6 +301,21 @@ def test_answers_that_are_no_file(
     began = time.monotonic()
     assert said in reason(toy, tmp_path / "data", network=network)
     assert time.monotonic() - began < 10
+    assert left_in(tmp_path / "data") == []
+
+
+def test_a_server_that_is_always_just_about_alive(server: Server, tmp_path: Path) -> None:
+    entry = make_entry(f"""
+    toy:
+      rows: {ROWS}
+      max_bytes: 800000000
+      sources: ["{server.url}/toy"]
+    """)
+    # Eight thousand bytes in every tenth of a second, for two and a half hours.
+    server.answers["/toy"] = raw(OK, b"\r\n", endless=b"+1 1:1\n" * 1170, pause=0.1)
+    patience = replace(QUICK, grace=1.0, pace=1_000_000.0)
+    assert "too slow: " in reason(entry, tmp_path / "data", network=Network(patience))
+    assert len(server.seen) == 2
     assert left_in(tmp_path / "data") == []
 
 
