@@ -23,7 +23,7 @@ rule measure:
     log:
         f"{RESULTS}/logs/measure/{{paper}}/{{experiment}}/{{job}}.log",
     priority: 5
-    threads: max(1, (workflow.cores or 1) // CONFIG.timed_jobs)
+    threads: max(1, workflow.cores // CONFIG.timed_jobs)
     # A constant: Snakemake would work the same folder out anew for each of thousands of jobs.
     resources:
         tmpdir=tempfile.gettempdir(),
