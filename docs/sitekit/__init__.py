@@ -43,6 +43,7 @@ def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
     texts = Texts(ROOT, Path(app.srcdir), docname)
     offered = {
         "part": texts.part,
+        "has_part": texts.has_part,
         "opening": texts.opening,
         "rest": texts.rest,
         "whole": texts.whole,

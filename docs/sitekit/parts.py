@@ -177,6 +177,7 @@ class Texts:
             taken = {
                 _slug(self._find(file, heading).heading): page
                 for heading, page in self._claimed(file).items()
+                if self.has_part(file, heading)
             }
             if anchor in taken:
                 page, anchor = taken[anchor], ""

@@ -255,9 +255,15 @@ CONTRAST = """(() => {
         return 1;
     };
     let least = [100, ""];
+    const seen = new Set();
     for (const element of document.querySelectorAll("article *")) {
         const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
         if (!own || !element.offsetHeight || element.closest("math, .headerlink")) continue;
+        // Of elements alike, one.
+        const alike = [element, element.parentElement, element.parentElement.parentElement]
+            .map(each => each.tagName + each.className).join(" in ");
+        if (seen.has(alike)) continue;
+        seen.add(alike);
         const [a, b] = [light(parse(getComputedStyle(element).color)), behind(element)];
         const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
         if (ratio < least[0]) least = [ratio, element.outerHTML.slice(0, 200)];
