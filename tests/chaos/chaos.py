@@ -253,7 +253,13 @@ class Chaos:
         return {"run": number, "kills": len(kills), "measurements": found, "problems": problems[:20]}
 
     def note(self, name: str, line: Mapping[str, Any]) -> None:
-        with (self.folder / name).open("a") as stream:
+        """Add a line to a journal; the beginning of one that a kill left is taken away."""
+        path = self.folder / name
+        text = path.read_text() if path.exists() else ""
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:
+            path.write_text(whole)
+        with path.open("a") as stream:
             stream.write(json.dumps(line) + "\n")
 
     def go_on(self, runs: int, most_kills: int, until: float) -> list[dict[str, Any]]:
