@@ -228,6 +228,7 @@ class Chaos:
         draw = random.Random(number)
         place = Folder(self.folder / "run", self.mounts)
         place.make()
+        self.forget(number)
         kills = []
         # Each kind in its turn comes first; what follows is drawn.
         kinds = [
@@ -251,6 +252,12 @@ class Chaos:
         else:
             shutil.copytree(place.path, self.folder / f"run-{number}", dirs_exist_ok=True)
         return {"run": number, "kills": len(kills), "measurements": found, "problems": problems[:20]}
+
+    def forget(self, number: int) -> None:
+        """Take away what a run did to itself that was itself killed: it is made anew."""
+        path = self.folder / "kills.jsonl"
+        kept = [line for line in read_journal(path) if line["run"] != number]
+        path.write_text("".join(json.dumps(line) + "\n" for line in kept))
 
     def note(self, name: str, line: Mapping[str, Any]) -> None:
         """Add a line to a journal; the beginning of one that a kill left is taken away."""
