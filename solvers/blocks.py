@@ -138,7 +138,18 @@ def _fault(part: Any, sparse: bool, d: int) -> str | None:
     for first in range(0, flat.size, _CHECKED):
         if not np.isfinite(flat[first : first + _CHECKED]).all():
             return "holds a value that is not finite"
+    if sparse and not _within(part, d):
+        return f"has a column that is not one of 0 to {d - 1}"
     return "has columns that do not ascend within a row" if sparse and not _ascending(part) else None
+
+
+def _within(part: Any, d: int) -> bool:
+    """Tell whether the columns of a CSR array are there: compiled code reads weights by them unchecked."""
+    for first in range(0, part.nnz, _CHECKED):
+        columns = part.indices[first : first + _CHECKED]
+        if columns.min() < 0 or columns.max() >= d:
+            return False
+    return True
 
 
 def _ascending(part: Any) -> bool:

@@ -123,6 +123,8 @@ def fixed(X: Any) -> Any:
         ([unsorted(1, 0)], "block 0 has columns that do not ascend within a row"),
         ([unsorted(1, 1)], "block 0 has columns that do not ascend within a row"),
         ([np.array([[1.0, np.inf]])], "block 0 holds a value that is not finite"),
+        ([unsorted(0, 2)], "block 0 has a column that is not one of 0 to 1"),
+        ([unsorted(-1, 1)], "block 0 has a column that is not one of 0 to 1"),
     ],
 )
 def test_refused(given: Any, message: str) -> None:
