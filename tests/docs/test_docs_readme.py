@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,35 @@ def test_commands_ask_for_what_there_is(line: str) -> None:
     }
     paper = load_config(settings).papers["platt1998"]
     assert set(targets) <= {*RULES, "platt1998", *paper.experiments, *paper.artefacts}
+
+
+def reference_claims(scale: str, paper: str) -> dict[str, str]:
+    """Return the verdict of every claim of a committed reference run."""
+    path = PROJECT / "results" / "reference" / scale / paper / "claims.csv"
+    with path.open(encoding="utf-8") as file:
+        return {row["id"]: row["verdict"] for row in csv.DictReader(file)}
+
+
+def test_verdicts_are_those_of_the_reference_runs() -> None:
+    text = (PROJECT / "README.md").read_text(encoding="utf-8")
+    counted = re.findall(
+        r"^\| [\w ]+ ((?:\| \d+ ){5})\| \[.*\]\(results/reference/(\w+)/(\w+)/claims.md\) \|$", text, re.M
+    )
+    assert len(counted) == 4
+    known: dict[str, str] = {}
+    for numbers, scale, paper in counted:
+        verdicts = reference_claims(scale, paper)
+        found = Counter(verdicts.values())
+        kinds = ("holds", "does not hold", "not decided", "not measured here")
+        assert [int(number) for number in re.findall(r"\d+", numbers)] == [
+            len(verdicts),
+            *(found[kind] for kind in kinds),
+        ], paper
+        known |= {f"{paper} {name}": verdict for name, verdict in verdicts.items()}
+    named = re.findall(r"^\| (\w+ \d{4}) \| .* \(`([\w.-]+)`\) \| ([\w ]+) \|", text, re.M)
+    assert len(named) > 12
+    for paper, name, verdict in named:
+        assert known[f"{paper.lower().replace(' ', '')} {name}"] == verdict, name
 
 
 def test_settings_in_a_file() -> None:
