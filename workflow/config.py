@@ -223,6 +223,8 @@ class Artefact:
         The experiments it shows: those it names, else all of the paper's.
     settings
         Every further key of its entry.
+    single
+        Whether it is about one experiment by its nature, and not because a scale has one alone.
     """
 
     name: str
@@ -232,6 +234,7 @@ class Artefact:
     title: str
     caption: str
     settings: dict[str, Any] = field(default_factory=dict)
+    single: bool = False
 
     @property
     def measured(self) -> bool:

@@ -229,7 +229,7 @@ class Plan:
 
     def subcategory(self, paper: str, artefact: Artefact) -> str:
         """Return the heading in the report under which an artefact stands."""
-        if len(artefact.experiments) == 1 and artefact.measured:
+        if artefact.single and artefact.measured:
             return self.config.experiment(paper, artefact.experiments[0]).title
         return "All experiments"
 

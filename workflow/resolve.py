@@ -338,7 +338,8 @@ def _artefacts(
     for name, entry in layers.content["artefacts"].items():
         entry = dict(entry)
         named = entry.pop("experiments", [])
-        if "experiment" in entry:
+        single = "experiment" in entry
+        if single:
             named = [entry.pop("experiment")]
         for experiment in named:
             if experiment not in declared:
@@ -350,5 +351,7 @@ def _artefacts(
         if shown:
             known = {key: entry.pop(key) for key in ("kind", "form", "title")}
             caption = entry.pop("caption", "")
-            artefacts[name] = Artefact(name=name, **known, experiments=shown, caption=caption, settings=entry)
+            artefacts[name] = Artefact(
+                name=name, **known, experiments=shown, caption=caption, settings=entry, single=single
+            )
     return artefacts

@@ -175,7 +175,9 @@ class Scale:
     def _read(self, scale: str, folder: Path) -> Seconds:
         found = Seconds(scale)
         for row in self._rows(folder / "fits.csv"):
-            if (row["quantity"], row["source"]) == ("cpu_seconds", "measured") and row["exponent"]:
+            # Lines over C or eps have no numbers of examples at their ends.
+            over_n = row["n_min"].isdigit() and row["n_max"].isdigit()
+            if (row["quantity"], row["source"]) == ("cpu_seconds", "measured") and row["exponent"] and over_n:
                 law = (float(row["intercept"]), float(row["exponent"]), int(row["n_min"]), int(row["n_max"]))
                 found.laws[row["experiment"], row["contender"]] = law
         # Tables of means have the seconds of experiments of one size; ratios lead to the other contenders.
