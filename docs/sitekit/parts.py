@@ -18,6 +18,8 @@ PAGES = {
 }
 
 _LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s]+)\)")
+#: The verdicts of a reference run, which stand on its paper's page.
+_VERDICTS = re.compile(r"results/reference/\w+/(\w+)/claims\.md")
 _CLAIMED = re.compile(r"""\bpart\("([^"]+)", "([^"]+)"\)""")
 
 
@@ -166,6 +168,10 @@ class Texts:
             return f"{words}({self._page_of(path, anchor)})"
         if not (self.root / path).exists():
             raise PartError(f"{file} leads to {path}, which does not exist")
+        verdicts = _VERDICTS.fullmatch(path)
+        if verdicts is not None:
+            page = self._source / "papers" / f"{verdicts[1]}.md"
+            return f"{words}({Path(os.path.relpath(page, self._folder)).as_posix()})"
         # A folder is no page and no file to be had: its name stays.
         return f"{words}({self.path(self.root / path)})" if (self.root / path).is_file() else words[1:-1]
 
