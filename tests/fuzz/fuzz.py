@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from fuzz_targets import Target, targets
+from fuzz_inputs import Target
+from fuzz_targets import targets
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 

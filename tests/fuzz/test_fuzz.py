@@ -25,10 +25,10 @@ def test_a_round_of_every_target(name: str) -> None:
 def test_a_crash_and_a_hang_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import time
 
-    import fuzz_targets
+    import fuzz_inputs
     from hypothesis import strategies as st
 
-    monkeypatch.setattr(fuzz_targets, "PATIENCE", 0.2)
+    monkeypatch.setattr(fuzz_inputs, "PATIENCE", 0.2)
 
     def crash(value: bytes) -> None:
         if len(value) > 3:
@@ -42,12 +42,12 @@ def test_a_crash_and_a_hang_would_be_found(tmp_path: Path, monkeypatch: pytest.M
         raise ValueError("two\nlines")
 
     for run, said in ((crash, "KeyError"), (hang, "HangError"), (lines, "not one line")):
-        target = fuzz_targets.Target("x", st.binary(), run, (ValueError,))
+        target = fuzz_inputs.Target("x", st.binary(), run, (ValueError,))
         result = round_of(target, seed=0, examples=50)
         assert result.finding is not None and said in result.finding
 
     journal = Journal(tmp_path / "fuzz.jsonl")
-    target = fuzz_targets.Target("x", st.binary(), lambda value: None, ())
+    target = fuzz_inputs.Target("x", st.binary(), lambda value: None, ())
     fuzz([target], journal, seconds=0.5, examples=20)
     first = journal.read()
     assert [line.seed for line in first] == list(range(len(first))) and first
