@@ -456,8 +456,10 @@ def parse_registry(text: str) -> Registry:
     """
     import yaml  # only here: `import svmrepro.datasets` stays light
 
+    # The parser in C, where PyYAML has it: every step of the workflow waits for this.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        root = _Node(yaml.safe_load(text), "")
+        root = _Node(yaml.load(text, Loader=loader), "")
     except yaml.YAMLError as error:
         raise RegistryError(f"registry: not YAML: {' '.join(str(error).split())}") from None
     if root.take("version", _count) != 1:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmrepro.solvers.block_files import open_block, save_block
 from svmrepro.solvers.blocks import Blocks
-from svmrepro.solvers.certificate import Certificate, certify
+from svmrepro.solvers.certificate import Certificate, certify, gram_matrix
 from svmrepro.solvers.driver import solve, warm
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.measures import MEASURES
@@ -44,6 +44,7 @@ __all__ = [
     "certify",
     "fingerprint",
     "fingerprint_all",
+    "gram_matrix",
     "open_block",
     "save_block",
     "solve",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,7 +100,7 @@ class Certificate:
         return f"gap {self.gap:.3g}, primal objective {self.primal:.6g}"
 
 
-def certify(problem: Problem, solution: Solution) -> Certificate:
+def certify(problem: Problem, solution: Solution, gram: npt.NDArray[np.float64] | None = None) -> Certificate:
     """Judge a solution.
 
     Parameters
@@ -109,6 +110,9 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
     solution : Solution
         With multipliers ``alpha``, shape (n,), or, where its promise is a gap, with ``weights``; then
         multipliers, if there are any, are judged too.
+    gram : ndarray of float64, shape (n, n), optional
+        The problem's :func:`~svmrepro.solvers.gram_matrix`, for who judges several solutions of the same
+        examples.
 
     Returns
     -------
@@ -126,20 +130,23 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
         return _certify_gap(problem, solution)
     if solution.loss == SQUARED_HINGE:
         return _certify_squared(problem, solution)
-    return _certify_kkt(problem, solution)
+    return _certify_kkt(problem, solution, gram)
 
 
-def _certify_kkt(problem: Problem, solution: Solution) -> Certificate:
+def _certify_kkt(problem: Problem, solution: Solution, gram: npt.NDArray[np.float64] | None) -> Certificate:
     """Judge multipliers by the conditions of Karush, Kuhn and Tucker."""
     alpha, y, C = solution.alpha, problem.y, problem.C
     if alpha is None:
         raise ValueError("certify needs alpha; this solution has none")
     _check_multipliers(alpha, y.size, C)
-    support = np.flatnonzero(alpha)
-    coefficients = (y * alpha)[support]
-    g = kernel_product(problem.kernel, problem.X, problem.X[support], coefficients)
+    signed = y * alpha
+    if gram is not None:
+        g = gram @ signed
+    else:
+        support = np.flatnonzero(alpha)
+        g = kernel_product(problem.kernel, problem.X, problem.X[support], signed[support])
     f = g + solution.bias
-    quadratic = float(coefficients @ g[support])
+    quadratic = float(signed @ g)
     dual = float(alpha.sum()) - 0.5 * quadratic
     primal = 0.5 * quadratic + C * float(np.maximum(0.0, 1.0 - y * f).sum())
     below = np.where(alpha < C, 1.0 - y * f, 0.0)
@@ -288,6 +295,14 @@ def pair_coefficients(y: npt.NDArray[np.float64], alpha: npt.NDArray[np.float64]
     return np.bincount(higher, alpha, y.size) - np.bincount(lower, alpha, y.size)
 
 
+def gram_matrix(problem: Problem) -> npt.NDArray[np.float64]:
+    """Return ``k(x_i, x_j)`` for all pairs of a problem's examples, shape (n, n), 8 n^2 bytes."""
+    gram = np.empty((problem.n, problem.n))
+    for first, part in _kernel_blocks(problem.kernel, problem.X, problem.X):
+        gram[first : first + len(part)] = part
+    return gram
+
+
 def kernel_product(
     kernel: Kernel, A: Any, B: Any, coefficients: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
@@ -296,10 +311,17 @@ def kernel_product(
         return np.zeros(A.shape[0])
     if kernel.name == "linear":
         return np.asarray(A @ np.asarray(B.T @ coefficients).ravel()).ravel()
+    result = np.empty(A.shape[0])
+    for first, part in _kernel_blocks(kernel, A, B):
+        result[first : first + len(part)] = part @ coefficients
+    return result
+
+
+def _kernel_blocks(kernel: Kernel, A: Any, B: Any) -> Iterator[tuple[int, npt.NDArray[np.float64]]]:
+    """Yield the first row of each block and ``k(a_i, b_j)`` for its rows and all rows of B."""
     dense_b = np.asarray(B.toarray() if sp.issparse(B) else B, dtype=np.float64)
     norms_b = np.einsum("ij,ij->i", dense_b, dense_b)
     rows = max(1, _BLOCK_BYTES // (8 * B.shape[0]))
-    result = np.empty(A.shape[0])
     for first in range(0, A.shape[0], rows):
         part = A[first : first + rows]
         dense_a = np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
@@ -311,7 +333,6 @@ def kernel_product(
             np.maximum(K, 0.0, out=K)
             K *= -kernel.gamma
             np.exp(K, out=K)
-        else:
+        elif kernel.name == "polynomial":
             K = (kernel.a * K + kernel.c) ** kernel.degree
-        result[first : first + rows] = K @ coefficients
-    return result
+        yield first, K

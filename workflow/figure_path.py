@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from svmrepro.solvers import Kernel, Problem, solve
-from svmrepro.solvers.solution import OPTIMAL
 from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figure_style import COLUMN, GHOST, MAIN, PAGE, new_figure
 from svmrepro.workflow.results import Results, display_name, plural
+
+if TYPE_CHECKING:  # when a figure is drawn: the other kinds of figure do without solvers
+    from svmrepro.solvers import Problem
 
 FLOATS = npt.NDArray[np.float64]
 
@@ -66,6 +67,9 @@ class Example:
 
     def path(self, solver: str) -> list[Step]:
         """Return the steps of a solver until it ends."""
+        from svmrepro.solvers import solve
+        from svmrepro.solvers.solution import OPTIMAL
+
         found: list[Step] = []
         before = np.zeros(3)
         for count in range(1, MOST):
@@ -98,6 +102,8 @@ def read_example(settings: Mapping[str, Any]) -> Example:
     StepError
         If it is not three points with labels.
     """
+    from svmrepro.solvers import Kernel, Problem
+
     example = settings["example"]
     X = np.array(example["points"], dtype=np.float64)
     y = np.array(example["labels"], dtype=np.float64)

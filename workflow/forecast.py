@@ -51,6 +51,13 @@ class Forecast:
         self._made: dict[_Key, dict[_Place, int]] = defaultdict(lambda: defaultdict(int))
         #: The sizes and points at which a contender passed a limit.
         self._stopped: dict[_Key, list[_Place]] = defaultdict(list)
+        #: Who runs a solver anywhere, and the guesses made from that: a scale has hundreds of such places.
+        self._running: dict[str, list[_Key]] = defaultdict(list)
+        for each in self._experiments:
+            for contender in each.contenders.values():
+                self._running[contender.solver].append(_key(each, contender))
+        self._solver_of = {key: solver for solver, keys in self._running.items() for key in keys}
+        self._guesses: dict[str, dict[int, float]] = defaultdict(dict)
         for experiment in self._experiments:
             current = {row.key for row in rows(experiment)}
             for line in Journal(paths.journal(config, experiment.paper, experiment.name)).lines():
@@ -68,6 +75,7 @@ class Forecast:
             self._made[key][place] += max(0, repeats - line["repeat"] - 1)
         if line["cpu_seconds"] is not None:
             self._seconds[key][line["n"]].append(line["cpu_seconds"])
+            self._guesses.pop(self._solver_of.get(key, ""), None)
         if line["status"] in LIMITS:
             self._stopped[key].append(place)
 
@@ -117,7 +125,7 @@ class Forecast:
             else from the same solver's in other experiments; at most its time limit.
         """
         points = self._seconds.get(_key(experiment, contender), {})
-        guess = extrapolate(points, n) if points else self._from_elsewhere(experiment, contender, n)
+        guess = extrapolate(points, n) if points else self._from_elsewhere(contender.solver, n)
         return guess if contender.time_limit is None else min(guess, contender.time_limit)
 
     def _left_of(self, experiment: Experiment, contender: Contender) -> tuple[int, float]:
@@ -138,14 +146,14 @@ class Forecast:
                 late.append(place)
         return runs, seconds
 
-    def _from_elsewhere(self, experiment: Experiment, contender: Contender, n: int) -> float:
-        guesses = []
-        for other in self._experiments:
-            for rival in other.contenders.values():
-                points = self._seconds.get(_key(other, rival))
-                if points and rival.solver == contender.solver:
-                    guesses.append(extrapolate(points, n))
-        return geometric_mean(guesses) if guesses else FIRST_GUESS * (n / 1000) ** USUAL_SLOPE
+    def _from_elsewhere(self, solver: str, n: int) -> float:
+        known = self._guesses[solver]
+        if n not in known:
+            found = [
+                extrapolate(points, n) for key in self._running[solver] if (points := self._seconds.get(key))
+            ]
+            known[n] = geometric_mean(found) if found else FIRST_GUESS * (n / 1000) ** USUAL_SLOPE
+        return known[n]
 
     def _covered(self, present: Experiment) -> list[Experiment]:
         """Return all experiments, or the present one alone where reading all journals would take long."""

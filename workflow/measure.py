@@ -57,6 +57,7 @@ class Measurer:
         self._run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
         current = {row.key for row in rows(experiment)}
         self._loaded: tuple[tuple[int, int | None], Dataset] | None = None
+        self._test: tuple[tuple[int, int], tuple[Any, Any]] | None = None
         #: Lines that count, by the key of their row, and those that tell of a limit.
         self._lines: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._limits: list[dict[str, Any]] = []
@@ -102,7 +103,7 @@ class Measurer:
         from svmrepro.workflow.trial import Trials
 
         data = self._data(row)
-        test = None if self._experiment.test is None else load_test(self._config, row, data.X.shape[1])
+        test = None if self._experiment.test is None else self._test_set(row, data.X.shape[1])
         trials = Trials(
             self._experiment,
             data.X,
@@ -130,6 +131,14 @@ class Measurer:
             self._loaded = None  # two at a time would be too much for some
             self._loaded = (which, load_row(self._config, row))
         return self._loaded[1]
+
+    def _test_set(self, row: Row, features: int) -> tuple[Any, Any]:
+        """Return the examples on which a row's results are judged; the rows of a seed share them."""
+        which = (row.sample, features)
+        if self._test is None or self._test[0] != which:
+            self._test = None
+            self._test = (which, load_test(self._config, row, features))
+        return self._test[1]
 
     def _open_runs(self, row: Row, stopped: dict[str, str]) -> Iterator[tuple[Contender, int]]:
         """

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
@@ -24,7 +24,18 @@ from svmrepro.workflow.grid import Job, jobs
 from svmrepro.workflow.record import digest
 
 #: The steps that rules run.
-STEPS = ("fetch", "generate", "compile", "measure", "collect", "fit", "tabulate", "plot", "check", "compare")
+STEPS = (
+    "fetch",
+    "generate",
+    "compile",
+    "measure",
+    "analyse",
+    "collect",
+    "tabulate",
+    "plot",
+    "check",
+    "compare",
+)
 
 #: Matches nothing: the wildcard of a rule that this configuration has no use for.
 NOTHING = "(?!)"
@@ -202,8 +213,11 @@ class Plan:
             *(_shown([claims]) if artefact.kind == "claims" else []),
         ]
 
-    def artefact_wanted(self, paper: str, artefact: Artefact) -> str:
-        """Hash what has to be measured for an artefact, or the solvers that make it on the spot."""
+    def artefacts_wanted(self, paper: str, artefacts: Sequence[Artefact]) -> str:
+        """Hash what has to be measured for some artefacts, or the solvers that make them on the spot."""
+        return digest([self._wanted_for(paper, artefact) for artefact in artefacts])
+
+    def _wanted_for(self, paper: str, artefact: Artefact) -> str:
         if artefact.measured:
             return self.wanted(paper, artefact.experiments)
         solvers = artefact.settings.get("solvers", {}).values()
@@ -214,18 +228,44 @@ class Plan:
         make = paths.table if artefact.form == "table" else paths.figure
         return {form: str(path) for form, path in make(self.config, paper, artefact.name).items()}
 
-    def artefacts(self, form: str) -> list[tuple[str, Artefact]]:
-        """Return all artefacts of a form (table, figure) with the names of their papers."""
-        return [
-            (paper.name, artefact)
-            for paper in self.config.papers.values()
-            for artefact in paper.artefacts.values()
-            if artefact.form == form
-        ]
+    def artefacts(self, form: str) -> list[tuple[str, list[Artefact]]]:
+        """
+        Return the artefacts of a form (table, figure) with the names of their papers.
 
-    def settings_of(self, artefact: Artefact) -> str:
-        """Hash what an artefact's entry says beyond its words."""
-        return digest({"kind": artefact.kind, "experiments": artefact.experiments, **artefact.settings})
+        Returns
+        -------
+        list of (paper, artefacts)
+            Those that are made of the same files come together: one process makes them.
+        """
+        found: dict[tuple[str, ...], tuple[str, list[Artefact]]] = {}
+        for paper in self.config.papers.values():
+            for artefact in paper.artefacts.values():
+                if artefact.form == form:
+                    inputs = self.artefact_inputs(paper.name, artefact)
+                    found.setdefault((paper.name, *inputs), (paper.name, []))[1].append(artefact)
+        return list(found.values())
+
+    def maker(self, paper: str, artefacts: Sequence[Artefact]) -> str:
+        """Return the name of the rule that makes some artefacts."""
+        first = artefacts[0]
+        own = self.target(paper, first.name)
+        return own if len(artefacts) == 1 else f"{paper}-{first.form}s-from-{first.name}"
+
+    def settings_of(self, artefacts: Sequence[Artefact]) -> str:
+        """Hash what the entries of some artefacts say, their words included."""
+        return digest(
+            [
+                {
+                    "name": each.name,
+                    "title": each.title,
+                    "caption": each.caption,
+                    "kind": each.kind,
+                    "experiments": each.experiments,
+                    **each.settings,
+                }
+                for each in artefacts
+            ]
+        )
 
     def subcategory(self, paper: str, artefact: Artefact) -> str:
         """Return the heading in the report under which an artefact stands."""
@@ -288,8 +328,7 @@ RULES = frozenset(
         "generate_data",
         "compile_solvers",
         "measure",
-        "collect",
-        "fit",
+        "analyse",
         "collect_paper",
         "reference",
     }

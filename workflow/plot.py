@@ -1,6 +1,6 @@
-"""One figure of a paper as SVG and PNG.
+"""Figures of a paper as SVG and PNG.
 
-python -m svmrepro.workflow.plot --config CONFIG --paper PAPER --artefact ARTEFACT
+python -m svmrepro.workflow.plot --config CONFIG --paper PAPER --artefact ARTEFACT ...
 """
 
 from __future__ import annotations
@@ -71,9 +71,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m svmrepro.workflow.plot", description=__doc__)
     parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
     parser.add_argument("--paper", required=True)
-    parser.add_argument("--artefact", required=True)
+    parser.add_argument("--artefact", required=True, nargs="+")
     arguments = parser.parse_args(argv)
-    run(read_config(arguments.config), arguments.paper, arguments.artefact)
+    config = read_config(arguments.config)
+    for name in arguments.artefact:
+        run(config, arguments.paper, name)
     return 0
 
 

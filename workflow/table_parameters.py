@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from svmrepro.solvers import SOLVERS
 from svmrepro.workflow import grid
 from svmrepro.workflow.config import Artefact, Config, Experiment
 from svmrepro.workflow.data import NotAvailable, load_row
@@ -23,6 +22,7 @@ from svmrepro.workflow.render import (
 )
 from svmrepro.workflow.results import Results, Row, display_name, load
 from svmrepro.workflow.table_benchmarks import reached
+from svmrepro.workflow.table_contenders import own_options
 from svmrepro.workflow.table_timing import SUPPORT, size_cell
 
 WORDS = {"Y": "yes", "N": "no", "mix": "mixed"}
@@ -112,7 +112,7 @@ def _cache(results: Results, experiment: Experiment) -> str:
     limits = {}
     for label in results.main(experiment.name):
         contender = experiment.contenders[label]
-        known = SOLVERS[contender.solver].options if contender.solver in SOLVERS else {}
+        known = own_options(contender)
         if "cache_mb" in known:  # what keeps its rows in another way has no such option
             limits[label] = float({**known, **contender.options}["cache_mb"])
     kept = {label: limit for label, limit in limits.items() if limit > 0}

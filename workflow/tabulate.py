@@ -1,6 +1,6 @@
-"""One table of a paper as CSV, Markdown and HTML.
+"""Tables of a paper as CSV, Markdown and HTML.
 
-python -m svmrepro.workflow.tabulate --config CONFIG --paper PAPER --artefact ARTEFACT
+python -m svmrepro.workflow.tabulate --config CONFIG --paper PAPER --artefact ARTEFACT ...
 """
 
 from __future__ import annotations
@@ -43,9 +43,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m svmrepro.workflow.tabulate", description=__doc__)
     parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
     parser.add_argument("--paper", required=True)
-    parser.add_argument("--artefact", required=True)
+    parser.add_argument("--artefact", required=True, nargs="+")
     arguments = parser.parse_args(argv)
-    run(read_config(arguments.config), arguments.paper, arguments.artefact)
+    config = read_config(arguments.config)
+    for name in arguments.artefact:
+        run(config, arguments.paper, name)
     return 0
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from svmrepro.solvers import MEASURES, SOLVERS, Kernel, Problem, Solution, certify, solve, warm
+import numpy.typing as npt
+from svmrepro.solvers import MEASURES, SOLVERS, Kernel, Problem, Solution, certify, gram_matrix, solve, warm
 from svmrepro.solvers.registry import NotInstalled
 from svmrepro.workflow.config import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
@@ -35,6 +36,9 @@ USER_TOLERANCE = 2.0
 OVERRUN = 1.1
 #: ... and so many seconds: solvers look at the clock now and then only.
 OVERRUN_GRAIN = 0.1
+
+#: Bytes of kernel values that the judge keeps between two solutions of the same examples.
+GRAM_BYTES = 2**29
 
 #: Examples of each class in the run that warms a user's own solver.
 _WARM_ROWS = 8
@@ -83,6 +87,8 @@ class Trials:
         self._examples: dict[str | None, Any] = {None: X}
         self._problems: dict[tuple[str, bool, str | None], Problem] = {}
         self._ready: set[str] = set()
+        #: The judge's kernel values by encoding; None of examples that have been judged once.
+        self._grams: dict[str | None, npt.NDArray[np.float64] | None] = {}
 
     def prepare(self, contender: Contender) -> Problem:
         """
@@ -111,6 +117,16 @@ class Trials:
                     module.prepare(problem)
             self._ready.add(contender.label)
         return problem
+
+    def _gram(self, contender: Contender, problem: Problem) -> npt.NDArray[np.float64] | None:
+        """Return the judge's kernel values from the second solution of the same examples on."""
+        if problem.kernel.name == "linear" or 8 * problem.n**2 > GRAM_BYTES:
+            return None
+        if contender.encoding not in self._grams:
+            self._grams[contender.encoding] = None
+        elif self._grams[contender.encoding] is None:
+            self._grams[contender.encoding] = gram_matrix(problem)
+        return self._grams[contender.encoding]
 
     def _tolerance(self, contender: Contender) -> float:
         """Return the stopping tolerance of a contender."""
@@ -164,7 +180,8 @@ class Trials:
                 solution = solver(given)
             result["load_after"] = load_average()
             result |= _figures(solution, meter)
-            result |= _verdict(problem, solution, contender, self._tolerance(contender))
+            gram = self._gram(contender, problem)
+            result |= _verdict(problem, solution, contender, self._tolerance(contender), gram)
             result["performance"] = self._performance(problem, solution)
         except NotInstalled as error:
             return {**NO_RESULT, "status": "not_run", "reason": one_line(error)}
@@ -276,7 +293,13 @@ def _beside_bandwidth(info: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**info, "copy_bandwidth": copy_bandwidth()} if "bytes_moved" in info else info
 
 
-def _verdict(problem: Problem, solution: Solution, contender: Contender, eps: float) -> dict[str, Any]:
+def _verdict(
+    problem: Problem,
+    solution: Solution,
+    contender: Contender,
+    eps: float,
+    gram: npt.NDArray[np.float64] | None = None,
+) -> dict[str, Any]:
     """Certify a solution; one that fails is no result, whatever its solver says."""
     if solution.status in _LIMIT_STATUSES:
         return {"status": solution.status, "reason": _limit_reason(solution.status, contender)}
@@ -284,7 +307,7 @@ def _verdict(problem: Problem, solution: Solution, contender: Contender, eps: fl
     if limit is not None and solution.cpu_seconds > OVERRUN * limit + OVERRUN_GRAIN:
         # It would be run again, at larger sizes too, by who keeps no limit.
         return {"status": "time_limit", "reason": _limit_reason("time_limit", contender)}
-    certificate = certify(problem, solution)
+    certificate = certify(problem, solution, gram)
     spec = SOLVERS.get(contender.solver)
     factor = spec.tolerance_factor if spec else USER_TOLERANCE
     passed = certificate.passes(eps, factor, problem.n, problem.C)

@@ -112,10 +112,10 @@ def test_scales_do_not_mix(done: tuple[Path, subprocess.CompletedProcess[str]]) 
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
-        ("platt1998", "support-vectors"),
-        ("noise-linear", "timing-noise-linear"),
-        ("scaling", "scaling"),
-        ("results/default/platt1998/scaling.md", "scaling"),
+        ("platt1998", "platt1998-figures-from-overview"),
+        ("noise-linear", "platt1998-tables-from-timing-noise-linear"),
+        ("support-vectors", "support-vectors"),
+        ("results/default/platt1998/scaling.md", "platt1998-tables-from-scaling"),
         ("check", "platt1998-claims"),
         ("report", "report"),
     ],
@@ -131,7 +131,7 @@ def test_parsing_is_light() -> None:
     script = (
         "import sys, time\nbegan = time.process_time()\n"
         "from svmrepro.workflow.plan import Plan\nplan = Plan({'scale': 'smoke'})\n"
-        "plan.sources, plan.compiled, [plan.code(step) for step in ('collect', 'fit', 'tabulate', 'plot')]\n"
+        "plan.sources, plan.compiled, [plan.code(step) for step in ('analyse', 'tabulate', 'plot')]\n"
         "print(time.process_time() - began, *{'numba', 'pandas', 'matplotlib', 'sklearn'} & set(sys.modules))"
     )
     folder = PROJECT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 import subprocess
 import sys
@@ -31,7 +32,8 @@ def copied(tmp_path: Path) -> Callable[[], dict[str, str]]:
 
     def look() -> dict[str, str]:
         command = [sys.executable, "-c", program, str(tmp_path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         return dict(json.loads(done.stdout))
 
     return look
@@ -68,6 +70,24 @@ def test_a_touched_file_and_an_unreached_module_change_nothing(
     after = copied()
     assert after.pop("all") != first.pop("all")
     assert after == first
+
+
+def test_what_was_kept_is_taken_by_its_content_alone(
+    copied: Callable[[], dict[str, str]], tmp_path: Path
+) -> None:
+    first = copied()
+    (kept,) = (tmp_path / "svmrepro" / "solvers" / "__pycache__").glob("source.*.json")
+    content = json.loads(kept.read_text())
+    # It is read: code that is said to be of the present source is believed, that of another source is not.
+    told = {**content, "rows": {**content["rows"], "code": "another = 1"}}
+    kept.write_text(json.dumps(told))
+    assert copied()["smo"] != first["smo"]
+    told["rows"]["source"] = "0" * 64
+    kept.write_text(json.dumps(told))
+    assert copied() == first
+    for spoiled in ("", "[]", '{"rows": 1}', '{"rows": {"source": 1}}'):
+        kept.write_text(spoiled)
+        assert copied() == first
 
 
 def test_fingerprint_of_an_unknown_name() -> None:

@@ -1,36 +1,22 @@
 # From lines to numbers: these can always be made again without timing anything.
 
 
-rule collect:
+rule analyse:
     input:
         lambda wildcards: PLAN.job_files(wildcards.paper, wildcards.experiment),
-    output:
-        f"{RESULTS}/{{paper}}/{{experiment}}/measurements.csv",
-    log:
-        f"{RESULTS}/logs/collect/{{paper}}/{{experiment}}.log",
-    localrule: True
-    params:
-        code=PLAN.code("collect"),
-        wanted=lambda wildcards: PLAN.wanted(wildcards.paper, [wildcards.experiment]),
-    shell:
-        "{STEPS[collect]} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q} 2>&1 | tee {log:q}"
-
-
-rule fit:
-    input:
-        f"{RESULTS}/{{paper}}/{{experiment}}/measurements.csv",
         lambda wildcards: PLAN.paper_numbers(wildcards.paper),
     output:
+        f"{RESULTS}/{{paper}}/{{experiment}}/measurements.csv",
         f"{RESULTS}/{{paper}}/{{experiment}}/fits.csv",
         f"{RESULTS}/{{paper}}/{{experiment}}/ratios.csv",
     log:
-        f"{RESULTS}/logs/fit/{{paper}}/{{experiment}}.log",
+        f"{RESULTS}/logs/analyse/{{paper}}/{{experiment}}.log",
     localrule: True
     params:
-        code=PLAN.code("fit"),
+        code=PLAN.code("analyse"),
         wanted=lambda wildcards: PLAN.wanted(wildcards.paper, [wildcards.experiment]),
     shell:
-        "{STEPS[fit]} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q} 2>&1 | tee {log:q}"
+        "{STEPS[analyse]} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q} 2>&1 | tee {log:q}"
 
 
 rule collect_paper:

@@ -1,69 +1,92 @@
-# Tables and figures: a rule for each, so that it can be asked for by its name and says in the report what it shows.
+# Tables and figures: a rule for those that are made of the same files, and a name for each by which it can be asked
+# for; the report says of each what it shows.
 #
 # A label with two values, each of half of a heading's results ("form: table" and "form: plot"), would become a switch
 # between two views of each result, and a report with results that have one view alone goes blank there. So forms
 # are labels of their own.
 
-for paper, artefact in PLAN.artefacts("table"):
-    files = PLAN.artefact_files(paper, artefact)
+
+def tables(paper, artefacts):
+    """Return the files of some tables, with what the report says of them."""
+    return [
+        file
+        for each in artefacts
+        for files in [PLAN.artefact_files(paper, each)]
+        for file in (files["csv"], files["md"], shown(paper, each, files["html"], "table", "HTML"))
+    ]
+
+
+def figures(paper, artefacts):
+    """Return the files of some figures, with what the report says of them."""
+    return [
+        file
+        for each in artefacts
+        for files in [PLAN.artefact_files(paper, each)]
+        for file in (shown(paper, each, files["svg"], "plot", "SVG"), files["png"])
+    ]
+
+
+def shown(paper, artefact, file, label, form):
+    """Return a file that the report shows."""
+    return report(
+        file,
+        caption=f"../report/{artefact.kind}.rst",
+        category=CONFIG.papers[paper].title,
+        subcategory=PLAN.subcategory(paper, artefact),
+        labels={"artefact": artefact.title, label: form},
+    )
+
+
+for paper, artefacts in PLAN.artefacts("table"):
 
     rule:
         name:
-            PLAN.target(paper, artefact.name)
+            PLAN.maker(paper, artefacts)
         input:
-            PLAN.artefact_inputs(paper, artefact),
+            PLAN.artefact_inputs(paper, artefacts[0]),
         output:
-            files["csv"],
-            files["md"],
-            report(
-                files["html"],
-                caption=f"../report/{artefact.kind}.rst",
-                category=CONFIG.papers[paper].title,
-                subcategory=PLAN.subcategory(paper, artefact),
-                labels={"artefact": artefact.title, "table": "HTML"},
-            ),
+            tables(paper, artefacts),
         log:
-            f"{RESULTS}/logs/tabulate/{paper}/{artefact.name}.log",
+            f"{RESULTS}/logs/tabulate/{paper}/{artefacts[0].name}.log",
         localrule: True
         params:
             paper=paper,
-            artefact=artefact.name,
-            title=artefact.title,
-            caption=artefact.caption,
-            settings=PLAN.settings_of(artefact),
+            artefacts=[each.name for each in artefacts],
+            settings=PLAN.settings_of(artefacts),
             code=PLAN.code("tabulate"),
-            wanted=PLAN.artefact_wanted(paper, artefact),
+            wanted=PLAN.artefacts_wanted(paper, artefacts),
         shell:
-            "{STEPS[tabulate]} --paper {params.paper:q} --artefact {params.artefact:q} 2>&1 | tee {log:q}"
+            "{STEPS[tabulate]} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
 
 
-for paper, artefact in PLAN.artefacts("figure"):
-    files = PLAN.artefact_files(paper, artefact)
+for paper, artefacts in PLAN.artefacts("figure"):
 
     rule:
         name:
-            PLAN.target(paper, artefact.name)
+            PLAN.maker(paper, artefacts)
         input:
-            PLAN.artefact_inputs(paper, artefact),
+            PLAN.artefact_inputs(paper, artefacts[0]),
         output:
-            report(
-                files["svg"],
-                caption=f"../report/{artefact.kind}.rst",
-                category=CONFIG.papers[paper].title,
-                subcategory=PLAN.subcategory(paper, artefact),
-                labels={"artefact": artefact.title, "plot": "SVG"},
-            ),
-            files["png"],
+            figures(paper, artefacts),
         log:
-            f"{RESULTS}/logs/plot/{paper}/{artefact.name}.log",
+            f"{RESULTS}/logs/plot/{paper}/{artefacts[0].name}.log",
         localrule: True
         params:
             paper=paper,
-            artefact=artefact.name,
-            title=artefact.title,
-            caption=artefact.caption,
-            settings=PLAN.settings_of(artefact),
+            artefacts=[each.name for each in artefacts],
+            settings=PLAN.settings_of(artefacts),
             code=PLAN.code("plot"),
-            wanted=PLAN.artefact_wanted(paper, artefact),
+            wanted=PLAN.artefacts_wanted(paper, artefacts),
         shell:
-            "{STEPS[plot]} --paper {params.paper:q} --artefact {params.artefact:q} 2>&1 | tee {log:q}"
+            "{STEPS[plot]} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
+
+
+for paper, artefacts in [*PLAN.artefacts("table"), *PLAN.artefacts("figure")]:
+    for artefact in artefacts if len(artefacts) > 1 else []:
+
+        rule:
+            name:
+                PLAN.target(paper, artefact.name)
+            input:
+                list(PLAN.artefact_files(paper, artefact).values()),
+            localrule: True
