@@ -12,6 +12,7 @@ from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem, solve
 from svmrepro.solvers.measures import roc_area
 from svmrepro.workflow import baseline, collect, data, fit, grid, paths
+from svmrepro.workflow import measure as measure_module
 from svmrepro.workflow.config import Config, Experiment, HeldOut, load_config, read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.forecast import Forecast
@@ -223,6 +224,21 @@ def test_results_are_judged_on_rows_that_no_one_trained_on() -> None:
     }
     # A user's own solver is judged as well, by its multipliers.
     assert found["a"]["roc-area"] == pytest.approx(found["smo"]["roc-area"], abs=0.02)
+
+
+def test_a_test_set_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[int] = []
+    real = measure_module.load_test
+
+    def counted(config: Any, row: grid.Row, features: int) -> Any:
+        loaded.append(row.n)
+        return real(config, row, features)
+
+    monkeypatch.setattr(measure_module, "load_test", counted)
+    config, experiment = prepare({"a": QUICK}, sizes=[20, 30, 40], axis={"C": [0.1, 0.2]}, **SEEN)
+    lines, _ = measure(config, experiment)
+    assert len(lines) >= 6 and all(line["performance"] for line in lines)
+    assert loaded == [20]
 
 
 def test_what_meets_a_limit_is_judged_too() -> None:

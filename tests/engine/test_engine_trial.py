@@ -1,0 +1,57 @@
+"""The judge's kernel values are worked out once for all contenders of a row, and change no verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_support import EXPERIMENT, tiny
+from svmrepro.workflow import trial
+from svmrepro.workflow.config import Experiment, load_config
+
+NAMES = ("pasmo", "smo2", "smo")
+
+
+@pytest.fixture
+def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
+    monkeypatch.chdir(tmp_path)
+    config = load_config(tiny({name: {"solver": name} for name in NAMES}))
+    return replace(config.experiment("platt1998", EXPERIMENT), kernel={"name": "gaussian", "gamma": 0.5}, C=2.0)
+
+
+def verdicts(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> tuple[list[dict[str, Any]], int]:
+    """Return what three contenders' runs were found to be, and how often kernel values were worked out."""
+    count = 0
+    real = trial.gram_matrix
+
+    def counted(problem: Any) -> Any:
+        nonlocal count
+        count += 1
+        return real(problem)
+
+    monkeypatch.setattr(trial, "gram_matrix", counted)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 4))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+    row = trial.Trials(experiment, X, y)
+    return [row.run(experiment.contenders[name]) for name in NAMES], count
+
+
+def test_kernel_values_are_shared_from_the_second_run_on(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared, once = verdicts(experiment, monkeypatch)
+    monkeypatch.setattr(trial, "GRAM_BYTES", 8 * 60**2 - 1)
+    alone, never = verdicts(experiment, monkeypatch)
+    assert (once, never) == (1, 0)
+    for one, other in zip(shared, alone, strict=True):
+        assert one["status"] == other["status"] == "optimal"
+        assert one["certificate"] == pytest.approx(other["certificate"], rel=1e-9, abs=1e-9)
+
+
+def test_a_linear_kernel_needs_none(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, count = verdicts(replace(experiment, kernel={"name": "linear"}), monkeypatch)
+    assert count == 0 and [line["status"] for line in found] == ["optimal"] * 3
