@@ -56,14 +56,15 @@ class Comparison:
         Each a reason to fail, in one line.
     remarks : list of str
         What a reader should know and nobody need mend: rows or claims that were not measured here.
-    rows : int
-        Number of rows compared.
+    rows, of : int
+        Number of rows compared, and of those that the reference has of this run's papers.
     """
 
     same_machine: bool
     faults: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     rows: int = 0
+    of: int = 0
 
 
 def summarise(runs: Runs) -> list[dict[str, Any]]:
@@ -121,7 +122,7 @@ def machine_identity(runs: Runs) -> dict[str, str]:
 
     Empty if the runs come from machines that differ in any of it (or there are none).
     """
-    names = ("machine.cpu", "machine.blas", "machine.python")
+    names = ("machine.cpu", "machine.cpu_id", "machine.blas", "machine.python")
     identities = {
         tuple(
             (name, text)
@@ -136,11 +137,27 @@ def machine_identity(runs: Runs) -> dict[str, str]:
     return dict(identities.pop()) if len(identities) == 1 else {}
 
 
+def machine_records(runs: Runs) -> list[dict[str, str]]:
+    """Return all that is known of the machines of the runs, each once: memory, commit and so on."""
+    found = {
+        tuple(
+            (name.removeprefix("machine."), text)
+            for name, text in sorted(run.fields.items())
+            if text and name.startswith("machine.")
+        )
+        for run in runs.runs
+        if run.solved
+    }
+    return [dict(record) for record in sorted(found)]
+
+
 def compare(reference: Mapping[str, Any], current: Mapping[str, Any]) -> Comparison:
     """Compare a run's record (see `svmrepro.workflow.check`) with the reference's.
 
     A claim that held and is now broken or undecided is a fault; one that is not measured here is a remark. So
-    is a row that meets a limit, unless it is the smallest of its contender that the reference solved.
+    is a row that meets a limit, unless it is the smallest of its contender that the reference solved, or one
+    whose data or solver is not to be had. A row that is no part of this run, or has other settings, is a
+    fault: what is not looked at is not reproduced. Papers that this run left out are not asked for.
     """
     same = bool(reference["machine"]) and reference["machine"] == current["machine"]
     found = Comparison(same)
@@ -154,7 +171,8 @@ def compare(reference: Mapping[str, Any], current: Mapping[str, Any]) -> Compari
                 found.faults.append(f"claim {paper}/{name} held in the reference: {present}")
             elif present != HOLDS:
                 found.remarks.append(f"claim {paper}/{name} held in the reference: {present}")
-    _compare_rows(reference["rows"], current["rows"], found)
+    wanted = [row for row in reference["rows"] if row["paper"] in current["claims"]]
+    _compare_rows(wanted, current["rows"], found)
     return found
 
 
@@ -164,19 +182,21 @@ def _compare_rows(
     now = {_key(entry): entry for entry in after}
     paths: dict[tuple[str, str, str], list[float]] = {}
     absent: list[str] = []
-    before = list(before)
+    strange: list[str] = []
+    before = [old for old in before if old["counts"]]
+    found.of = len(before)
     smallest = _smallest(before)
     for old in before:
-        if not old["counts"]:
-            continue
         new, label = now.get(_key(old)), _label(old)
         failed = FAILED if int(old["n"]) > smallest[_series(old)] else (*FAILED, *LIMITED)
-        if new is None or (not new["counts"] and new["status"] not in failed):
-            absent.append(label if new is None else f"{label}: {new['status']}")
+        if new is None:
+            strange.append(label)
+        elif not new["counts"] and new["status"] not in failed:
+            absent.append(f"{label}: {new['status']}")
         elif not new["counts"]:
             found.faults.append(f"{label}: {new['status']}, optimal in the reference")
         elif new["setting"] != old["setting"]:
-            absent.append(f"{label}: other settings")
+            strange.append(f"{label}: other settings")
         else:
             found.rows += 1
             _compare_counts(old, new, label, found, paths)
@@ -187,11 +207,20 @@ def _compare_rows(
                 f"{paper}, {contender}: {name} is {middle:.3f} times the reference's "
                 f"(median of {len(ratios)} rows)"
             )
-    if absent:
-        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
-        found.remarks.append(
-            f"{len(absent)} rows of the reference were not measured here: {'; '.join(absent[:3])}{more}"
+    if strange:
+        found.faults.append(
+            f"{len(strange)} rows of the reference are no part of this run: {_some(strange)}; the check is "
+            "of the scale as it is committed, and `compare` of any other"
         )
+    if absent:
+        found.remarks.append(f"{len(absent)} rows of the reference were not measured here: {_some(absent)}")
+    if found.of and not found.rows:
+        found.faults.append("not one row of the reference could be compared")
+
+
+def _some(labels: Sequence[str]) -> str:
+    more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
+    return "; ".join(labels[:3]) + more
 
 
 def _compare_counts(

@@ -22,7 +22,15 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow import paths
-from svmrepro.workflow.baseline import Comparison, compare, fold, machine_identity, summarise, unfold
+from svmrepro.workflow.baseline import (
+    Comparison,
+    compare,
+    fold,
+    machine_identity,
+    machine_records,
+    summarise,
+    unfold,
+)
 from svmrepro.workflow.config import Config, Paper, read_config
 from svmrepro.workflow.errors import StepError, one_line, run_step
 from svmrepro.workflow.files import atomic_path, atomic_write
@@ -96,6 +104,11 @@ def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]])
         "scale": config.scale,
         "measured": max(times, default=""),
         "machine": machine_identity(runs),
+        "machines": machine_records(runs),
+        "runs": {
+            "measured": sum(run.number("cpu_seconds") is not None for run in runs.runs),
+            "flagged": sum(run.flagged for run in runs.runs),
+        },
         "claims": {name: {row["id"]: row["verdict"] for row in rows} for name, rows in verdicts.items()},
         "rows": summarise(runs),
         "comparison": None,
@@ -200,7 +213,7 @@ def _printed_comparison(outcome: Comparison) -> str:
         if outcome.same_machine
         else "another machine or libraries: within 2 %"
     )
-    lines = [f"Compared with the reference run ({kind}): {outcome.rows} rows."]
+    lines = [f"Compared with the reference run ({kind}): {outcome.rows:,} of {outcome.of:,} rows."]
     lines += [f"  note: {remark}" for remark in outcome.remarks]
     lines += [f"  FAULT: {fault}" for fault in outcome.faults[:40]]
     if len(outcome.faults) > 40:

@@ -16,6 +16,7 @@ than half of those measured. Findings that were not measured are counted and nam
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,24 +187,45 @@ def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
 
 
 def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
-    """Say how many findings obey, which is farthest off if not all do, and the range of their values."""
+    """Say how many findings obey, break and stay open, which is farthest off, and the range of the values."""
     values = {item.label: item.interval for item in measured if item.interval is not None}
-    obeying = [
-        label for label, interval in values.items() if decide(claim.rule, claim.bound, interval) == HOLDS
+    verdicts = {label: decide(claim.rule, claim.bound, interval) for label, interval in values.items()}
+    count = Counter(verdicts.values())
+    said = [f"{count[HOLDS]} of {len(measured)} obey"]
+    said += [
+        f"{count[verdict]} {word}" for verdict, word in ((BREAKS, "break"), (OPEN, "open")) if count[verdict]
     ]
-    parts = [f"{len(obeying)} of {len(measured)} obey"]
-    if claim.over == "any" and obeying:
-        parts.append(f"such as {_finding(claim, next(item for item in measured if item.label in obeying))}")
-    elif len(obeying) < len(measured):
-        centre = sum(claim.bound) / len(claim.bound)
-        others = [item for item in measured if item.label not in obeying and item.interval is not None]
-        worst = max(others, key=lambda item: abs(item.interval.value - centre) if item.interval else 0.0)
+    parts = [", ".join(said)]
+    if claim.over == "any" and count[HOLDS]:
+        parts.append(
+            f"such as {_finding(claim, next(item for item in measured if verdicts[item.label] == HOLDS))}"
+        )
+    elif count[HOLDS] < len(measured):
+        # What breaks the rule decides; only where nothing does, what is open.
+        kind = BREAKS if count[BREAKS] else OPEN
+        worst = max(
+            (item for item in measured if verdicts[item.label] == kind),
+            key=lambda item: _beyond(claim, values[item.label].value),
+        )
         parts.append(f"farthest off: {_finding(claim, worst)}")
     low = min(values, key=lambda label: values[label].value)
     high = max(values, key=lambda label: values[label].value)
     ends = [_show(values[label].value, claim.unit) for label in (low, high)]
     parts.append(f"all {ends[0]}" if ends[0] == ends[1] else f"range {ends[0]} ({low}) to {ends[1]} ({high})")
     return parts
+
+
+def _beyond(claim: Claim, value: float) -> float:
+    """Return by how much a value is beyond the bound of a rule; below 0 where it obeys."""
+    low, high = claim.bound[0], claim.bound[-1]
+    return {
+        "at-least": low - value,
+        "above": low - value,
+        "at-most": value - low,
+        "below": value - low,
+        "between": max(low - value, value - high),
+        "equals": abs(value - low),
+    }[claim.rule]
 
 
 def _finding(claim: Claim, finding: Finding) -> str:

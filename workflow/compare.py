@@ -57,7 +57,8 @@ def run(config: Config) -> None:
     """
     if config.against is None:
         raise StepError(
-            "compare: with what? name the folder of another run: --config against=results/reference/smoke"
+            "compare: with what? name the folder of another run: "
+            f"--config against=results/reference/{config.scale}"
         )
     here = read_side(paths.results(config), config.papers)
     there = read_side(Path(config.against), config.papers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import resource
@@ -17,7 +18,7 @@ from typing import Any
 import psutil
 
 #: Packages whose versions can change a result.
-PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "svmrepro")
+PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "scikit-learn", "svmrepro")
 
 #: Environment variables by which libraries choose how many threads they start.
 THREAD_VARIABLES = (
@@ -51,12 +52,13 @@ def describe() -> dict[str, Any]:
     Returns
     -------
     dict
-        cpu (model), cores (physical), threads (logical), memory_bytes, os, python, versions (of
-        packages), commit (of this project, with ``+`` if changed since; None outside a checkout), blas (name
-        and version), thread_settings.
+        cpu (model), cpu_id (see :func:`cpu_kind`), cores (physical), threads (logical), memory_bytes, os,
+        python, versions (of packages), commit (of this project, with ``+`` if changed since; None outside a
+        checkout), blas (name and version), thread_settings.
     """
     return {
         "cpu": _cpu_model(),
+        "cpu_id": cpu_kind(),
         "cores": psutil.cpu_count(logical=False),
         "threads": psutil.cpu_count(),
         "memory_bytes": psutil.virtual_memory().total,
@@ -166,6 +168,35 @@ def _cpu_model() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def cpu_kind(path: Path = Path("/proc/cpuinfo")) -> str | None:
+    """
+    Tell processors apart that bear the same name, as a hypervisor gives one to all generations.
+
+    Parameters
+    ----------
+    path
+        Linux's description of the processors.
+
+    Returns
+    -------
+    str or None
+        Family, model and stepping, and a hash of the instruction sets; None where nothing tells them.
+    """
+    wanted = ("cpu family", "model", "stepping", "flags")
+    found: dict[str, str] = {}
+    with suppress(OSError), path.open(errors="replace") as stream:
+        for line in stream:
+            name, _, text = line.partition(":")
+            if name.strip() in wanted:
+                found.setdefault(name.strip(), text.strip())
+            if not line.strip() and found:  # the first processor has been told
+                break
+    if not found:
+        return None
+    flags = hashlib.sha256(" ".join(sorted(found.pop("flags", "").split())).encode()).hexdigest()[:8]
+    return "-".join([*(found.get(name, "?") for name in wanted[:3]), flags])
 
 
 def _commit() -> str | None:

@@ -149,7 +149,7 @@ class Results:
             parts += _machines(run.fields.get("machine.cpu", "") for run in measured)
             commits = {run.fields.get("machine.commit", "") for run in measured} - {""}
             if commits:
-                parts.append("commit " + ", ".join(sorted(commit[:10] for commit in commits)))
+                parts.append("commit " + ", ".join(sorted({short_commit(commit) for commit in commits})))
         flagged = sum(run.flagged for run in measured)
         parts.append(f"{plural(len(measured), 'measurement')}, {flagged} flagged for other load")
         return "; ".join(parts) + "." + self._other_hardware()
@@ -187,6 +187,11 @@ def load(config: Config, paper: str, experiments: Iterable[str]) -> Results:
         ratios=read_ratios(paths.ratios(config, paper, name) for name in names),
         numbers=PaperNumbers(paths.config_dir() / "papers", paper),
     )
+
+
+def short_commit(commit: str) -> str:
+    """Return the beginning of a commit's name, with the sign of a checkout that had been changed."""
+    return commit[:10] + ("+" if commit.endswith("+") else "")
 
 
 def display_name(label: str) -> str:

@@ -82,8 +82,9 @@ class Run:
         # Machines of one kind differ by the few megabytes that their kernels keep for themselves.
         size = "" if memory is None else f"{round(memory / _GIBI)} GiB"
         cores, threads = self.fields.get("machine.cores", ""), self.fields.get("machine.threads", "")
+        cpu, kind = (self.fields.get(f"machine.{name}", "") for name in ("cpu", "cpu_id"))
         told = [
-            self.fields.get("machine.cpu", ""),
+            f"{cpu} ({kind})" if kind else cpu,
             cores and f"{cores} cores",
             threads and f"{threads} threads",
             size,

@@ -128,6 +128,7 @@ def _read(folder: Path, present: Sequence[str], wanted: Sequence[str]) -> Side:
     machine = machine_identity(runs)
     times = [run.fields.get("time", "") for run in runs.runs]
     scales = dict.fromkeys(run.fields.get("scale", "") for run in runs.runs)
+    commits = {run.fields.get("machine.commit", "") for run in runs.runs} - {""}
     unmeasured = [paper for paper in wanted if paper not in measured]
     record: dict[str, Any] = {}
     if unmeasured and (folder / "check.json").is_file():
@@ -139,6 +140,7 @@ def _read(folder: Path, present: Sequence[str], wanted: Sequence[str]) -> Side:
             machine = {} if runs.runs else record["machine"]
         times.append(record["measured"])
         scales[record["scale"]] = None
+        commits |= {known["commit"] for known in record.get("machines", ()) if "commit" in known}
         for paper in unmeasured:
             for name, verdict in record["claims"].get(paper, {}).items():
                 claims.setdefault(paper, {}).setdefault(name, (verdict, ""))
@@ -147,7 +149,6 @@ def _read(folder: Path, present: Sequence[str], wanted: Sequence[str]) -> Side:
     lacking += [f"{paper}: no measurements" for paper in having if paper not in known]
     lacking += [f"{paper}: no verdicts" for paper in having if paper not in claims]
     lacking += [f"{paper}: nothing" for paper in wanted if paper not in having]
-    commits = {run.fields.get("machine.commit", "") for run in runs.runs} - {""}
     return Side(
         folder=folder,
         scale=" and ".join(filter(None, scales)),

@@ -36,7 +36,7 @@ from svmrepro.workflow.render import (
     prose,
     significant,
 )
-from svmrepro.workflow.results import plural
+from svmrepro.workflow.results import plural, short_commit
 from svmrepro.workflow.runs import CPU, QUANTITIES, WORK
 from svmrepro.workflow.scaling import Fit, Interval
 from svmrepro.workflow.sides import Side
@@ -59,7 +59,7 @@ def about(pair: PairedRuns) -> Table:
         ("last measured", lambda side: side.measured[:10]),
         ("papers", lambda side: ", ".join(side.papers)),
         ("measurements", lambda side: f"{len(side.rows):,}"),
-        ("commit", lambda side: ", ".join(name[:12] for name in side.commits)),
+        ("commit", lambda side: ", ".join(dict.fromkeys(map(short_commit, side.commits)))),
         ("not there", lambda side: "; ".join(side.lacking)),
     ]
     known = dict.fromkeys((*pair.here.machine, *pair.there.machine))

@@ -159,6 +159,7 @@ def make_line(
             "python": "3.12.1",
             "versions": {"numpy": "2.4.0", "svmrepro": "0.1.0"},
             "blas": "openblas 0.3",
+            "commit": "0123456789ab+",
         },
         "time": f"2026-01-02T03:04:{repeat:02d}Z",
     }

@@ -9,6 +9,7 @@ import pytest
 from svmrepro.workflow import check, paths
 from svmrepro.workflow.baseline import compare, fold, unfold
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.results import load
 
 RESULTS_ROW = "adult-linear n = 1605, smo"
 
@@ -111,12 +112,41 @@ def test_a_failed_certificate_is_a_fault_and_missing_data_are_not(record):
     assert outcome.faults == [] and "1 rows of the reference" in outcome.remarks[0]
 
 
-def test_other_settings_are_not_compared(record):
+def test_what_is_not_looked_at_is_not_reproduced(record):
+    other, dropped = copy.deepcopy(record), copy.deepcopy(record)
+    find(other)["setting"]["C"] = "0.1"
+    find(other)["counts"]["certificate.dual"] *= 2
+    dropped["rows"].remove(find(dropped))
+    for now, said in ((other, f"{RESULTS_ROW}: other settings"), (dropped, RESULTS_ROW)):
+        outcome = compare(record, now)
+        (fault,) = outcome.faults
+        assert fault.startswith(f"1 rows of the reference are no part of this run: {said};")
+        assert outcome.rows == outcome.of - 1
+
+
+def test_nothing_compared_is_no_success(record):
     now = copy.deepcopy(record)
-    find(now)["setting"]["C"] = "0.1"
-    find(now)["counts"]["certificate.dual"] *= 2
+    for row in now["rows"]:
+        row.update(status="not_run", counts={})
     outcome = compare(record, now)
-    assert outcome.faults == [] and "other settings" in outcome.remarks[0]
+    assert outcome.rows == 0 < outcome.of
+    assert outcome.faults == ["not one row of the reference could be compared"]
+
+
+def test_a_paper_that_was_not_asked_for_is_no_fault(record):
+    more = copy.deepcopy(record)
+    more["claims"]["another"] = {"x": "holds"}
+    more["rows"].append({**copy.deepcopy(find(more)), "paper": "another"})
+    outcome = compare(more, record)
+    assert outcome.faults == [] and outcome.rows == outcome.of > 200
+
+
+def test_the_record_knows_its_machines_and_commits(full):
+    check.main(["--config", str(full.file)])
+    known = json.loads(paths.check(full.config).read_text())
+    assert known["runs"]["measured"] > known["runs"]["flagged"] >= 0
+    (machine,) = known["machines"]
+    assert {"cpu", "commit", "versions.numpy"} <= set(machine)
 
 
 def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, tmp_path):
@@ -196,3 +226,8 @@ def test_a_record_that_is_none_is_named(tmp_path):
         path.write_text(text)
         with pytest.raises(StepError, match=message):
             check.read_record(path)
+
+
+def test_a_commit_of_a_changed_checkout_says_so(full):
+    shown = load(full.config, synthetic.PAPER, full.config.papers[synthetic.PAPER].experiments).provenance()
+    assert "commit 0123456789+;" in shown

@@ -20,8 +20,10 @@ from svmrepro.workflow.record import decode
 _OF_THE_RUN = re.compile(
     r"seconds|^(run_id|time|flagged|flag_reason|load_before|load_after|peak_memory_bytes)$|^machine\.|^info\."
 )
-#: Columns of tables that are made of seconds.
-_OF_THE_CLOCK = re.compile(r"second|ratio|time|bandwidth|^difference$|^apart$|^measured$")
+#: Columns of tables that are made of seconds; ratios of what is counted are not.
+_OF_THE_CLOCK = re.compile(
+    r"second|time|bandwidth|^difference$|^apart$|^(?!.*(?:iterations|work|evaluations)).*ratio"
+)
 #: Tables whose cells are seconds, under the names of the contenders; of these the sizes and reasons count.
 _OF_SECONDS = re.compile(r"/sparse-[^/]*\.csv$")
 #: Rows of fits.csv and ratios.csv that are.

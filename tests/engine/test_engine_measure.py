@@ -415,3 +415,18 @@ def test_forecast_counts_down() -> None:
     more = load_config(tiny(repeats=3))
     runs, seconds = Forecast(more, more.experiment("platt1998", EXPERIMENT)).left()
     assert runs == 4 and seconds < 5
+
+
+def test_processors_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    told = tmp_path / "cpuinfo"
+
+    def kind(model: int, flags: str) -> str | None:
+        first = [f"model\t\t: {model}", "model name\t: EPYC", "stepping\t: 1", f"flags\t\t: {flags}"]
+        second = ["processor\t: 1", "model\t\t: 99", "stepping\t: 9"]
+        told.write_text("\n".join(["processor\t: 0", "cpu family\t: 25", *first, "", *second, ""]))
+        return machine.cpu_kind(told)
+
+    assert kind(1, "avx avx2").startswith("25-1-1-")  # type: ignore[union-attr]
+    assert kind(1, "avx avx2") == kind(1, "avx2 avx")
+    assert len({kind(1, "avx avx2"), kind(17, "avx avx2"), kind(1, "avx avx2 avx512f")}) == 3
+    assert machine.cpu_kind(tmp_path / "none") is None
