@@ -35,8 +35,8 @@ from svmrepro.workflow.journal import Journal
 PROJECT = Path(__file__).resolve().parent.parent
 RECORD = Path(__file__).with_name("scale.json")
 
-#: Experiments of the dry runs, each with 78 jobs that measure and two that collect and fit.
-DAG_EXPERIMENTS, DAG_SIZES = (13, 63, 250), 78
+#: Experiments of the dry runs, each with 78 jobs that measure and one that analyses.
+DAG_EXPERIMENTS, DAG_SIZES = (13, 64, 254), 78
 #: Sizes of a toy experiment, few and many: their difference is what a job costs.
 FEW, MANY = 5, 35
 JOURNAL_LINES = 20_000

@@ -151,13 +151,14 @@ def machine_records(runs: Runs) -> list[dict[str, str]]:
     return [dict(record) for record in sorted(found)]
 
 
-def compare(reference: Mapping[str, Any], current: Mapping[str, Any]) -> Comparison:
+def compare(reference: Mapping[str, Any], current: Mapping[str, Any], *, whole: bool = True) -> Comparison:
     """Compare a run's record (see `svmrepro.workflow.check`) with the reference's.
 
     A claim that held and is now broken or undecided is a fault; one that is not measured here is a remark. So
     is a row that meets a limit, unless it is the smallest of its contender that the reference solved, or one
     whose data or solver is not to be had. A row that is no part of this run, or has other settings, is a
-    fault: what is not looked at is not reproduced. Papers that this run left out are not asked for.
+    fault, for what is not looked at is not reproduced, unless only parts are compared (``whole``). Papers
+    that this run left out are not asked for.
     """
     same = bool(reference["machine"]) and reference["machine"] == current["machine"]
     found = Comparison(same)
@@ -172,12 +173,12 @@ def compare(reference: Mapping[str, Any], current: Mapping[str, Any]) -> Compari
             elif present != HOLDS:
                 found.remarks.append(f"claim {paper}/{name} held in the reference: {present}")
     wanted = [row for row in reference["rows"] if row["paper"] in current["claims"]]
-    _compare_rows(wanted, current["rows"], found)
+    _compare_rows(wanted, current["rows"], found, whole)
     return found
 
 
 def _compare_rows(
-    before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]], found: Comparison
+    before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]], found: Comparison, whole: bool
 ) -> None:
     now = {_key(entry): entry for entry in after}
     paths: dict[tuple[str, str, str], list[float]] = {}
@@ -208,13 +209,16 @@ def _compare_rows(
                 f"(median of {len(ratios)} rows)"
             )
     if strange:
-        found.faults.append(
-            f"{len(strange)} rows of the reference are no part of this run: {_some(strange)}; the check is "
-            "of the scale as it is committed, and `compare` of any other"
-        )
+        said = f"{len(strange)} rows of the reference are no part of this run: {_some(strange)}"
+        if whole:
+            found.faults.append(
+                f"{said}; the check is of the scale as it is committed, `compare` of any other"
+            )
+        else:
+            found.remarks.append(said)
     if absent:
         found.remarks.append(f"{len(absent)} rows of the reference were not measured here: {_some(absent)}")
-    if found.of and not found.rows:
+    if whole and found.of and not found.rows:
         found.faults.append("not one row of the reference could be compared")
 
 

@@ -125,14 +125,36 @@ def read_record(path: Path) -> dict[str, Any]:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise StepError(f"{path}: no record of a check ({error})") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise StepError(f"{path}: no record of a check ({one_line(error)})") from None
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise StepError(f"{path}: schema {SCHEMA} expected; write the reference anew")
     try:
+        _check_types(content)
         return {**content, "rows": unfold(content["rows"])}
     except (KeyError, TypeError, AttributeError) as error:
         raise StepError(f"{path}: no record of a check ({one_line(error)})") from None
+
+
+def _check_types(content: Mapping[str, Any]) -> None:
+    """Raise TypeError where a record, perhaps a stranger's, holds what no check writes."""
+    kinds: dict[str, type | tuple[type, ...]] = {"scale": str, "measured": str, "machine": dict, "rows": list}
+    wrong = [name for name, kind in kinds.items() if not isinstance(content[name], kind)]
+    machines = content.get("machines", [])
+    for name, texts in (
+        ("claims", [each.items() for each in content["claims"].values()]),
+        ("machine", [content["machine"].items()]),
+        ("machines", [each.items() for each in machines]),
+    ):
+        if not all(isinstance(word, str) for items in texts for pair in items for word in pair):
+            wrong.append(name)
+    for row in content["rows"]:
+        for run in row["runs"].values():
+            numbers = run["counts"].values()
+            if not isinstance(run["status"], str) or not all(isinstance(n, int | float) for n in numbers):
+                wrong.append("rows")
+    if wrong:
+        raise TypeError(f"{wrong[0]}: not what a check writes")
 
 
 def _to_json(record: Mapping[str, Any], most: int | None = None) -> str:

@@ -40,8 +40,8 @@ NAMES = {
 }
 """What is shown of each row: the terms of the counted work as one sum."""
 
-RowKey = tuple[str, str, int, str]
-"""Paper, experiment, n, contender."""
+RowKey = tuple[str, str, int, str, str]
+"""Paper, experiment, n, contender, and the point on the experiment's axis ("" without one)."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class PairedRuns:
         before = self.there.record
         if self.here.scale != self.there.scale:
             before["claims"] = {}
-        return compare(before, self.here.record)
+        return compare(before, self.here.record, whole=False)
 
     @property
     def same_machine(self) -> bool:
@@ -231,8 +231,9 @@ def _by_row(entries: Sequence[Mapping[str, Any]]) -> dict[RowKey, dict[str, Mapp
     """Return entries by row, and within it by seed."""
     found: dict[RowKey, dict[str, Mapping[str, Any]]] = {}
     for entry in entries:
-        key = (entry["paper"], entry["experiment"], int(entry["n"]), entry["contender"])
-        found.setdefault(key, {})[" ".join(filter(None, (entry["seed"], entry.get("point"))))] = entry
+        point = entry.get("point", "")
+        key = (entry["paper"], entry["experiment"], int(entry["n"]), entry["contender"], point)
+        found.setdefault(key, {})[entry["seed"]] = entry
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 from pathlib import Path
@@ -50,9 +51,11 @@ def journal(config: Config, paper: str, experiment: str) -> Path:
 def timing_slots(config: Config) -> Path:
     """Return the folder of the locks that keep the timed jobs of this machine apart, whatever their scale.
 
-    A cluster's nodes share the folder of results, and none of them disturbs another's clocks.
+    A cluster's nodes share the folder of results, and none of them disturbs another's clocks. A job to which
+    Slurm gave cores of its own does not wait for the others of its node, whose cores would stand idle.
     """
-    return config.results_dir / ".timing" / re.sub(r"[^A-Za-z0-9.-]", "_", platform.node() or "here")
+    own = ".".join(filter(None, (platform.node() or "here", os.environ.get("SLURM_JOB_ID"))))
+    return config.results_dir / ".timing" / re.sub(r"[^A-Za-z0-9.-]", "_", own)
 
 
 def job_file(config: Config, paper: str, experiment: str, job: str) -> Path:

@@ -192,8 +192,14 @@ def median_interval(values: Sequence[float]) -> Interval:
     return Interval(median, min(median, math.exp(middle - half)), max(median, math.exp(middle + half)))
 
 
+FEWEST_SPREAD = 3
+"""Values from whose spread an interval of their mean is made."""
+
+
 def mean_interval(values: Sequence[float]) -> Interval:
-    """Return the mean of values with Student's 95 % interval; one value has none, equal values an exact one.
+    """Return the mean of values with Student's 95 % interval; equal values have an exact one.
+
+    One value has none, and two have none worth the name: it would be 13 times as wide as they are apart.
 
     Raises
     ------
@@ -204,10 +210,10 @@ def mean_interval(values: Sequence[float]) -> Interval:
         raise ValueError("no values")
     array = np.asarray(values, dtype=np.float64)
     mean = float(array.mean())
-    if array.size == 1:
-        return Interval(mean)
-    if array.min() == array.max():
+    if array.size > 1 and array.min() == array.max():
         return Interval.exact(mean)
+    if array.size < FEWEST_SPREAD:
+        return Interval(mean)
     half = student_quantile(array.size - 1) * float(array.std(ddof=1)) / math.sqrt(array.size)
     return Interval(mean, mean - half, mean + half)
 
@@ -215,7 +221,8 @@ def mean_interval(values: Sequence[float]) -> Interval:
 def mean_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> Interval:
     """Return the ratio of the means of pairs with a 95 % interval.
 
-    The interval is the ratio estimator's: Student's, of the residuals ``a_i - r b_i`` over the mean of b.
+    The interval is the ratio estimator's: Student's, of the residuals ``a_i - r b_i`` over the mean of b; one
+    or two pairs have none.
 
     Raises
     ------
@@ -226,7 +233,7 @@ def mean_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> In
     if above.shape != below.shape or not above.size or below.mean() <= 0:
         raise ValueError("a ratio of means needs pairs with a positive mean below")
     ratio = float(above.mean() / below.mean())
-    if above.size == 1:
+    if above.size < FEWEST_SPREAD:
         return Interval(ratio)
     residuals = (above - ratio * below) / below.mean()
     half = student_quantile(above.size - 1) * float(residuals.std(ddof=1)) / math.sqrt(above.size)
@@ -309,7 +316,15 @@ def fit_power_law(
     m = len(sizes)
     n_min, n_max = (sizes[0], sizes[-1]) if sizes else (0, 0)
     if m < 2:
-        return Fit(None, None, m, n_min, n_max, METHOD_NONE, _join(note, "a line needs two sizes"))
+        return Fit(
+            None,
+            None,
+            m,
+            n_min,
+            n_max,
+            METHOD_NONE,
+            _join(note, "a line needs two sizes" if m else "no size has it"),
+        )
 
     x = np.log(np.asarray(sizes, dtype=np.float64))
     y = np.array([math.log(float(np.median(values))) for values in usable.values()])

@@ -98,7 +98,7 @@ def read_side(folder: Path, papers: Iterable[str]) -> Side:
     wanted = list(papers)
     try:
         return _read(folder, [paper for paper in wanted if paper in present], wanted)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StepError(f"{folder}: no results of this project ({one_line(error)})") from None
 
 

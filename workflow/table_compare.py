@@ -173,6 +173,7 @@ def measurements(pair: PairedRuns, papers: Sequence[str]) -> Table:
     """Build one line for each problem and contender that both runs have: counts here over there."""
     columns = [
         *_naming(papers),
+        Column("point", "C or ε", prose=True, shown=any(row.key[4] for row in pair.rows)),
         Column("contender", "contender", prose=True),
         Column("pairs", "pairs"),
         Column("verdict", "counts", prose=True),
@@ -296,7 +297,7 @@ def _summary_notes(pair: PairedRuns) -> list[str]:
         notes.append(f"and {len(faults) - MOST_NAMED} more")
     for keys, where in zip(pair.alone, ("this run", "the other run"), strict=True):
         if keys:
-            named = "; ".join(f"{experiment} n = {n}, {label}" for _, experiment, n, label in keys[:3])
+            named = "; ".join(f"{experiment} n = {n}, {label}" for _, experiment, n, label, _ in keys[:3])
             notes.append(f"{plural(len(keys), 'row')} only in {where}, such as {named}.")
     return notes
 
@@ -315,11 +316,12 @@ def _naming(papers: Sequence[str]) -> list[Column]:
 
 
 def _measured(row: Row) -> dict[str, Cell]:
-    paper, experiment, n, contender = row.key
+    paper, experiment, n, contender, point = row.key
     cells = {
         "paper": prose(paper),
         "experiment": prose(experiment),
         "n": count(n),
+        "point": prose(point),
         "contender": prose(contender),
         "pairs": count(row.pairs),
         "verdict": Cell(row.verdict, row.verdict, detail=row.detail, mark=JUDGED.get(row.verdict, "")),

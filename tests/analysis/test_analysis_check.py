@@ -231,3 +231,33 @@ def test_a_record_that_is_none_is_named(tmp_path):
 def test_a_commit_of_a_changed_checkout_says_so(full):
     shown = load(full.config, synthetic.PAPER, full.config.papers[synthetic.PAPER].experiments).provenance()
     assert "commit 0123456789+;" in shown
+
+
+@pytest.mark.parametrize(
+    "spoiled",
+    [
+        {"claims": [1]},
+        {"claims": {"platt1998": {"x": 1}}},
+        {"machine": {"machine.cpu": 1}},
+        {"machines": ["x"]},
+        {"rows": {}},
+        {"rows": [1]},
+        {"rows": [{"runs": []}]},
+        {"rows": [{"runs": {"0": {"status": "optimal", "counts": {"n": "x"}}}}]},
+        {"measured": None},
+    ],
+)
+def test_a_record_of_somebody_else_is_read_with_care(full, tmp_path, spoiled):
+    check.main(["--config", str(full.file)])
+    content = json.loads(paths.check(full.config).read_text())
+    path = tmp_path / "check.json"
+    path.write_text(json.dumps({**content, **spoiled}))
+    with pytest.raises(StepError, match=r"check\.json: no record of a check"):
+        check.read_record(path)
+
+
+def test_a_record_that_nests_without_end_is_refused(tmp_path):
+    path = tmp_path / "check.json"
+    path.write_text("[" * 200_000)
+    with pytest.raises(StepError, match="no record of a check"):
+        check.read_record(path)

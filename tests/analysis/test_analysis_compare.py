@@ -65,7 +65,7 @@ def of_row(row, contender="smo", n="1605", experiment="adult-linear"):
 
 
 def found(pair, contender="smo"):
-    return next(row for row in pair.rows if row.key == (PAPER, "adult-linear", 1605, contender))
+    return next(row for row in pair.rows if row.key == (PAPER, "adult-linear", 1605, contender, ""))
 
 
 def lines(table):

@@ -235,13 +235,15 @@ def test_claims_are_well_formed_at_every_scale():
 def test_verdicts_follow_the_tests(whole):
     found = verdicts(whole)
     assert found["fewer-iterations"].verdict == HOLDS
-    assert found["fewer-iterations"].measured == "20 of 22 data sets: 91 % (paper 91 %)"
-    assert found["fewer-iterations-as-printed"].measured == "20 of 22 data sets: 91 %"
+    # The other way on one set; on one neither way, which with a tenth of the paper's permutations is open.
+    few = "20 of 22 data sets (1 significant neither way with 10 permutations): 91 % [91 % … 95 %]"
+    assert found["fewer-iterations"].measured == f"{few} (paper 91 %)"
+    assert found["fewer-iterations-as-printed"].measured == few
     assert found["never-more-iterations"].verdict == BREAKS
     assert found["never-more-iterations"].measured.startswith("1 of 22 data sets")
     assert found["better-objectives"].verdict == HOLDS
     assert found["never-worse-objectives"].verdict == HOLDS
-    assert found["selection-alone-is-no-gain"].verdict == HOLDS
+    assert found["selection-alone-is-no-gain"].verdict == OPEN  # on 16 sets significant neither way
     assert found["longer-steps-do-on-simple-problems"].verdict == BREAKS
     assert found["longer-steps-fail-on-chess-boards"].verdict == HOLDS
     assert found["more-working-sets-fewer-iterations"].verdict in (BREAKS, OPEN)
@@ -251,7 +253,7 @@ def test_verdicts_follow_the_tests(whole):
 def test_support_vectors_are_judged_one_data_set_at_a_time(whole):
     found = verdicts(whole)["support-vectors"]
     assert found.verdict == HOLDS
-    assert "21 of 22 obey; farthest off: image, n = 2,310: 3.7 %" in found.measured
+    assert "21 of 22 obey, 1 break; farthest off: image, n = 2,310: 3.7 %" in found.measured
 
 
 def test_mean_ratios_have_the_papers_beside_them(whole):

@@ -55,3 +55,12 @@ def test_clocks_wait_for_those_of_their_own_machine(monkeypatch: pytest.MonkeyPa
         assert folder.parent == config.results_dir / ".timing" and folder.name not in ("", "..", ".")
         found.add(folder)
     assert len(found) == 4
+
+
+def test_jobs_with_cores_of_their_own_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = load_config(tiny())
+    found = set()
+    for job in ("17", "18", "../19"):
+        monkeypatch.setenv("SLURM_JOB_ID", job)
+        found.add(paths.timing_slots(config))
+    assert len(found) == 3 and {folder.parent for folder in found} == {config.results_dir / ".timing"}

@@ -328,8 +328,8 @@ def grown(folder: Path, experiments: int, sizes: int) -> Path:
 
 @pytest.mark.slow
 def test_dry_run_of_20000_jobs(tmp_path: Path) -> None:
-    # A job a size, and two an experiment.
-    snakefile = grown(tmp_path, experiments=250, sizes=78)
+    # A job a size, and one an experiment.
+    snakefile = grown(tmp_path, experiments=254, sizes=78)
     script = (
         "import resource, subprocess, sys\n"
         "ended = subprocess.run(sys.argv[1:], capture_output=True, text=True)\n"
