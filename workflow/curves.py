@@ -29,7 +29,7 @@ from svmrepro.workflow.results import Results
 from svmrepro.workflow.runs import CPU, Group, pairs
 from svmrepro.workflow.scaling import Fit, Interval, fit_power_law, median_interval
 
-AXES = {"n": "training examples", "C_total": "C", "eps": "ε"}
+AXES = {"n": "training examples", "C_total": "C (n times the bound of a multiplier)", "eps": "ε"}
 """Parameter -> label of its axis."""
 
 KEYS = frozenset({"of", "minus", "minus_at", "over", "over_at", "short_of", "best"})

@@ -60,7 +60,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
         raise StepError(f"artefact '{artefact.name}': x: one of {', '.join(AXES)} expected")
     width = PAGE if len(panels) > 1 else 0.66 * PAGE
     figure = new_figure(width, 3.5 if len(panels) > 1 else 3.7)
-    grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)
+    # Slopes can be compared by eye where a decade is as long in every panel.
+    grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)
     handles: dict[str, Line2D] = {}
     missing: dict[str, str] = {}
     for axes, panel in zip(grid.flat, panels, strict=True):
@@ -69,7 +70,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
         if "guide" in panel:
             symbol = {"n": "n", "C_total": "C", "eps": "\\epsilon"}[x]
             law = f"${symbol}^{{{float(panel['guide']):g}}}$"
-            axes.text(0.98, 0.98, law, transform=axes.transAxes, ha="right", va="top", color="#5f6b76")
+            axes.set_title(law, loc="right", fontsize=7.5, color="#5f6b76")
         axes.set_xlabel(AXES[x], fontsize=7)
         for name, handle in shown.items():
             handles.setdefault(name, handle)
@@ -141,14 +142,14 @@ def draw(
             _guide(axes, everything, float(panel["guide"]))
         axes.set_xscale("log")
         powers_of_ten(axes.xaxis)
-        floor = artefact.settings.get("floor")
-        if floor is not None and min(point.y.value for point in everything) < floor:
-            axes.set_ylim(bottom=floor)
         if linear:
             axes.axhline(0.0, color="#111827", linewidth=0.6, zorder=0)
         else:
             axes.set_yscale("log")
             powers_of_ten(axes.yaxis)
+            floor = artefact.settings.get("floor")
+            if floor is not None and min(point.y.value for point in everything) < floor:
+                axes.set_ylim(floor, 1.6 * max(point.y.value for point in everything))
         axes.grid(True, which="major", linewidth=0.3, color="#d5d9de")
         axes.set_axisbelow(True)
     return handles

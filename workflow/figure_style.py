@@ -134,13 +134,17 @@ def powers_of_ten(axis: Axis) -> None:
     few = high / low < 20
     axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=8))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+
+    def shown(value: float, _: object) -> str:
+        # One way of writing an axis's numbers, in all panels that share it.
+        low, high = axis.get_view_interval()
+        return _power(value) if high >= 2e4 or low < 5e-4 else plain(value)
+
+    axis.set_major_formatter(FuncFormatter(shown))
 
 
 def _power(value: float) -> str:
     exponent = math.floor(math.log10(value) + 1e-9)
-    if -3 <= exponent <= 3:
-        return plain(value)
     digit = round(value / 10.0**exponent)
     return f"$10^{{{exponent}}}$" if digit == 1 else f"${digit} \\cdot 10^{{{exponent}}}$"
 

@@ -143,8 +143,7 @@ def test_a_figure_has_a_line_a_set_and_tells_who_is_missing() -> None:
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["SVM-perf", "best C"]
     lines = [[line for line in axes.get_lines() if line.get_marker() == "o"] for axes in figure.axes]
     assert [len(shown) for shown in lines] == [1, 0] or [len(shown) for shown in lines] == [1, 1]
-    texts = [text.get_text() for text in figure.axes[0].texts]
-    assert texts == ["$n^{0.8}$"]
+    assert [axes.get_title(loc="right") for axes in figure.axes] == ["$n^{0.8}$", ""]
     (legend,) = figure.legends
     shown = [text.get_text() for text in legend.get_texts()]
     assert shown == ["Set", "Set-best", "the paper's guide"]
