@@ -15,7 +15,7 @@ from svmrepro.workflow import paths
 from svmrepro.workflow.config import Config, Experiment, Paper
 from svmrepro.workflow.fit import MEASURED, PAPER, read_fits, read_ratios
 from svmrepro.workflow.papers import PaperNumbers
-from svmrepro.workflow.runs import Group, Runs, read_runs
+from svmrepro.workflow.runs import NO_DATA, Group, Runs, read_runs
 from svmrepro.workflow.scaling import Fit, Interval
 
 ACRONYMS = {
@@ -152,7 +152,16 @@ class Results:
                 parts.append("commit " + ", ".join(sorted({short_commit(commit) for commit in commits})))
         flagged = sum(run.flagged for run in measured)
         parts.append(f"{plural(len(measured), 'measurement')}, {flagged} flagged for other load")
-        return "; ".join(parts) + "." + self._other_hardware()
+        return "; ".join(parts) + "." + self._other_hardware() + self._missing_data()
+
+    def _missing_data(self) -> str:
+        """Say which data sets could not be had, and why; "" if all could."""
+        reasons = dict.fromkeys(
+            reason
+            for run in self.runs.runs
+            if run.status == "not_run" and NO_DATA.match(reason := run.fields.get("reason", ""))
+        )
+        return "".join(f" {reason[0].upper()}{reason[1:]}." for reason in reasons)
 
     def _other_hardware(self) -> str:
         """Say which runs count for no seconds, for they were made on other hardware; "" if there are none."""

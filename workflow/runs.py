@@ -8,6 +8,7 @@ them may be timed, or why there is nothing to show.
 from __future__ import annotations
 
 import csv
+import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,12 @@ WORK_TERMS = ("work.nonzeros", "work.hessian_entries", "work.gradient_updates")
 """Counters that add up to the counted work: input components touched by dot products and updates, Hessian
 entries touched by matrix products, gradient entries updated. A solver reports those it has."""
 
+
+NO_DATA = re.compile(r"(?:test set: )?data set \S+ not available(?=: )")
+"""The beginning of the reason why a row was not run that says whose data are missing."""
+
+NO_DATA = re.compile(r"(?:test set: )?data set \S+ not available(?=: )")
+"""The beginning of the reason why a row was not run that says whose data are missing."""
 
 _GIBI = 2.0**30
 
@@ -145,7 +152,9 @@ class Group:
         run = self.runs[0]
         said = run.fields.get("reason", "")
         if run.status == "not_run":
-            return f"not run: {said}" if said else "not run"
+            short = NO_DATA.match(said)
+            # What each source of the data said is told once, below the table.
+            return f"not run: {short[0] if short else said}" if said else "not run"
         if run.status == "memory_limit" and not run.fields.get("memory_limit_mb", ""):
             return "not run: needs more than the solver's own limit of memory"
         if run.status == "memory_limit":

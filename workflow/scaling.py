@@ -323,7 +323,7 @@ def fit_power_law(
             n_min,
             n_max,
             METHOD_NONE,
-            _join(note, "a line needs two sizes" if m else "no size has it"),
+            _join(note, "a line needs two sizes" if m else "nothing to fit"),
         )
 
     x = np.log(np.asarray(sizes, dtype=np.float64))
