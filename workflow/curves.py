@@ -106,7 +106,7 @@ def absent(results: Results, experiment: str, contender: str) -> str:
     if contender not in results.experiment(experiment).contenders:
         return "not in this experiment"
     groups = by_place(results, experiment, contender)
-    reason = next(iter(groups.values())).reason if groups else "not run"
+    reason = next(iter(groups.values())).untimed if groups else "not run"
     # Where it has runs, what they are compared with has none.
     return ": ".join(reason.split(": ")[:2]) or "not measured: nothing to compare with"
 

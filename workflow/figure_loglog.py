@@ -285,7 +285,7 @@ def _ends(fit: Fit) -> str:
 def _reason(results: Results, name: str, contender: str) -> str:
     """Say in a few words why a contender has no point at all; the tables say it in full."""
     sizes = results.runs.sizes(name)
-    reason = results.group(name, contender, sizes[0]).reason if sizes else "not run"
+    reason = results.group(name, contender, sizes[0]).untimed if sizes else "not run"
     return ": ".join(reason.split(": ")[:2])
 
 

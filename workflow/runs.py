@@ -143,6 +143,11 @@ class Group:
         return bool(self.solved) and not self.timed
 
     @property
+    def untimed(self) -> str:
+        """Why there are no seconds, in a few words; "" if there are."""
+        return "not timed: solved on other hardware" if self.elsewhere else self.reason
+
+    @property
     def reason(self) -> str:
         """Why there is nothing to show, in a few words; "" if there is."""
         if self.solved:

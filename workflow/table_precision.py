@@ -138,10 +138,14 @@ def _cells(
     """Return the cells of one contender at one precision."""
     best = loosest(found.get(label, []), target)
     if best is None or best.seconds is None:
-        nearest = min((run.distance for run in found.get(label, [])), default=None)
+        nearest = min(found.get(label, []), key=lambda run: run.distance, default=None)
         points = results.runs.points(name)
-        reason = results.runs.group(name, label, n, points[0]).reason if points else "not run"
-        said = reason if nearest is None else f"not reached: {nearest:.1e}"
+        if nearest is None:
+            said = results.runs.group(name, label, n, points[0]).untimed if points else "not run"
+        elif nearest.distance <= target:  # without seconds
+            said = nearest.group.untimed
+        else:
+            said = f"not reached: {nearest.distance:.1e}"
         return {f"seconds_{place}": missing(said or "not run")}
     others = [loosest(runs, target) for runs in found.values()]
     least = min(run.seconds.value for run in others if run is not None and run.seconds is not None)

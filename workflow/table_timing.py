@@ -105,10 +105,8 @@ def seconds_cell(results: Results, experiment: str, contender: str, row: Row) ->
         return missing(reason, DASH if row.n is None else "")
     group = results.group(experiment, contender, row.n)
     interval = group.interval(CPU)
-    if group.elsewhere:
-        return missing("not timed: solved on other hardware")
     if interval is None:
-        return missing("not run: no seconds")
+        return missing(group.untimed or "not run: no seconds")
     if interval.value <= 0:
         return Cell(interval.value, "below clock")
     cell = number(interval.value, interval)

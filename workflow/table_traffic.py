@@ -65,7 +65,7 @@ def _row(results: Results, name: str, label: str, n: int) -> Mapping[str, Cell]:
         and (speed := run.number(BANDWIDTH))
     ]
     if not found:
-        return {**cells, "seconds": missing(group.reason or "its bytes are not counted")}
+        return {**cells, "seconds": missing(group.untimed or "its bytes are not counted")}
     cells["seconds"] = _median([seconds for seconds, _, _ in found])
     # Bytes are counted: those of runs whose seconds cannot be trusted are right as well.
     cells["gigabytes"] = _median([moved / 1e9 for run in group.solved if (moved := run.number(BYTES))])

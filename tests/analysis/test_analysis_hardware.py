@@ -130,6 +130,9 @@ def test_a_group_elsewhere_has_results_and_no_seconds():
     group = Group((solved,), hardware="something else")
     assert group.elsewhere and group.values(CPU) == [] and group.values("iterations") == [7.0]
     assert not group.suspect and group.reason == ""
+    assert group.untimed == "not timed: solved on other hardware" and Group((solved,)).untimed == ""
+    stopped = run(SLOW, status="time_limit", time_limit=5)
+    assert Group((stopped,), hardware="something else").untimed == "stopped: time limit of 5 s"
 
 
 @pytest.mark.parametrize("far", ["some permutations", "one contender"])

@@ -58,6 +58,18 @@ def test_the_table() -> None:
     assert perf["seconds_2"].text.startswith("not reached: 3.0e-03") and "ratio_2" not in perf
 
 
+def test_what_was_reached_on_other_hardware_is_reached_and_has_no_seconds() -> None:
+    elsewhere = [
+        Run({**line.fields, "machine.cpu": "Other CPU"}) if line.fields["contender"] == "svmlight" else line
+        for line in runs()
+    ]
+    artefact = Artefact("precision", "precision", "table", ("set",), "T", "", {"targets": [0.05, 1e-4]})
+    (section,) = table_precision.build(results(elsewhere, experiment("set", "eps")), artefact).sections
+    _, light, _ = section.rows
+    assert light["seconds_0"].text == "not timed: solved on other hardware" and "ratio_0" not in light
+    assert light["seconds_1"].text.startswith("not reached: ")
+
+
 def test_nothing_measured_says_so() -> None:
     gone = results(
         [run("set", "svmperf", 4000, 0.1, status="not_run", reason="data not available")],

@@ -5,6 +5,7 @@
 runs a command with ``SLURM_CONF`` set to it. It needs Debian's packages munge, slurmctld, slurmd and
 slurm-client, and root; it touches nothing of a Slurm that the machine may have, and listens on loopback only.
 There are two nodes where Slurm allows several slurmd on a host, which are the same machine under two names.
+Each claims two cores of two hardware threads, whatever the machine has: in Slurm's books, which bind nothing.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
 SchedulerParameters=sched_interval=1
+# Loopback alone.
+CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 ReturnToService=2
 JobRequeue=1
 SlurmdTimeout=10
@@ -91,10 +94,10 @@ class Cluster:
     nodes
         How many nodes to have; one where Slurm allows no more on a host.
     cores
-        Cores that each node claims to have.
+        Cores that each node claims to have, of two hardware threads each.
     """
 
-    def __init__(self, folder: Path, nodes: int = 2, cores: int = 1) -> None:
+    def __init__(self, folder: Path, nodes: int = 2, cores: int = 2) -> None:
         for name in PROGRAMS:
             program(name)
         if os.getuid() != 0:
@@ -143,7 +146,7 @@ class Cluster:
         host = socket.gethostname()
         lines = [
             f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} "
-            f"CPUs={self.cores} CoresPerSocket={self.cores} ThreadsPerCore=1 RealMemory=8000"
+            f"CPUs={2 * self.cores} CoresPerSocket={self.cores} ThreadsPerCore=2 RealMemory=8000"
             for node, port in zip(self.nodes, self._ports, strict=True)
         ]
         text = _CONF.format(host=host, folder=self.folder, controller=controller, nodes="\n".join(lines))
@@ -197,6 +200,23 @@ class Cluster:
         lines = self.command("squeue", "-h", "-t", "RUNNING", "-o", "%i %N").splitlines()
         return {line.split()[0]: line.split()[1] for line in lines if len(line.split()) == 2}
 
+    def allocated(self, job: str) -> str:
+        """Return the hardware threads that a running job was given, such as "0-1", of its one node."""
+        said = self.command("scontrol", "show", "job", "--details", job)
+        return said.partition("CPU_IDs=")[2].split()[0]
+
+    def restarts(self, job: str) -> int:
+        """Return how often Slurm started a job anew."""
+        return int(self.command("scontrol", "show", "job", job).partition("Restarts=")[2].split()[0])
+
+    def processes_of(self, job: str) -> list[list[str]]:
+        """Return the commands, in words, of what a job runs."""
+        found = []
+        for pid in (below for step in self.steps_of(job) for below in descendants(step)):
+            with contextlib.suppress(OSError):
+                found.append(Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0"))
+        return found
+
     def steps_of(self, job: str) -> list[int]:
         """Return the processes that keep the steps of a job: their ends are those of the job's processes."""
         found = []
@@ -245,7 +265,7 @@ def descendants(pid: int) -> list[int]:
 
 
 @contextlib.contextmanager
-def cluster(folder: Path, nodes: int = 2, cores: int = 1) -> Iterator[Cluster]:
+def cluster(folder: Path, nodes: int = 2, cores: int = 2) -> Iterator[Cluster]:
     """Have a Slurm for a while; with fewer nodes than asked for if it allows one slurmd a host only.
 
     Raises

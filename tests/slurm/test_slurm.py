@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,7 @@ from cluster import Cluster, UnavailableError, cluster
 PROJECT = Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(PROJECT / "tests" / "chaos"))
 
-from outcome import broken_lines, differences, measurements, tables  # noqa: E402
+from outcome import broken_lines, differences, measurements, read_journal, tables  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -76,20 +79,39 @@ def finished(folder: Path, process: subprocess.Popen[bytes]) -> None:
     assert process.wait(timeout=3600) == 0, said(folder)[-4000:]
 
 
-def journalled(folder: Path) -> int:
-    return sum(len(path.read_bytes().splitlines()) for path in folder.rglob("journal/*/*.jsonl"))
+@dataclass(frozen=True)
+class AtWork:
+    """A job of Slurm's in the midst of measuring: its number, its node, and the file that it will write."""
+
+    number: str
+    node: str
+    file: Path
+    measured: int
 
 
-def wait_for_a_job(slurm: Cluster, folder: Path, process: subprocess.Popen[bytes]) -> tuple[str, str]:
-    """Wait until a job is in the midst of measuring; return its number and node."""
-    before = None
+def at_work(slurm: Cluster, folder: Path) -> AtWork | None:
+    for number, node in slurm.running().items():
+        for words in slurm.processes_of(number):
+            if "svmrepro.workflow.measure" not in words:
+                continue
+            paper, experiment, job, log = (
+                words[words.index(f"--{name}") + 1] for name in ("paper", "experiment", "job", "log")
+            )
+            log = folder / log
+            # A line a run, after the time of day.
+            measured = len(re.findall(r"^\S+ n = ", log.read_text() if log.exists() else "", re.MULTILINE))
+            if measured:
+                file = folder / "results" / "smoke" / paper / experiment / "runs" / f"{job}.jsonl"
+                return AtWork(number, node, file, measured)
+    return None
+
+
+def wait_for_a_job(slurm: Cluster, folder: Path, process: subprocess.Popen[bytes]) -> AtWork:
+    """Wait until a job has measured something and goes on."""
     while process.poll() is None:
-        running = slurm.running()
-        lines = journalled(folder)
-        if running and before is not None and lines > before:
-            return next(iter(running.items()))
-        before = lines if running else None
-        time.sleep(0.5)
+        if found := at_work(slurm, folder):
+            return found
+        time.sleep(0.1)
     raise AssertionError(f"no job was ever seen at work: {said(folder)[-3000:]}")
 
 
@@ -103,18 +125,27 @@ def test_the_smoke_scale_through_slurm_with_a_node_that_dies(slurm: Cluster, tmp
     began = time.monotonic()
     config = settings(far, job="size", timed_jobs=2)
     process = snakemake(far, config, *PROFILE, environment=slurm.environment)
-    job, node = wait_for_a_job(slurm, far, process)
-    slurm.kill_node(node)
+    job = wait_for_a_job(slurm, far, process)
+    threads = slurm.allocated(job.number)
+    slurm.kill_node(job.node)
     died = time.monotonic()
-    lines = journalled(far)
-    while slurm.states()[node] != "down":
+    while slurm.states()[job.node] != "down":
         assert time.monotonic() - died < 120, slurm.states()
         time.sleep(0.5)
     figures["seconds until Slurm knew"] = time.monotonic() - died
-    slurm.start_node(node)
+    slurm.start_node(job.node)
     finished(far, process)
     figures["slurm seconds"] = time.monotonic() - began
-    figures |= {"killed": f"job {job} on {node} after {lines} measurements"}
+    assert threads in ("0-1", "2-3")  # both of a core, of which the job uses one
+
+    # What the killed process had measured counts; one other process, of the same job, measured the rest.
+    ran = [line["run_id"] for line in read_journal(job.file) if line["status"] != "not_run"]
+    before, after = Counter(ran).values()
+    assert slurm.restarts(job.number) == 1 and before >= job.measured
+    figures["killed"] = (
+        f"{job.file.relative_to(far)}: job {job.number} on {job.node}, whose node died after {before} of its "
+        f"{len(ran)} measurements; Slurm started it anew, and it made the other {after}"
+    )
 
     results, expected = (folder / "results" / "smoke" for folder in (far, local))
     assert not broken_lines(results)
@@ -124,8 +155,9 @@ def test_the_smoke_scale_through_slurm_with_a_node_that_dies(slurm: Cluster, tmp
     runs = [row for name, rows in tables(results).items() if name.count("/") == 2 for row in rows]
     machines = {row["machine.cpu"] for row in runs if "machine.cpu" in row}
     assert len(machines) == 1 and machines != {""}
-    jobs = slurm.command("squeue", "-h", "--states=all", "-o", "%i %T %r").splitlines()
+    jobs = slurm.command("squeue", "-h", "--states=all", "-O", "JobID:20,RestartCnt:20").splitlines()
     figures["jobs"] = len(jobs)
+    figures["jobs started anew"] = sum(int(line.split()[1]) for line in jobs)
 
     # The project's own comparison says the same.
     against = settings(far, job="size", timed_jobs=2, against=str(expected))
@@ -143,9 +175,8 @@ def test_a_timed_job_may_have_a_node_for_itself(slurm: Cluster, tmp_path: Path) 
     config = settings(tmp_path, papers=["platt1998"], repeats=1)
     own = [*PROFILE, "--set-resources", "measure:slurm_extra='--exclusive'"]
     process = snakemake(tmp_path, config, "noise-linear", *own, environment=slurm.environment)
-    wait_for_a_job(slurm, tmp_path, process)
-    (job,) = slurm.running()
-    assert "OverSubscribe=NO" in slurm.command("scontrol", "show", "job", job)
+    job = wait_for_a_job(slurm, tmp_path, process)
+    assert slurm.allocated(job.number) == "0-3"
     finished(tmp_path, process)
 
 
