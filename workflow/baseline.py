@@ -156,9 +156,9 @@ def compare(reference: Mapping[str, Any], current: Mapping[str, Any], *, whole: 
 
     A claim that held and is now broken or undecided is a fault; one that is not measured here is a remark. So
     is a row that meets a limit, unless it is the smallest of its contender that the reference solved, or one
-    whose data or solver is not to be had. A row that is no part of this run, or has other settings, is a
-    fault, for what is not looked at is not reproduced, unless only parts are compared (``whole``). Papers
-    that this run left out are not asked for.
+    whose data or solver is not to be had, or an experiment that this run left out. A row that its experiment
+    no longer has, or has with other settings, is a fault, for what is not looked at is not reproduced, unless
+    only parts are compared (``whole``). Papers that this run left out are not asked for.
     """
     same = bool(reference["machine"]) and reference["machine"] == current["machine"]
     found = Comparison(same)
@@ -172,7 +172,8 @@ def compare(reference: Mapping[str, Any], current: Mapping[str, Any], *, whole: 
                 found.faults.append(f"claim {paper}/{name} held in the reference: {present}")
             elif present != HOLDS:
                 found.remarks.append(f"claim {paper}/{name} held in the reference: {present}")
-    wanted = [row for row in reference["rows"] if row["paper"] in current["claims"]]
+    papers = {*current["claims"], *(row["paper"] for row in current["rows"])}
+    wanted = [row for row in reference["rows"] if row["paper"] in papers]
     _compare_rows(wanted, current["rows"], found, whole)
     return found
 
@@ -187,10 +188,13 @@ def _compare_rows(
     before = [old for old in before if old["counts"]]
     found.of = len(before)
     smallest = _smallest(before)
+    made = {(entry["paper"], entry["experiment"]) for entry in now.values()}
     for old in before:
         new, label = now.get(_key(old)), _label(old)
         failed = FAILED if int(old["n"]) > smallest[_series(old)] else (*FAILED, *LIMITED)
-        if new is None:
+        if (old["paper"], old["experiment"]) not in made:
+            absent.append(f"{label}: its experiment is no part of this run")
+        elif new is None:
             strange.append(label)
         elif not new["counts"] and new["status"] not in failed:
             absent.append(f"{label}: {new['status']}")

@@ -61,6 +61,18 @@ class Seconds:
             return None
         return seconds if contender.time_limit is None else min(seconds, contender.time_limit)
 
+    def elsewhere(self, contender: Contender, n: int) -> float | None:
+        """Return the geometric mean of what the contender's laws on the other sets say, at most its limit."""
+        said = [
+            intercept + exponent * math.log(n)
+            for (_, label), (intercept, exponent, _, _) in self.laws.items()
+            if label == contender.label
+        ]
+        if not said:
+            return None
+        seconds = math.exp(sum(said) / len(said))
+        return seconds if contender.time_limit is None else min(seconds, contender.time_limit)
+
     def reached(self, experiment: Experiment, contender: Contender, n: int) -> bool:
         """Whether a run of the paper scale came as far as this size: beyond, a limit had been passed."""
         law = self.laws.get((experiment.name, contender.label))
@@ -77,6 +89,8 @@ class Cost:
     runs: int = 0
     seconds: float = 0.0
     made: float = 0.0
+    guessed_runs: int = 0
+    guessed: float = 0.0
     untold: int = 0
     stretch: float = 1.0
 
@@ -119,7 +133,6 @@ class Scale:
         """Return the table of what the paper scale costs."""
         rows = []
         for cost in self.costs:
-            start = cost.jobs * self.record["start"]["cpu_seconds"] / HOUR
             told = cost.runs > 0
             rows.append(
                 [
@@ -129,13 +142,38 @@ class Scale:
                     f"{cost.runs:,}" if told else "–",
                     _number(cost.seconds / HOUR) if told else "–",
                     _number(cost.made / HOUR) if told and cost.scale == "paper" else "–",
-                    _number(start),
+                    f"{cost.guessed_runs:,}",
+                    _number(cost.guessed / HOUR) if cost.guessed_runs else "–",
+                    _number(self._start(cost)),
                     f"{cost.stretch:.0f}x" if told and cost.stretch > 1 else "none" if told else "–",
                     f"{cost.untold:,}",
                 ]
             )
+        rows.append(self._total())
         head = ("paper", "reference run", "jobs", "runs", "solving [core-hours]", "of that made there")
-        return _table((*head, "starts [core-hours]", "farthest extrapolation", "runs untold"), rows)
+        guessed = ("runs guessed", "their solving [core-hours]")
+        return _table((*head, *guessed, "starts [core-hours]", "farthest extrapolation", "runs untold"), rows)
+
+    def _total(self) -> list[str]:
+        """Return the last row of the table: all papers together."""
+        costs = self.costs
+        return [
+            "**all**",
+            "",
+            f"{sum(cost.jobs for cost in costs):,}",
+            f"{sum(cost.runs for cost in costs):,}",
+            _number(sum(cost.seconds for cost in costs) / HOUR),
+            "",
+            f"{sum(cost.guessed_runs for cost in costs):,}",
+            _number(sum(cost.guessed for cost in costs) / HOUR),
+            _number(sum(map(self._start, costs))),
+            "",
+            f"{sum(cost.untold for cost in costs):,}",
+        ]
+
+    def _start(self, cost: Cost) -> float:
+        """Return the core-hours in which the jobs of a paper start."""
+        return cost.jobs * float(self.record["start"]["cpu_seconds"]) / HOUR
 
     def _cost(self, name: str) -> Cost:
         paper = self._config.papers[name]
@@ -153,7 +191,13 @@ class Scale:
         for n in experiment.sizes:
             each = seconds.at(experiment, contender, n) if seconds else None
             if seconds is None or each is None:
-                cost.untold += times * experiment.repeats
+                guess = seconds.elsewhere(contender, n) if seconds else None
+                if guess is None:
+                    cost.untold += times * experiment.repeats
+                else:
+                    runs = times * repeats(experiment, guess)
+                    cost.guessed_runs += runs
+                    cost.guessed += runs * guess
             elif seconds.reached(experiment, contender, n):
                 runs = times * repeats(experiment, each)
                 cost.runs += runs

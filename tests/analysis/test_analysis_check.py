@@ -124,6 +124,14 @@ def test_what_is_not_looked_at_is_not_reproduced(record):
         assert outcome.rows == outcome.of - 1
 
 
+def test_an_experiment_that_was_left_out_is_a_remark(record):
+    less = copy.deepcopy(record)
+    less["rows"] = [row for row in less["rows"] if row["experiment"] != "adult-linear"]
+    outcome = compare(record, less)
+    assert outcome.faults == [] and 0 < outcome.rows < outcome.of
+    assert "its experiment is no part of this run" in outcome.remarks[0]
+
+
 def test_nothing_compared_is_no_success(record):
     now = copy.deepcopy(record)
     for row in now["rows"]:

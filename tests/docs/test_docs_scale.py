@@ -13,6 +13,7 @@ from docs_support import PROJECT
 from sitekit import scale as page
 from sitekit.parts import PartError, Texts
 from sitekit.scale import Scale
+from svmrepro.workflow.config import load_config
 
 FITS = ("experiment", "contender", "quantity", "source", "exponent", "intercept", "n_min", "n_max")
 
@@ -61,6 +62,21 @@ def test_a_law_is_continued_to_the_sizes_of_the_paper(root: Path) -> None:
     assert cost.seconds == pytest.approx(wanted) and cost.runs == runs < 27
     assert cost.scale == "default" and cost.stretch == pytest.approx(32561 / 8000)
     assert cost.untold > 0
+
+
+def test_what_was_not_measured_is_guessed_from_the_other_sets(root: Path) -> None:
+    cost = of(root)["platt1998"]
+    others = [
+        (experiment, n)
+        for experiment in load_config({"scale": "paper"}).papers["platt1998"].experiments.values()
+        if experiment.name != "adult-linear" and "smo" in experiment.contenders
+        for n in experiment.sizes
+    ]
+    wanted, runs = 0.0, 0
+    for experiment, n in others:
+        times = page.repeats(experiment, 1e-6 * n**2) * len(experiment.seeds_of(experiment.contenders["smo"]))
+        wanted, runs = wanted + times * 1e-6 * n**2, runs + times
+    assert (cost.guessed_runs, cost.guessed) == (runs, pytest.approx(wanted))
 
 
 def test_means_and_ratios_stand_for_experiments_of_one_size(root: Path) -> None:

@@ -276,4 +276,38 @@ FAULTS = (
         ),
         suite="tests/solvers/test_solvers_certificate.py::test_alpha_outside_the_box_raises",
     ),
+    Fault(
+        "a gap that is asked for twenty times too large",
+        "svmperf.py",
+        (
+            (
+                "<= planes.xi + run.eps:",
+                "<= planes.xi + 20.0 * run.eps:",
+            ),
+        ),
+        contender="svmperf",
+        experiment="joachims2006/rcv1-like",
+    ),
+    Fault(
+        "a line search that adds the loss it should take away",
+        "ocas.py",
+        (
+            (
+                "            slope -= C * delta\n",
+                "            slope += C * delta\n",
+            ),
+        ),
+        contender="ocas",
+    ),
+    Fault(
+        "a plane of pairs with the offset of examples",
+        "svmperf_ordinal.py",
+        (
+            (
+                "run.pairs.violated / run.pairs.m)",
+                "run.pairs.violated / run.n)",
+            ),
+        ),
+        contender="svmperf-ordinal",
+    ),
 )
