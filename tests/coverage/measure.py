@@ -6,9 +6,9 @@
 *interpreted*: the lines outside of functions that numba compiles, run by the test suite as it is. *compiled*:
 the lines of those functions, run without the JIT on problems that are small enough for it.
 
-Every file of tests is a step, whose data are kept in ``build/coverage`` with the digests of what it ran: after
-an interruption the next call goes on. Of a source file that has changed since a step, ``--now`` leaves out what
-that step has seen of it, so that a line is never counted for what once stood there.
+Every file of tests is a step, whose data are kept in ``build/coverage`` with the digests of what it ran:
+after an interruption the next call goes on. Of a source file that has changed since a step, ``--now`` leaves
+out what that step has seen of it, so that a line is never counted for what once stood there.
 """
 
 from __future__ import annotations
