@@ -141,6 +141,26 @@ def test_a_claim_twice_is_refused(tmp_path):
         read_claims(path, list(synthetic.EXPERIMENTS))
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "No such file"),
+        (b"claims: \xff", "is not UTF-8 text"),
+        (b"claims: [", "not YAML"),
+        (b"claims: {}", "no list 'claims'"),
+        (b"[]", "no list 'claims'"),
+        (b"claims: [one]", "claim 1: not a mapping"),
+    ],
+)
+def test_a_file_that_holds_no_claims_is_named(tmp_path, content, message):
+    path = tmp_path / "claims.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(StepError) as caught:
+        read_claims(path, list(synthetic.EXPERIMENTS))
+    assert message in str(caught.value) and path.name in str(caught.value) and "\n" not in str(caught.value)
+
+
 def verdicts(run):
     results = load(run.config, synthetic.PAPER, synthetic.EXPERIMENTS)
     return {found.id: judge(found, results) for found in read_claims(CLAIMS, list(synthetic.EXPERIMENTS))}

@@ -72,6 +72,17 @@ def test_a_registry_that_is_right() -> None:
         ("version: 1", "version: !!python/object/apply:os.getcwd []", "not YAML"),
         ("generated: {}", "generated: {toy: {}}", "toy: both downloaded and generated"),
         ("generated: {}", "generated: [toy]", "generated: a mapping was expected"),
+        ("generated: {}", "generated: {a b: {}}", "'a b' is not a plain name"),
+        ("['{host}/toy']", "[]", "toy: sources: [] is not a list with at least one entry"),
+        ("drawn: in order", "drawn: ' '", "toy: drawn: ' ' is not a text"),
+        ("rows: 10", "rows: 10\n        between: [toy]", "toy: between: ['toy'] is not a pair of file names"),
+        ("rows: 10", "rows: 10\n        between: [toy, more]", "'more' is named and not among its files"),
+        (
+            "    drawn: in order",
+            "    drawn: in order\n    aliases: 12",
+            "12 is not a mapping of sizes",
+        ),
+        ("subsets: [toy]", "subsets: [toy, toy]", "toy: subsets: sizes must rise"),
         (
             "    drawn: in order",
             "    drawn: in order\n    aliases: {12: 11}",
@@ -96,6 +107,11 @@ def test_a_registry_that_is_right() -> None:
             "reader: libsvm\n",
             "reader: delimited\n    standard: [[0, 0]]\n",
             "standard: [[0, 0]] is not a list of pairs of a mean and a standard deviation",
+        ),
+        (
+            "reader: libsvm\n",
+            "reader: delimited\n    standard: [0, 1]\n",
+            "standard: [0, 1] is not a list of pairs of a mean and a standard deviation",
         ),
         (
             "reader: libsvm\n    features: 13",
