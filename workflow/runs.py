@@ -30,9 +30,6 @@ entries touched by matrix products, gradient entries updated. A solver reports t
 NO_DATA = re.compile(r"(?:test set: )?data set \S+ not available(?=: )")
 """The beginning of the reason why a row was not run that says whose data are missing."""
 
-NO_DATA = re.compile(r"(?:test set: )?data set \S+ not available(?=: )")
-"""The beginning of the reason why a row was not run that says whose data are missing."""
-
 _GIBI = 2.0**30
 
 

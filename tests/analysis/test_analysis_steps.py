@@ -87,14 +87,16 @@ def test_bytes_moved_stand_beside_the_speed_of_copying(tmp_path):
     for line in lines:
         if line["contender"] == "smo":
             line["cpu_seconds"] = 3.0
-            line["info"] = {"bytes_moved": 4e9, "copy_bandwidth": 2e9}
+            # Where the clock is not believed the bytes still count.
+            line["flagged"] = line["seed"] > 3
+            line["info"] = {"bytes_moved": 8e9 if line["flagged"] else 4e9, "copy_bandwidth": 2e9}
     permuted.write(config, {"heart": lines})
     permuted.analyse(config)
     with paths.table(config, PAPER, "traffic")["csv"].open() as stream:
         smo, pasmo = csv.DictReader(stream)
     assert [float(smo[key]) for key in ("seconds", "gigabytes", "bandwidth", "copy_seconds", "ratio")] == [
         3,
-        4,
+        8,
         2,
         2,
         1.5,

@@ -209,12 +209,12 @@ class Cluster:
         """Return how often Slurm started a job anew."""
         return int(self.command("scontrol", "show", "job", job).partition("Restarts=")[2].split()[0])
 
-    def processes_of(self, job: str) -> list[list[str]]:
-        """Return the commands, in words, of what a job runs."""
-        found = []
+    def processes_of(self, job: str) -> dict[int, list[str]]:
+        """Return what a job runs: the commands, in words, by process."""
+        found = {}
         for pid in (below for step in self.steps_of(job) for below in descendants(step)):
             with contextlib.suppress(OSError):
-                found.append(Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0"))
+                found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
         return found
 
     def steps_of(self, job: str) -> list[int]:

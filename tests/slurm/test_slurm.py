@@ -2,15 +2,18 @@
 
     ./run pytest -m slow tests/slurm
 
+SVMREPRO_SLURM_FOLDER may name a folder in which the local run is kept, and taken up again by the next call;
 SVMREPRO_SLURM_CONFIG may hold settings (JSON) over those of the smoke scale, SVMREPRO_SLURM_FIGURES the name
 of a file for the figures of the run.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -81,52 +84,64 @@ def finished(folder: Path, process: subprocess.Popen[bytes]) -> None:
 
 @dataclass(frozen=True)
 class AtWork:
-    """A job of Slurm's in the midst of measuring: its number, its node, and the file that it will write."""
+    """A job of Slurm's that is measuring: its number, its node, its process, and what it is about."""
 
     number: str
     node: str
-    file: Path
-    measured: int
+    process: int
+    experiment: Path
+    name: str
+    log: Path
+
+    @property
+    def measured(self) -> int:
+        """How many runs it has made: its log has a line for each, after the time of day."""
+        text = self.log.read_text() if self.log.exists() else ""
+        return len(re.findall(r"^\S+ n = ", text, re.MULTILINE))
+
+    def to_measure(self, results: Path) -> int:
+        """Return how many runs another run's results have of what the job is about."""
+        lines = read_journal(results / self.experiment / "runs" / "all.jsonl")
+        return sum(f"n{line['n']}" == self.name and line["status"] != "not_run" for line in lines)
 
 
-def at_work(slurm: Cluster, folder: Path) -> AtWork | None:
+def at_work(slurm: Cluster, folder: Path) -> Iterator[AtWork]:
     for number, node in slurm.running().items():
-        for words in slurm.processes_of(number):
-            if "svmrepro.workflow.measure" not in words:
-                continue
-            paper, experiment, job, log = (
-                words[words.index(f"--{name}") + 1] for name in ("paper", "experiment", "job", "log")
-            )
-            log = folder / log
-            # A line a run, after the time of day.
-            measured = len(re.findall(r"^\S+ n = ", log.read_text() if log.exists() else "", re.MULTILINE))
-            if measured:
-                file = folder / "results" / "smoke" / paper / experiment / "runs" / f"{job}.jsonl"
-                return AtWork(number, node, file, measured)
-    return None
+        for process, words in slurm.processes_of(number).items():
+            if "svmrepro.workflow.measure" in words:
+                paper, experiment, job, log = (
+                    words[words.index(f"--{name}") + 1] for name in ("paper", "experiment", "job", "log")
+                )
+                yield AtWork(number, node, process, Path(paper, experiment), job, folder / log)
 
 
-def wait_for_a_job(slurm: Cluster, folder: Path, process: subprocess.Popen[bytes]) -> AtWork:
-    """Wait until a job has measured something and goes on."""
+def hold_a_job(slurm: Cluster, folder: Path, process: subprocess.Popen[bytes], local: Path) -> AtWork:
+    """Wait until a job has made some of its runs, and stop its process before it makes the last ones."""
     while process.poll() is None:
-        if found := at_work(slurm, folder):
-            return found
+        for job in at_work(slurm, folder):
+            with contextlib.suppress(ProcessLookupError):
+                if job.measured:
+                    os.kill(job.process, signal.SIGSTOP)
+                    if job.measured + 2 < job.to_measure(local):
+                        return job
+                    os.kill(job.process, signal.SIGCONT)
         time.sleep(0.1)
     raise AssertionError(f"no job was ever seen at work: {said(folder)[-3000:]}")
 
 
 def test_the_smoke_scale_through_slurm_with_a_node_that_dies(slurm: Cluster, tmp_path: Path) -> None:
-    local, far = tmp_path / "local", tmp_path / "far"
+    local, far = Path(os.environ.get("SVMREPRO_SLURM_FOLDER") or tmp_path) / "local", tmp_path / "far"
     figures: dict[str, Any] = {"nodes": slurm.states()}
     began = time.monotonic()
     finished(local, snakemake(local, settings(local), "--cores", "2"))
-    figures["local seconds"] = time.monotonic() - began
+    figures["local seconds, of this call"] = time.monotonic() - began
+    results, expected = (folder / "results" / "smoke" for folder in (far, local))
 
     began = time.monotonic()
     config = settings(far, job="size", timed_jobs=2)
     process = snakemake(far, config, *PROFILE, environment=slurm.environment)
-    job = wait_for_a_job(slurm, far, process)
-    threads = slurm.allocated(job.number)
+    job = hold_a_job(slurm, far, process, expected)
+    threads, measured = slurm.allocated(job.number), job.measured
     slurm.kill_node(job.node)
     died = time.monotonic()
     while slurm.states()[job.node] != "down":
@@ -139,15 +154,15 @@ def test_the_smoke_scale_through_slurm_with_a_node_that_dies(slurm: Cluster, tmp
     assert threads in ("0-1", "2-3")  # both of a core, of which the job uses one
 
     # What the killed process had measured counts; one other process, of the same job, measured the rest.
-    ran = [line["run_id"] for line in read_journal(job.file) if line["status"] != "not_run"]
+    lines = read_journal(results / job.experiment / "runs" / f"{job.name}.jsonl")
+    ran = [line["run_id"] for line in lines if line["status"] != "not_run"]
     before, after = Counter(ran).values()
-    assert slurm.restarts(job.number) == 1 and before >= job.measured
+    assert slurm.restarts(job.number) == 1 and before >= measured
     figures["killed"] = (
-        f"{job.file.relative_to(far)}: job {job.number} on {job.node}, whose node died after {before} of its "
-        f"{len(ran)} measurements; Slurm started it anew, and it made the other {after}"
+        f"job {job.number}, {job.experiment} {job.name}: {job.node} died after {before} of its {len(ran)} "
+        f"measurements; Slurm started it anew, and it made the other {after}"
     )
 
-    results, expected = (folder / "results" / "smoke" for folder in (far, local))
     assert not broken_lines(results)
     assert measurements(results) == measurements(expected) > 0
     assert differences(tables(expected), tables(results)) == []
@@ -175,8 +190,10 @@ def test_a_timed_job_may_have_a_node_for_itself(slurm: Cluster, tmp_path: Path) 
     config = settings(tmp_path, papers=["platt1998"], repeats=1)
     own = [*PROFILE, "--set-resources", "measure:slurm_extra='--exclusive'"]
     process = snakemake(tmp_path, config, "noise-linear", *own, environment=slurm.environment)
-    job = wait_for_a_job(slurm, tmp_path, process)
-    assert slurm.allocated(job.number) == "0-3"
+    while not (running := list(at_work(slurm, tmp_path))):
+        assert process.poll() is None, said(tmp_path)[-3000:]
+        time.sleep(0.1)
+    assert slurm.allocated(running[0].number) == "0-3"
     finished(tmp_path, process)
 
 
