@@ -138,7 +138,7 @@ def test_the_smoke_scale_through_slurm_with_a_node_that_dies(slurm: Cluster, tmp
     results, expected = (folder / "results" / "smoke" for folder in (far, local))
 
     began = time.monotonic()
-    config = settings(far, job="size", timed_jobs=2)
+    config = settings(far, job="size")
     process = snakemake(far, config, *PROFILE, environment=slurm.environment)
     job = hold_a_job(slurm, far, process, expected)
     threads, measured = slurm.allocated(job.number), job.measured
@@ -175,7 +175,7 @@ def test_the_smoke_scale_through_slurm_with_a_node_that_dies(slurm: Cluster, tmp
     figures["jobs started anew"] = sum(int(line.split()[1]) for line in jobs)
 
     # The project's own comparison says the same.
-    against = settings(far, job="size", timed_jobs=2, against=str(expected))
+    against = settings(far, job="size", against=str(expected))
     finished(far, snakemake(far, against, "compare", "--cores", "2"))
     verdict = said(far).partition("Compared with ")[2].partition("Page:")[0].splitlines()
     assert len(verdict) == 1, verdict  # a line for each fault would follow
