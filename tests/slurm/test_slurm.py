@@ -55,7 +55,7 @@ def settings(folder: Path, **more: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     own = json.loads(os.environ.get("SVMREPRO_SLURM_CONFIG") or "{}")
     # Whether a run is repeated must not depend on how long it took.
-    content = {"scale": "smoke", "repeat_budget": None, "time_limit": 600, **own, **more}
+    content = {"scale": "smoke", "repeat_budget": None, "time_limit": 600, **more, **own}
     path = folder / "settings.json"
     path.write_text(json.dumps(content))
     return path
@@ -102,7 +102,7 @@ class AtWork:
     def to_measure(self, results: Path) -> int:
         """Return how many runs another run's results have of what the job is about."""
         lines = read_journal(results / self.experiment / "runs" / "all.jsonl")
-        return sum(f"n{line['n']}" == self.name and line["status"] != "not_run" for line in lines)
+        return sum(self.name in ("all", f"n{line['n']}") and line["status"] != "not_run" for line in lines)
 
 
 def at_work(slurm: Cluster, folder: Path) -> Iterator[AtWork]:
