@@ -1,0 +1,144 @@
+"""How a step ends, waits and says what it is doing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from engine_support import EXPERIMENT, tiny
+from svmrepro.workflow import grid, progress
+from svmrepro.workflow.config import Config, Experiment, load_config, read_config
+from svmrepro.workflow.errors import StepError, reading_table, run_step
+from svmrepro.workflow.files import any_lock
+from svmrepro.workflow.measure import measure_job
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [
+        (StepError("a claim\n  is wrong"), 1, "error: a claim is wrong\n"),
+        (OSError(28, "No space left on device", "a.csv"), 1, "error: a.csv: no space left on device\n"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_a_step_that_fails_says_why_in_one_line(
+    raised: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def main(arguments: object) -> int:
+        raise raised
+
+    with pytest.raises(SystemExit) as ended:
+        run_step(main)
+    assert (ended.value.code, capsys.readouterr().err) == (code, said)
+
+
+def test_a_fault_of_ours_keeps_its_traceback() -> None:
+    with pytest.raises(ZeroDivisionError):
+        run_step(lambda arguments: 1 // 0)
+
+
+def test_a_file_that_is_no_table_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "fits.csv"
+    with pytest.raises(StepError, match=r"fits\.csv: No such file"), reading_table(path):
+        path.read_text()
+    path.write_bytes(b"a,b\n\xff,1\n")
+    with pytest.raises(StepError, match=r"fits\.csv: is no table"), reading_table(path):
+        path.read_text(encoding="utf-8")
+    with pytest.raises(StepError, match=r"fits\.csv: is no table"), reading_table(path):
+        list(csv.reader(["x" * (csv.field_size_limit() + 1)]))
+
+
+def test_a_configuration_that_no_run_wrote_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    for text in (None, "{", "[]", "{}", '{"papers": {"platt1998": {}}}'):
+        if text is not None:
+            path.write_text(text)
+        with pytest.raises(StepError, match=r"config\.json: is no resolved configuration"):
+            read_config(path)
+
+
+def test_an_experiment_that_there_is_not_is_named() -> None:
+    config = load_config({"scale": "smoke"})
+    for paper, name in (("platt1998", "adult"), ("plat1998", "adult-linear")):
+        with pytest.raises(StepError, match=f"no experiment '{name}' of paper '{paper}'"):
+            config.experiment(paper, name)
+
+
+def test_who_finds_no_slot_free_says_whom_it_waits_for(tmp_path: Path) -> None:
+    waited: list[int | None] = []
+    taken: list[int] = []
+    told = threading.Event()
+
+    def waiting(owner: int | None) -> None:
+        waited.append(owner)
+        told.set()
+
+    def second() -> None:
+        with any_lock(tmp_path, 1, waiting) as slot:
+            taken.append(slot)
+
+    with any_lock(tmp_path, 1) as slot:
+        assert slot == 0
+        other = threading.Thread(target=second)
+        other.start()
+        assert told.wait(60)
+        assert not taken
+    other.join(60)
+    assert (waited, taken) == ([os.getpid()], [0])
+
+
+def test_slots_that_cannot_be_made_are_named(tmp_path: Path) -> None:
+    (tmp_path / "slots").write_text("a file")
+    with pytest.raises(StepError, match=r"cannot write .*slots"), any_lock(tmp_path / "slots", 2):
+        raise AssertionError("the lock is held")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def job(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Config, Experiment]:
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("SVMREPRO_MIRROR", raising=False)
+    slow = {"one": {"solver": "engine_solvers:quick", "options": {"pause": 0.2}}}
+    config = load_config(tiny(slow, sizes=(20,), repeats=1))
+    return config, config.experiment("platt1998", EXPERIMENT)
+
+
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
+def test_a_long_run_is_seen_to_be_alive(
+    stream: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "TICK_TERMINAL", 0.02)
+    monkeypatch.setattr(progress, "TICK_PLAIN", 0.02)
+    config, experiment = job(tmp_path, monkeypatch)
+    part = grid.job(config, experiment, "all")
+    with progress.Progress(config, experiment, part, Path("log.txt"), stream) as told:
+        measure_job(config, experiment, part, told)
+    text = stream.getvalue()
+    assert " of about " in text and "1 runs of scale default left" in text
+    # Written over on a terminal, and on no account anywhere else; in neither case part of the log.
+    assert ("\r\x1b[K" in text) == ("measuring, about" in text) == stream.isatty()
+    assert " of about " not in Path("log.txt").read_text()
+
+
+def test_a_log_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, experiment = job(tmp_path, monkeypatch)
+    (tmp_path / "logs").write_text("a file")
+    with pytest.raises(StepError, match=r"cannot write logs/log\.txt"):
+        progress.Progress(config, experiment, grid.job(config, experiment, "all"), Path("logs/log.txt"))
+
+
+def test_who_waits_for_a_killed_run_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, experiment = job(tmp_path, monkeypatch)
+    stream = io.StringIO()
+    told = progress.Progress(config, experiment, grid.job(config, experiment, "all"), None, stream)
+    told.waiting(None)
+    told.waiting(12)
+    first, second = stream.getvalue().splitlines()
+    assert "waiting for another process of an earlier run" in first and "waiting for process 12" in second
