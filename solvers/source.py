@@ -18,6 +18,8 @@ _HERE = Path(__file__).parent
 _PREFIX = "svmrepro.solvers."
 #: Of another Python, code is written out in another way.
 _MEMORY = _HERE / "__pycache__" / f"source.{sys.implementation.cache_tag}.json"
+#: Modules that were read and are not kept yet.
+_NEW: set[str] = set()
 # What every run passes through besides the solver's own module.
 _ALWAYS = ("driver",)
 
@@ -58,6 +60,9 @@ def _digest(modules: frozenset[str]) -> str:
     digest = hashlib.sha256()
     for module in sorted(modules):
         digest.update(f"{module}\0{_code(module)}\0".encode())
+    if _NEW:  # once for all modules, each of which takes a part of the file
+        _keep()
+        _NEW.clear()
     return digest.hexdigest()[:16]
 
 
@@ -82,7 +87,7 @@ def _read(module: str) -> tuple[str, frozenset[str]]:
     imports = _imports(tree)
     code = _plain(tree)
     _kept()[module] = {"source": stamp, "code": code, "imports": sorted(imports)}
-    _keep()
+    _NEW.add(module)
     return code, imports
 
 

@@ -237,12 +237,15 @@ class Plan:
         list of (paper, artefacts)
             Those that are made of the same files come together: one process makes them.
         """
+        return [(paper, made) for paper, made in self._artefacts if made[0].form == form]
+
+    @cached_property
+    def _artefacts(self) -> list[tuple[str, list[Artefact]]]:
         found: dict[tuple[str, ...], tuple[str, list[Artefact]]] = {}
         for paper in self.config.papers.values():
             for artefact in paper.artefacts.values():
-                if artefact.form == form:
-                    inputs = self.artefact_inputs(paper.name, artefact)
-                    found.setdefault((paper.name, *inputs), (paper.name, []))[1].append(artefact)
+                key = (artefact.form, paper.name, *self.artefact_inputs(paper.name, artefact))
+                found.setdefault(key, (paper.name, []))[1].append(artefact)
         return list(found.values())
 
     def maker(self, paper: str, artefacts: Sequence[Artefact]) -> str:
