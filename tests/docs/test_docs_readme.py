@@ -18,6 +18,7 @@ from svmrepro import datasets
 from svmrepro.workflow.config import load_config
 from svmrepro.workflow.plan import RULES
 
+REFERENCE = PROJECT / "results" / "reference"
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 # What ./run takes instead of targets.
 COMMANDS = {"test", "docs", "python", "pytest", "ruff", "snakefmt"}
@@ -55,11 +56,15 @@ def test_commands_ask_for_what_there_is(line: str) -> None:
     assert set(targets) <= {*RULES, "platt1998", *paper.experiments, *paper.artefacts}
 
 
-def reference_claims(scale: str, paper: str) -> dict[str, str]:
-    """Return the verdict of every claim of a committed reference run."""
-    path = PROJECT / "results" / "reference" / scale / paper / "claims.csv"
+def reference_claims(scale: str, paper: str) -> dict[str, dict[str, str]]:
+    """Return every claim of a committed reference run."""
+    path = REFERENCE / scale / paper / "claims.csv"
     with path.open(encoding="utf-8") as file:
-        return {row["id"]: row["verdict"] for row in csv.DictReader(file)}
+        return {row["id"]: row for row in csv.DictReader(file)}
+
+
+def numbers(text: str) -> list[str]:
+    return re.findall(r"-?\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", text))
 
 
 def test_verdicts_are_those_of_the_reference_runs() -> None:
@@ -67,21 +72,26 @@ def test_verdicts_are_those_of_the_reference_runs() -> None:
     counted = re.findall(
         r"^\| [\w ]+ ((?:\| \d+ ){5})\| \[.*\]\(results/reference/(\w+)/(\w+)/claims.md\) \|$", text, re.M
     )
-    assert len(counted) == 4
-    known: dict[str, str] = {}
-    for numbers, scale, paper in counted:
-        verdicts = reference_claims(scale, paper)
-        found = Counter(verdicts.values())
+    runs = {path.parent.parent.name + path.parent.name for path in REFERENCE.glob("*/*/claims.csv")}
+    assert {scale + paper for _, scale, paper in counted} == {run for run in runs if "smoke" not in run}
+    known: dict[str, dict[str, str]] = {}
+    # The named sentences are of the largest scale there is: the paper's comes last.
+    for counts, scale, paper in sorted(counted, key=lambda row: row[1]):
+        claims = reference_claims(scale, paper)
+        found = Counter(claim["verdict"] for claim in claims.values())
         kinds = ("holds", "does not hold", "not decided", "not measured here")
-        assert [int(number) for number in re.findall(r"\d+", numbers)] == [
-            len(verdicts),
-            *(found[kind] for kind in kinds),
-        ], paper
-        known |= {f"{paper} {name}": verdict for name, verdict in verdicts.items()}
-    named = re.findall(r"^\| (\w+ \d{4}) \| .* \(`([\w.-]+)`\) \| ([\w ]+) \|", text, re.M)
+        assert [int(number) for number in numbers(counts)] == [len(claims), *(found[kind] for kind in kinds)]
+        known |= {f"{paper} {name}": claim for name, claim in claims.items()}
+    named = re.findall(r"^\| (\w+ \d{4}) \| .* \(`([\w.-]+)`\) \| ([\w ]+) \| (.*) \|$", text, re.M)
     assert len(named) > 12
-    for paper, name, verdict in named:
-        assert known[f"{paper.lower().replace(' ', '')} {name}"] == verdict, name
+    for paper, name, verdict, measured in named:
+        claim = known[f"{paper.lower().replace(' ', '')} {name}"]
+        assert claim["verdict"] == verdict, name
+        # What stands before a colon is what the claim was judged by, rounded; behind it is why.
+        there = [float(number) for number in numbers(claim["measured"])]
+        for number in numbers(measured.partition(":")[0]):
+            digit = 100.0 if number.endswith("00") else 10.0 ** -len(number.partition(".")[2])
+            assert any(abs(float(number) - other) <= 0.5 * digit for other in there), (name, number)
 
 
 def test_settings_in_a_file() -> None:
