@@ -27,6 +27,9 @@ FLOATS = npt.NDArray[np.float64]
 PLANE = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
 """Two orthonormal directions, shape (2, 3), of the plane in which signed multipliers of sum 0 lie."""
 
+START = np.zeros(2)
+"""Where every run begins, in these directions: all multipliers 0."""
+
 ETA = 0.9
 """Within 1 - eta ... 1 + eta Newton steps, a step gains at least 1 - eta^2 of Newton's gain (section 5)."""
 
@@ -78,16 +81,21 @@ class Example:
                 break
             assert solution.alpha is not None
             after = self.y * solution.alpha
-            found.append(self._step(before, after))
+            if (step := self._step(before, after)) is None:
+                break
+            found.append(step)
             before = after
             if solution.status == OPTIMAL:
                 break
         return found
 
-    def _step(self, before: FLOATS, after: FLOATS) -> Step:
+    def _step(self, before: FLOATS, after: FLOATS) -> Step | None:
+        """Return a step; None for one without a Newton step beside it, as only a faulty solver makes."""
         change = after - before
         slope = float((self.y - self.K @ before) @ change)
         curvature = float(change @ self.K @ change)
+        if slope == 0.0 or curvature <= 0.0:
+            return None
         newton = 0.5 * slope * slope / curvature
         return Step(
             before, after, curvature / slope, float(self.objective(after) - self.objective(before)) / newton
@@ -121,18 +129,15 @@ def build(results: Results, artefact: Artefact) -> Figure:
     example = read_example(artefact.settings)
     solvers: Mapping[str, str] = artefact.settings["solvers"]
     paths = [example.path(solver) for solver in solvers.values()]
-    corners = np.array(
-        [PLANE @ beta for path in paths for step in path for beta in (step.before, step.after)]
-    )
+    lines = [np.array([START, *(PLANE @ step.after for step in path)]) for path in paths]
     figure = new_figure(PAGE, 2.75)
     panels = figure.subplots(1, len(solvers), sharex=True, sharey=True, squeeze=False)[0]
-    for place, (axes, label, path) in enumerate(zip(panels, solvers, paths, strict=True)):
-        _levels(axes, example, corners)
-        points = np.array([PLANE @ path[0].before, *(PLANE @ step.after for step in path)])
+    for place, (axes, label, points) in enumerate(zip(panels, solvers, lines, strict=True)):
+        _levels(axes, example, np.concatenate(lines))
         look = MAIN[place]
         axes.plot(*points.T, color=look.colour, marker=look.marker, markersize=3.2, linewidth=1.1)
         axes.plot(*points[0], marker="o", color="white", markeredgecolor=look.colour, markersize=6, zorder=4)
-        axes.set_title(f"{display_name(label)}: {plural(len(path), 'iteration')}", loc="left")
+        axes.set_title(f"{display_name(label)}: {plural(len(points) - 1, 'iteration')}", loc="left")
         axes.set_aspect("equal")
         axes.set_xticks([])
         axes.set_yticks([])
@@ -149,7 +154,7 @@ def build_gain(results: Results, artefact: Artefact) -> Figure:
     axes = figure.subplots()
     steps = {label: example.path(solver) for label, solver in artefact.settings["solvers"].items()}
     ends = [step.ratio for path in steps.values() for step in path]
-    low, high = min(-0.3, *ends) - 0.1, max(2.3, *ends) + 0.1
+    low, high = min([-0.3, *ends]) - 0.1, max([2.3, *ends]) + 0.1
     ratio = np.linspace(low, high, 400)
     axes.axvspan(1 - ETA, 1 + ETA, color="#eef1f4", zorder=0)
     axes.axhline(0, color="#333", linewidth=0.6)
@@ -177,7 +182,7 @@ def build_gain(results: Results, artefact: Artefact) -> Figure:
 def _levels(axes: Axes, example: Example, points: FLOATS) -> None:
     """Draw the level sets of W, and the lines on which one of two working sets has no gain left."""
     low, high = points.min(axis=0), points.max(axis=0)
-    margin = 0.12 * (high - low).max()
+    margin = 0.12 * float((high - low).max() or 1.0)
     horizontal = np.linspace(low[0] - margin, high[0] + margin, 300)
     vertical = np.linspace(low[1] - margin, high[1] + margin, 300)
     grid = np.stack(np.meshgrid(horizontal, vertical), axis=-1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import permuted_support as permuted
@@ -12,7 +13,7 @@ from permuted_support import PAPER
 from svmrepro.workflow import machine, paths
 from svmrepro.workflow.config import load_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figure_path import read_example
+from svmrepro.workflow.figure_path import build, build_gain, read_example
 from svmrepro.workflow.quantities import KINDS
 from svmrepro.workflow.results import load
 from svmrepro.workflow.step_lengths import lengths
@@ -48,6 +49,15 @@ def test_gains_lie_on_the_parabola(example):
     assert any(step.ratio > 2 or step.ratio < 0 for step in example.path("pasmo")), (
         "a step that loses at first"
     )
+
+
+def test_a_solver_that_goes_nowhere_is_drawn_as_such(monkeypatch):
+    artefacts = load_config({"papers": [PAPER]}).papers[PAPER].artefacts
+    stuck = SimpleNamespace(iterations=1, status="iteration_limit", alpha=np.zeros(3))
+    monkeypatch.setattr("svmrepro.solvers.solve", lambda *_, **__: stuck)
+    paths_of = build(None, artefacts["two-steps"])
+    assert [axes.get_title(loc="left")[-12:] for axes in paths_of.axes] == ["0 iterations"] * 2
+    assert all(len(line.get_xdata()) == 0 for line in build_gain(None, artefacts["gain"]).axes[0].lines[-2:])
 
 
 def test_an_example_is_three_points():
