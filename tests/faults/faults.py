@@ -25,7 +25,7 @@ class Fault:
         Or the tests, as pytest takes them, that must fail: where no run shows the fault.
     experiment : str
         ``<paper>/<experiment>`` of the smoke scale, on generated data, in which the whole check must notice
-        it too, compiled.
+        it too, compiled; none where no experiment on generated data runs the line.
     """
 
     name: str
@@ -100,7 +100,7 @@ FAULTS = (
             ),
         ),
         contender="smo2",
-        experiment="glasmachers2008/chess-board-1000",
+        experiment="glasmachers2008/chess-board-10000",
     ),
     Fault(
         "a kept row read one column off",
@@ -171,7 +171,7 @@ FAULTS = (
             ),
         ),
         contender="chunking",
-        experiment="platt1998/noise-linear",
+        experiment="platt1998/separable-linear",
     ),
     Fault(
         "a gradient update that skips a row",
@@ -225,7 +225,6 @@ FAULTS = (
             ),
         ),
         contender="chunking",
-        experiment="platt1998/noise-gaussian",
     ),
     Fault(
         "sparse rows that lose what does not fill a group of four",
@@ -240,7 +239,7 @@ FAULTS = (
             ),
         ),
         contender="smo-kept",
-        experiment="platt1998/noise-linear",
+        experiment="joachims2006/rcv1-like",
     ),
     Fault(
         "a certificate that forgets C in the conditions",
