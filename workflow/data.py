@@ -89,7 +89,7 @@ def read_marker(config: Config, name: str) -> Marker | None:
     try:
         content = json.loads(paths.marker(config, name).read_text(encoding="utf-8"))
         return Marker(content["name"], content["available"], tuple(content["missing"]), content["tried"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from fuzz_configuration import configuration
 from fuzz_inputs import Target, folder, mutated, on_file
+from fuzz_strangers import strangers
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from scipy.io import savemat
@@ -214,5 +215,5 @@ def _wrappers() -> Iterator[Target]:
 
 def targets() -> dict[str, Target]:
     """Return all targets by name."""
-    found = [*_readers(), *_wrappers(), *configuration()]
+    found = [*_readers(), *_wrappers(), *configuration(), *strangers()]
     return {target.name: target for target in found}
