@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fuzz_arrays import arrays
 from fuzz_configuration import configuration
 from fuzz_inputs import Target, folder, mutated, on_file
 from fuzz_strangers import strangers
@@ -215,5 +216,5 @@ def _wrappers() -> Iterator[Target]:
 
 def targets() -> dict[str, Target]:
     """Return all targets by name."""
-    found = [*_readers(), *_wrappers(), *configuration(), *strangers()]
+    found = [*_readers(), *_wrappers(), *configuration(), *strangers(), *arrays()]
     return {target.name: target for target in found}
