@@ -103,6 +103,7 @@ def _examine_run(run: Mapping[str, Any], where: str) -> None:
     if counts and run["status"] != "optimal":
         raise ValueError(f"{where}counts of a run that was not solved")
     for key, value in counts.items():
+        _named(key, f"{where}counts")
         place = f"{where}counts: {kinds.shown(key)}"
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"{place}: {kinds.shown(value)} is not a number")

@@ -125,6 +125,7 @@ RECORD = {
         (("rows", 0, "runs", ""), {"status": "optimal"}, "rows: 0: runs: : no key 'counts'"),
         (("rows", 0, "runs", "", "status"), "error", "counts of a run that was not solved"),
         (("rows", 0, "runs", "", "counts", "iterations"), True, "'iterations': True is not a number"),
+        (("rows", 0, "runs", "", "counts", "\0"), 3.0, "runs: : counts: .* cannot be printed"),
         (("rows", 0, "runs", "", "counts", "iterations"), -1, "'iterations': -1 is no count"),
         (("rows", 0, "runs", "", "counts", "certificate.dual"), math.nan, "nan is beyond all measure"),
         (("rows", 0, "runs", "", "counts", "certificate.dual"), 10**400, "is beyond all measure"),
