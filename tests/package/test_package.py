@@ -207,7 +207,7 @@ def test_it_lives_beside_another_datasets(built: tuple[Path, Path], tmp_path: Pa
     if real:
         run(*pip(environment, "install", "--quiet", wheel), cwd=elsewhere, drop=("PYTHON",))
         run(*pip(environment, "check"), cwd=elsewhere)
-        brought = f"{len(installed(packages))} distributions installed from the package index"
+        brought = f"with what it needs from the package index: {len(installed(packages))} distributions"
     else:
         borrow(packages)
         run(*pip(environment, "install", "--no-deps", "--no-index", wheel), cwd=elsewhere)
