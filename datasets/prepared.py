@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.entries import DownloadedEntry, Part
@@ -82,14 +83,47 @@ def _save(path: Path, data: ExampleSet) -> None:
 
 
 def _load(path: Path, entry: DownloadedEntry) -> ExampleSet | None:
+    """Return the arrays of a prepared file; None if there is none or it is spoilt, in whatever way."""
+    names = ("y", "X") if entry.dense else ("y", "data", "indices", "indptr")
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            y = arrays["y"]
-            if entry.dense:
-                return ExampleSet(X=arrays["X"].reshape(len(y), entry.features), y=y)
-            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-            X = sparse.csr_matrix(parts, shape=(len(y), entry.features))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            parts = [arrays[name] for name in names]
+    except Exception:  # of an archive and its headers: those of zipfile, zlib, NumPy and Python's tokenizer
         return None
+    return _dense(parts, entry.features) if entry.dense else _sparse(parts, entry.features)
+
+
+def _dense(parts: Sequence[npt.NDArray[Any]], features: int) -> ExampleSet | None:
+    y, X = parts
+    sound = _finite(y) and _finite(X) and y.ndim == 1 and X.shape == (len(y), features)
+    return ExampleSet(X=X, y=y) if sound else None
+
+
+def _sparse(parts: Sequence[npt.NDArray[Any]], features: int) -> ExampleSet | None:
+    y, data, indices, indptr = parts
+    # Compiled code follows the columns and pointers without a look.
+    if (
+        not (_finite(y) and _finite(data))
+        or any(array.ndim != 1 for array in parts)
+        or any(array.dtype not in (np.int32, np.int64) for array in (indices, indptr))
+        or len(indptr) != len(y) + 1
+        or indptr[0] != 0
+        or not len(indices) == len(data) == indptr[-1]
+        or (np.diff(indptr) < 0).any()
+        or (len(indices) and (indices.min() < 0 or indices.max() >= features))
+        or not _ascending(indices, indptr)
+    ):
+        return None
+    X = sparse.csr_matrix((data, indices, indptr), shape=(len(y), features))
     X.has_sorted_indices = True
     return ExampleSet(X=X, y=y)
+
+
+def _finite(array: npt.NDArray[Any]) -> bool:
+    return array.dtype == np.float64 and bool(np.isfinite(array).all())
+
+
+def _ascending(indices: npt.NDArray[Any], indptr: npt.NDArray[Any]) -> bool:
+    """Whether the columns of each row ascend, and so differ."""
+    falls = np.flatnonzero(indices[1:] <= indices[:-1]) + 1
+    return bool(np.isin(falls, indptr).all())

@@ -142,7 +142,7 @@ class Ledger:
         self._entries: dict[str, dict[str, object]] = {}
         try:
             content = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return  # no ledger, or a spoilt one: everything is hashed again
         if isinstance(content, dict):
             self._entries = {name: item for name, item in content.items() if isinstance(item, dict)}

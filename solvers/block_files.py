@@ -14,12 +14,14 @@ then be in memory, whole.
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
 
 _MOST = 2**31 - 1  # entries of a block, and columns
 _ARRAYS = ("data", "indices", "indptr")
@@ -85,22 +87,43 @@ def open_block(path: str | os.PathLike[str]) -> Any:
     missing = [name for name in (*_ARRAYS, "shape") if not (folder / f"{name}.npy").is_file()]
     if not dense and missing:
         raise ValueError(f"open_block: {folder} is no block, {missing[0]}.npy is not there")
-    try:
-        if dense:
-            return np.load(folder / "rows.npy", mmap_mode="c")
-        data, indices, indptr = (np.load(folder / f"{name}.npy", mmap_mode="c") for name in _ARRAYS)
-        rows, d = (int(size) for size in np.load(folder / "shape.npy"))
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"open_block: {folder} cannot be read: {error}") from None
-    for name, array in (("indices", indices), ("indptr", indptr)):
-        if array.dtype != np.int32:
-            raise ValueError(f"open_block: {name}.npy in {folder} is of {array.dtype}, not int32")
+    if dense:
+        return _mapped(folder, "rows", np.float64, 2)
+    data = _mapped(folder, "data", np.float64, 1)
+    indices, indptr = (_mapped(folder, name, np.int32, 1) for name in ("indices", "indptr"))
+    sizes = _mapped(folder, "shape", np.int64, 1).tolist()
     ends = indptr[[0, -1]].tolist() if indptr.size else []
     if (
-        indptr.shape != (rows + 1,)
+        len(sizes) != 2
+        or indptr.size != sizes[0] + 1
+        or not 0 <= sizes[1] <= _MOST
         or ends != [0, data.size]
         or data.shape != indices.shape
         or (np.diff(indptr) < 0).any()
     ):
         raise ValueError(f"open_block: the arrays in {folder} do not belong together")
-    return sp.csr_array((data, indices, indptr), shape=(rows, d))
+    return sp.csr_array((data, indices, indptr), shape=tuple(sizes))
+
+
+def _mapped(folder: Path, name: str, kind: type[np.generic], dimensions: int) -> Any:
+    """Map an array of a block, once its header is found to be what such a block has.
+
+    ``np.load`` takes archives and pickles for arrays too, and dies of items without a size.
+    """
+    path = folder / f"{name}.npy"
+    try:
+        with path.open("rb") as stream:
+            version = read_magic(stream)
+            read_header = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}[version]
+            shape, fortran_order, dtype = read_header(stream)
+            start, size = stream.tell(), stream.seek(0, os.SEEK_END)
+    except Exception as error:  # of a header also what Python's tokenizer raises
+        said = " ".join(str(error).split())[:200]
+        raise ValueError(f"open_block: {folder} cannot be read: {path.name}: {said}") from None
+    if dtype != kind:
+        raise ValueError(f"open_block: {path.name} in {folder} is of {dtype}, not {np.dtype(kind)}")
+    if len(shape) != dimensions or min(shape) < 0:
+        raise ValueError(f"open_block: {path.name} in {folder} has the shape {shape}")
+    if size != start + math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"open_block: {path.name} in {folder} is not as long as its header says")
+    return np.memmap(path, dtype, "c", start, shape, "F" if fortran_order else "C")

@@ -29,14 +29,13 @@ from svmrepro.workflow.baseline import (
     machine_identity,
     machine_records,
     summarise,
-    unfold,
 )
+from svmrepro.workflow.check_record import CLAIM_COLUMNS, CLAIM_FORM, SCHEMA, read_record
 from svmrepro.workflow.config import Config, Paper, read_config
-from svmrepro.workflow.errors import StepError, one_line, run_step
+from svmrepro.workflow.errors import StepError, run_step
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.runs import Runs, read_rows, read_runs
 
-SCHEMA = 2
 KEPT = 10
 """Permutations of a problem that a committed reference keeps: enough to find a fault, and small."""
 WIDTH = 110
@@ -81,9 +80,7 @@ def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
     return [
         row
         for name in names
-        for row in read_rows(
-            paths.table(config, paper.name, name)["csv"], required=("id", "verdict", "measured")
-        )
+        for row in read_rows(paths.table(config, paper.name, name)["csv"], CLAIM_COLUMNS, CLAIM_FORM)
     ]
 
 
@@ -113,48 +110,6 @@ def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]])
         "rows": summarise(runs),
         "comparison": None,
     }
-
-
-def read_record(path: Path) -> dict[str, Any]:
-    """Return what a check.json holds, an entry a row.
-
-    Raises
-    ------
-    StepError
-        If there is none, or one of another schema.
-    """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise StepError(f"{path}: no record of a check ({one_line(error)})") from None
-    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
-        raise StepError(f"{path}: schema {SCHEMA} expected; write the reference anew")
-    try:
-        _check_types(content)
-        return {**content, "rows": unfold(content["rows"])}
-    except (KeyError, TypeError, AttributeError) as error:
-        raise StepError(f"{path}: no record of a check ({one_line(error)})") from None
-
-
-def _check_types(content: Mapping[str, Any]) -> None:
-    """Raise TypeError where a record, perhaps a stranger's, holds what no check writes."""
-    kinds: dict[str, type | tuple[type, ...]] = {"scale": str, "measured": str, "machine": dict, "rows": list}
-    wrong = [name for name, kind in kinds.items() if not isinstance(content[name], kind)]
-    machines = content.get("machines", [])
-    for name, texts in (
-        ("claims", [each.items() for each in content["claims"].values()]),
-        ("machine", [content["machine"].items()]),
-        ("machines", [each.items() for each in machines]),
-    ):
-        if not all(isinstance(word, str) for items in texts for pair in items for word in pair):
-            wrong.append(name)
-    for row in content["rows"]:
-        for run in row["runs"].values():
-            numbers = run["counts"].values()
-            if not isinstance(run["status"], str) or not all(isinstance(n, int | float) for n in numbers):
-                wrong.append("rows")
-    if wrong:
-        raise TypeError(f"{wrong[0]}: not what a check writes")
 
 
 def _to_json(record: Mapping[str, Any], most: int | None = None) -> str:

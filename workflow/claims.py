@@ -32,6 +32,7 @@ from svmrepro.workflow.results import Results
 from svmrepro.workflow.scaling import Interval
 
 HOLDS, BREAKS, OPEN, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
+VERDICTS = (HOLDS, BREAKS, OPEN, UNMEASURED)
 
 RULES = ("at-least", "at-most", "above", "below", "between", "equals")
 OVER = ("all", "any", "most")

@@ -86,11 +86,25 @@ def read_marker(config: Config, name: str) -> Marker | None:
     Marker or None
         None if there was none, or its file cannot be understood.
     """
+    return _understood(paths.marker(config, name))
+
+
+def _understood(path: Path) -> Marker | None:
+    """Read a marker; None where it cannot be understood."""
     try:
-        content = json.loads(paths.marker(config, name).read_text(encoding="utf-8"))
-        return Marker(content["name"], content["available"], tuple(content["missing"]), content["tried"])
-    except (OSError, ValueError, KeyError, TypeError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        name, available, missing, tried = (content[key] for key in ("name", "available", "missing", "tried"))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+    texts = [name, *missing] if isinstance(missing, list) else [None]
+    if (
+        not all(isinstance(text, str) for text in texts)
+        or not isinstance(available, bool)
+        or isinstance(tried, bool)
+        or not isinstance(tried, int | float)
+    ):
+        return None
+    return Marker(name, available, tuple(missing), tried)
 
 
 def _portable(reason: str) -> str:

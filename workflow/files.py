@@ -199,7 +199,7 @@ def _sign(descriptor: int) -> None:
 
 def _owner(descriptor: int) -> int | None:
     text = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _umask() -> int:

@@ -22,10 +22,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from svmrepro.workflow import paths
+from svmrepro.workflow import kinds, paths
 from svmrepro.workflow.config import Config, Experiment, read_config
 from svmrepro.workflow.errors import run_step
 from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.kinds import Form, Kind
 from svmrepro.workflow.papers import PaperNumbers
 from svmrepro.workflow.runs import CPU, QUANTITIES, WORK, Runs, pairs, read_rows, read_runs
 from svmrepro.workflow.scaling import Fit, Interval, Scatter, fit_power_law, pooled_scatter, ratio_interval
@@ -80,13 +81,45 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[dict[str, str
     return lines
 
 
+_KEY = ("experiment", "contender", "quantity", "source")
+_RATIO_KEY = ("experiment", "n", "numerator", "denominator", "quantity")
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys((*_KEY, *_RATIO_KEY), kinds.name),
+    "n": kinds.size,
+    "points": kinds.count,
+    "pairs": kinds.count,
+    **dict.fromkeys(("n_min", "n_max"), kinds.number),
+    **dict.fromkeys(("exponent", "low", "high", "intercept"), kinds.optional(kinds.number)),
+    "ratio": kinds.positive,
+    **dict.fromkeys(("method", "note"), kinds.words),
+}
+
+
+def _exponent(row: Mapping[str, str]) -> Interval | None:
+    return kinds.interval(row["exponent"], row["low"], row["high"]) if row["exponent"] else None
+
+
+def _ratio(row: Mapping[str, str]) -> Interval:
+    return kinds.interval(row["ratio"], row["low"], row["high"])
+
+
+_FIT_FORM = Form(_KINDS.get, ("paper", *_KEY), _exponent)
+_RATIO_FORM = Form(_KINDS.get, ("paper", *_RATIO_KEY), _ratio)
+
+
 def read_fits(files: Iterable[Path]) -> dict[tuple[str, str, str, str], Fit]:
-    """Read ``fits.csv`` files, keyed by experiment, contender, quantity and source."""
+    """Read ``fits.csv`` files, keyed by experiment, contender, quantity and source.
+
+    Raises
+    ------
+    StepError
+        If a file cannot be read or is not what ``fit_experiment`` writes: ``file:line: column: what``.
+    """
     fits: dict[tuple[str, str, str, str], Fit] = {}
     for path in files:
-        for row in read_rows(path, required=FIT_COLUMNS):
+        for row in read_rows(path, FIT_COLUMNS, _FIT_FORM):
             key = (row["experiment"], row["contender"], row["quantity"], row["source"])
-            exponent = _interval(row["exponent"], row["low"], row["high"]) if row["exponent"] else None
+            exponent = _exponent(row)
             intercept = float(row["intercept"]) if row["intercept"] else None
             n_min, n_max = (_size(row[name]) for name in ("n_min", "n_max"))
             fits[key] = Fit(exponent, intercept, int(row["points"]), n_min, n_max, row["method"], row["note"])
@@ -94,12 +127,18 @@ def read_fits(files: Iterable[Path]) -> dict[tuple[str, str, str, str], Fit]:
 
 
 def read_ratios(files: Iterable[Path]) -> dict[tuple[str, int, str, str, str], Interval]:
-    """Read ``ratios.csv`` files, keyed by experiment, n, numerator, denominator and quantity."""
+    """Read ``ratios.csv`` files, keyed by experiment, n, numerator, denominator and quantity.
+
+    Raises
+    ------
+    StepError
+        If a file cannot be read or is not what ``compare_contenders`` writes: ``file:line: column: what``.
+    """
     ratios: dict[tuple[str, int, str, str, str], Interval] = {}
     for path in files:
-        for row in read_rows(path, required=RATIO_COLUMNS):
+        for row in read_rows(path, RATIO_COLUMNS, _RATIO_FORM):
             key = (row["experiment"], int(row["n"]), row["numerator"], row["denominator"], row["quantity"])
-            ratios[key] = _interval(row["ratio"], row["low"], row["high"])
+            ratios[key] = _ratio(row)
     return ratios
 
 
@@ -161,12 +200,6 @@ def _ratio_line(
         "high": _text(ratio.high),
         "pairs": str(count),
     }
-
-
-def _interval(value: str, low: str, high: str) -> Interval:
-    if not low or not high:
-        return Interval(float(value))
-    return Interval(float(value), float(low), float(high))
 
 
 def _size(text: str) -> float:

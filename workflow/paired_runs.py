@@ -40,6 +40,9 @@ NAMES = {
 }
 """What is shown of each row: the terms of the counted work as one sum."""
 
+_FARTHEST = 700.0
+"""The largest logarithm of a number; an interval that ends beyond it says nothing."""
+
 RowKey = tuple[str, str, int, str, str]
 """Paper, experiment, n, contender, and the point on the experiment's axis ("" without one)."""
 
@@ -179,9 +182,10 @@ def ratio_of_ratios(here: Interval, there: Interval) -> Interval:
     Zou and Donner's recovery of variances (`Interval.minus`), of the logarithms.
     """
     difference = _log(here).minus(_log(there))
-    if difference.low is None or difference.high is None:
+    low, high = difference.low, difference.high
+    if low is None or high is None or max(abs(low), abs(high)) > _FARTHEST:
         return Interval(math.exp(difference.value))
-    return Interval(*(math.exp(end) for end in (difference.value, difference.low, difference.high)))
+    return Interval(*(math.exp(end) for end in (difference.value, low, high)))
 
 
 def ratios(here: Sequence[float], there: Sequence[float]) -> list[float]:
@@ -190,7 +194,7 @@ def ratios(here: Sequence[float], there: Sequence[float]) -> list[float]:
     for a, b in zip(here, there, strict=True):
         if a == b:
             found.append(1.0)
-        elif a * b > 0:
+        elif a and b and (a > 0) == (b > 0):
             found.append(a / b)
     return found
 

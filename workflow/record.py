@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import NoneType
@@ -197,8 +198,8 @@ def decode(text: bytes) -> dict[str, Any]:
         If it is no measurement: what is wrong.
     """
     try:
-        line = json.loads(text)
-    except ValueError as error:
+        line = json.loads(text, parse_float=_finite, parse_constant=_finite)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"is no JSON ({error})") from error
     if not isinstance(line, dict):
         raise ValueError("is no measurement")
@@ -208,6 +209,13 @@ def decode(text: bytes) -> dict[str, Any]:
     if wrong is not None:
         raise ValueError(wrong)
     return line
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is no number of a measurement")
+    return value
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

@@ -309,7 +309,13 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("*", "\\*")
+    return (
+        text.replace("\\", "\\\\")
+        .replace("|", "\\|")
+        .replace("\r", " ")
+        .replace("\n", " ")
+        .replace("*", "\\*")
+    )
 
 
 def _html_section(section: Section) -> list[str]:

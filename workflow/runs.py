@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from svmrepro.workflow import kinds
 from svmrepro.workflow.errors import StepError, reading_table
+from svmrepro.workflow.kinds import Form, Kind
+from svmrepro.workflow.record import STATUSES
 from svmrepro.workflow.scaling import Interval, median_interval
 
 CPU, WORK = "cpu_seconds", "work"
@@ -288,36 +291,99 @@ def pairs(
     return [a for a, _ in kept], [b for _, b in kept]
 
 
+_REQUIRED = ("experiment", "contender", "n", "status", "repeat", "flagged")
+_COUNTS = ("iterations", "kernel_evaluations", "certificate.n_bound", "certificate.n_nonbound")
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("experiment", "contender"), kinds.name),
+    **dict.fromkeys(("paper", "scale", "machine.commit"), kinds.optional(kinds.name)),
+    "n": kinds.size,
+    "repeat": kinds.count,
+    "seed": kinds.optional(kinds.count),
+    "status": kinds.one_of(STATUSES),
+    "flagged": kinds.flag,
+    "certificate.passed": kinds.optional(kinds.flag),
+    "certificate.promise": kinds.words,
+    "time": kinds.date,
+    **dict.fromkeys(_COUNTS, kinds.optional(kinds.count)),
+    **dict.fromkeys(("cpu_seconds", "wall_seconds", "machine.memory_bytes"), kinds.optional(kinds.seconds)),
+    **dict.fromkeys(("point", "C", "eps", "time_limit", "memory_limit_mb"), kinds.optional(kinds.number)),
+}
+
+
+def _kind(column: str) -> Kind | None:
+    """Return what a column of measurements holds; None if that may be anything."""
+    if column in _KINDS:
+        return _KINDS[column]
+    group = column.partition(".")[0]
+    if group == "work":
+        return kinds.optional(kinds.count)
+    if group in ("certificate", "performance"):
+        return kinds.optional(kinds.number)
+    return kinds.words if group == "machine" else None
+
+
+_FORM = Form(_kind, ("paper", "experiment", "n", "point", "seed", "contender", "repeat"))
+
+
 def read_runs(files: Iterable[Path]) -> Runs:
     """Read ``measurements.csv`` files.
 
     Raises
     ------
     StepError
-        If a file is missing or lacks a column that every record has.
+        If a file is missing, lacks a column that every record has, holds what no measurement has, or the same
+        run twice: ``file:line: column: what``.
     """
     runs: list[Run] = []
     for path in files:
-        runs += [
-            Run(row) for row in read_rows(path, required=("experiment", "contender", "n", "status", "repeat"))
-        ]
+        rows = read_rows(path, required=_REQUIRED, form=_FORM)
+        runs += [Run(row) for row in rows]
     return Runs(tuple(runs))
 
 
-def read_rows(path: Path, required: Sequence[str] = ()) -> list[dict[str, str]]:
+def read_rows(path: Path, required: Sequence[str] = (), form: Form = kinds.ANY) -> list[dict[str, str]]:
     """Read a CSV file of this harness as a list of rows of text.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    required : sequence of str
+        Columns without which it is of no use.
+    form : Form
+        What its rows have to be.
 
     Raises
     ------
     StepError
-        If the file cannot be read or lacks a required column.
+        If the file cannot be read or lacks a required column, or ``file:line: column: what`` of a row that
+        is not as it has to be.
     """
     with reading_table(path), path.open(newline="", encoding="utf-8") as handle:
         reader = csv.DictReader(handle)
-        lacking = [name for name in required if name not in (reader.fieldnames or ())]
+        columns = reader.fieldnames or ()
+        lacking = [name for name in required if name not in columns]
         if lacking:
             raise StepError(f"{path}: no column '{lacking[0]}'")
-        return [dict(row) for row in reader]
+        if len(set(columns)) < len(columns):
+            raise StepError(f"{path}:1: two columns have the same name")
+        checks = form.checks(columns)
+        rows: list[dict[str, str]] = []
+        seen: set[tuple[str, ...]] = set()
+        for row in reader:
+            where = f"{path}:{reader.line_num}"
+            if None in row or None in row.values():
+                raise StepError(f"{where}: {len(columns)} columns expected")
+            fault = form.fault(row, checks)
+            if fault is not None:
+                raise StepError(f"{where}: {fault}")
+            if form.unique:
+                identity = tuple(row.get(column, "") for column in form.unique)
+                if identity in seen:
+                    raise StepError(f"{where}: a second row for {kinds.told(form.unique, identity)}")
+                seen.add(identity)
+            rows.append(row)
+        return rows
 
 
 def _plain(text: str) -> str:

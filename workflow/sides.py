@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.baseline import machine_identity, summarise
-from svmrepro.workflow.check import read_record
-from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.check_record import CLAIM_COLUMNS, CLAIM_FORM, read_record
 from svmrepro.workflow.fit import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.paths import papers_in
 from svmrepro.workflow.runs import Runs, read_rows, read_runs
 from svmrepro.workflow.scaling import Fit, Interval
-
-CLAIMS = ("id", "verdict", "measured")
 
 FitKey = tuple[str, str, str, str]
 """Paper, experiment, contender, quantity."""
@@ -96,10 +93,7 @@ def read_side(folder: Path, papers: Iterable[str]) -> Side:
     """
     present = papers_in(folder)
     wanted = list(papers)
-    try:
-        return _read(folder, [paper for paper in wanted if paper in present], wanted)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StepError(f"{folder}: no results of this project ({one_line(error)})") from None
+    return _read(folder, [paper for paper in wanted if paper in present], wanted)
 
 
 def _read(folder: Path, present: Sequence[str], wanted: Sequence[str]) -> Side:
@@ -115,7 +109,7 @@ def _read(folder: Path, present: Sequence[str], wanted: Sequence[str]) -> Side:
         if files["measurements"].is_file():
             measured[paper] = read_runs([files["measurements"]])
         if files["claims"].is_file():
-            rows = read_rows(files["claims"], required=CLAIMS)
+            rows = read_rows(files["claims"], CLAIM_COLUMNS, CLAIM_FORM)
             claims[paper] = {row["id"]: (row["verdict"], row["measured"]) for row in rows}
         if files["fits"].is_file():
             found = read_fits([files["fits"]])

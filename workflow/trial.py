@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers import MEASURES, SOLVERS, Kernel, Problem, Solution, certify, gram_matrix, solve, warm
 from svmrepro.solvers.registry import NotInstalled
+from svmrepro.workflow import kinds
 from svmrepro.workflow.config import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.machine import Meter, copy_bandwidth, load_average
@@ -253,6 +254,11 @@ def _reason(error: BaseException, contender: Contender) -> str:
 
 def _as_solution(solver: str, answer: Any) -> Solution:
     """Take a user's result: a Solution, or anything with ``alpha`` and ``bias``."""
+    for name in ("iterations", "kernel_evaluations"):
+        try:
+            kinds.counted(getattr(answer, name, 0))
+        except (TypeError, ValueError) as error:
+            raise StepError(f"solver {solver!r} returned {name}: {one_line(error)}") from None
     if isinstance(answer, Solution):
         return answer
     if not (hasattr(answer, "alpha") and hasattr(answer, "bias")):

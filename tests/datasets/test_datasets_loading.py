@@ -164,6 +164,23 @@ def test_prepared_arrays_are_used_and_checked(
         assert len(parsed) == 1
         assert kept.read_bytes() == good, "what was spoilt has been made again"
 
+    with np.load(kept) as stored:
+        arrays = dict(stored)
+    for name, other in (
+        ("y", arrays["y"][0]),  # no array of labels
+        ("data", arrays["data"].astype("f8,i4")),
+        ("data", np.full_like(arrays["data"], np.nan)),
+        ("indices", arrays["indices"] + 10**6),  # compiled code would read what is not there
+        ("indices", arrays["indices"] * 0),
+        ("indices", arrays["indices"].astype(np.float64)),
+        ("indptr", arrays["indptr"][::-1].copy()),
+        ("indptr", arrays["indptr"][:0]),
+    ):
+        np.savez(kept, **{**arrays, name: other})
+        parsed.clear()
+        assert rows_of(datasets.load("toy", data_dir=tmp_path)) == rows_of(first)
+        assert len(parsed) == 1, (name, other)
+
 
 def test_a_disk_too_full_for_prepared_arrays(toy_registry: Server, tmp_path: Path) -> None:
     datasets.fetch("toy", tmp_path)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from engine_support import on_full_disk, unprivileged
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.files import any_lock, atomic_path, atomic_write, lock
+from svmrepro.workflow.files import _owner, any_lock, atomic_path, atomic_write, lock
 from svmrepro.workflow.journal import Journal
 from svmrepro.workflow.record import ADDED, FIELDS, NO_RESULT, encode, fault, read_lines
 
@@ -184,6 +184,14 @@ def test_read_lines_names_file_and_line(tmp_path: Path) -> None:
         read_lines(path)
     with pytest.raises(StepError, match="no such file"):
         read_lines(tmp_path / "none.jsonl")
+    for spoilt in (b"[" * 200_000, encode(measurement(C=0.5)).replace(b"0.5", b"NaN")):
+        path.write_bytes(encode(measurement()) + spoilt + b"\n")
+        with pytest.raises(StepError, match=r"lines\.jsonl:2: is no JSON \("):
+            read_lines(path)
+        assert len(Journal(path).lines()) == 1
+    path.write_bytes(encode(measurement(C=0.5)).replace(b"0.5", b"1e999"))
+    with pytest.raises(StepError, match=r"1e999 is no number of a measurement"):
+        read_lines(path)
 
 
 @pytest.mark.parametrize("cut", [1, 7, 400])
@@ -260,6 +268,15 @@ def test_lock_waits_says_for_whom_and_ends_with_its_process(tmp_path: Path) -> N
     with lock(path, waiting):
         assert told == [holder.pid]
     holder.join(10)
+
+
+def test_a_lock_that_somebody_scribbled_on_has_no_known_owner(tmp_path: Path) -> None:
+    path = tmp_path / "job.lock"
+    with lock(path), path.open("rb") as stream:
+        assert _owner(stream.fileno()) == os.getpid()
+        for text, owner in (("²", None), ("", None), ("-5", None), ("x", None), ("77", 77)):
+            path.write_text(text)
+            assert _owner(stream.fileno()) == owner
 
 
 def test_slots_are_shared_by_as_many(tmp_path: Path) -> None:

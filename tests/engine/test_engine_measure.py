@@ -1,4 +1,5 @@
 import io
+import json
 import os
 import re
 from collections import Counter
@@ -262,6 +263,14 @@ def test_data_that_cannot_be_had_is_not_run_with_the_reason() -> None:
     marker = data.Marker("adult", False, ("a1a: mirror: no such file",), 1.0)
     data.write_marker(config, marker)
     assert data.read_marker(config, "adult") == marker
+    file = paths.marker(config, "adult")
+    whole = json.loads(file.read_text())
+    for spoilt in ({"tried": "1"}, {"available": 0}, {"missing": "ab"}, {"missing": [None]}, {"name": None}):
+        file.write_text(json.dumps({**whole, **spoilt}))
+        assert data.read_marker(config, "adult") is None
+    file.write_text("[" * 200_000)
+    assert data.read_marker(config, "adult") is None
+    data.write_marker(config, marker)
     lines, _ = measure(config, experiment)
     reason = "data set adult not available: a1a: mirror: no such file"
     assert [(line["contender"], line["status"], line["reason"]) for line in lines] == [

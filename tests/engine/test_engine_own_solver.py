@@ -9,13 +9,15 @@ from collections import Counter
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from engine_support import EXPERIMENT, command, environment, journal_lines, tiny
 from svmrepro.workflow import staleness
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.trial import _as_solution
 
 PACKAGE = {
     "__init__.py": '"""A solver of mine."""\n',
@@ -131,6 +133,14 @@ def test_what_is_wrong_is_no_timing(folder: Path) -> None:
     for shown in ("Mine: measured", "Mine / SMO2", "no timing: certificate failed", BROKEN):
         assert shown in page
     assert "Early / Smo2" not in page
+
+
+@pytest.mark.parametrize("count", [-1, float("nan"), 10**30, "many", None])
+def test_a_count_that_is_none_is_told(count: Any) -> None:
+    """It would stand in the journal, and no table could be made of it."""
+    with pytest.raises(StepError, match=r"^solver 'a:b' returned iterations: [^\n]+$"):
+        _as_solution("a:b", SimpleNamespace(alpha=[0.0], bias=0.0, iterations=count))
+    assert _as_solution("a:b", SimpleNamespace(alpha=[0.0], bias=0.0, iterations=np.int64(7))).iterations == 7
 
 
 def test_a_changed_module_of_the_package_measures_again(folder: Path) -> None:

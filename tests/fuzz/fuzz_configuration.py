@@ -204,7 +204,8 @@ def configuration() -> Iterator[Target]:
     yield Target("config/papers", mutated(printed), on_file(_numbers, "fuzz_timings.csv"), (StepError,))
     line = json.dumps({"schema": 1, "run_id": "x", "n": 5, "machine": {}, "flagged": False}).encode()
     yield Target("results/journal", mutated(line), decode, (ValueError,))
-    table = b"experiment,contender,n,status,repeat,point\none,smo,50,optimal,0,\none,smo,100,optimal,1,2.5\n"
+    header = b"experiment,contender,n,status,repeat,flagged,point\n"
+    table = header + b"one,smo,50,optimal,0,true,\none,smo,100,optimal,1,false,2.5\n"
     yield Target(
         "results/measurements", mutated(table), on_file(lambda path: read_runs([path]), "m.csv"), (StepError,)
     )

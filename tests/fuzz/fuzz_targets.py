@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fuzz_arrays import arrays
 from fuzz_configuration import configuration
 from fuzz_inputs import Target, folder, mutated, on_file
+from fuzz_strangers import strangers
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from scipy.io import savemat
@@ -214,5 +216,5 @@ def _wrappers() -> Iterator[Target]:
 
 def targets() -> dict[str, Target]:
     """Return all targets by name."""
-    found = [*_readers(), *_wrappers(), *configuration()]
+    found = [*_readers(), *_wrappers(), *configuration(), *strangers(), *arrays()]
     return {target.name: target for target in found}

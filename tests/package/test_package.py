@@ -1,4 +1,8 @@
-"""Source distribution and wheel: what is in them, and that they live beside somebody else's ``datasets``."""
+"""Source distribution and wheel: what is in them, and that they live beside somebody else's ``datasets``.
+
+The packages that they need are installed from whatever index pip is configured with; where none is within
+reach, those of the present environment are borrowed, and a printed line says so.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,9 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import time
 import tomllib
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,17 +27,24 @@ NAME = f"{ABOUT['name']}-{ABOUT['version']}"
 pytestmark = pytest.mark.slow
 
 
-def run(*command: str | Path, cwd: Path) -> str:
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "PIP_"))}
-    done = subprocess.run(
+def attempt(
+    *command: str | Path, cwd: Path, drop: tuple[str, ...] = ("PYTHON", "PIP_")
+) -> subprocess.CompletedProcess[str]:
+    """Run a command without the variables of the environment that begin so."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(drop)}
+    return subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
         env=clean,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=900,
         check=False,
     )
+
+
+def run(*command: str | Path, cwd: Path, drop: tuple[str, ...] = ("PYTHON", "PIP_")) -> str:
+    done = attempt(*command, cwd=cwd, drop=drop)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -116,6 +127,29 @@ assert "adult" in ours.names()
 """
 
 
+#: Imports all there is; what an extra is for may be missing, and nothing else.
+ALL_MODULES = """
+import importlib, pkgutil
+import svmrepro.datasets, svmrepro.solvers, svmrepro.workflow
+for package in (svmrepro.datasets, svmrepro.solvers, svmrepro.workflow):
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        try:
+            importlib.import_module(module.name)
+        except ImportError as error:
+            name = (error.__cause__ or error).name
+            assert name.partition(".")[0] in {extras}, f"{module.name} needs {name}"
+            print(f"left out: {module.name} needs {name}")
+"""
+
+#: Distributions of the extras and the modules that they bring.
+EXTRAS = {
+    "scikit-learn": "sklearn",
+    "scikit-learn-intelex": "sklearnex",
+    "libsvm-official": "libsvm",
+    "distributed": "distributed",
+}
+
+
 def contents(folder: Path) -> dict[str, str]:
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -128,11 +162,32 @@ def python(environment: Path, script: str, cwd: Path) -> str:
     return run(environment / "bin" / "python", "-c", f"import sys\n{script}", cwd=cwd)
 
 
-def pip(environment: Path, arguments: Sequence[str | Path], cwd: Path) -> None:
-    run(environment / "bin" / "python", "-m", "pip", "--disable-pip-version-check", *arguments, cwd=cwd)
+def pip(environment: Path, *arguments: str | Path) -> list[str | Path]:
+    return [environment / "bin" / "python", "-m", "pip", "--disable-pip-version-check", *arguments]
+
+
+def index_is_reachable(environment: Path, cwd: Path) -> bool:
+    """Whether pip, configured as it is here, finds one of the packages that the wheel needs."""
+    probe = ["install", "--dry-run", "--no-deps", "--retries", "0", "--timeout", "20", "numba"]
+    return attempt(*pip(environment, *probe), cwd=cwd, drop=("PYTHON",)).returncode == 0
+
+
+def borrow(packages: Path) -> None:
+    """Let an environment see the packages of this one.
+
+    What a .pth file names is searched last, and .pth files there, such as that of an editable install of this
+    project, do not count.
+    """
+    (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+
+
+def installed(packages: Path) -> set[str]:
+    return {path.name.partition("-")[0].lower() for path in packages.glob("*.dist-info")}
 
 
 def test_it_lives_beside_another_datasets(built: tuple[Path, Path], tmp_path: Path) -> None:
+    """In an empty environment, with the packages that it declares and no other, used from another folder."""
+    began = time.monotonic()
     for name, text in OTHER.items():
         (tmp_path / "other" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "other" / name).write_text(text)
@@ -140,23 +195,55 @@ def test_it_lives_beside_another_datasets(built: tuple[Path, Path], tmp_path: Pa
     environment, elsewhere = tmp_path / "environment", tmp_path / "elsewhere"
     elsewhere.mkdir()
     run(sys.executable, "-m", "venv", environment, cwd=tmp_path)
-    # There is no network: numpy and the others are those of this environment. What a .pth file names is
-    # searched last, and .pth files there, such as that of an editable install of this project, do not count.
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     packages = environment / "lib" / version / "site-packages"
-    (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    empty = contents(packages)
-    pip(environment, ["install", "--no-deps", "--no-index", other], elsewhere)
-    before = contents(packages)
-    assert len(before) > len(empty)
+    assert installed(packages) <= {"pip", "setuptools"}
+    run(*pip(environment, "install", "--no-deps", "--no-index", other), cwd=elsewhere)
+    theirs = contents(packages)
+    assert "datasets" in installed(packages)
 
-    pip(environment, ["install", "--no-deps", "--no-index", built[1]], elsewhere)
+    sdist, wheel = built
+    real = index_is_reachable(environment, elsewhere)
+    if real:
+        run(*pip(environment, "install", "--quiet", wheel), cwd=elsewhere, drop=("PYTHON",))
+        run(*pip(environment, "check"), cwd=elsewhere)
+        brought = f"with what it needs from the package index: {len(installed(packages))} distributions"
+    else:
+        borrow(packages)
+        run(*pip(environment, "install", "--no-deps", "--no-index", wheel), cwd=elsewhere)
+        brought = (
+            "NO PACKAGE INDEX WITHIN REACH: the packages that it needs are borrowed from this environment"
+        )
+    print(f"\n{brought}, after {time.monotonic() - began:.0f} s")
+    assert {name: digest for name, digest in contents(packages).items() if name in theirs} == theirs
     python(environment, USE, elsewhere)
-    assert {name: digest for name, digest in contents(packages).items() if name in before} == before
+    if real:
+        print(python(environment, ALL_MODULES.replace("{extras}", repr(set(EXTRAS.values()))), elsewhere))
+    # A step finds its own modules and says in one line what is missing.
+    step = [environment / "bin" / "python", "-m", "svmrepro.workflow.check", "--config", "nowhere.json"]
+    done = attempt(*step, cwd=elsewhere)
+    assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
-    pip(environment, ["uninstall", "--yes", "svmrepro"], elsewhere)
+    before = {name: digest for name, digest in contents(packages).items() if "svmrepro" not in name}
+    ours = contents(packages / "svmrepro")
+    uninstall(environment, packages, elsewhere)
     assert contents(packages) == before
+    assert {name: before[name] for name in theirs} == theirs
+
+    # What pip makes of the source distribution is the same. It fetches what builds it, or takes this one's.
+    offline = ["--no-index", "--no-build-isolation"]
+    install = pip(environment, "install", "--no-deps", *([] if real else offline), sdist)
+    run(*install, cwd=elsewhere, drop=("PYTHON",))
+    assert contents(packages / "svmrepro") == ours
+    uninstall(environment, packages, elsewhere)
+    assert contents(packages) == before
+    print(f"done after {time.monotonic() - began:.0f} s")
+
+
+def uninstall(environment: Path, packages: Path, cwd: Path) -> None:
+    """Take the project away; look that it is gone and that the other distribution is there."""
+    run(*pip(environment, "uninstall", "--yes", "svmrepro"), cwd=cwd)
     assert not [path for path in (packages / "svmrepro").rglob("*") if path.is_file()]
-    python(environment, "import datasets\nassert datasets.OWNER == 'somebody else'", elsewhere)
-    gone = "import importlib.util\nassert importlib.util.find_spec('svmrepro.solvers') is None"
-    python(environment, gone, elsewhere)
+    python(environment, "import datasets\nassert datasets.OWNER == 'somebody else'", cwd)
+    gone = attempt(environment / "bin" / "python", "-c", "import svmrepro.solvers", cwd=cwd)
+    assert gone.returncode == 1 and "No module named 'svmrepro" in gone.stderr

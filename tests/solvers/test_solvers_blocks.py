@@ -200,6 +200,12 @@ def test_what_cannot_be_saved_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     assert not list(tmp_path.iterdir())
 
 
+def header(kind: str, shape: str) -> bytes:
+    """Return the beginning of an array's file that says what it holds."""
+    said = f"{{'descr': {kind}, 'fortran_order': False, 'shape': {shape}}}"
+    return b"\x93NUMPY\x01\x00" + len(said).to_bytes(2, "little") + said.encode()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -209,15 +215,27 @@ def test_what_cannot_be_saved_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         ("indptr", np.array([0, 2, 1], dtype=np.int32), "do not belong together"),
         ("indptr", np.array([0, 3, 2], dtype=np.int32), "do not belong together"),
         ("indices", np.array([0], dtype=np.int32), "do not belong together"),
-        ("shape", np.array([2]), "cannot be read"),
-        ("data", b"no array", "cannot be read"),
-        ("data", b"", "cannot be read"),
+        ("shape", np.array([2]), "do not belong together"),
+        ("shape", np.array([2, -1]), "do not belong together"),
+        ("shape", np.array([2.0, 2.0]), "shape.npy in .* is of float64, not int64"),
+        ("data", b"no array", "cannot be read: data.npy: "),
+        ("data", b"", "cannot be read: data.npy: "),
+        ("data", b"PK\x05\x06" + bytes(18), "cannot be read: data.npy: "),
+        ("data", np.array([None, 1.0]), "data.npy in .* is of object, not float64"),
+        ("data", np.ones((2, 1)), r"data.npy in .* has the shape \(2, 1\)"),
+        ("data", header("'<f8'", "(3,)") + bytes(16), "data.npy in .* is not as long as its header says"),
+        ("data", header("'<f8'", "(-2,)") + bytes(16), r"data.npy in .* has the shape \(-2,\)"),
+        ("data", header("'''", "(2,)") + bytes(16), "cannot be read: data.npy: "),
+        # NumPy divides by the size of an item.
+        ("data", header("'|S0'", "(3000000000, 3000000000)"), r"data.npy in .* is of \|S0, not float64"),
+        ("rows", np.ones((2, 2), dtype=np.float32), "rows.npy in .* is of float32, not float64"),
+        ("rows", np.ones(2), r"rows.npy in .* has the shape \(2,\)"),
     ],
 )
 def test_what_is_no_block_is_refused(name: str, content: Any, message: str, tmp_path: Path) -> None:
     save_block(sp.csr_array(np.eye(2)), tmp_path)
     file = tmp_path / f"{name}.npy"
-    file.unlink()
+    file.unlink(missing_ok=True)
     if isinstance(content, bytes):
         file.write_bytes(content)
     elif content is not None:

@@ -1,0 +1,176 @@
+"""Files of results that are a stranger's or spoilt: refused in one line that names file, place and fault."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from svmrepro.workflow import kinds
+from svmrepro.workflow.check_record import CLAIM_COLUMNS, CLAIM_FORM, read_record
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.fit import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
+from svmrepro.workflow.paired_runs import ratio_of_ratios, ratios
+from svmrepro.workflow.render import Cell, Column, Section, Table, to_markdown
+from svmrepro.workflow.runs import read_rows, read_runs
+from svmrepro.workflow.scaling import Interval
+
+RUN = {
+    "experiment": "one", "contender": "smo", "n": "50", "status": "optimal", "repeat": "0",
+    "flagged": "false", "point": "", "iterations": "7", "certificate.dual": "-2.5e1",
+    "certificate.passed": "true", "certificate.promise": "kkt", "work.nonzeros": "9",
+    "machine.cpu": "A CPU", "cpu_seconds": "0.5",
+}  # fmt: skip
+FIT = dict.fromkeys(FIT_COLUMNS, "x") | {
+    "exponent": "1.5", "low": "1", "high": "2", "intercept": "-3", "points": "3", "n_min": "50",
+    "n_max": "0.1",
+}  # fmt: skip
+RATIO = dict.fromkeys(RATIO_COLUMNS, "x") | {"n": "50", "ratio": "2", "low": "1", "high": "3", "pairs": "2"}
+CLAIM = {"id": "first", "verdict": "holds", "measured": "1.5"}
+READERS = {
+    "run": (RUN, lambda path: read_runs([path])),
+    "fit": (FIT, lambda path: read_fits([path])),
+    "ratio": (RATIO, lambda path: read_ratios([path])),
+    "claim": (CLAIM, lambda path: read_rows(path, CLAIM_COLUMNS, CLAIM_FORM)),
+}
+
+
+def written(path, *rows):
+    lines = [",".join(row.values()) for row in rows]
+    path.write_text("\n".join([",".join(rows[0]), *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_sound_tables_are_read_and_doubled_or_ragged_ones_are_not(tmp_path, kind):
+    row, read = READERS[kind]
+    path = tmp_path / "t.csv"
+    assert read(written(path, row))
+    for text, message in (
+        (written(path, row, row).read_text(), r"t\.csv:3: a second row for "),
+        (written(path, row).read_text() + "x\n", rf"t\.csv:3: {len(row)} columns expected"),
+        (written(path, row).read_text() + "," * len(row) + "\n", rf"t\.csv:3: {len(row)} columns expected"),
+        (",".join([*row, next(iter(row))]) + "\n", r"t\.csv:1: two columns have the same name"),
+    ):
+        path.write_text(text)
+        with pytest.raises(StepError, match=message):
+            read(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "text", "message"),
+    [
+        ("run", "n", "", "is no number of examples"),
+        ("run", "n", "050", "is no number of examples"),
+        ("run", "n", "²", "is no number of examples"),
+        ("run", "n", "9" * 400, "is no number of examples"),
+        ("run", "status", "solved", "is none of error, "),
+        ("run", "flagged", "", "is neither true nor false"),
+        ("run", "repeat", "1.5", "is no count"),
+        ("run", "iterations", "-7", "is no count"),
+        ("run", "work.nonzeros", "1e400", "is beyond all measure"),
+        ("run", "certificate.dual", "nan", "is not a number"),
+        ("run", "certificate.dual", "1_000", "is not a number"),
+        ("run", "certificate.passed", "perhaps", "is neither true nor false"),
+        ("run", "cpu_seconds", "-1", "is negative"),
+        ("run", "contender", " ", "is no name"),
+        ("run", "contender", "x" * 1000, "is no name"),
+        ("run", "experiment", "\x1b[31m", "cannot be printed"),
+        ("run", "machine.cpu", "\u2028", "cannot be printed"),
+        ("fit", "exponent", "inf", "is not a number"),
+        ("fit", "low", "1.75", r"interval \[1.75, 2.0\] does not hold its estimate 1.5"),
+        ("fit", "low", "", "an interval has both ends or none"),
+        ("fit", "points", "-1", "is no count"),
+        ("ratio", "ratio", "0", "is not positive"),
+        ("ratio", "ratio", "-2", "is not positive"),
+        ("ratio", "ratio", "1e-200", "is not positive"),
+        ("ratio", "high", "1e300", "is beyond all measure"),
+        ("ratio", "n", "5e1", "is no number of examples"),
+        ("claim", "verdict", "perhaps", "is none of does not hold, holds, "),
+        ("claim", "measured", "a\rb", "holds a character that cannot be printed"),
+    ],
+)
+def test_what_no_table_of_results_holds(tmp_path, kind, column, text, message):
+    row, read = READERS[kind]
+    path = written(tmp_path / "t.csv", row | {column: f'"{text}"' if text == "a\rb" else text})
+    with pytest.raises(StepError, match=rf"t\.csv:\d: (?:{column}: )?.*{message}") as raised:
+        read(path)
+    assert "\n" not in str(raised.value) and len(str(raised.value)) < 500
+
+
+RECORD = {
+    "schema": 2, "scale": "smoke", "measured": "2026-01-02T03:04:05Z", "machine": {"machine.cpu": "A CPU"},
+    "machines": [{"commit": "0123"}], "claims": {"mini": {"first": "holds"}},
+    "rows": [
+        {
+            "paper": "mini", "experiment": "one", "n": "50", "contender": "smo", "setting": {"C": "1"},
+            "runs": {"": {"status": "optimal", "counts": {"iterations": 7.0, "certificate.dual": -2.5}}},
+        }
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("measured",), "yesterday", "measured: 'yesterday' is no date"),
+        (("scale",), "\ud800", "scale: .* cannot be printed"),
+        (("scale",), ["smoke"], "scale: .* is no text"),
+        (("claims", "mini", "first"), "perhaps", "claims: mini: first: 'perhaps' is none of"),
+        (("rows", 0, "n"), 50, "rows: 0: n: 50 is no text"),
+        (("rows", 0, "n"), None, "rows: 0: n: None is no text"),
+        (("rows", 0, "experiment"), None, "rows: 0: experiment: None is no text"),
+        (("rows", 0, "point"), "x", "rows: 0: point: 'x' is not a number"),
+        (("rows", 0, "setting"), {"C": 1}, "rows: 0: setting: C: 1 is no text"),
+        (("rows", 0, "runs", ""), {"status": "optimal"}, "rows: 0: runs: : no key 'counts'"),
+        (("rows", 0, "runs", "", "status"), "error", "counts of a run that was not solved"),
+        (("rows", 0, "runs", "", "counts", "iterations"), True, "'iterations': True is not a number"),
+        (("rows", 0, "runs", "", "counts", "\0"), 3.0, "runs: : counts: .* cannot be printed"),
+        (("rows", 0, "runs", "", "counts", "iterations"), -1, "'iterations': -1 is no count"),
+        (("rows", 0, "runs", "", "counts", "certificate.dual"), math.nan, "nan is beyond all measure"),
+        (("rows", 0, "runs", "", "counts", "certificate.dual"), 10**400, "is beyond all measure"),
+        (("rows", 1), RECORD["rows"][0], "rows: 1: a second row for mini, one, 50, smo"),
+    ],
+)
+def test_what_no_record_of_a_check_holds(tmp_path, place, value, message):
+    path = tmp_path / "check.json"
+    content = json.loads(json.dumps(RECORD))
+    path.write_text(json.dumps(content))
+    (row,) = read_record(path)["rows"]
+    assert row["counts"]["iterations"] == 7.0 and row["seed"] == ""
+    inner = content
+    for part in place[:-1]:
+        inner = inner[part]
+    if isinstance(inner, list):
+        inner.append(value)
+    else:
+        inner[place[-1]] = value
+    path.write_text(json.dumps(content))
+    with pytest.raises(StepError, match=rf"check\.json: no record of a check \(.*{message}"):
+        read_record(path)
+
+
+def test_a_key_that_is_given_twice_is_no_silent_loss(tmp_path):
+    path = tmp_path / "check.json"
+    path.write_text(json.dumps(RECORD)[:-1] + ', "scale": "paper"}')
+    with pytest.raises(StepError, match="key 'scale' is given twice"):
+        read_record(path)
+
+
+def test_ratios_at_the_ends_of_what_can_be_said():
+    wide = Interval(1e100, 1e-100, 1e100), Interval(1e-100, 1e-308, 1e-100)
+    assert ratio_of_ratios(*wide) == Interval(pytest.approx(1e200, rel=1e-9))
+    assert ratios([1e-200, -2.0, 0.0, 0.0, 3.0], [2e-200, -1.0, 0.0, 1.0, -3.0]) == [0.5, 2.0, 1.0]
+
+
+def test_a_line_break_of_any_kind_ends_no_line_of_a_table():
+    rows = [{"a": Cell("x", "x\r\ny|z")}]
+    (line,) = to_markdown(Table("t", (Section([Column("a", "a")], rows),))).splitlines()[4:5]
+    assert line == "| x  y\\|z |"
+
+
+def test_numbers_and_names_are_read_as_they_stand():
+    assert (kinds.number("-.5e-3"), kinds.number("7."), kinds.count("578.0")) == (-5e-4, 7.0, 578)
+    assert kinds.flag("True") and not kinds.flag("0")
+    assert kinds.interval("2", "", "") == Interval(2.0)
+    assert kinds.told(("n", "point"), ("50", "")) == "n '50'"

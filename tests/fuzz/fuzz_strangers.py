@@ -1,0 +1,290 @@
+"""What is fuzzed of a stranger's run: every file that ``compare`` and ``check`` read of it, up to the page.
+
+A spoilt folder is either refused in one line that names the file, or every table, figure and verdict made of
+it is sound: its lines have the columns that they should, its numbers are finite, and no text of it is markup.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import json
+import math
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from fuzz_inputs import TOKENS, Target, folder, mutated
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+from svmrepro.workflow import check, compare, figure_compare, table_compare
+from svmrepro.workflow.baseline import compare as compare_records
+from svmrepro.workflow.baseline import machine_identity, summarise
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.figure_style import save, styled
+from svmrepro.workflow.fit import FIT_COLUMNS, RATIO_COLUMNS
+from svmrepro.workflow.paired_runs import PairedRuns
+from svmrepro.workflow.render import html_page, to_csv, to_html, to_markdown
+from svmrepro.workflow.runs import read_runs
+from svmrepro.workflow.sides import Side, read_side
+
+PAPER = "mini"
+RECORD = "check.json"
+MEASUREMENTS, FITS, RATIOS, CLAIMS = (
+    f"{PAPER}/{name}.csv" for name in ("measurements", "fits", "ratios", "claims")
+)
+#: One in so many accepted inputs is drawn too, which takes a hundred times as long as all else.
+DRAWN = 40
+#: Columns of tables that hold a stranger's words.
+WORDS = ("claim", "measured_there")
+
+
+def _csv(columns: Any, rows: list[dict[str, Any]]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(columns), restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _measurement(contender: str, n: int, repeat: int) -> dict[str, Any]:
+    return {
+        "paper": PAPER, "experiment": "one", "n": n, "contender": contender, "seed": "", "repeat": repeat,
+        "point": "", "status": "optimal", "reason": "", "flagged": "false", "cpu_seconds": 1e-3 * n,
+        "iterations": 7 * n, "kernel_evaluations": 90 * n, "solver": contender, "storage": "index",
+        "bias": "true", "C": 0.5, "eps": 0.001, "run_id": "r", "scale": "smoke",
+        "time": "2026-01-02T03:04:05Z", "certificate.dual": -0.25 * n, "certificate.n_bound": 3,
+        "certificate.n_nonbound": 4, "certificate.passed": "true", "certificate.promise": "kkt",
+        "work.nonzeros": 50 * n, "kernel.name": "linear", "machine.cpu": "A CPU",
+        "machine.memory_bytes": 2**33, "machine.versions.numpy": "2.4", "machine.commit": "0123456789ab+",
+    }  # fmt: skip
+
+
+@functools.cache
+def good() -> dict[str, str]:
+    """Return the files of a sound run by name."""
+    labels, sizes = ("smo", "chunking"), (50, 100, 200)
+    rows = [_measurement(label, n, repeat) for n in sizes for label in labels for repeat in (0, 1)]
+    rows[-1] |= {"status": "time_limit", "certificate.passed": "", "reason": "too slow"}
+    fit = {
+        "paper": PAPER, "experiment": "one", "source": "measured", "exponent": 1.5, "low": 1.25,
+        "high": 1.75, "intercept": -3.5, "points": 3, "n_min": 50, "n_max": 200, "method": "a line",
+    }  # fmt: skip
+    fits = [{**fit, "contender": label, "quantity": of} for label in labels for of in ("cpu_seconds", "work")]
+    ratio = {"paper": PAPER, "experiment": "one", "numerator": labels[1], "denominator": labels[0]}
+    ratios = [
+        {**ratio, "n": n, "quantity": of, "ratio": 2.5, "low": 2.0, "high": 3.5, "pairs": 2}
+        for n in sizes
+        for of in ("cpu_seconds", "work")
+    ]
+    claims = [
+        {"id": name, "verdict": verdict, "measured": "1.5 | 2"}
+        for name, verdict in (("first", "holds"), ("second", "not decided"), ("third", "does not hold"))
+    ]
+    files = {
+        MEASUREMENTS: _csv(rows[0], rows),
+        FITS: _csv(FIT_COLUMNS, fits),
+        RATIOS: _csv(RATIO_COLUMNS, ratios),
+        CLAIMS: _csv(claims[0], claims),
+    }
+    source = folder() / "source.csv"
+    source.write_text(files[MEASUREMENTS])
+    runs = read_runs([source])
+    record = {
+        "schema": check.SCHEMA, "scale": "smoke", "measured": "2026-01-02T03:04:05Z",
+        "machine": machine_identity(runs), "machines": [{"cpu": "A CPU", "commit": "0123456789ab"}],
+        "runs": {"measured": 12, "flagged": 0}, "rows": summarise(runs),
+        "claims": {PAPER: {"first": "holds", "second": "not decided"}}, "comparison": None,
+    }  # fmt: skip
+    return {**files, RECORD: check._to_json(record)}
+
+
+def _written(place: Path, files: dict[str, str]) -> Path:
+    (place / PAPER).mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (place / name).write_text(text)
+    return place
+
+
+@functools.cache
+def _here() -> Side:
+    return read_side(_written(folder() / "here", good()), [PAPER])
+
+
+# -- what must be so of what is made of a folder that was not refused ----------------------------------------
+
+_CELL = re.compile(r"(?<!\\)\|")
+
+
+def _sound_csv(text: str) -> None:
+    header, *rows = csv.reader(io.StringIO(text))
+    for row in rows:
+        assert len(row) == len(header), row
+        for column, cell in zip(header, row, strict=True):
+            assert column in WORDS or cell not in ("nan", "inf", "-inf", "None"), row
+
+
+def _sound_markdown(text: str) -> None:
+    widths = {len(_CELL.split(line)) for line in text.split("\n") if line.startswith("| ")}
+    assert len(widths) <= 1, widths
+
+
+def _sound_html(text: str) -> None:
+    for tag in ("table", "tr", "td", "span"):
+        assert text.count(f"<{tag}>") + text.count(f"<{tag} ") == text.count(f"</{tag}>"), tag
+    assert "<script" not in text and "\0" not in text
+    text.encode()
+
+
+def _sound(pair: PairedRuns, draw: bool) -> None:
+    for table in (table_compare.about(pair), table_compare.summary(pair)):
+        _sound_html(html_page("t", compare.html_body(table)))
+    for build in table_compare.TABLES.values():
+        table = build(pair, pair.here.papers)
+        _sound_csv(to_csv(table))
+        _sound_markdown(to_markdown(table))
+        _sound_html(to_html(table))
+    for row in pair.rows:
+        for here, there in row.values.values():
+            assert all(map(math.isfinite, (*here, *there)))
+    if draw:
+        with styled():
+            save(figure_compare.build(pair, PAPER), folder() / "figure.png", "png")
+
+
+def _compared(place: Path, name: str, seed: bytes) -> None:
+    try:
+        there = read_side(place, [PAPER])
+    except StepError as error:
+        assert str(error).startswith(f"{place / name}:"), "the file is not named"
+        raise
+    here = _here()
+    _sound(PairedRuns(here, there), draw=zlib.crc32(seed) % DRAWN == 0)
+    for outcome in (
+        compare_records(there.record, here.record),
+        compare_records(here.record, there.record),
+    ):
+        said = check._printed_comparison(outcome)
+        assert not re.search(r"is -?(nan|inf)\b", said) and outcome.rows <= outcome.of
+        said.encode()
+
+
+def _with_file(name: str, *others: str) -> Callable[[bytes], None]:
+    """Return what compares a run whose file is given with the sound one; it has those `others`."""
+
+    def run(content: bytes) -> None:
+        place = _written(folder() / "there" / name.replace("/", "-"), {key: good()[key] for key in others})
+        (place / name).write_bytes(content)
+        _compared(place, name, content)
+
+    return run
+
+
+# -- spoilt tables and records -------------------------------------------------------------------------------
+
+_texts = st.one_of(
+    st.sampled_from([token.decode("latin-1") for token in TOKENS]),
+    st.sampled_from(
+        ["-1", "0", "1", "1.5", "1e99", "1e-99", "1e300", "5e-324", "1e-310", "0x1p3", "²", "1 000", "true",
+         "holds", "does not hold", "optimal", "error", "uncertified", "smo", "chunking", "one", "work",
+         "cpu_seconds", "50", "050", "100", "<script>x</script>", "a|b\\|c", "$x^{", "\u2028", "\x1b[31m"]
+    ),
+    st.text(max_size=10).filter(lambda text: not re.search("[\ud800-\udfff]", text)),
+)  # fmt: skip
+
+
+@st.composite
+def _tables(draw: Any, text: str) -> bytes:
+    """Draw a table with other fields here and there, columns or rows taken away, doubled or exchanged."""
+    rows = list(csv.reader(io.StringIO(text)))
+    for _ in range(draw(st.integers(1, 4))):
+        kind = draw(st.sampled_from(("field", "field", "field", "field", "column", "row", "copy", "swap")))
+        row = draw(st.integers(0 if draw(st.booleans()) else 1, len(rows) - 1)) if len(rows) > 1 else 0
+        column = draw(st.integers(0, len(rows[0]) - 1)) if rows[0] else 0
+        if kind == "field" and column < len(rows[row]):
+            rows[row][column] = draw(_texts)
+        elif kind == "column" and rows[0]:
+            rows = [[*line[:column], *line[column + 1 :]] for line in rows]
+        elif kind == "row" and len(rows) > 1:
+            del rows[row]
+        elif kind == "copy":
+            rows.append(list(rows[row]))
+        elif kind == "swap" and column:
+            for line in rows:
+                if column < len(line):
+                    line[0], line[column] = line[column], line[0]
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue().encode()
+
+
+_numbers = st.one_of(
+    st.integers(),
+    st.floats(),
+    st.sampled_from([10**400, 2**63, 1e308, -1e308, 5e-324, 1e-99, 1e99, 0, -1, 0.5, True]),
+)
+_leaves = st.one_of(st.none(), st.booleans(), _numbers, _texts, st.sampled_from(["\ud800", "\udc00x"]))
+_values = st.recursive(
+    _leaves,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.one_of(_texts, st.just("\ud800")), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def _places(content: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if isinstance(content, list):
+        content = dict(enumerate(content))
+    for key, value in content.items() if isinstance(content, dict) else ():
+        yield (*at, key)
+        yield from _places(value, (*at, key))
+
+
+def _alike(value: Any) -> SearchStrategy[Any]:
+    """Draw what is of a value's type, and may be taken for it."""
+    if isinstance(value, bool | int | float):
+        return st.one_of(st.integers(0, 300), st.floats(-1e90, 1e90), st.just(value))
+    return _texts if isinstance(value, str) else st.just(value)
+
+
+@st.composite
+def _records(draw: Any) -> bytes:
+    """Draw a record with other values here and there, keys renamed, taken away or added."""
+    content = json.loads(good()[RECORD])
+    for _ in range(draw(st.integers(1, 3))):
+        *above, key = draw(st.sampled_from(list(_places(content)) or [("rows",)]))
+        inner = content
+        for part in above:
+            inner = inner[part]
+        kind = draw(
+            st.sampled_from(
+                ("value", "leaf", "number", "alike", "alike", "alike", "delete", "rename", "copy")
+            )
+        )
+        if kind == "delete":
+            del inner[key]
+        elif kind == "rename" and isinstance(inner, dict):
+            inner[draw(_texts)] = inner.pop(key)
+        elif kind == "copy" and isinstance(inner, list):
+            inner.append(json.loads(json.dumps(inner[key])))
+        elif kind == "alike":
+            inner[key] = draw(_alike(inner[key]))
+        else:
+            inner[key] = draw({"leaf": _leaves, "number": _numbers}.get(kind, _values))
+    return json.dumps(content).encode()
+
+
+def strangers() -> Iterator[Target]:
+    """Yield a target for each file of a stranger's run."""
+    every = (MEASUREMENTS, FITS, RATIOS, CLAIMS)
+    for name in every:
+        text = good()[name]
+        inputs: SearchStrategy[bytes] = st.one_of(_tables(text), _tables(text), mutated(text.encode()))
+        others = [other for other in every if other != name]
+        yield Target(f"stranger/{Path(name).name}", inputs, _with_file(name, *others), (StepError,))
+    records = st.one_of(_records(), _records(), mutated(good()[RECORD].encode()))
+    yield Target(f"stranger/{RECORD}", records, _with_file(RECORD, FITS, RATIOS), (StepError,))
