@@ -5,8 +5,9 @@
 Each run is made in a folder of its own and is harmed several times before it may end: SIGKILL to the whole
 process group, SIGKILL to Snakemake alone, the disk filled, the folder of results made read-only, the network
 cut. Every harm is a line of ``kills.jsonl`` in the folder and every run one of ``runs.jsonl``, so that a call
-which was itself killed is taken up by the next one. The disk that is filled is a small one in memory, mounted
-where no other process sees it; without the right to mount, that harm is left out, and said to be.
+which was itself killed is taken up by the next one; two calls with folders of their own share the work by
+``--first`` and ``--runs``. The disk that is filled is a small one in memory, mounted where no other process
+sees it; without the right to mount, that harm is left out, and said to be.
 """
 
 from __future__ import annotations
@@ -269,10 +270,10 @@ class Chaos:
         with path.open("a") as stream:
             stream.write(json.dumps(line) + "\n")
 
-    def go_on(self, runs: int, most_kills: int, until: float) -> list[dict[str, Any]]:
+    def go_on(self, runs: range, most_kills: int, until: float) -> list[dict[str, Any]]:
         """Make the runs that the journal does not have yet; return all."""
-        done = read_journal(self.folder / "runs.jsonl")
-        for number in range(len(done), runs):
+        done = {run["run"] for run in read_journal(self.folder / "runs.jsonl")}
+        for number in sorted(set(runs) - done):
             if time.monotonic() > until:
                 break
             self.note("runs.jsonl", self.run(number, most_kills))
@@ -316,7 +317,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--runs", type=int, default=50, help="the number after the last run's")
+    parser.add_argument("--first", type=int, default=0, help="number of the first run")
     parser.add_argument("--kills", type=int, default=4, help="most kills of a run")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
     parser.add_argument("--folder", type=Path, default=Path("chaos"))
@@ -340,7 +342,7 @@ def main() -> int:
         folder, cores = arguments.folder.absolute(), arguments.cores
         chaos = Chaos(folder, overrides, mirror, cores, mounts, arguments.span)
         until = time.monotonic() + 60 * arguments.minutes
-        for run in chaos.go_on(arguments.runs, arguments.kills, until):
+        for run in chaos.go_on(range(arguments.first, arguments.runs), arguments.kills, until):
             if run["problems"]:
                 print(json.dumps(run, indent=1))
     figures = summary(arguments.folder)
