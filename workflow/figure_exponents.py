@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from svmrepro.workflow.config import Artefact
-from svmrepro.workflow.figure_style import GHOST, PAGE, new_figure
+from svmrepro.workflow.figure_style import GHOST, PAGE, new_figure, off_axis
 from svmrepro.workflow.results import Results, display_name
 from svmrepro.workflow.runs import CPU, WORK
 from svmrepro.workflow.scaling import Interval
@@ -75,12 +75,12 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10]))
     axes.set_ylim(-0.5, len(names) - 0.5)
     axes.set_yticks(range(len(names)), [results.experiment(name).title for name in reversed(names)])
-    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="y", length=0, pad=6)  # arrows reach out
     axes.grid(True, axis="x", linewidth=0.3, color="#d5d9de")
 
 
 def _range(results: Results, names: list[str], solver: str) -> tuple[float, float]:
-    """Return limits that hold every estimate; an interval of very few sizes may run out of the panel."""
+    """Return limits that hold all estimates and printed exponents; an interval of few sizes may run out."""
     fits = [
         fit
         for name in names
@@ -94,19 +94,17 @@ def _range(results: Results, names: list[str], solver: str) -> tuple[float, floa
         1.0,
         3.0,
     ]
-    return min(values) - 0.6, max(values) + 0.6
+    printed = [value for name in names if (value := results.numbers.exponent(name, solver)) is not None]
+    return min([min(values) - 0.6, *(p - 0.1 for p in printed)]), max(
+        [max(values) + 0.6, *(p + 0.1 for p in printed)]
+    )
 
 
 def _mark(axes: Axes, series: _Series, exponent: Interval, y: float) -> None:
     height = y + series.offset
-    low, high = axes.get_xlim()
     if exponent.low is not None and exponent.high is not None:
         axes.plot([exponent.low, exponent.high], [height] * 2, color=series.colour, linewidth=1.1, zorder=3)
-        for end, outside, marker in ((low, exponent.low < low, "<"), (high, exponent.high > high, ">")):
-            if outside:
-                axes.plot(
-                    end, height, marker=marker, color=series.colour, markersize=3.5, clip_on=False, zorder=4
-                )
+        off_axis(axes, height, (exponent.low, exponent.high), series.colour)
     axes.plot(
         exponent.value,
         height,

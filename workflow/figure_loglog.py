@@ -22,6 +22,7 @@ from svmrepro.workflow.figure_style import (
     Look,
     loglog_axes,
     new_figure,
+    outer_labels,
 )
 from svmrepro.workflow.results import Results, describe_problem, display_name
 from svmrepro.workflow.runs import CPU
@@ -33,7 +34,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     name = artefact.experiments[0]
     side = [label for label in results.experiment(name).contenders if label not in results.main(name)]
     entries = len(results.main(name)) * 2 + math.ceil(len(side) / 2)
-    figure = new_figure(COLUMN, 2.75 + 0.155 * entries)
+    figure = new_figure(COLUMN, 2.85 + 0.155 * entries)
     axes = figure.subplots()
     main, light = draw(axes, results, name, side=side)
     axes.set_title(results.experiment(name).title, loc="left")
@@ -42,6 +43,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     label = f"training examples{gap}({problem})"
     if results.numbers.machine and results.numbers.sizes(name):
         label += f"\nhollow: the paper's seconds, on a {results.numbers.machine}"
+    label += "\nwhiskers and brackets: 95 % intervals"
     axes.set_xlabel(label, fontsize=6.5)
     axes.set_ylabel("CPU seconds")
     _legend(figure, main, light)
@@ -49,25 +51,31 @@ def build(results: Results, artefact: Artefact) -> Figure:
 
 
 def build_overview(results: Results, artefact: Artefact) -> Figure:
-    """Draw the experiments that the paper times (or all), two columns wide; the last panel is the key."""
+    """Draw the experiments that the paper times (or all), two columns wide, with the key below."""
     names = results.shared(artefact.experiments)
-    columns = 4
-    lines = math.ceil((len(names) + 1) / columns)
-    figure = new_figure(PAGE, 1.95 * lines)
-    grid = figure.subplots(lines, columns, squeeze=False)
-    panels: list[Axes] = list(grid.flat)
-    for place, name in enumerate(names):
-        axes = panels[place]
+    columns = 4 if len(names) <= 8 else 5
+    lines = max(1, math.ceil(len(names) / columns))
+    figure = new_figure(PAGE, 1.65 * lines + 0.75)
+    # Levels and slopes can be compared by eye where all panels have one scale.
+    panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+    sizes: set[int] = set()
+    for place, (axes, name) in enumerate(zip(panels.flat, names, strict=False)):
         draw(axes, results, name, short=True)
-        axes.set_title(textwrap.fill(results.experiment(name).title, 21), loc="left", fontsize=7)
+        axes.set_title(textwrap.fill(results.experiment(name).title, 88 // columns), loc="left", fontsize=7)
+        sizes |= {*results.runs.sizes(name), *results.numbers.sizes(name)}
         if place % columns == 0:
             axes.set_ylabel("CPU seconds", fontsize=7)
-        axes.set_xlabel("training examples", fontsize=7)
-    for axes in panels[len(names) :]:
-        axes.set_axis_off()
+        if place + columns >= len(names):
+            axes.set_xlabel("training examples", fontsize=7)
+    outer_labels(panels, len(names))
     if names:
-        panels[len(names)].legend(
-            handles=_key(results, names[0]), loc="center left", handlelength=2.6, fontsize=7
+        loglog_axes(panels[0, 0], sorted(sizes), every=False)
+        figure.legend(
+            handles=_key(results, names[0]),
+            loc="outside lower center",
+            ncols=max(1, len(results.main(names[0]))),  # the paper's points below each solver's own
+            handlelength=2.6,
+            fontsize=7,
         )
     return figure
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from svmrepro.workflow.config import Artefact, Contender
-from svmrepro.workflow.figure_style import MAIN, PAGE, new_figure
+from svmrepro.workflow.figure_style import MAIN, PAGE, new_figure, off_axis
 from svmrepro.workflow.render import significant
 from svmrepro.workflow.results import Results, display_name
 from svmrepro.workflow.runs import CPU, WORK
@@ -20,6 +20,8 @@ TIME_LOOK, WORK_LOOK = MAIN[0], MAIN[1]
 CROSSED = "#9db7d1"
 """Light blue of the same change made beside other settings."""
 BAND = "#f3f5f7"
+Intervals = list[tuple[float, tuple[float, float]]]
+"""Height and ends of each interval."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,9 @@ def build(results: Results, artefact: Artefact) -> Figure:
     figure = new_figure(PAGE, 0.95 + 0.19 * len(lines))
     panels = figure.subplots(1, len(names), sharex=True, sharey=True, squeeze=False)[0]
     spread = [1.0]
-    for panel, name in zip(panels, names, strict=True):
-        spread += _panel(panel, results, name, lines, axes)
+    drawn = [_panel(panel, results, name, lines, axes) for panel, name in zip(panels, names, strict=True)]
+    for shown, _ in drawn:
+        spread += shown
     low, high = min(spread) / 2.5, max(spread) * 2.5
     panels[0].set_xscale("log")
     panels[0].set_xlim(low, high)
@@ -60,6 +63,9 @@ def build(results: Results, artefact: Artefact) -> Figure:
     panels[0].xaxis.set_major_locator(FixedLocator(ticks))
     panels[0].xaxis.set_minor_locator(NullLocator())
     panels[0].xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    for panel, (_, intervals) in zip(panels, drawn, strict=True):
+        for height, interval in intervals:
+            off_axis(panel, height, interval, TIME_LOOK.colour)
     panels[0].set_ylim(len(lines) - 0.5, -0.5)
     panels[0].set_yticks(range(len(lines)), [_words(line) for line in lines])
     for tick, line in zip(panels[0].get_yticklabels(), lines, strict=True):
@@ -69,8 +75,20 @@ def build(results: Results, artefact: Artefact) -> Figure:
         "      costs \N{RIGHTWARDS ARROW}",
         fontsize=8,
     )
+    without = any(
+        line.contender not in results.experiment(name).contenders for name in names for line in lines
+    )
+    beyond = any(
+        panel.get_xlim()[0] > ends[0] or panel.get_xlim()[1] < ends[1]
+        for panel, (_, intervals) in zip(panels, drawn, strict=True)
+        for _, ends in intervals
+    )
     figure.legend(
-        handles=_handles(), loc="outside upper center", ncols=3, handlelength=1.2, columnspacing=1.8
+        handles=_handles(without=without, beyond=beyond),
+        loc="outside upper center",
+        ncols=3,
+        handlelength=1.2,
+        columnspacing=1.8,
     )
     return figure
 
@@ -89,11 +107,12 @@ def lines_of(results: Results, names: Sequence[str], axes: Sequence[str]) -> lis
 
 def _panel(
     panel: Axes, results: Results, name: str, lines: Sequence[Line], axes: Sequence[str]
-) -> list[float]:
-    """Draw one experiment; return all that is on its horizontal axis."""
+) -> tuple[list[float], Intervals]:
+    """Draw one experiment; return all points on its horizontal axis, and the intervals with their heights."""
     experiment = results.experiment(name)
     n = max(experiment.sizes)
     shown: list[float] = []
+    intervals: Intervals = []
     across = panel.get_yaxis_transform()
     for place, line in enumerate(lines):
         if line.first:
@@ -110,17 +129,19 @@ def _panel(
             continue
         if line.first:
             seconds = group.median(CPU)
-            said = "" if seconds is None else f"{significant(seconds, 2)} s"
+            said = "" if seconds is None else f"1 = {significant(seconds, 2)} s"
             panel.text(0.97, place, said, transform=across, ha="right", va="center", fontsize=6.5)
             continue
         first = _first(results, name, experiment.contenders[line.contender])
-        shown += _marks(panel, results, name, n, place, line, first, axes)
+        points, ends = _marks(panel, results, name, n, place, line, first, axes)
+        shown += points
+        intervals += ends
     panel.axvline(1.0, color="#333", linewidth=0.8, zorder=1)
     panel.set_title(f"{experiment.title.removesuffix(', options')}\nn = {n:,}", loc="left", fontsize=7.5)
     panel.tick_params(axis="y", length=0)
     panel.grid(True, axis="x", linewidth=0.3, color="#d5d9de")
     panel.set_axisbelow(True)
-    return shown
+    return shown, intervals
 
 
 def _marks(
@@ -132,8 +153,9 @@ def _marks(
     line: Line,
     first: str,
     axes: Sequence[str],
-) -> list[float]:
+) -> tuple[list[float], Intervals]:
     shown: list[float] = []
+    intervals: Intervals = []
     for below, above in _same_change(results, name, line, first, axes):
         found = results.ratio(name, n, above, below, CPU)
         if found is not None:
@@ -150,7 +172,8 @@ def _marks(
             continue
         height = place + offset
         if found.low is not None and found.high is not None and quantity == CPU:
-            # Of very few repeats it may run out of the panel.
+            # Of very few repeats it may run out of the panel, where an arrow says so.
+            intervals.append((height, (found.low, found.high)))
             panel.plot([found.low, found.high], [height] * 2, color=look.colour, linewidth=1.0, zorder=3)
         marker = "o" if quantity == CPU else "D"
         size = 4.5 if quantity == CPU else 3.6
@@ -158,7 +181,7 @@ def _marks(
             found.value, height, marker, color=look.colour, markerfacecolor=face, markersize=size, zorder=4
         )
         shown.append(found.value)
-    return shown
+    return shown, intervals
 
 
 def _same_change(
@@ -215,8 +238,9 @@ def _words(line: Line) -> str:
     return "dense inputs" if words == "dense" else words.replace(" no ", ", no ")
 
 
-def _handles() -> list[Line2D]:
-    return [
+def _handles(*, without: bool, beyond: bool) -> list[Line2D]:
+    """Return the legend's entries; dashes and arrows only where there are any."""
+    handles = [
         Line2D(
             [], [], color=TIME_LOOK.colour, marker="o", markersize=4.5, label="CPU seconds (95 % interval)",
         ),
@@ -229,3 +253,20 @@ def _handles() -> list[Line2D]:
             label="CPU seconds, the same change beside other settings",
         ),
     ]  # fmt: skip
+    if beyond:
+        handles.append(
+            Line2D([], [], color=TIME_LOOK.colour, marker=">", markersize=3.5, label="the interval goes on")
+        )
+    if without:
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color="#888",
+                marker="_",
+                markersize=5,
+                linestyle="none",
+                label="no such setting there",
+            )
+        )
+    return handles

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -94,6 +95,43 @@ def save(figure: Figure, path: Path, form: str) -> None:
     figure.savefig(path, format=form, dpi=300, metadata=metadata)
 
 
+def outer_labels(panels: npt.NDArray[Any], used: int) -> None:
+    """Hide the panels that are not used, and number the axes of the others at the left and below alone.
+
+    Parameters
+    ----------
+    panels : ndarray of Axes, shape (rows, columns)
+        Panels that share both axes, filled row by row.
+    used : int
+        How many of them have been drawn on.
+    """
+    columns = panels.shape[1]
+    for place, axes in enumerate(panels.flat):
+        axes.set_visible(place < used)
+        lowest = place + columns >= used  # nothing is drawn below it
+        axes.tick_params(labelleft=place % columns == 0, labelbottom=lowest)
+
+
+def off_axis(axes: Axes, y: float, interval: tuple[float, float], colour: str) -> None:
+    """Mark with arrows at the borders that a horizontal interval goes on beyond them.
+
+    Parameters
+    ----------
+    axes : Axes
+        With its final horizontal limits.
+    y : float
+        Height of the interval.
+    interval : (float, float)
+        Its ends; at an end that the axis shows there is no arrow.
+    colour : str
+        Colour of the arrows.
+    """
+    low, high = axes.get_xlim()
+    for end, outside, marker in ((low, interval[0] < low, "<"), (high, interval[1] > high, ">")):
+        if outside:
+            axes.plot(end, y, marker=marker, color=colour, markersize=3.5, clip_on=False, zorder=4)
+
+
 def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
     """Make both axes logarithmic, with round numbers on them.
 
@@ -104,8 +142,8 @@ def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
     sizes : list of int
         All sizes shown; the horizontal axis covers them with a margin.
     every : bool
-        Whether 1, 2 and 5 times each power of ten are labelled on the horizontal axis; else every third
-        of them.
+        Whether 1, 2 and 5 times each power of ten are labelled on the horizontal axis; else powers of ten
+        alone, if the axis holds two of them.
     """
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -114,8 +152,9 @@ def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
     ticks = [
         step * 10**power for power in range(1, 8) for step in (1, 2, 5) if low <= step * 10**power <= high
     ]
-    if not every:
-        ticks = ticks[::3]  # a decade apart: 2k, 20k
+    powers = [tick for tick in ticks if math.log10(tick).is_integer()]
+    if not every and len(powers) > 1:
+        ticks = powers
     if not ticks:
         ticks = sorted({min(sizes), max(sizes)})
     axes.xaxis.set_major_locator(FixedLocator(ticks))

@@ -8,16 +8,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from svmrepro.workflow.config import Artefact
-from svmrepro.workflow.figure_style import MAIN, PAGE, SIDE_MARKERS, Look, new_figure
+from svmrepro.workflow.figure_style import MAIN, PAGE, Look, new_figure, outer_labels
 from svmrepro.workflow.permuted import CPU, ITERATIONS, Problem, pair_up
 from svmrepro.workflow.results import Results
 
-PANELS = ((CPU, "mean CPU seconds"), (ITERATIONS, "mean iterations"))
-"""Column of the measurements, title."""
+SERIES = ((CPU, "mean CPU seconds", MAIN[0]), (ITERATIONS, "mean iterations", MAIN[1]))
+"""Column of the measurements, name, look."""
+
+COLUMNS = 5
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
-    """Draw two panels, seconds and iterations, with a line for each data set.
+    """Draw a panel for each data set, all on one scale, with a line of seconds and one of iterations.
 
     Settings of the artefact: ``contenders`` (the first is the unit) and ``sets`` (the number of working sets
     of each).
@@ -30,34 +32,24 @@ def build(results: Results, artefact: Artefact) -> Figure:
         for problem in _problems(results, name)
         if results.group(name, contenders[0], problem.n).solved
     ]
-    figure = new_figure(PAGE, 3.6 + 0.14 * -(-len(shown) // 4))
-    panels = figure.subplots(1, len(PANELS), sharey=True)
-    for axes, (column, title) in zip(panels, PANELS, strict=True):
-        for place, problem in enumerate(shown):
-            _draw(axes, results, problem, contenders, column, look(place))
-        axes.axhline(100, color="#333", linewidth=0.8, zorder=1)
-        axes.set_title(title, loc="left")
-        axes.set_xticks(range(len(sets)), [str(count) for count in sets])
-        axes.set_xlabel("working sets")
+    lines = max(1, -(-len(shown) // COLUMNS))
+    figure = new_figure(PAGE, 1.35 * lines + 0.75)
+    panels = figure.subplots(lines, COLUMNS, sharex=True, sharey=True, squeeze=False)
+    absent = False
+    for axes, problem in zip(panels.flat, shown, strict=False):
+        title = problem.title if problem.n_paper else f"{problem.title}\nn = {problem.n:,}"
+        axes.set_title(title, loc="left", fontsize=7)
+        axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
         axes.grid(True, axis="y", linewidth=0.3, color="#d5d9de")
         axes.set_axisbelow(True)
-    panels[0].set_ylabel(f"% of {sets[0]} working set")
-    handles = [
-        _handle(look(place), problem.title if problem.n_paper else f"{problem.title}, n = {problem.n:,}")
-        for place, problem in enumerate(shown)
-    ]
-    if handles:
-        figure.legend(
-            handles=handles, loc="outside lower center", ncols=4, handlelength=2.2, columnspacing=1.2
-        )
+        axes.set_xticks(range(len(sets)), [str(count) for count in sets])
+        for column, _, look in SERIES:
+            absent |= _draw(axes, relative(results, problem, contenders, column), look)
+    outer_labels(panels, len(shown))
+    figure.supxlabel("working sets", fontsize=8)
+    figure.supylabel(f"% of {sets[0]} working set", fontsize=8)
+    figure.legend(handles=_handles(absent=absent), loc="outside upper center", ncols=3, handlelength=2.6)
     return figure
-
-
-def look(place: int) -> Look:
-    """Return the look of a line: colour, marker and dashes together are its own."""
-    main = MAIN[place % len(MAIN)]
-    markers = ("o", "s", "^", "D", *SIDE_MARKERS)
-    return Look(main.colour, markers[place % len(markers)], MAIN[(place // len(MAIN)) % len(MAIN)].line)
 
 
 def relative(
@@ -79,23 +71,43 @@ def _problems(results: Results, name: str) -> list[Problem]:
     ]
 
 
-def _draw(
-    axes: Axes, results: Results, problem: Problem, contenders: Sequence[str], column: str, style: Look
-) -> None:
-    values = relative(results, problem, contenders, column)
+def _draw(axes: Axes, values: Sequence[float | None], look: Look) -> bool:
+    """Draw a line, and crosses at the foot of the panel where it has no point; tell whether there are any."""
     points = [(place, 100 * value) for place, value in enumerate(values) if value is not None]
     axes.plot(
         [place for place, _ in points],
         [value for _, value in points],
-        color=style.colour,
-        marker=style.marker,
-        linestyle=style.line,
-        markersize=3.5,
+        color=look.colour,
+        marker=look.marker,
+        linestyle=look.line,
+        markersize=3,
         linewidth=0.9,
     )
-
-
-def _handle(style: Look, label: str) -> Line2D:
-    return Line2D(
-        [], [], color=style.colour, marker=style.marker, linestyle=style.line, markersize=3.5, label=label
+    gone = [place for place, value in enumerate(values) if value is None]
+    axes.plot(
+        gone, [0.05] * len(gone), "x", transform=axes.get_xaxis_transform(), color="#555", markersize=3.5
     )
+    return bool(gone)
+
+
+def _handles(*, absent: bool) -> list[Line2D]:
+    handles = [
+        Line2D(
+            [], [], color=look.colour, marker=look.marker, linestyle=look.line, markersize=3, linewidth=0.9,
+            label=shown,
+        )
+        for _, shown, look in SERIES
+    ]  # fmt: skip
+    if absent:
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color="#555",
+                marker="x",
+                markersize=3.5,
+                linestyle="none",
+                label="no pair of solved runs",
+            )
+        )
+    return handles

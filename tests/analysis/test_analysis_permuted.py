@@ -9,7 +9,8 @@ from permuted_support import PAPER
 from svmrepro.workflow import paths
 from svmrepro.workflow.claims import BREAKS, HOLDS, OPEN, UNMEASURED, judge, read_claims
 from svmrepro.workflow.config import load_config
-from svmrepro.workflow.figure_working_sets import look, relative
+from svmrepro.workflow.figure_working_sets import build as build_working_sets
+from svmrepro.workflow.figure_working_sets import relative
 from svmrepro.workflow.permuted import pair_up, problems
 from svmrepro.workflow.quantities import KINDS, needs_clock
 from svmrepro.workflow.results import load
@@ -317,6 +318,22 @@ def test_figure_shows_working_sets_relative_to_one(config):
     assert svg.count(b"<path") > 10 and png[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_lines_of_the_figure_are_told_apart_without_colour():
-    looks = [look(place) for place in range(16)]
-    assert len({(one.marker, str(one.line)) for one in looks}) == 16
+def test_each_data_set_has_a_panel_and_crosses_where_nothing_was_solved(config, monkeypatch):
+    artefact = config.papers[PAPER].artefacts["working-sets"]
+    monkeypatch.setattr(
+        "svmrepro.workflow.figure_working_sets.relative",
+        lambda _, problem, __, ___: [1.0, 0.5] + [None if problem.title == "titanic" else 0.8] * 4,
+    )
+    figure = build_working_sets(load(config, PAPER, artefact.experiments), artefact)
+    panels = {axes.get_title(loc="left").split("\n")[0]: axes for axes in figure.axes if axes.get_visible()}
+    assert {"banana", "titanic", "chess-board-1000"} <= set(panels)
+    crosses = {
+        name: [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "x"]
+        for name, axes in panels.items()
+    }
+    assert crosses["titanic"] == [[2, 3, 4, 5]] * 2 and crosses["banana"] == [[], []]
+    lines = [line for line in panels["banana"].lines if len(line.get_xdata()) == 6]
+    assert [list(line.get_ydata())[:3] for line in lines] == [[100, 50, 80]] * 2
+    assert len({line.get_marker() for line in lines}) == 2, "told apart without colour"
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert shown == ["mean CPU seconds", "mean iterations", "no pair of solved runs"]

@@ -13,6 +13,7 @@ from analysis_support import make_line
 from matplotlib.figure import Figure
 from svmrepro.workflow import collect, figure_exponents, figure_loglog, figure_settings, fit, paths, tabulate
 from svmrepro.workflow.config import Config, Experiment, load_config, write_config
+from svmrepro.workflow.figure_style import off_axis
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.record import dump_lines
 from svmrepro.workflow.results import load
@@ -195,6 +196,34 @@ def test_a_solver_looks_the_same_where_another_is_missing(config: Config) -> Non
     assert two == {label: every[label] for label in ("SMO", "Chunking")}
 
 
+def test_an_overview_has_one_scale_and_numbers_its_outer_axes(config: Config) -> None:
+    artefact = config.papers[PAPER].artefacts["overview-table-2"]
+    figure = figure_loglog.build_overview(load(config, PAPER, artefact.experiments), artefact)
+    panels = [axes for axes in figure.axes if axes.get_visible()]
+    assert len({(*axes.get_xlim(), *axes.get_ylim()) for axes in panels}) == 1
+    low, high = panels[0].get_xlim()
+    assert low < 100 and high > 60000, "holds all sizes, of the paper too"
+    figure.draw_without_rendering()
+    numbered = [any(t.get_visible() and t.get_text() for t in axes.get_yticklabels()) for axes in panels]
+    columns = panels[0].get_subplotspec().get_gridspec().ncols
+    assert numbered == [place % columns == 0 for place in range(len(panels))]
+    below = [any(t.get_visible() and t.get_text() for t in axes.get_xticklabels()) for axes in panels]
+    assert below == [place + columns >= len(panels) for place in range(len(panels))]
+
+
+@pytest.mark.parametrize(
+    ("interval", "arrows"), [((0.2, 5.0), []), ((0.01, 5.0), [0.1]), ((0.01, 50.0), [0.1, 10.0])]
+)
+def test_an_interval_that_leaves_the_axis_has_arrows(
+    interval: tuple[float, float], arrows: list[float]
+) -> None:
+    axes = Figure().subplots()
+    axes.set_xlim(0.1, 10.0)
+    off_axis(axes, 3.0, interval, "#000")
+    assert [float(line.get_xdata()[0]) for line in axes.lines] == arrows
+    assert all(float(line.get_ydata()[0]) == 3.0 for line in axes.lines)
+
+
 def test_exponents_that_cannot_be_refitted_are_not_in_the_legend(config: Config) -> None:
     artefact = config.papers[PAPER].artefacts["exponents-table-2"]
     figure = figure_exponents.build(load(config, PAPER, artefact.experiments), artefact)
@@ -239,7 +268,7 @@ def test_settings_are_drawn_over_the_first_ones(config: Config) -> None:
     work = [mark for mark in panel.get_lines() if mark.get_marker() == "D"]
     assert {float(mark.get_xdata()[0]) for mark in work} == {1.0}
     said = [text.get_text() for text in panel.texts]
-    assert said == ["0.032 s", "0.040 s", "0.080 s"]
+    assert said == ["1 = 0.032 s", "1 = 0.040 s", "1 = 0.080 s"]
     # Twelve contenders of SMO are six pairs that differ in shrinking alone, eight of SVM-light four.
     beside = [float(mark.get_xdata()[0]) for mark in panel.get_lines() if mark.get_marker() == "|"]
     assert sum(value == pytest.approx(4) for value in beside) == (6 - 1) + (4 - 1)
