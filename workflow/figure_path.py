@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
 from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figure_style import COLUMN, GHOST, MAIN, PAGE, new_figure
@@ -32,6 +34,12 @@ START = np.zeros(2)
 
 ETA = 0.9
 """Within 1 - eta ... 1 + eta Newton steps, a step gains at least 1 - eta^2 of Newton's gain (section 5)."""
+
+LEVEL = "#c9ced4"
+"""Light grey of the objective's level sets."""
+
+SPENT: tuple[tuple[int, int, Any], ...] = ((0, 1, "-"), (0, 2, (0, (4, 2))))
+"""Working sets, and the dashes of the line on which each has nothing left to gain."""
 
 MOST = 10_000
 
@@ -130,7 +138,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     solvers: Mapping[str, str] = artefact.settings["solvers"]
     paths = [example.path(solver) for solver in solvers.values()]
     lines = [np.array([START, *(PLANE @ step.after for step in path)]) for path in paths]
-    figure = new_figure(PAGE, 2.75)
+    figure = new_figure(PAGE, 3.3)
     panels = figure.subplots(1, len(solvers), sharex=True, sharey=True, squeeze=False)[0]
     for place, (axes, label, points) in enumerate(zip(panels, solvers, lines, strict=True)):
         _levels(axes, example, np.concatenate(lines))
@@ -139,9 +147,41 @@ def build(results: Results, artefact: Artefact) -> Figure:
         axes.plot(*points[0], marker="o", color="white", markeredgecolor=look.colour, markersize=6, zorder=4)
         axes.set_title(f"{display_name(label)}: {plural(len(points) - 1, 'iteration')}", loc="left")
         axes.set_aspect("equal")
-        axes.set_xticks([])
-        axes.set_yticks([])
+        axes.set_xlabel(r"$(\beta_1 - \beta_2)\,/\,\sqrt{2}$")
+    panels[0].set_ylabel(r"$(\beta_1 + \beta_2 - 2\beta_3)\,/\,\sqrt{6}$")
+    key = _key(len(solvers))
+    figure.legend(
+        list(key.values()),
+        list(key),
+        handler_map={tuple: HandlerTuple(ndivide=None, pad=0.3)},
+        loc="outside lower center",
+        ncols=3,
+        handlelength=2.6,
+    )
     return figure
+
+
+def _key(solvers: int) -> dict[str, Any]:
+    """Return label -> handle of the paths; what each solver has in its own colour is shown in all of them."""
+    looks = MAIN[:solvers]
+    starts = [
+        Line2D([], [], linestyle="none", marker="o", color="white", markeredgecolor=look.colour, markersize=6)
+        for look in looks
+    ]
+    steps = [
+        Line2D([], [], color=look.colour, marker=look.marker, markersize=3.2, linewidth=1.1) for look in looks
+    ]
+    return {
+        "start": tuple(starts),
+        "after each iteration": tuple(steps),
+        r"level sets of the dual objective $W(\beta)$": Line2D([], [], color=LEVEL, linewidth=0.7),
+        **{
+            f"working set {{{i + 1}, {j + 1}}} has nothing left to gain": Line2D(
+                [], [], color=GHOST, linewidth=0.8, linestyle=line
+            )
+            for i, j, line in SPENT
+        },
+    }
 
 
 def build_gain(results: Results, artefact: Artefact) -> Figure:
@@ -156,7 +196,7 @@ def build_gain(results: Results, artefact: Artefact) -> Figure:
     ends = [step.ratio for path in steps.values() for step in path]
     low, high = min([-0.3, *ends]) - 0.1, max([2.3, *ends]) + 0.1
     ratio = np.linspace(low, high, 400)
-    axes.axvspan(1 - ETA, 1 + ETA, color="#eef1f4", zorder=0)
+    axes.axvspan(1 - ETA, 1 + ETA, color="#eef1f4", zorder=0, label=rf"within $1 \pm \eta$, $\eta = {ETA}$")
     axes.axhline(0, color="#333", linewidth=0.6)
     axes.axhline(1 - ETA**2, color=GHOST, linewidth=0.7, linestyle=(0, (4, 2)))
     axes.text(high, 1 - ETA**2, r" $1 - \eta^2$", va="center", fontsize=7, color="#555")
@@ -175,7 +215,7 @@ def build_gain(results: Results, artefact: Artefact) -> Figure:
     axes.set_xlim(low, high)
     axes.set_xlabel(r"length of the step, $\mu\,/\,\mu^{*}$")
     axes.set_ylabel(r"gain, $\tilde g\,/\,\tilde g^{*}$")
-    axes.legend(loc="lower center")
+    figure.legend(loc="outside lower center", ncols=3, handlelength=1.4, columnspacing=1.2)
     return figure
 
 
@@ -190,10 +230,10 @@ def _levels(axes: Axes, example: Example, points: FLOATS) -> None:
     best = W.max()
     levels = best - (best - W.min()) * np.linspace(1, 0.01, 14) ** 2
     axes.contour(
-        horizontal, vertical, W, levels=np.unique(levels), colors="#c9ced4", linewidths=0.7, linestyles="-"
+        horizontal, vertical, W, levels=np.unique(levels), colors=LEVEL, linewidths=0.7, linestyles="-"
     )
     G = example.y - grid @ PLANE @ example.K
-    for i, j, line in ((0, 1, "-"), (0, 2, (0, (4, 2)))):
+    for i, j, line in SPENT:
         axes.contour(
             horizontal,
             vertical,

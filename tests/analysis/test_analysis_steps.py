@@ -57,6 +57,9 @@ def test_a_solver_that_goes_nowhere_is_drawn_as_such(monkeypatch):
     monkeypatch.setattr("svmrepro.solvers.solve", lambda *_, **__: stuck)
     paths_of = build(None, artefacts["two-steps"])
     assert [axes.get_title(loc="left")[-12:] for axes in paths_of.axes] == ["0 iterations"] * 2
+    shown = [text.get_text() for text in paths_of.legends[0].get_texts()]
+    assert shown[:2] == ["start", "after each iteration"] and len(shown) == 5
+    assert all(axes.get_xlabel() for axes in paths_of.axes) and paths_of.axes[0].get_ylabel()
     assert all(len(line.get_xdata()) == 0 for line in build_gain(None, artefacts["gain"]).axes[0].lines[-2:])
 
 
