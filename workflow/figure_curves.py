@@ -1,19 +1,20 @@
 """A quantity against a parameter, a line for each data set: seconds against n, iterations against C or eps.
 
 Panels stand side by side on one scale, a solver (or an experiment's variant) each; the power law that the
-paper draws as a guide is dashed. Joachims 2006, Figures 1 to 9.
+paper draws as a guide is dotted. Joachims 2006, Figures 1 to 9.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.markers import CARETDOWN, MarkerStyle
 from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.curves import AXES, Point, absent, curve
 from svmrepro.workflow.errors import StepError
@@ -41,6 +42,10 @@ LOOKS = tuple(
 )
 """Looks of the data sets: the paper's own, as it lists them, are solid, those beside them dashed."""
 
+DOWN = MarkerStyle(CARETDOWN)
+BELOW = "below the axis"
+"""Name of the arrows at the foot of a panel."""
+
 OWN = 5
 """How many of the looks are for the paper's own sets."""
 
@@ -49,10 +54,10 @@ def build(results: Results, artefact: Artefact) -> Figure:
     """Draw the panels and, below them, the key.
 
     Settings of the artefact: ``panels``, a list of ``contender``, and optionally ``title``, ``guide`` (the
-    exponent of a dashed line) and ``suffix`` (its experiments are those of the artefact with so much added to
+    exponent of a dotted line) and ``suffix`` (its experiments are those of the artefact with so much added to
     their names); ``x``, one of `AXES`; ``y``, a quantity of :mod:`svmrepro.workflow.curves`, default CPU
     seconds, for all panels that have none of their own; ``label`` of the vertical axis; ``scale``, ``log`` or
-    ``linear``; ``floor``, below which nothing is shown.
+    ``linear``; ``floor``, at which the axis begins: arrows mark what lies below it.
     """
     panels: Sequence[Mapping[str, Any]] = artefact.settings["panels"]
     x = artefact.settings.get("x", "n")
@@ -69,7 +74,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
         axes.set_title(panel.get("title", display_name(panel["contender"])), loc="left", fontsize=7.5)
         if "guide" in panel:
             symbol = {"n": "n", "C_total": "C", "eps": "\\epsilon"}[x]
-            law = f"${symbol}^{{{float(panel['guide']):g}}}$"
+            exponent = float(panel["guide"])
+            law = rf"$\propto {symbol}" + ("$" if exponent == 1 else f"^{{{exponent:g}}}$")
             axes.set_title(law, loc="right", fontsize=7.5, color="#5f6b76")
         axes.set_xlabel(AXES[x], fontsize=7)
         for name, handle in shown.items():
@@ -84,6 +90,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     entries = list(reversed(titled.values()))
     if any("guide" in panel for panel in panels):
         entries.append(Line2D([], [], color=GHOST, linestyle=(0, (1, 1)), label="the paper's guide"))
+    entries += _marks(grid.flat)
     note = _note(results, missing, set(handles))
     figure.legend(
         handles=entries,
@@ -105,6 +112,7 @@ def draw(
     """Draw one panel; return a legend entry for each experiment with a point in it, by its title's name."""
     handles: dict[str, Line2D] = {}
     everything: list[Point] = []
+    shown: dict[str, Sequence[Point]] = {}
     for name in _names(results, artefact, panel):
         quantity = panel.get("y", artefact.settings.get("y", {}))
         points = curve(results, name, panel["contender"], x, quantity)
@@ -112,6 +120,7 @@ def draw(
             continue
         look = _look(results, name)
         everything += points
+        shown[name] = points
         middle = [point.y.value for point in points]
         whiskers = np.array([_reach(point) for point in points]).T
         axes.errorbar(
@@ -150,9 +159,41 @@ def draw(
             floor = artefact.settings.get("floor")
             if floor is not None and min(point.y.value for point in everything) < floor:
                 axes.set_ylim(floor, 1.6 * max(point.y.value for point in everything))
+                for name, handle in handles.items():
+                    _below(axes, floor, shown[name], handle.get_color())
         axes.grid(True, which="major", linewidth=0.3, color="#d5d9de")
         axes.set_axisbelow(True)
     return handles
+
+
+def _below(axes: Axes, floor: float, points: Sequence[Point], colour: Any) -> None:
+    """Mark where points lie below the axis: of what is zero or less, a logarithmic axis shows nothing."""
+    sunk = [point.x for point in points if point.y.value < floor]
+    if sunk:
+        axes.plot(
+            sunk, [floor] * len(sunk), linestyle="none", marker=DOWN, color=colour, markersize=5,
+            clip_on=False, zorder=4, label=BELOW,
+        )  # fmt: skip
+
+
+def _marks(panels: Iterable[Axes]) -> list[Line2D]:
+    """Return the key of what is not a data set's line: the bars of the points, arrows below the axis."""
+    drawn = list(panels)
+    bars = any(
+        np.ptp(np.asarray(path.vertices), axis=0)[1] > 0
+        for axes in drawn
+        for collection in axes.collections
+        for path in collection.get_paths()
+    )
+    below = any(line.get_label() == BELOW for axes in drawn for line in axes.get_lines())
+    entries = []
+    if bars:
+        entries.append(
+            Line2D([], [], color="#555", marker="|", markersize=7, linestyle="none", label="95 % interval")
+        )
+    if below:
+        entries.append(Line2D([], [], color="#555", marker=DOWN, markersize=5, linestyle="none", label=BELOW))
+    return entries
 
 
 def _names(results: Results, artefact: Artefact, panel: Mapping[str, Any]) -> list[str]:

@@ -143,11 +143,30 @@ def test_a_figure_has_a_line_a_set_and_tells_who_is_missing() -> None:
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["SVM-perf", "best C"]
     lines = [[line for line in axes.get_lines() if line.get_marker() == "o"] for axes in figure.axes]
     assert [len(shown) for shown in lines] == [1, 0] or [len(shown) for shown in lines] == [1, 1]
-    assert [axes.get_title(loc="right") for axes in figure.axes] == ["$n^{0.8}$", ""]
+    assert [axes.get_title(loc="right") for axes in figure.axes] == [r"$\propto n^{0.8}$", ""]
     (legend,) = figure.legends
     shown = [text.get_text() for text in legend.get_texts()]
     assert shown == ["Set", "Set-best", "the paper's guide"]
     assert legend.get_title().get_text() == "Gone: not run: data not available"
+
+
+@pytest.mark.parametrize(("relaxed", "sunk"), [([90.0, 99.9999, 101.0], [1.0, 10.0]), ([90.0] * 3, [])])
+def test_arrows_mark_what_lies_below_the_axis(relaxed: list[float], sunk: list[float]) -> None:
+    runs = [
+        run("set", "svmperf", 4000, eps, **{"certificate.relaxed": value})
+        for eps, value in zip((0.1, 1.0, 10.0), relaxed, strict=True)
+    ]
+    runs.append(run("set", "exact", 4000, **{"certificate.primal": 100.0}))
+    found = results(runs, experiment("set", "eps"))
+    settings = {"x": "eps", "y": {"short_of": "exact"}, "floor": 1e-5}
+    with styled():
+        described = artefact(panels=[{"contender": "svmperf"}], **settings)
+        figure = figure_curves.build(found, replace(described, experiments=("set",)))
+    arrows = [line for line in figure.axes[0].get_lines() if line.get_label() == figure_curves.BELOW]
+    assert [x for line in arrows for x in line.get_xdata()] == sunk
+    assert all(y == 1e-5 for line in arrows for y in line.get_ydata())
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]  # no intervals, no key of them
+    assert shown == ["Set"] + [figure_curves.BELOW] * bool(sunk)
 
 
 def test_a_figure_over_nothing_that_exists() -> None:
