@@ -7,6 +7,7 @@ paper draws as a guide is dotted. Joachims 2006, Figures 1 to 9.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN, MarkerStyle
+from matplotlib.transforms import offset_copy
 from svmrepro.workflow.config import Artefact
 from svmrepro.workflow.curves import AXES, Point, absent, curve
 from svmrepro.workflow.errors import StepError
@@ -43,6 +45,8 @@ LOOKS = tuple(
 """Looks of the data sets: the paper's own, as it lists them, are solid, those beside them dashed."""
 
 DOWN = MarkerStyle(CARETDOWN)
+"""Marker of what lies below the axis."""
+
 BELOW = "below the axis"
 """Name of the arrows at the foot of a panel."""
 
@@ -159,21 +163,28 @@ def draw(
             floor = artefact.settings.get("floor")
             if floor is not None and min(point.y.value for point in everything) < floor:
                 axes.set_ylim(floor, 1.6 * max(point.y.value for point in everything))
-                for name, handle in handles.items():
-                    _below(axes, floor, shown[name], handle.get_color())
+                _below(axes, floor, [(shown[name], handle.get_color()) for name, handle in handles.items()])
         axes.grid(True, which="major", linewidth=0.3, color="#d5d9de")
         axes.set_axisbelow(True)
     return handles
 
 
-def _below(axes: Axes, floor: float, points: Sequence[Point], colour: Any) -> None:
-    """Mark where points lie below the axis: of what is zero or less, a logarithmic axis shows nothing."""
-    sunk = [point.x for point in points if point.y.value < floor]
-    if sunk:
-        axes.plot(
-            sunk, [floor] * len(sunk), linestyle="none", marker=DOWN, color=colour, markersize=5,
-            clip_on=False, zorder=4, label=BELOW,
-        )  # fmt: skip
+def _below(axes: Axes, floor: float, lines: Iterable[tuple[Sequence[Point], Any]]) -> None:
+    """Mark where points lie below the axis: of what is zero or less, a logarithmic axis shows nothing.
+
+    Where several lines do so, their arrows stand side by side.
+    """
+    already: Counter[float] = Counter()
+    for points, colour in lines:
+        for x in (point.x for point in points if point.y.value < floor):
+            beside = offset_copy(
+                axes.transData, axes.get_figure(root=True), x=6.0 * already[x], units="points"
+            )
+            already[x] += 1
+            axes.plot(
+                [x], [floor], linestyle="none", marker=DOWN, color=colour, markersize=5, transform=beside,
+                clip_on=False, zorder=4, label=BELOW,
+            )  # fmt: skip
 
 
 def _marks(panels: Iterable[Axes]) -> list[Line2D]:

@@ -39,7 +39,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     main, light = draw(axes, results, name, side=side)
     axes.set_title(results.experiment(name).title, loc="left")
     problem = describe_problem(results.experiment(name)).removeprefix("Data set ")
-    gap = " " if len(problem) <= 44 else "\n"  # wider than the axes, it would be cut off
+    gap = " " if len(problem) <= 38 else "\n"  # wider than the axes, it would be cut off
     label = f"training examples{gap}({problem})"
     if results.numbers.machine and results.numbers.sizes(name):
         label += f"\nhollow: the paper's seconds, on a {results.numbers.machine}"
