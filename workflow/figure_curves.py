@@ -175,11 +175,10 @@ def _below(axes: Axes, floor: float, lines: Iterable[tuple[Sequence[Point], Any]
     Where several lines do so, their arrows stand side by side.
     """
     already: Counter[float] = Counter()
+    figure: Any = axes.figure  # or a part of one: its resolution is the same
     for points, colour in lines:
         for x in (point.x for point in points if point.y.value < floor):
-            beside = offset_copy(
-                axes.transData, axes.get_figure(root=True), x=6.0 * already[x], units="points"
-            )
+            beside = offset_copy(axes.transData, figure, x=6.0 * already[x], units="points")
             already[x] += 1
             axes.plot(
                 [x], [floor], linestyle="none", marker=DOWN, color=colour, markersize=5, transform=beside,
