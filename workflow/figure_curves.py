@@ -215,7 +215,7 @@ def _names(results: Results, artefact: Artefact, panel: Mapping[str, Any]) -> li
 
 
 def _look(results: Results, name: str) -> Look:
-    """Return the look of an experiment: a data set has one in all figures of a paper, at all scales."""
+    """Return the look of an experiment: a data set has one in all of a run's figures of a paper."""
     own = results.numbers.experiments(TIMINGS)
     for place, printed in enumerate(own):
         if name == printed or name.startswith(f"{printed}-"):
