@@ -21,6 +21,8 @@ USUAL_SLOPE, LEAST_SLOPE, MOST_SLOPE = 2.0, 1.0, 3.5
 FIRST_GUESS = 0.1
 #: Seconds that a job takes beside its runs: starting Python, loading data and compiled code.
 JOB_SECONDS = 3.0
+#: The largest part of the seconds left that may rest on that, if they are to be told at all.
+MOST_GUESSED = 0.5
 #: Bytes of journals beyond which only the present experiment's is read.
 MOST_BYTES = 80_000_000
 
@@ -79,7 +81,7 @@ class Forecast:
         if line["status"] in LIMITS:
             self._stopped[key].append(place)
 
-    def left(self, only: Experiment | None = None) -> tuple[int, float]:
+    def left(self, only: Experiment | None = None) -> tuple[int, float | None]:
         """
         Count what is left.
 
@@ -92,10 +94,11 @@ class Forecast:
         -------
         runs : int
             Runs to be made.
-        seconds : float
-            About how long they and the starts of their jobs take.
+        seconds : float or None
+            About how long they and the starts of their jobs take; None as long as most of it would be of
+            solvers that have not been measured anywhere.
         """
-        runs, seconds = 0, 0.0
+        runs, seconds, guessed = 0, 0.0, 0.0
         for experiment in [only] if only else self._experiments:
             marker = read_marker(self._config, experiment.dataset)
             if marker is not None and not marker.available:
@@ -105,9 +108,11 @@ class Forecast:
                 more, longer = self._left_of(experiment, contender)
                 runs += more
                 seconds += longer
+                if not any(self._seconds.get(key) for key in self._running[contender.solver]):
+                    guessed += longer
             if runs > before:
                 seconds += JOB_SECONDS * len(jobs(self._config, experiment))
-        return runs, seconds
+        return runs, None if guessed > MOST_GUESSED * seconds else seconds
 
     def seconds(self, experiment: Experiment, contender: Contender, n: int) -> float:
         """

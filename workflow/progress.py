@@ -154,12 +154,12 @@ class Progress:
         assert self._forecast is not None
         if not self._forecast.whole_scale:
             runs, seconds = self._forecast.left(self._experiment)
-            return f"{runs} runs left here, about {duration(seconds)}" if runs else "no run left here"
+            return f"{runs} runs left here, {_about(seconds)}" if runs else "no run left here"
         runs, seconds = self._forecast.left()
         scale = self._config.scale
         if not runs:
             return f"no run of scale {scale} left"
-        return f"{runs} runs of scale {scale} left, about {duration(seconds)}"
+        return f"{runs} runs of scale {scale} left, {_about(seconds)}"
 
     def _print(self, text: str, log: bool = True) -> None:
         clear = "\r\x1b[K" if self._terminal else ""
@@ -186,3 +186,7 @@ def _open_log(path: Path | None) -> TextIO | None:
         return path.open("a", encoding="utf-8")
     except OSError as error:
         raise StepError(f"cannot write {path}: {cause(error)}") from error
+
+
+def _about(seconds: float | None) -> str:
+    return "how long is not known yet" if seconds is None else f"about {duration(seconds)}"

@@ -423,7 +423,19 @@ def test_forecast_counts_down() -> None:
     assert Forecast(config, experiment).left() == (0, 0.0)
     more = load_config(tiny(repeats=3))
     runs, seconds = Forecast(more, more.experiment("platt1998", EXPERIMENT)).left()
-    assert runs == 4 and seconds < 5
+    assert runs == 4 and seconds is not None and seconds < 5
+
+
+def test_no_time_is_told_of_solvers_that_were_never_measured() -> None:
+    config, experiment = prepare(sizes=[20])
+    lines, _ = measure(config, experiment)
+    config, experiment = prepare(sizes=[20_000], results_dir="elsewhere")
+    forecast = Forecast(config, experiment)
+    assert forecast.left()[1] is None
+    for line in lines:
+        forecast.add(line)
+    seconds = forecast.left()[1]
+    assert seconds is not None and seconds > 3
 
 
 def test_processors_of_one_name_are_told_apart(tmp_path: Path) -> None:
