@@ -61,7 +61,8 @@ def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: i
     axes.stairs(plain, ends, color=MAIN[1].colour, linewidth=0.9, baseline=0.5)
     axes.set_ylim(bottom=0.5)
     axes.axvline(0, color="#333", linewidth=0.5, linestyle=(0, (1, 2)))
-    share = 100 * planned.sum() / max(1, planned.sum() + plain.sum())
+    of_planned, of_plain = int(planned.sum()), int(plain.sum())
+    share = 100 * of_planned / max(1, of_planned + of_plain)
     axes.text(
         0.98,
         0.97,
