@@ -277,18 +277,24 @@ def pairs(
 
     A pair shares process, seed and repeat; where unflagged pairs exist only they count for seconds, and where
     the experiment was measured on several kinds of hardware only those of one (`Runs.timing_hardware`).
-    With ``anywhere`` it need not share the process: a count is the same in each.
+    With ``anywhere`` it need not share the process: a count is the same in each. Seconds of two processes are
+    paired only where no pair shares one, as after a kill in the midst of a row, and on hardware of one kind.
     """
-    start = 1 if anywhere and quantity != CPU else 0
-    right = {run.pair[start:]: run for run in second.solved}
-    both = [(run, right[run.pair[start:]]) for run in first.solved if run.pair[start:] in right]
+    both = _matched(first, second, 1 if anywhere and quantity != CPU else 0)
     if quantity == CPU:
-        # A pair shares its process, and with it the hardware; all pairs have to share it.
+        # All pairs have to share the hardware; those of one process do by themselves.
+        both = both or [(a, b) for a, b in _matched(first, second, 1) if a.hardware == b.hardware]
         both = [(a, b) for a, b in both if first.hardware in (None, a.hardware)]
         both = [(a, b) for a, b in both if not (a.flagged or b.flagged)] or both
     numbers = [(a.number(quantity), b.number(quantity)) for a, b in both]
     kept = [(a, b) for a, b in numbers if a is not None and b is not None and a > 0 and b > 0]
     return [a for a, _ in kept], [b for _, b in kept]
+
+
+def _matched(first: Group, second: Group, start: int) -> list[tuple[Run, Run]]:
+    """Return the solved runs of two contenders that agree in what `Run.pair` holds from a place on."""
+    right = {run.pair[start:]: run for run in second.solved}
+    return [(run, right[run.pair[start:]]) for run in first.solved if run.pair[start:] in right]
 
 
 _REQUIRED = ("experiment", "contender", "n", "status", "repeat", "flagged")

@@ -88,8 +88,8 @@ class Trials:
         self._examples: dict[str | None, Any] = {None: X}
         self._problems: dict[tuple[str, bool, str | None], Problem] = {}
         self._ready: set[str] = set()
-        #: The judge's kernel values by encoding; None of examples that have been judged once.
-        self._grams: dict[str | None, npt.NDArray[np.float64] | None] = {}
+        #: The judge's kernel values by encoding.
+        self._grams: dict[str | None, npt.NDArray[np.float64]] = {}
 
     def prepare(self, contender: Contender) -> Problem:
         """
@@ -120,12 +120,14 @@ class Trials:
         return problem
 
     def _gram(self, contender: Contender, problem: Problem) -> npt.NDArray[np.float64] | None:
-        """Return the judge's kernel values from the second solution of the same examples on."""
+        """Return the judge's kernel values, which all solutions of the same examples share.
+
+        The first of them too: it is another one in a process that goes on after a kill, and the last digits
+        of a verdict must not tell which.
+        """
         if problem.kernel.name == "linear" or 8 * problem.n**2 > GRAM_BYTES:
             return None
         if contender.encoding not in self._grams:
-            self._grams[contender.encoding] = None
-        elif self._grams[contender.encoding] is None:
             self._grams[contender.encoding] = gram_matrix(problem)
         return self._grams[contender.encoding]
 

@@ -93,13 +93,22 @@ def test_reasons_are_said_in_words():
     assert Group(()).reason == "not run: no measurement"
 
 
-def test_pairs_come_from_one_process_only():
-    def run(label, repeat, process, seconds):
-        fields = {"contender": label, "status": "optimal", "certificate.passed": "true", "flagged": "false"}
-        return Run({**fields, "run_id": process, "seed": "0", "repeat": repeat, "cpu_seconds": str(seconds)})
+def _run(label, repeat, process, seconds, cpu="some"):
+    fields = {"contender": label, "status": "optimal", "certificate.passed": "true", "flagged": "false"}
+    measured = {"cpu_seconds": str(seconds), "machine.cpu": cpu}
+    return Run({**fields, **measured, "run_id": process, "seed": "0", "repeat": repeat})
 
-    first = Group((run("a", "0", "p", 2.0), run("a", "1", "q", 8.0)))
-    second = Group((run("b", "0", "p", 1.0), run("b", "1", "p", 1.0)))
+
+def test_two_processes_make_a_pair_only_where_a_kill_left_no_other():
+    first = Group((_run("a", "0", "p", 2.0),))
+    assert pairs(first, Group((_run("b", "0", "q", 1.0),)), "cpu_seconds") == ([2.0], [1.0])
+    assert pairs(first, Group((_run("b", "1", "q", 1.0),)), "cpu_seconds") == ([], [])
+    assert pairs(first, Group((_run("b", "0", "q", 1.0, cpu="another"),)), "cpu_seconds") == ([], [])
+
+
+def test_pairs_come_from_one_process_where_there_are_any():
+    first = Group((_run("a", "0", "p", 2.0), _run("a", "1", "q", 8.0)))
+    second = Group((_run("b", "0", "p", 1.0), _run("b", "1", "p", 1.0)))
     assert pairs(first, second, "cpu_seconds") == ([2.0], [1.0])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,7 @@ def verdicts(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> tuple[l
     return [row.run(experiment.contenders[name]) for name in NAMES], count
 
 
-def test_kernel_values_are_shared_from_the_second_run_on(
-    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kernel_values_are_shared(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
     shared, once = verdicts(experiment, monkeypatch)
     monkeypatch.setattr(trial, "GRAM_BYTES", 8 * 60**2 - 1)
     alone, never = verdicts(experiment, monkeypatch)
@@ -53,6 +52,16 @@ def test_kernel_values_are_shared_from_the_second_run_on(
         assert one["status"] == other["status"] == "optimal", one["reason"]
         found, expected = ({**line["certificate"], "promise": 0, "relaxed": 0} for line in (one, other))
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_a_verdict_does_not_tell_who_was_judged_before(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that goes on after a kill begins in the midst of a row; its certificates are the same."""
+    whole, _ = verdicts(experiment, monkeypatch)
+    monkeypatch.setattr(sys.modules[__name__], "NAMES", NAMES[1:])
+    rest, _ = verdicts(experiment, monkeypatch)
+    assert [line["certificate"] for line in rest] == [line["certificate"] for line in whole[1:]]
 
 
 def test_a_linear_kernel_needs_none(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
