@@ -6,6 +6,7 @@ import base64
 import fcntl
 import json
 import os
+import re
 import select
 import shutil
 import subprocess
@@ -41,6 +42,10 @@ def find_browser() -> str | None:
 
 class BrowserError(RuntimeError):
     """The browser ended, did not answer in time, or a script in the page threw an exception."""
+
+
+class GoneError(BrowserError):
+    """The context in which a script was to run is no longer there: its frame has gone to another page."""
 
 
 class Browser:
@@ -129,7 +134,9 @@ class Browser:
             self._read(end, method)
         answer = self._answers.pop(number)
         if "error" in answer:
-            raise BrowserError(f"{method}: {answer['error']['message']}")
+            told = answer["error"]["message"]
+            gone = re.search("Cannot find context|context was destroyed", told)
+            raise (GoneError if gone else BrowserError)(f"{method}: {told}")
         return answer["result"]  # type: ignore[no-any-return]
 
     def _read(self, end: float, method: str) -> None:

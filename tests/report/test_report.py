@@ -6,12 +6,14 @@ The results are those of this checkout (``./run test`` makes them before its tes
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,7 +21,7 @@ from typing import Any
 
 import pytest
 import yaml
-from report_browser import Browser, find_browser
+from report_browser import Browser, GoneError, find_browser
 from svmrepro.workflow.config import load_config
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -138,10 +140,12 @@ def see(browser: Browser, name: tuple[str, str], row: int) -> None:
 def see_table(browser: Browser, name: tuple[str, str]) -> None:
     browser.wait("document.querySelector('iframe')?.src === results[app.state.resultPath].data_uri")
     title = json.dumps(ARTEFACTS[name]["title"])
-    for _ in range(100):  # the frame's context is another one once its page has come
+    for _ in range(500):  # the frame's context is another one once its page has come
         context = browser.frame()
-        if browser.run(f"document.querySelector('h1')?.innerText === {title}", context):
-            break
+        with contextlib.suppress(GoneError):
+            if browser.run(f"document.querySelector('h1')?.innerText === {title}", context):
+                break
+        time.sleep(0.02)
     browser.wait("document.readyState === 'complete'", context)
     shown = browser.run(
         """(() => {
