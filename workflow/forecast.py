@@ -58,6 +58,8 @@ class Forecast:
         for each in self._experiments:
             for contender in each.contenders.values():
                 self._running[contender.solver].append(_key(each, contender))
+        #: Solvers that somebody ran, anywhere.
+        self._measured: set[str] = set()
         self._solver_of = {key: solver for solver, keys in self._running.items() for key in keys}
         self._guesses: dict[str, dict[int, float]] = defaultdict(dict)
         for experiment in self._experiments:
@@ -77,7 +79,9 @@ class Forecast:
             self._made[key][place] += max(0, repeats - line["repeat"] - 1)
         if line["cpu_seconds"] is not None:
             self._seconds[key][line["n"]].append(line["cpu_seconds"])
-            self._guesses.pop(self._solver_of.get(key, ""), None)
+            solver = self._solver_of.get(key, "")
+            self._measured.add(solver)
+            self._guesses.pop(solver, None)
         if line["status"] in LIMITS:
             self._stopped[key].append(place)
 
@@ -108,7 +112,7 @@ class Forecast:
                 more, longer = self._left_of(experiment, contender)
                 runs += more
                 seconds += longer
-                if not any(self._seconds.get(key) for key in self._running[contender.solver]):
+                if contender.solver not in self._measured:
                     guessed += longer
             if runs > before:
                 seconds += JOB_SECONDS * len(jobs(self._config, experiment))
