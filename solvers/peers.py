@@ -97,7 +97,13 @@ def complete(run: Run, solution: Solution) -> Solution:
     """Add the multipliers that a certificate needs, which is not the solver's work."""
     if solution.alpha is not None or solution.weights is None:
         return solution
-    return dataclasses.replace(solution, alpha=multipliers(run.problem, solution.weights, run.eps))
+    # A run that is repeated ends with the same weights, and the search takes longer than many a run.
+    known: dict[float, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]
+    known = run.problem.layout("multipliers", lambda _: {})
+    if run.eps not in known or not np.array_equal(known[run.eps][0], solution.weights):
+        alpha = multipliers(run.problem, solution.weights, run.eps)
+        known[run.eps] = solution.weights.copy(), alpha
+    return dataclasses.replace(solution, alpha=known[run.eps][1].copy())
 
 
 def multipliers(problem: Problem, w: npt.NDArray[np.float64], eps: float) -> npt.NDArray[np.float64]:

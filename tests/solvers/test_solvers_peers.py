@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from solver_cases import make_case
-from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, fingerprint, registry, solve, source
+from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, fingerprint, peers, registry, solve, source
 
 PEERS = [name for name, spec in SOLVERS.items() if spec.package]
 HERE = [name for name in PEERS if SOLVERS[name].version is not None]
@@ -88,6 +89,30 @@ def test_multipliers_of_repeated_and_empty_examples() -> None:
         solution = solve(same, "liblinear", eps=1e-3, passes=1_000_000)
         certificate = certify(same, solution)
         assert certificate.passes(1e-3, 2.0, same.n, C), (C, certificate)
+
+
+def test_multipliers_are_sought_once_for_the_same_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    search, sought = peers.multipliers, []
+
+    def counted(*arguments: Any) -> Any:
+        sought.append(arguments[2])
+        return search(*arguments)
+
+    monkeypatch.setattr(peers, "multipliers", counted)
+    same = problem(bias=False)
+    first = solve(same, "liblinear", eps=1e-5)
+    assert first.alpha is not None
+    first.alpha[:] = -1.0  # whoever writes into a solution writes into his own
+    again = solve(same, "liblinear", eps=1e-5)
+    assert sought == [1e-5]
+    assert certify(same, again).passes(1e-5, SOLVERS["liblinear"].tolerance_factor, same.n, same.C)
+    # Other weights, by another tolerance, another seed or fewer passes, have multipliers of their own.
+    solve(same, "liblinear", eps=1e-3)
+    solve(same, "liblinear", eps=1e-5, seed=1)
+    solve(same, "liblinear", eps=1e-5, passes=2)
+    assert sought == [1e-5, 1e-3, 1e-5, 1e-5]
+    fresh = solve(problem(bias=False), "liblinear", eps=1e-5)
+    assert fresh.alpha is not None and again.alpha is not None and (fresh.alpha == again.alpha).all()
 
 
 @pytest.mark.parametrize("seed", range(100))
