@@ -94,6 +94,16 @@ def test_verdicts_are_those_of_the_reference_runs() -> None:
             assert any(abs(float(number) - other) <= 0.5 * digit for other in there), (name, number)
 
 
+def test_findings_are_of_the_committed_runs() -> None:
+    text = (PROJECT / "FINDINGS.md").read_text(encoding="utf-8")
+    named = re.findall(r"^## (\w+ \d{4}) \((\w+) scale, commit ([0-9a-f]{7,})\)$", text, re.M)
+    assert [paper.lower().replace(" ", "") for paper, _, _ in named] == list(load_config().papers)
+    for paper, scale, commit in named:
+        claims = REFERENCE / scale / paper.lower().replace(" ", "") / "claims.md"
+        made = re.findall(r"commit ([0-9a-f]+)", claims.read_text(encoding="utf-8").splitlines()[-1])
+        assert made and made[0].startswith(commit), (paper, made)
+
+
 def test_settings_in_a_file() -> None:
     (text,) = [block.text for block in blocks("README.md", "yaml") if "paper: mine" not in block.text]
     experiment = load_config(yaml.safe_load(text)).papers["platt1998"].experiments["adult-linear"]
