@@ -4,7 +4,8 @@
 
 Prints the verdicts, writes ``check.json`` (verdicts, machine, counts of every row, comparison) and
 compares it with ``results/reference/<scale>/check.json``. Exit code 1 if a claim that held there does not
-hold here, or if counts or objectives differ (`svmrepro.workflow.baseline` says how much is allowed).
+hold here (save one about seconds that wider intervals leave open), or if counts or objectives differ
+(`svmrepro.workflow.baseline` says how much is allowed).
 Without a reference of this scale it says so and exits 0.
 
 With ``--write-reference`` this run becomes the reference of its scale: check.json and the papers' tables are
@@ -31,6 +32,7 @@ from svmrepro.workflow.baseline import (
     summarise,
 )
 from svmrepro.workflow.check_record import CLAIM_COLUMNS, CLAIM_FORM, SCHEMA, read_record
+from svmrepro.workflow.claims import clocked_claims
 from svmrepro.workflow.config import Config, Paper, read_config
 from svmrepro.workflow.errors import StepError, run_step
 from svmrepro.workflow.files import atomic_path, atomic_write
@@ -51,7 +53,7 @@ def run(config: Config, *, write_reference: bool = False) -> int:
     reference = paths.reference(config) / "check.json"
     outcome: Comparison | None = None
     if reference.is_file() and not write_reference:
-        outcome = compare(read_record(reference), record)
+        outcome = compare(read_record(reference), record, clocked=clocked_claims(config))
         record["comparison"] = vars(outcome)
     atomic_write(paths.check(config), _to_json(record))
     if write_reference:

@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from svmrepro.workflow import paths
+from svmrepro.workflow.config import Config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.findings import Finding
 from svmrepro.workflow.plain_yaml import load_plain
@@ -118,6 +120,22 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Sequence[str] 
         if names.count(name) > 1:
             raise StepError(f"{path.name}: two claims are called '{name}'")
     return claims
+
+
+def clocked_claims(config: Config) -> frozenset[tuple[str, str]]:
+    """Return the claims, as (paper, claim), that rest on measured seconds; of a paper without claims none."""
+    return frozenset(
+        (name, claim.id)
+        for name, paper in config.papers.items()
+        if (path := claims_file(name)).is_file()
+        for claim in read_claims(path, list(paper.experiments), paper.left_out)
+        if needs_clock(claim.quantity)
+    )
+
+
+def claims_file(paper: str) -> Path:
+    """Return the file of a paper's claims; it may not exist."""
+    return paths.config_dir() / "claims" / f"{paper}.yaml"
 
 
 def judge(claim: Claim, results: Results) -> Verdict:

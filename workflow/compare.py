@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from svmrepro.workflow import figure_compare, paths, table_compare
+from svmrepro.workflow.claims import clocked_claims
 from svmrepro.workflow.config import Config, read_config
 from svmrepro.workflow.errors import StepError, run_step
 from svmrepro.workflow.figure_style import save, styled
@@ -64,7 +65,7 @@ def run(config: Config) -> None:
     there = read_side(Path(config.against), config.papers)
     if not there.papers:
         raise StepError(f"against: {config.against} has nothing of {', '.join(config.papers)}")
-    pair = PairedRuns(here, there)
+    pair = PairedRuns(here, there, clocked_claims(config))
     for name, build in table_compare.TABLES.items():
         table = build(pair, here.papers)
         for form, path in paths.table(config, paths.COMPARE, name).items():

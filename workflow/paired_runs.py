@@ -85,6 +85,8 @@ class PairedRuns:
 
     here: Side
     there: Side
+    #: Claims about seconds, as (paper, claim).
+    clocked: frozenset[tuple[str, str]] = frozenset()
 
     @cached_property
     def outcome(self) -> Comparison:
@@ -92,7 +94,7 @@ class PairedRuns:
         before = self.there.record
         if self.here.scale != self.there.scale:
             before["claims"] = {}
-        return compare(before, self.here.record, whole=False)
+        return compare(before, self.here.record, whole=False, clocked=self.clocked)
 
     @property
     def same_machine(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svmrepro.workflow import paths
 from svmrepro.workflow.claims import (
     BREAKS,
     HOLDS,
@@ -12,6 +11,7 @@ from svmrepro.workflow.claims import (
     UNMEASURED,
     Claim,
     Verdict,
+    claims_file,
     judge,
     read_claims,
     rule_text,
@@ -25,7 +25,7 @@ MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open"}
 
 def build(results: Results, artefact: Artefact) -> Table:
     """Judge every claim of the paper; one line each."""
-    path = paths.config_dir() / "claims" / f"{results.paper.name}.yaml"
+    path = claims_file(results.paper.name)
     claims = read_claims(path, list(results.paper.experiments), results.paper.left_out)
     verdicts = [judge(claim, results) for claim in claims]
     columns = [

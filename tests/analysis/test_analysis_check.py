@@ -8,6 +8,7 @@ import analysis_support as synthetic
 import pytest
 from svmrepro.workflow import check, paths
 from svmrepro.workflow.baseline import compare, fold, unfold
+from svmrepro.workflow.claims import clocked_claims
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.results import load
 
@@ -61,6 +62,36 @@ def test_a_lost_claim_is_a_fault_and_an_unmeasured_one_a_remark(record):
     now = copy.deepcopy(record)
     now["claims"][synthetic.PAPER]["web-gaussian-support-vectors"] = "not decided"  # did not hold before
     assert compare(record, now).faults == []
+
+
+def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsys, monkeypatch, tmp_path):
+    clocked, counted = "adult-linear-one-order", "separable-none-at-bound"
+    named = clocked_claims(full.config)
+    assert (synthetic.PAPER, clocked) in named and (synthetic.PAPER, counted) not in named
+    assert record["claims"][synthetic.PAPER][clocked] == "holds"
+    for name, verdict, faults, remarks in (
+        (clocked, "not decided", 0, 1),
+        (clocked, "does not hold", 1, 0),
+        (counted, "not decided", 1, 0),
+    ):
+        now = copy.deepcopy(record)
+        now["claims"][synthetic.PAPER][name] = verdict
+        outcome = compare(record, now, clocked=named)
+        assert (len(outcome.faults), len(outcome.remarks)) == (faults, remarks)
+
+    # And so says the check itself.
+    undecided = "sparse-chunking-little"
+    assert record["claims"][synthetic.PAPER][undecided] == "not decided"
+    monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
+    content = json.loads(paths.check(full.config).read_text())
+    content["claims"][synthetic.PAPER][undecided] = "holds"
+    (tmp_path / "results" / "reference" / "paper").mkdir(parents=True)
+    (tmp_path / "results" / "reference" / "paper" / "check.json").write_text(json.dumps(content))
+    capsys.readouterr()
+    assert check.main(["--config", str(full.file)]) == 0
+    out = capsys.readouterr().out
+    assert f"note: claim platt1998/{undecided} held in the reference: not decided, by seconds" in out
+    assert "Reproduced." in out
 
 
 @pytest.mark.parametrize(
