@@ -10,7 +10,7 @@ A *quantity* is a mapping of the YAML:
 ``minus_at``
     A value on the axis: the contender's own value there is taken away.
 ``over``, ``over_at``
-    The same with a division. Seconds of two contenders are paired within one process.
+    The same with a division. What is divided is paired within one process, repeat by repeat.
 ``short_of``
     Another contender, whose primal objective P is the yardstick: the value is ``(P - L) / P`` with the
     contender's own lower bound L (Joachims 2006, section 4.6).
@@ -146,14 +146,12 @@ def _value(own: Group, other: Group | None, column: str, quantity: Mapping[str, 
         if relaxed is None or not primal:
             return None
         return Interval.exact((primal - relaxed) / primal)
-    if "over" in quantity:
+    if "over" in quantity or "over_at" in quantity:
         above, below = pairs(own, other, column)
         return median_interval([a / b for a, b in zip(above, below, strict=True)]) if above else None
     first, second = own.median(column), other.median(column)
-    if first is None or second is None or ("over_at" in quantity and not second):
+    if first is None or second is None:
         return None
-    if "over_at" in quantity:
-        return Interval(first / second)
     return Interval.exact((100 if quantity.get("of") == PERFORMANCE else 1) * (first - second))
 
 

@@ -81,6 +81,24 @@ def test_quantities(quantity: dict[str, Any], values: list[float]) -> None:
     assert [point.y.value for point in points] == pytest.approx(values)
 
 
+def test_seconds_at_two_points_are_paired_repeat_by_repeat() -> None:
+    # Each repeat is slower than the one before at both points: their ratio knows nothing of it.
+    seconds = {
+        (eps, repeat): s * (1 + repeat) for eps, s in ((0.001, 2.0), (0.5, 1.0)) for repeat in range(3)
+    }
+    seconds[0.5, 2] *= 1.1
+    runs = [
+        run("set", "svmlight", 1000, eps, repeat=repeat, cpu_seconds=value)
+        for (eps, repeat), value in seconds.items()
+    ]
+    runs.append(run("set", "svmlight", 1000, 0.1, repeat=0, cpu_seconds=1.5))
+    found = results(runs, experiment("set", "eps"))
+    points = {point.x: point.y for point in curve(found, "set", "svmlight", "eps", {"over_at": 0.001})}
+    assert points[0.5].value == pytest.approx(0.5)
+    assert points[0.5].bounded and points[0.5].low > 0.4 and points[0.5].high < 0.7
+    assert points[0.1].value == pytest.approx(0.75) and not points[0.1].bounded  # a single run
+
+
 def test_a_yardstick_without_points_is_that_of_all() -> None:
     runs = [run("set", "svmperf", 4000, eps, **{"certificate.relaxed": 100 - eps}) for eps in (0.1, 1.0)]
     runs.append(run("set", "exact", 4000, **{"certificate.primal": 100.0}))
