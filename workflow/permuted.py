@@ -132,6 +132,15 @@ class Family:
         """On how many problems there are enough pairs for a test to decide."""
         return sum(len(pairing.first) >= FEWEST for pairing in self.pairings)
 
+    def undecided(self, enough: int, *, corrected: bool = False) -> list[int]:
+        """Return how many pairs a tested problem without a mark has, for each with fewer than ``enough``."""
+        return [
+            size
+            for pairing, p in zip(self.pairings, self.corrected, strict=True)
+            if FEWEST <= (size := len(pairing.first)) < enough
+            and not pairing.test.mark(p if corrected else pairing.test.p)
+        ]
+
 
 def family(results: Results, rows: Iterable[Problem], contenders: Sequence[str], quantity: str) -> Family:
     """Compare two contenders on several problems."""

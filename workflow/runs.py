@@ -30,8 +30,8 @@ WORK_TERMS = ("work.nonzeros", "work.hessian_entries", "work.gradient_updates")
 entries touched by matrix products, gradient entries updated. A solver reports those it has."""
 
 
-NO_DATA = re.compile(r"(?:test set: )?data set \S+ not available(?=: )")
-"""The beginning of the reason why a row was not run that says whose data are missing."""
+NO_DATA = re.compile(r"((?:test set: )?data set \S+ not available): (?:([^\s:]+): )?")
+"""The beginning of the reason why a row was not run that says whose data are missing, and which file."""
 
 _GIBI = 2.0**30
 
@@ -157,9 +157,11 @@ class Group:
         run = self.runs[0]
         said = run.fields.get("reason", "")
         if run.status == "not_run":
-            short = NO_DATA.match(said)
-            # What each source of the data said is told once, below the table.
-            return f"not run: {short[0] if short else said}" if said else "not run"
+            missing = NO_DATA.match(said)
+            if missing:
+                # What each source of the data said is told once, below the table.
+                said = missing[1] + (f" ({missing[2]})" if missing[2] else "")
+            return f"not run: {said}" if said else "not run"
         if run.status == "memory_limit" and not run.fields.get("memory_limit_mb", ""):
             return "not run: needs more than the solver's own limit of memory"
         if run.status == "memory_limit":

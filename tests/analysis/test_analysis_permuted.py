@@ -237,7 +237,7 @@ def test_verdicts_follow_the_tests(whole):
     found = verdicts(whole)
     assert found["fewer-iterations"].verdict == HOLDS
     # The other way on one set; on one neither way, which with a tenth of the paper's permutations is open.
-    few = "20 of 22 data sets (1 significant neither way with 10 permutations): 91 % [91 % … 95 %]"
+    few = "20 of 22 data sets (1 significant neither way with 10 pairs): 91 % [91 % … 95 %]"
     assert found["fewer-iterations"].measured == f"{few} (paper 91 %)"
     assert found["fewer-iterations-as-printed"].measured == few
     assert found["never-more-iterations"].verdict == BREAKS
@@ -285,6 +285,32 @@ def test_five_permutations_decide_no_test(tmp_path, config):
     }  # fmt: skip
     (finding,) = KINDS["significant"][0](results, spec)
     assert finding.interval is None and finding.reason == "fewer than 6 pairs cannot reach the level"
+
+
+@pytest.mark.parametrize(
+    ("flagged", "label", "high"),
+    [
+        (10, "0 of 1 data sets", 0.0),
+        (11, "0 of 1 data sets (1 significant neither way with 89 pairs)", 1.0),
+    ],
+)
+def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, label, high):
+    config = permuted.make_config(tmp_path, ["chess-board-1000"], permutations=100)
+    experiments = config.papers[PAPER].experiments
+    lines = permuted.records(config, config.experiment(PAPER, "chess-board-1000"), lambda *_: 1.0)
+    for line in lines:
+        line["flagged"] = line["seed"] < flagged
+    permuted.write(config, {"chess-board-1000": lines})
+    permuted.analyse(config, only=["claims"])
+    results = load(config, PAPER, experiments)
+    spec = {
+        "kind": "significant", "experiments": list(experiments), "contenders": ["smo", "pasmo"],
+        "of": "cpu_seconds", "has": "more", "table": "table2",
+    }  # fmt: skip
+    (finding,) = KINDS["significant"][0](results, spec)
+    assert (finding.label, finding.interval) == (label, Interval(0.0, 0.0, high))
+    (counted,) = KINDS["significant"][0](results, {**spec, "of": "iterations"})  # no clock, so all 100 count
+    assert counted.label == "0 of 1 data sets"
 
 
 def test_claims_about_what_is_left_out_are_not_measured(tmp_path):

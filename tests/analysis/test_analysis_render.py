@@ -217,11 +217,17 @@ def test_support_vectors_are_compared_row_by_row(full):
     assert float(row["total_difference"]) == pytest.approx((int(row["total"]) - 675) / 675)
 
 
-def test_missing_data_are_told_in_every_form(tmp_path):
+@pytest.mark.parametrize(
+    ("file", "short"),
+    [
+        ("w2a: ", "data set web not available (w2a)"),
+        ("", "data set web not available"),
+    ],
+)
+def test_missing_data_are_told_in_every_form(tmp_path, file, short):
     config = synthetic.make_config(tmp_path, experiments=["web-linear"])
     experiment = config.papers[synthetic.PAPER].experiments["web-linear"]
-    short = "data set web not available"
-    reason = f"{short}: source one: refused"
+    reason = f"data set web not available: {file}source one: refused"
     lines = [
         {**synthetic.make_line(config, experiment, contender, n, 0), "reason": reason}
         for n in experiment.sizes
