@@ -97,15 +97,15 @@ def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]])
             ).runs
         )
     )
-    times = [run.fields.get("time", "") for run in runs.runs]
+    measured = [run for run in runs.runs if run.number("cpu_seconds") is not None]
     return {
         "schema": SCHEMA,
         "scale": config.scale,
-        "measured": max(times, default=""),
+        "measured": max((run.fields.get("time", "") for run in measured), default=""),
         "machine": machine_identity(runs),
         "machines": machine_records(runs),
         "runs": {
-            "measured": sum(run.number("cpu_seconds") is not None for run in runs.runs),
+            "measured": len(measured),
             "flagged": sum(run.flagged for run in runs.runs),
         },
         "claims": {name: {row["id"]: row["verdict"] for row in rows} for name, rows in verdicts.items()},

@@ -6,6 +6,7 @@ import shutil
 
 import analysis_support as synthetic
 import pytest
+from analysis_steps import analyse
 from svmrepro.workflow import check, paths
 from svmrepro.workflow.baseline import compare, fold, unfold
 from svmrepro.workflow.claims import clocked_claims
@@ -300,3 +301,16 @@ def test_a_record_that_nests_without_end_is_refused(tmp_path):
     path.write_text("[" * 200_000)
     with pytest.raises(StepError, match="no record of a check"):
         check.read_record(path)
+
+
+def test_the_record_is_as_old_as_what_was_measured(tmp_path):
+    config = synthetic.make_config(tmp_path)
+    lines = {name: synthetic.records(config, name) for name in config.papers[synthetic.PAPER].experiments}
+    newest = max(line["time"] for found in lines.values() for line in found)
+    # Data were looked for again a year later, in vain.
+    later = f"{int(newest[:4]) + 1}{newest[4:]}"
+    lines["web-linear"][-1] |= {"status": "not_run", **synthetic.NO_RESULT, "time": later}
+    synthetic.write_records(config, lines)
+    run = analyse(config)
+    check.main(["--config", str(run.file)])
+    assert json.loads(paths.check(run.config).read_text())["measured"] == newest
