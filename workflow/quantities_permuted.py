@@ -33,7 +33,7 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
 
     ``of`` is a column of the measurements, such as iterations; with ``corrected`` the probabilities are
     Holm's. Data sets with too few pairs for any test do not count. Where a data set has fewer than
-    `ENOUGH` (of seconds, only unflagged runs make pairs), a difference may be there that so few cannot show:
+    `ENOUGH` (of seconds, unflagged ones if it has any), a difference may be there that so few cannot show:
     those of them that are significant neither way make the interval's width.
     """
     rows = [problem for problem in _problems(results, spec) if problem.n is not None]

@@ -272,18 +272,22 @@ def test_smaller_problems_are_no_evidence_about_the_papers_counts(config):
     assert reasons["chess-board-100000, n = 100,000"] == "not run: not part of the default scale"
 
 
+def share(config, of, has):
+    """Return on what share of the data sets PA-SMO has significantly less, or more, than SMO."""
+    experiments = config.papers[PAPER].experiments
+    spec = {"kind": "significant", "experiments": list(experiments), "contenders": ["smo", "pasmo"]}
+    spec |= {"of": of, "has": has, "table": "table2"}
+    (finding,) = KINDS["significant"][0](load(config, PAPER, experiments), spec)
+    return finding
+
+
 def test_five_permutations_decide_no_test(tmp_path, config):
     assert "significantly" not in words(config, "several-working-sets")
     config = permuted.make_config(tmp_path, ["chess-board-1000", "chess-board-10000"], permutations=5)
     experiments = config.papers[PAPER].experiments
     permuted.write(config, {name: permuted.records(config, one) for name, one in experiments.items()})
     permuted.analyse(config)
-    results = load(config, PAPER, experiments)
-    spec = {
-        "kind": "significant", "experiments": list(experiments), "contenders": ["smo", "pasmo"],
-        "of": "iterations", "has": "less", "table": "table2",
-    }  # fmt: skip
-    (finding,) = KINDS["significant"][0](results, spec)
+    finding = share(config, "iterations", "less")
     assert finding.interval is None and finding.reason == "fewer than 6 pairs cannot reach the level"
 
 
@@ -296,20 +300,14 @@ def test_five_permutations_decide_no_test(tmp_path, config):
 )
 def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, label, high):
     config = permuted.make_config(tmp_path, ["chess-board-1000"], permutations=100)
-    experiments = config.papers[PAPER].experiments
     lines = permuted.records(config, config.experiment(PAPER, "chess-board-1000"), lambda *_: 1.0)
     for line in lines:
         line["flagged"] = line["seed"] < flagged
     permuted.write(config, {"chess-board-1000": lines})
     permuted.analyse(config, only=["claims"])
-    results = load(config, PAPER, experiments)
-    spec = {
-        "kind": "significant", "experiments": list(experiments), "contenders": ["smo", "pasmo"],
-        "of": "cpu_seconds", "has": "more", "table": "table2",
-    }  # fmt: skip
-    (finding,) = KINDS["significant"][0](results, spec)
+    finding = share(config, "cpu_seconds", "more")
     assert (finding.label, finding.interval) == (label, Interval(0.0, 0.0, high))
-    (counted,) = KINDS["significant"][0](results, {**spec, "of": "iterations"})  # no clock, so all 100 count
+    counted = share(config, "iterations", "more")  # no clock, so all 100 count
     assert counted.label == "0 of 1 data sets"
 
 
