@@ -44,6 +44,9 @@ class Blocks:
         In one line, naming the block and what is wrong with it.
     """
 
+    #: Whether passes over the rows are made by other processes.
+    elsewhere = False
+
     def __init__(self, parts: Sequence[Any]) -> None:
         if not parts:
             raise ValueError("Blocks: at least one block is needed")

@@ -36,7 +36,7 @@ from svmrepro.solvers import projected_cg as pcg
 from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.projected_cg import QP
-from svmrepro.solvers.rows import DOTS, MEMBERS, PRODUCTS, ROWS, STORE, UPDATE, VECTOR
+from svmrepro.solvers.rows import DOTS, MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR, rows_of
 from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
 from svmrepro.solvers.transforms import TRANSFORM, transform_of
 
@@ -146,7 +146,7 @@ class Run:
         self.whole = bool(options["whole"])
         self.limit_bytes = options["memory_limit_bytes"]
         self.store = problem.prepare()
-        self.dots, self.products, self.update = ROWS[problem.storage]
+        self.dots, self.products, self.update = rows_of(problem)
         self.transform = transform_of(problem.kernel.name, self.store)
         n = problem.n
         self.alpha = np.zeros(n)

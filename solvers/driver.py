@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import math
+import numbers
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import NO_BIAS, SolverSpec, get
-from svmrepro.solvers.solution import ITERATION_LIMIT, TIME_LIMIT, Solution
+from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LIMIT, Solution
 
 _SLICE_SECONDS = 0.05  # a slice aims at this: limits are kept to about as much
 _FIRST_SLICE = 200_000  # entries read in the first slice, some 0.2 ms to 1 ms
@@ -20,6 +23,8 @@ _LARGEST_SLICE = (
     2**25
 )  # some 0.05 s too; slices that read nothing (the choice of a chunk) must not grow it on
 _NO_LIMIT = 2**62
+_STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
+_FEASIBLE = 1e-9  # share of the multipliers' sum by which given ones may break the equality constraint
 
 Progress = Callable[[float, int, float], None]
 
@@ -31,9 +36,11 @@ def solve(
     eps: float = 1e-3,
     time_limit: float | None = None,
     memory_limit_mb: float | None = None,
-    iteration_limit: int | None = None,
+    iteration_limit: float | None = None,
     progress: Progress | None = None,
     trace: bool = False,
+    start: npt.ArrayLike | None = None,
+    verify: bool | str = "auto",
     **options: Any,
 ) -> Solution:
     """Train on a problem.
@@ -47,16 +54,23 @@ def solve(
     eps : float
         Stopping tolerance on the KKT conditions, or on the gap: see ``SOLVERS[name].promise``.
     time_limit : float, optional
-        CPU seconds of this thread; kept to about 0.1 s.
+        CPU seconds of this thread, of examples on a cluster elapsed seconds; kept to about 0.1 s.
     memory_limit_mb : float, optional
         Limit on the matrix that chunking keeps, in MB of 2^20 bytes, counted at 4 bytes an entry of
         the sub-problem's square. Solvers without such a matrix ignore it.
-    iteration_limit : int, optional
-        Largest number of steps.
+    iteration_limit : int or inf, optional
+        Largest number of steps; LIBSVM's, max(10^7, 100 n), by default, and none for ``math.inf``. Steps that
+        zigzag on ill-conditioned problems may never end otherwise.
     progress : callable, optional
         Called after each slice with (CPU seconds, steps, dual objective); a cutting plane's lower bound.
     trace : bool
         Whether to keep (CPU seconds, that objective) after each slice.
+    start : array_like, shape (n,), optional
+        Multipliers to go on from, feasible; for solvers with ``SOLVERS[name].starts``. All 0 by default.
+    verify : bool or "auto"
+        Whether a result that the solver calls optimal is judged by :func:`~svmrepro.solvers.certify` after
+        the clock has stopped, and called ``stalled`` where that refuses it. "auto": where the judgement is
+        quick, or where rounding could matter.
     **options
         The solver's own options, see ``SOLVERS[name].options``.
 
@@ -73,6 +87,15 @@ def solve(
     spec = get(name)
     full = spec.check(problem, options)
     _check_limits(eps, time_limit, memory_limit_mb, iteration_limit)
+    if verify not in (True, False, "auto"):
+        raise ValueError(f"verify must be True, False or 'auto', got {verify!r}")
+    if start is not None and not spec.starts:
+        raise ValueError(f"solver {name!r} cannot go on from given multipliers")
+    if spec.starts:
+        full["start"] = None if start is None else _checked_start(problem, start)
+    if iteration_limit is None:
+        iteration_limit = max(_STEPS, _STEPS_AN_EXAMPLE * problem.n)
+    eps = float(eps)
     module = spec.load()
     if hasattr(module, "MEMORY_LIMITED"):
         full["memory_limit_bytes"] = _NO_LIMIT if memory_limit_mb is None else memory_limit_mb * 2**20
@@ -80,7 +103,38 @@ def solve(
     if hasattr(module, "prepare"):
         module.prepare(problem)
     solution = _drive(module, problem, eps, full, time_limit, iteration_limit, progress, trace)
-    return dataclasses.replace(solution, loss=spec.loss, promise=spec.promise)
+    solution = dataclasses.replace(solution, loss=spec.loss, promise=spec.promise)
+    if solution.status == OPTIMAL and verify and not _verified(problem, solution, spec, eps, verify):
+        solution = dataclasses.replace(solution, status=STALLED)
+    return solution
+
+
+def _verified(problem: Problem, solution: Solution, spec: SolverSpec, eps: float, verify: bool | str) -> bool:
+    """Tell whether a solution need not be judged, or is what the judge calls optimal."""
+    # Not by an import statement: what is measured is no other when the judge changes.
+    judge = importlib.import_module("svmrepro.solvers.certificate")
+    if verify == "auto" and not judge.worth_verifying(problem, solution, eps):
+        return True
+    passed: bool = judge.certify(problem, solution).passes(eps, spec.tolerance_factor)
+    return passed
+
+
+def _checked_start(problem: Problem, start: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return multipliers to begin with, a copy, or raise ValueError where they are not feasible."""
+    try:
+        alpha = np.array(start, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("start must hold one multiplier an example") from None
+    if alpha.shape != (problem.n,):
+        raise ValueError(f"start must have shape ({problem.n},), got {alpha.shape}")
+    wrong = np.flatnonzero(~((alpha >= 0) & (alpha <= problem.bounds)))
+    if wrong.size:
+        i = wrong[0]
+        raise ValueError(f"start[{i}] = {alpha[i]:g} is not in [0, {problem.bounds[i]:g}]")
+    off = abs(float(problem.y @ alpha))
+    if problem.bias and off > _FEASIBLE * float(alpha.sum()):
+        raise ValueError(f"start is not feasible: sum_i y_i alpha_i is {off:g}, and must be 0")
+    return alpha
 
 
 def _drive(
@@ -89,22 +143,23 @@ def _drive(
     eps: float,
     options: dict[str, Any],
     time_limit: float | None,
-    iteration_limit: int | None,
+    iteration_limit: float,
     progress: Progress | None,
     trace: bool,
 ) -> Solution:
     """Run one solver in slices until it ends or meets a limit."""
     limit = math.inf if time_limit is None else time_limit
-    step_limit = _NO_LIMIT if iteration_limit is None else int(iteration_limit)
+    step_limit = _NO_LIMIT if math.isinf(iteration_limit) else int(iteration_limit)
+    clock = time.perf_counter if getattr(problem.X, "elsewhere", False) else time.thread_time
     points: list[tuple[float, float]] | None = [] if trace else None
     wall = time.perf_counter()
-    begin = time.thread_time()
+    begin, started = time.thread_time(), clock()
     run = module.start(problem, eps, options)
     work, now, status = _FIRST_SLICE, 0.0, None
     while status is None:
         before = now
         status = module.advance(run, work, step_limit)
-        now = time.thread_time() - begin
+        now = clock() - started
         work = _next_slice(work, now - before)
         if points is not None:
             points.append((now, module.objective(run)))
@@ -131,7 +186,7 @@ def _next_slice(work: int, seconds: float) -> int:
 
 
 def _check_limits(
-    eps: float, time_limit: float | None, memory_limit_mb: float | None, iteration_limit: int | None
+    eps: float, time_limit: float | None, memory_limit_mb: float | None, iteration_limit: float | None
 ) -> None:
     """Raise ValueError unless each limit is absent or positive."""
     limits: Mapping[str, float | None] = {
@@ -141,7 +196,9 @@ def _check_limits(
         "iteration_limit": iteration_limit,
     }
     for key, value in limits.items():
-        if value is not None and not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool) and value > 0
+        endless = key == "iteration_limit" and value == math.inf
+        if value is not None and not (number and (math.isfinite(value) or endless)):
             raise ValueError(f"{key} must be a positive number, got {value!r}")
 
 
@@ -163,7 +220,10 @@ def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> N
         "linear": Kernel.linear(),
         "gaussian": Kernel.gaussian(gamma=0.5),
         "polynomial": Kernel.polynomial(2, c=1.0),
+        "precomputed": Kernel.precomputed(),
     }[family]
     X = np.random.default_rng(0).integers(0, 2, size=(12, 5)).astype(np.float64)
+    if family == "precomputed":
+        X, storage = X @ X.T, "auto"
     y = np.where(np.arange(12) % 3 == 0, 1.0, -1.0)
-    solve(Problem(X, y, 1.0, toy, bias=NO_BIAS not in spec.needs, storage=storage), name)
+    solve(Problem(X, y, 1.0, toy, bias=NO_BIAS not in spec.needs, storage=storage), name, verify=False)

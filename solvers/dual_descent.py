@@ -10,7 +10,7 @@ from numba import types
 from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.draws import draw
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.rows import MEMBERS, PRODUCTS, ROWS, STORE, UPDATE, VECTOR
+from svmrepro.solvers.rows import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR, rows_of
 
 
 @compiled(
@@ -86,7 +86,7 @@ def descend(
     ndarray, shape (n,)
     """
     store = problem.prepare()
-    _, products, update = ROWS[problem.storage]
+    _, products, update = rows_of(problem)
     alpha = alpha.copy()
     v = np.zeros(problem.d + 1)
     v[: problem.d] = np.asarray(problem.X.T @ (problem.y * alpha)).ravel()

@@ -8,8 +8,17 @@ judge); this module knows neither.
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+#: Names of the kernels, and the parameters that each takes.
+PARAMETERS: Mapping[str, frozenset[str]] = {
+    "linear": frozenset(),
+    "gaussian": frozenset({"gamma", "sigma2"}),
+    "polynomial": frozenset({"degree", "a", "c"}),
+    "precomputed": frozenset(),
+}
 
 
 @dataclass(frozen=True)
@@ -18,7 +27,7 @@ class Kernel:
 
     Attributes
     ----------
-    name : {"linear", "gaussian", "polynomial"}
+    name : {"linear", "gaussian", "polynomial", "precomputed"}
         Family of the kernel.
     gamma : float
         Gaussian width: ``k = exp(-gamma ||x - z||^2)``.
@@ -26,6 +35,11 @@ class Kernel:
         Polynomial degree ``d``: ``k = (a x.z + c)^d``.
     a, c : float
         Scale and offset of the polynomial kernel.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown or a parameter that the kernel uses is not valid.
     """
 
     name: str
@@ -33,6 +47,22 @@ class Kernel:
     degree: int = 1
     a: float = 1.0
     c: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.name not in PARAMETERS:
+            raise ValueError(f"kernel name {self.name!r} unknown; known: {', '.join(sorted(PARAMETERS))}")
+        if self.name == "gaussian":
+            gamma = _number("gaussian", "gamma", self.gamma)
+            if not gamma > 0:
+                raise ValueError(f"Kernel.gaussian: gamma must be positive, got {self.gamma!r}")
+            object.__setattr__(self, "gamma", gamma)
+        if self.name == "polynomial":
+            degree = self.degree
+            if not _is_number(degree) or degree != int(degree) or degree < 1:
+                raise ValueError(f"Kernel.polynomial: degree must be a positive integer, got {degree!r}")
+            object.__setattr__(self, "degree", int(degree))
+            object.__setattr__(self, "a", _number("polynomial", "a", self.a))
+            object.__setattr__(self, "c", _number("polynomial", "c", self.c))
 
     @classmethod
     def linear(cls) -> Kernel:
@@ -57,12 +87,13 @@ class Kernel:
         """
         if (gamma is None) == (sigma2 is None):
             raise ValueError("Kernel.gaussian: give exactly one of gamma and sigma2")
-        value = (
-            _number("gaussian", "gamma", gamma) if sigma2 is None else _number("gaussian", "sigma2", sigma2)
-        )
-        if not value > 0:
-            raise ValueError(f"Kernel.gaussian: the width must be positive, got {value!r}")
-        return cls("gaussian", gamma=value if sigma2 is None else 0.5 / value)
+        if sigma2 is None:
+            assert gamma is not None
+            return cls("gaussian", gamma=gamma)
+        variance = _number("gaussian", "sigma2", sigma2)
+        if not variance > 0 or math.isinf(0.5 / variance):
+            raise ValueError(f"Kernel.gaussian: sigma2 must be positive with 1/sigma2 finite, got {sigma2!r}")
+        return cls("gaussian", gamma=0.5 / variance)
 
     @classmethod
     def polynomial(cls, degree: int, a: float = 1.0, c: float = 0.0) -> Kernel:
@@ -73,12 +104,16 @@ class Kernel:
         ValueError
             If the degree is not a positive integer or ``a`` or ``c`` is not finite.
         """
-        number = isinstance(degree, int | float) and not isinstance(degree, bool) and math.isfinite(degree)
-        if not number or degree != int(degree) or degree < 1:
-            raise ValueError(f"Kernel.polynomial: degree must be a positive integer, got {degree!r}")
-        return cls(
-            "polynomial", degree=int(degree), a=_number("polynomial", "a", a), c=_number("polynomial", "c", c)
-        )
+        return cls("polynomial", degree=degree, a=a, c=c)
+
+    @classmethod
+    def precomputed(cls) -> Kernel:
+        """Return the kernel of a problem whose X is the matrix of kernel values itself.
+
+        ``X[i, j] = k(x_i, x_j)``, shape (n, n), symmetric; ``decision_function`` then takes the values of the
+        new examples (rows) with the training examples (columns).
+        """
+        return cls("precomputed")
 
     @classmethod
     def from_mapping(cls, spec: Mapping[str, object]) -> Kernel:
@@ -90,21 +125,17 @@ class Kernel:
             If the name or a parameter is unknown, naming it.
         """
         parameters = {key: value for key, value in spec.items() if key != "name"}
-        name = spec.get("name")
-        allowed = {
-            "linear": set(),
-            "gaussian": {"gamma", "sigma2"},
-            "polynomial": {"degree", "a", "c"},
-        }
-        if name not in allowed:
-            raise ValueError(f"kernel name {name!r} unknown; known: {', '.join(sorted(allowed))}")
-        unknown = sorted(set(parameters) - allowed[str(name)])
+        name = str(spec.get("name"))
+        if name not in PARAMETERS:
+            raise ValueError(
+                f"kernel name {spec.get('name')!r} unknown; known: {', '.join(sorted(PARAMETERS))}"
+            )
+        unknown = sorted(set(parameters) - PARAMETERS[name])
         if unknown:
             raise ValueError(f"kernel {name}: parameter {unknown[0]!r} unknown")
         if name == "polynomial" and "degree" not in parameters:
             raise ValueError("kernel polynomial: parameter 'degree' is missing")
-        build = {"linear": cls.linear, "gaussian": cls.gaussian, "polynomial": cls.polynomial}[str(name)]
-        return build(**parameters)  # type: ignore[operator,no-any-return]
+        return getattr(cls, name)(**parameters)  # type: ignore[no-any-return]
 
     def as_mapping(self) -> dict[str, object]:
         """Return the kernel as plain data, the inverse of :meth:`from_mapping`."""
@@ -115,8 +146,13 @@ class Kernel:
         return {"name": self.name}
 
 
+def _is_number(value: object) -> bool:
+    """Tell whether a value is a finite real number, of Python or NumPy, and no truth value."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def _number(kernel: str, key: str, value: object) -> float:
     """Return a finite float, or raise naming the kernel and its parameter."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not _is_number(value):
         raise ValueError(f"Kernel.{kernel}: {key} must be a finite number, got {value!r}")
-    return float(value)
+    return float(value)  # type: ignore[arg-type]

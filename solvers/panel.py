@@ -32,6 +32,7 @@ _BYTE_LIMIT = 1 << 30  # of a byte a feature and example; beyond, packed bits or
 _COLUMN_LIMIT = 1 << 30  # of dense columns for data that came sparse
 _CHEAP = 32  # features of dense examples below which a kernel row is computed as fast as it is fetched
 _DENSE_FROM = 0.05  # share of non-zeros from which sparse data are read faster as dense columns
+_BYTES_FROM = 0.005  # share of ones, in columns that have any, from which moving columns of bytes pays
 
 
 class Panel(NamedTuple):
@@ -44,9 +45,9 @@ class Panel(NamedTuple):
     norms : ndarray of float64, shape (n,)
         Squared norms by position.
     columns : ndarray of float64, shape (d, n)
-        Features of dense data by position, or empty.
+        Features of dense data by position, those that any example has, or empty.
     bytes : ndarray of uint8, shape (d, n)
-        Features of binary data by position, or empty.
+        Features of binary data by position, those that any example has, or empty.
     at : ndarray of int64, shape (n + 1,)
         Where an example's own entries begin in ``features`` and ``values``.
     features : ndarray of uint32
@@ -80,7 +81,8 @@ def build_panel(problem: Problem) -> Panel:
     ----------
     problem : Problem
         Its storage decides: ``dense`` gives dense columns, ``bits`` and ``index`` bytes, ``csr`` dense
-        columns where a twentieth of the data is not zero. What would take more than 1 GiB stays as it is.
+        columns where a twentieth of the data is not zero. What would take more than 1 GiB stays as it is, and
+        so do binary data with few ones: moving their columns would cost more than reading them saves.
 
     Returns
     -------
@@ -90,16 +92,22 @@ def build_panel(problem: Problem) -> Panel:
     store = problem.prepare()
     columns, small = np.zeros((0, 0)), np.zeros((0, 0), dtype=np.uint8)
     at, features, values = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
-    if form(problem) in ("bytes", "columns"):
-        csr = sp.csr_array(problem.X)
-        at, features = csr.indptr.astype(np.int64), csr.indices.astype(np.uint32)
-        if form(problem) == "bytes":
-            small = np.zeros((d, n), dtype=np.uint8)
-            small[csr.indices, np.repeat(np.arange(n), np.diff(csr.indptr))] = 1
+    kind = form(problem)
+    if kind in ("bytes", "columns"):
+        csr = sp.csr_array(store.dense if store.dense.size else problem.X)
+        used = (
+            np.flatnonzero(np.bincount(csr.indices, minlength=d)) if not problem.differences else np.arange(d)
+        )
+        number = np.zeros(d, dtype=np.uint32)
+        number[used] = np.arange(used.size, dtype=np.uint32)
+        at, features = csr.indptr.astype(np.int64), number[csr.indices]
+        if kind == "bytes":
+            small = np.zeros((used.size, n), dtype=np.uint8)
+            small[features, np.repeat(np.arange(n), np.diff(csr.indptr))] = 1
         else:
             values = np.ascontiguousarray(csr.data, dtype=np.float64)
-            X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
-            columns = np.ascontiguousarray(X.T)
+            X = store.dense if store.dense.size else problem.X.toarray()
+            columns = np.ascontiguousarray((X if used.size == d else X[:, used]).T)
     return Panel(
         order=np.arange(n, dtype=np.uint32),
         norms=store.norms.copy(),
@@ -118,12 +126,19 @@ def form(problem: Problem) -> str:
     """Return how a panel holds a problem's examples: "bytes", "columns" or the problem's storage."""
     store, n, d = problem.prepare(), problem.n, problem.d
     if problem.storage in ("bits", "index"):
-        fits = n * d <= _BYTE_LIMIT and (n == 0 or store.norms.max() <= 255)
-        return "bytes" if fits else problem.storage
+        entries = n * problem.layout("columns in use", _columns_in_use)
+        pays = entries <= _BYTE_LIMIT and store.norms.sum() >= _BYTES_FROM * entries
+        return "bytes" if pays and store.norms.max() <= 255 else problem.storage
     if problem.storage == "csr":
         filled = store.values.size >= _DENSE_FROM * n * d
         return "columns" if filled and 8 * n * d <= _COLUMN_LIMIT else "csr"
-    return "columns"
+    return "precomputed" if problem.storage == "precomputed" else "columns"
+
+
+def _columns_in_use(problem: Problem) -> int:
+    """Return how many columns have an entry."""
+    X = problem.X
+    return int(np.unique(X.indices).size if sp.issparse(X) else np.count_nonzero(X.any(axis=0)))
 
 
 def cheap_rows(problem: Problem) -> bool:
@@ -181,6 +196,29 @@ def block_columns(store, panel, i, first, last, out):  # type: ignore[no-untyped
             out[k] += a0 * c0[k]
         p += 1
     return touched
+
+
+@compiled(BLOCK, fastmath=_FUSE)
+def block_differences(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Write ``-|x_i - z|^2 / 2`` from the differences in each column; norms are 0."""
+    columns, x = panel.columns, store.dense[i]
+    size = last - first
+    out[:size] = 0.0
+    for c in range(x.size):
+        own, column = x[c], columns[c, first:last]
+        for k in range(size):
+            gap = own - column[k]
+            out[k] += -0.5 * gap * gap
+    return x.size * size
+
+
+@compiled(BLOCK)
+def block_precomputed(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Read kernel values."""
+    row, order = store.dense[i], panel.order[first:last]
+    for k in range(last - first):
+        out[k] = row[order[k]]
+    return last - first
 
 
 @compiled()
@@ -282,11 +320,17 @@ def shape_polynomial(store, panel, i, first, last, out):  # type: ignore[no-unty
 def block_of(problem: Problem) -> tuple[Any, Any]:
     """Return the compiled functions ``block`` and ``shape`` for a problem."""
     kind, store = form(problem), problem.prepare()
-    shape = {"linear": shape_none, "gaussian": shape_gaussian, "polynomial": shape_polynomial}
+    shape = {
+        "linear": shape_none,
+        "gaussian": shape_gaussian,
+        "polynomial": shape_polynomial,
+        "precomputed": shape_none,
+    }
     if kind == "bytes" and problem.kernel.name == "gaussian":
         return block_bytes_table, shape_none
     block = {
-        "columns": block_columns,
+        "columns": block_differences if problem.differences else block_columns,
+        "precomputed": block_precomputed,
         "bytes": block_bytes,
         "bits": block_bits,
         "index": block_index,

@@ -17,7 +17,7 @@ from numba import typeof, types
 from svmrepro.solvers import lru
 from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.rows import DOTS, PRODUCTS, ROWS, UPDATE
+from svmrepro.solvers.rows import DOTS, PRODUCTS, UPDATE, rows_of
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.step_rows import first_cache, longer
 from svmrepro.solvers.sums import PART, TOTAL, total_of
@@ -243,7 +243,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     """
     store = problem.prepare()
     folded = problem.kernel.name == "linear" and bool(options["fold"])
-    dots, products, update = ROWS[problem.storage]
+    dots, products, update = rows_of(problem)
     transform = transform_of(problem.kernel.name, store)
     cache_bytes = 0.0 if folded else float(options.get("cache_mb", 0.0)) * 2**20
     state = allocate(problem.n, problem.d + 1, folded, bool(options.get("shrinking", False)), cache_bytes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,19 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from svmrepro.solvers.blocks import Blocks
 from svmrepro.solvers.kernel import Kernel
-from svmrepro.solvers.storage import STORAGES, Store, build_store, choose_storage
+from svmrepro.solvers.storage import (
+    STORAGES,
+    Store,
+    build_store,
+    check_range,
+    choose_storage,
+    distance_examples,
+    is_binary,
+)
+
+_MOST_COLUMNS = 2**32 - 2  # one number more is the padding of index lists
+_CHECKED_ROWS = 256
+_SYMMETRIC = 1e-8  # share of a kernel value by which its mirror may differ
 
 
 class Problem:
@@ -23,13 +36,15 @@ class Problem:
     Parameters
     ----------
     X : array_like, scipy sparse or Blocks, shape (n, d)
-        Examples, one a row; finite. :class:`~svmrepro.solvers.Blocks` are for solvers that read row by row.
+        Examples, one a row; finite. Of ``Kernel.precomputed()`` the kernel values, shape (n, n).
+        :class:`~svmrepro.solvers.Blocks` are for solvers that read row by row.
     y : array_like, shape (n,)
         Labels: -1 and +1, both present; for ordinal solvers ranks, which are any two or more different
         finite numbers (a higher one is to score higher).
-    C : float
-        Bound on every multiplier (per example), positive. In Joachims' notation ``n C``: it weighs the mean
-        loss of an example or, for ordinal solvers, of a pair.
+    C : float or array_like, shape (n,)
+        Bound on every multiplier (per example), positive: one for all, or one each (a class's or an example's
+        weight times C). Joachims' C is ``n C``: it weighs the mean loss of an example or, for ordinal
+        solvers, of a pair.
     kernel : Kernel
         The kernel; linear when not given.
     bias : bool
@@ -41,13 +56,22 @@ class Problem:
     ------
     ValueError
         In one line, naming what is wrong with which argument.
+
+    Attributes
+    ----------
+    C : float or ndarray of float64, shape (n,)
+        As given.
+    bounds : ndarray of float64, shape (n,)
+        The bound of each multiplier.
+    total : float
+        Sum of the bounds.
     """
 
     def __init__(
         self,
         X: Any,
         y: Any,
-        C: float = 1.0,
+        C: Any = 1.0,
         kernel: Kernel | None = None,
         bias: bool = True,
         storage: str = "auto",
@@ -55,19 +79,13 @@ class Problem:
         self.X = _examples(X)
         self.y = _labels(y, self.X.shape[0])
         self.binary = bool((np.abs(self.y) == 1).all())
-        if (
-            isinstance(C, bool)
-            or not isinstance(C, int | float | np.number)
-            or not math.isfinite(C)
-            or C <= 0
-        ):
-            raise ValueError(f"C must be a positive finite number, got {C!r}")
-        self.C = float(C)
+        self.C, self.bounds = _bounds(C, self.X.shape[0])
+        self.total = self.C * self.X.shape[0] if isinstance(self.C, float) else float(self.bounds.sum())
         self.kernel = Kernel.linear() if kernel is None else kernel
         if not isinstance(self.kernel, Kernel):
             raise ValueError(f"kernel must be a Kernel, got {type(self.kernel).__name__}")
         self.bias = bool(bias)
-        if storage not in ("auto", *STORAGES):
+        if storage not in ("auto", "precomputed", *STORAGES):
             raise ValueError(f"storage {storage!r} unknown; known: auto, {', '.join(STORAGES)}")
         self.blocks = isinstance(self.X, Blocks)
         if isinstance(self.X, Blocks):
@@ -75,7 +93,16 @@ class Problem:
             if storage not in ("auto", own):
                 raise ValueError(f"storage {storage!r} of blocks that are {own}: they are taken as they are")
             storage = own
+        if self.kernel.name == "precomputed":
+            self.X = _kernel_values(self.X)
+            if storage not in ("auto", "precomputed"):
+                raise ValueError(
+                    f"storage {storage!r} of a precomputed kernel: its values are taken as they are"
+                )
+            storage = "precomputed"
         self.storage = choose_storage(self.X, self.kernel.name) if storage == "auto" else storage
+        #: Whether compiled rows take squared distances from differences, see :func:`distance_examples`.
+        self.differences = False
         self._store: Store | None = None
         self._layouts: dict[str, Any] = {}
 
@@ -95,11 +122,14 @@ class Problem:
         Raises
         ------
         ValueError
-            If the data do not fit the storage asked for.
+            If the data do not fit the storage asked for, or kernel values overflow.
         """
         if self._store is None:
             X = next(iter(self.X.parts), np.zeros((1, self.d))) if isinstance(self.X, Blocks) else self.X
-            self._store = build_store(X, self.storage, self.kernel)
+            check_range(X, self.kernel)
+            if self.kernel.name == "gaussian" and not is_binary(X):
+                X, self.storage, self.differences = distance_examples(X, self.storage, self.kernel.gamma)
+            self._store = build_store(X, self.storage, self.kernel, self.differences)
         return self._store
 
     def layout(self, name: str, build: Callable[[Problem], Any]) -> Any:
@@ -117,8 +147,9 @@ class Problem:
         self._layouts[name] = layout
 
     def __repr__(self) -> str:
+        C = f"{self.C:g}" if isinstance(self.C, float) else f"{self.bounds.min():g}..{self.bounds.max():g}"
         return (
-            f"Problem(n={self.n}, d={self.d}, C={self.C:g}, kernel={self.kernel}, "
+            f"Problem(n={self.n}, d={self.d}, C={C}, kernel={self.kernel}, "
             f"bias={self.bias}, storage={self.storage!r})"
         )
 
@@ -144,9 +175,50 @@ def _examples(X: Any) -> Any:
         values = X
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"X must have shape (n, d) with n >= 1, got {X.shape}")
+    if X.shape[1] > _MOST_COLUMNS:
+        raise ValueError(f"X has {X.shape[1]} columns; at most {_MOST_COLUMNS} are numbered in 32 bits")
     if not np.isfinite(values).all():
         raise ValueError("X holds a value that is not finite")
     return X
+
+
+def _bounds(C: Any, n: int) -> tuple[float | npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return C as a float or an array, and the bound of each example, checked."""
+    if isinstance(C, numbers.Real):
+        if isinstance(C, bool) or not math.isfinite(C) or C <= 0:
+            raise ValueError(f"C must be a positive finite number, got {C!r}")
+        return float(C), np.full(n, float(C))
+    if not isinstance(C, np.ndarray | list | tuple):
+        raise ValueError(f"C must be a positive finite number or an array of them, got {C!r}")
+    try:
+        bounds = np.array(C, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("C must be numeric") from None
+    if bounds.shape != (n,):
+        raise ValueError(f"C must be a number or have shape ({n},), got {bounds.shape}")
+    wrong = np.flatnonzero(~(np.isfinite(bounds) & (bounds > 0)))
+    if wrong.size:
+        raise ValueError(f"C must hold positive finite numbers only, C[{wrong[0]}] = {bounds[wrong[0]]:g}")
+    return bounds, bounds.copy()
+
+
+def _kernel_values(X: Any) -> npt.NDArray[np.float64]:
+    """Return the values of a precomputed kernel as an ndarray, square and symmetric."""
+    if isinstance(X, Blocks):
+        raise ValueError("a precomputed kernel needs its values in one piece, not in blocks")
+    values = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
+    if values.shape[0] != values.shape[1]:
+        raise ValueError(f"a precomputed kernel must have shape (n, n), got {values.shape}")
+    for first in range(0, len(values), _CHECKED_ROWS):
+        part, other = values[first : first + _CHECKED_ROWS], values[:, first : first + _CHECKED_ROWS].T
+        wrong = np.abs(part - other) > _SYMMETRIC * np.maximum(np.abs(part), np.abs(other))
+        if wrong.any():
+            i, j = np.argwhere(wrong)[0] + (first, 0)
+            raise ValueError(
+                f"a precomputed kernel must be symmetric: X[{i}, {j}] = {values[i, j]:g}, "
+                f"X[{j}, {i}] = {values[j, i]:g}"
+            )
+    return values
 
 
 def _labels(y: Any, n: int) -> npt.NDArray[np.float64]:

@@ -6,11 +6,15 @@ Importing this module imports no compiled code.
 from __future__ import annotations
 
 import importlib
+import math
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from types import MappingProxyType, ModuleType
 from typing import Any
+
+import numpy as np
 
 LINEAR = "linear kernel"
 BIAS = "bias"
@@ -54,6 +58,10 @@ class SolverSpec:
         objective and a lower bound, over n C; the same, over the primal objective.
     blocks : bool
         Whether it takes examples in blocks, and so more of them than fit into memory.
+    starts : bool
+        Whether it goes on from given multipliers.
+    one_bound : bool
+        Whether C must be the same for all examples.
     """
 
     name: str
@@ -67,6 +75,8 @@ class SolverSpec:
     loss: str = HINGE
     promise: str = KKT
     blocks: bool = False
+    starts: bool = False
+    one_bound: bool = False
 
     @property
     def version(self) -> str | None:
@@ -94,6 +104,8 @@ class SolverSpec:
             raise ValueError(f"solver {self.name!r} needs bias=False")
         if getattr(problem, "blocks", False) and not self.blocks:
             raise ValueError(f"solver {self.name!r} needs its examples in one piece, not in blocks")
+        if self.one_bound and (problem.bounds != problem.bounds[0]).any():
+            raise ValueError(f"solver {self.name!r} needs one C for all examples")
         if self.loss != PAIRS and not problem.binary:
             odd = next(label for label in problem.y if abs(label) != 1)
             raise ValueError(f"solver {self.name!r} needs labels -1 and +1 only, y holds {odd:g}")
@@ -101,22 +113,27 @@ class SolverSpec:
 
     def check_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the defaults overlaid by ``options``; raise ValueError on one that it lacks."""
+        given: dict[str, Any] = {}
         for key, value in options.items():
             if key not in self.options:
                 known = ", ".join(self.options) or "none"
                 raise ValueError(f"solver {self.name!r} has no option {key!r}; it has: {known}")
             default = self.options[key]
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            fits = isinstance(value, bool) if isinstance(default, bool) else number
-            if not fits or (
-                isinstance(default, int) and not isinstance(default, bool) and value != int(value)
-            ):
+            whole = isinstance(default, int) and not isinstance(default, bool)
+            if isinstance(default, bool):
+                fits = isinstance(value, bool | np.bool_)
+            else:
+                fits = (
+                    isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+                )
+            if not fits or (whole and value != int(value)):
                 raise ValueError(
                     f"solver {self.name!r}: option {key!r} must be like {default!r}, got {value!r}"
                 )
             if not isinstance(default, bool) and not value >= 0:
                 raise ValueError(f"solver {self.name!r}: option {key!r} must not be negative, got {value!r}")
-        return {**self.options, **options, **self.fixed}
+            given[key] = type(default)(value)
+        return {**self.options, **given, **self.fixed}
 
 
 def _second_order(

@@ -303,9 +303,42 @@ def update_bits(store, i, a, w):  # type: ignore[no-untyped-def]
     return z.shape[0]
 
 
+@compiled(DOTS, fastmath=REASSOCIATE)
+def dots_differences(store, i, members, m, out):  # type: ignore[no-untyped-def]
+    """Write ``-|x_i - x_j|^2 / 2``, from differences; with norms of 0 it stands for a dot product."""
+    X = store.dense
+    d = X.shape[1]
+    x = X[i]
+    for k in range(m):
+        z = X[members[k]]
+        total = 0.0
+        for c in range(d):
+            total += (x[c] - z[c]) * (x[c] - z[c])
+        out[k] = -0.5 * total
+    return m * d
+
+
+@compiled(DOTS)
+def dots_precomputed(store, i, members, m, out):  # type: ignore[no-untyped-def]
+    """Read kernel values."""
+    row = store.dense[i]
+    for k in range(m):
+        out[k] = row[members[k]]
+    return m
+
+
+def rows_of(problem):  # type: ignore[no-untyped-def]
+    """Return the three functions for a problem's examples."""
+    problem.prepare()
+    return ROWS["differences" if problem.differences else problem.storage]
+
+
 ROWS = {
     "dense": (dots_dense, products_dense, update_dense),
     "csr": (dots_csr, products_csr, update_csr),
     "index": (dots_index, products_index, update_index),
     "bits": (dots_bits, products_bits, update_bits),
+    # Never under a linear kernel: of these no product with weights is asked for.
+    "differences": (dots_differences, products_dense, update_dense),
+    "precomputed": (dots_precomputed, products_dense, update_dense),
 }

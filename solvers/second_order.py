@@ -72,7 +72,7 @@ from svmrepro.solvers.planning import CONVERGED, NEARLY, RATIO_BINS, SHRINK, ite
 from svmrepro.solvers.platt import fill_diagonal
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.row_cache import build_cache
-from svmrepro.solvers.rows import ROWS
+from svmrepro.solvers.rows import rows_of
 from svmrepro.solvers.scans import DOWN, UP
 from svmrepro.solvers.shrinking import rearrange_state, restore_folded, restore_gradient
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
@@ -83,7 +83,14 @@ _DEGENERATE = 1e-12
 _NEVER = 2**62
 _ROUNDING = {"double": 2.3e-16, "single": 6.0e-8, "byte": 2.3e-16}  # of an entry of a kept row
 _FUTILE = 30
-_ENTRY_BYTES = {"bytes": 1, "columns": 8, "bits": 8, "index": 4, "csr": 12}  # of a stored entry
+_ENTRY_BYTES = {
+    "bytes": 1,
+    "columns": 8,
+    "bits": 8,
+    "index": 4,
+    "csr": 12,
+    "precomputed": 8,
+}  # of a stored entry
 
 
 class Loops(NamedTuple):
@@ -309,7 +316,7 @@ def _recompute(run: Run, begin: int) -> None:
     problem, state, order = run.problem, run.state, run.panel.order
     row = np.empty(problem.n)
     if problem.kernel.name == "linear":
-        _, products, update = ROWS[problem.storage]
+        _, products, update = rows_of(problem)
         weights = np.empty(problem.d + 1)
         changed = np.count_nonzero(state.beta != state.beta_then)
         touched = restore_folded(state, run.store, products, update, order, begin, weights, row)

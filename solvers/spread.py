@@ -77,6 +77,8 @@ class Spread(Blocks):
         If a block is not fit, see :class:`~svmrepro.solvers.Blocks`, or differs from the others in kind.
     """
 
+    elsewhere = True
+
     def __init__(self, client: Any, loaders: Sequence[Loader]) -> None:
         if not loaders:
             raise ValueError("Blocks: at least one block is needed")

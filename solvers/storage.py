@@ -7,6 +7,7 @@ type, and a solver is compiled once for all of them (see :mod:`svmrepro.solvers.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 STORAGES = ("dense", "csr", "index", "bits")
+
+#: Error of Gaussian kernel values, as an exponent, from which distances are not taken from norms.
+_CANCELS = 1e-11
+_LARGEST_KERNEL = 1e100  # products of two kernel values are still finite
+_LARGEST_SQUARE = 1e300
+_DENSE_BYTES = 1 << 30
 
 # Integer-valued squared distances up to this are looked up instead of exponentiated.
 TABLE_LIMIT = 1 << 16
@@ -38,7 +45,7 @@ class Store(NamedTuple):
     bits : ndarray of uint64, shape (n, ceil(d / 64))
         Rows of the ``bits`` storage; feature ``k`` is bit ``k % 64`` of word ``k // 64``.
     norms : ndarray of float64, shape (n,)
-        Squared norms ``x_i . x_i``.
+        Squared norms ``x_i . x_i``; of a precomputed kernel its diagonal.
     table : ndarray of float64
         ``table[k] = exp(-gamma k)`` where squared distances are integers.
     parameters : ndarray of float64, shape (4,)
@@ -80,17 +87,108 @@ def choose_storage(X: Any, kernel_name: str) -> str:
     return "csr" if 4 * nonzeros <= n * d else "dense"
 
 
-def build_store(X: Any, storage: str, kernel: Any) -> Store:
+def check_range(X: Any, kernel: Any) -> None:
+    """Refuse examples whose kernel values overflow, or come so near to it that sums of them would.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array, shape (n, d)
+        The examples; of a precomputed kernel its values.
+    kernel : Kernel
+        The kernel.
+
+    Raises
+    ------
+    ValueError
+        In one line, with the order of magnitude that was found.
+    """
+    values = X.data if sp.issparse(X) else X
+    largest = float(max(values.max(), -values.min())) if values.size else 0.0
+    if kernel.name == "precomputed":
+        digits = math.log10(largest) if largest else 0.0
+    else:
+        # In logarithms: the squares themselves may overflow.
+        scale = largest or 1.0
+        square = 0.0
+        for first in range(0, X.shape[0], _NORM_ROWS):
+            part = X[first : first + _NORM_ROWS]
+            square = max(square, float(_squared_norms(part / scale if scale > 1e100 else part).max()))
+        power = 2.0 * math.log10(scale) if scale > 1e100 else 0.0
+        digits = power + math.log10(square) if square > 0.0 else -math.inf
+        if kernel.name == "polynomial":
+            a = math.log10(abs(kernel.a)) if kernel.a else -math.inf
+            c = math.log10(abs(kernel.c)) if kernel.c else -math.inf
+            digits = kernel.degree * max(digits + a, c)
+    limit = math.log10(_LARGEST_SQUARE if kernel.name == "gaussian" else _LARGEST_KERNEL)
+    if digits > limit:
+        what = "squared norms" if kernel.name == "gaussian" else f"values of the {kernel.name} kernel"
+        raise ValueError(
+            f"{what} reach 1e{digits:+.0f}, beyond 1e{limit:+.0f} sums of them overflow: scale the examples"
+        )
+
+
+def distances_cancel(X: Any, gamma: float) -> bool:
+    """Tell whether ``|x|^2 + |z|^2 - 2 x.z`` loses what a Gaussian kernel needs of ``|x - z|^2``."""
+    return gamma * 4.0 * np.finfo(float).eps * float(_squared_norms(X).max()) > _CANCELS
+
+
+def centred(X: Any) -> Any:
+    """Return examples less the mean of each column; of sparse ones, of columns without a zero.
+
+    Distances do not change, but their rounding, where all examples are far from the origin.
+    """
+    if not sp.issparse(X):
+        return X - X.mean(axis=0)
+    full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+    shift = np.where(full, np.asarray(X.mean(axis=0)).ravel(), 0.0)
+    moved = X.copy()
+    moved.data -= shift[moved.indices]
+    return moved
+
+
+def distance_examples(X: Any, storage: str, gamma: float) -> tuple[Any, str, bool]:
+    """Return examples, storage and whether distances come from differences, for a Gaussian kernel.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array, shape (n, d)
+        Examples that are not binary.
+    storage : {"dense", "csr"}
+        How they are to be stored.
+    gamma : float
+        Of the kernel.
+
+    Raises
+    ------
+    ValueError
+        If differences are needed and the examples, written out, would take more than 1 GiB.
+    """
+    if not distances_cancel(X, gamma):
+        return X, storage, False
+    moved = centred(X)
+    if not distances_cancel(moved, gamma):
+        return moved, storage, False
+    if 8 * X.shape[0] * X.shape[1] > _DENSE_BYTES and sp.issparse(X):
+        raise ValueError(
+            "Gaussian distances of these sparse examples cancel in double precision, and they are too many "
+            "to be written out: scale the features, or take a smaller gamma"
+        )
+    return (moved.toarray() if sp.issparse(moved) else moved), "dense", True
+
+
+def build_store(X: Any, storage: str, kernel: Any, differences: bool = False) -> Store:
     """Lay out ``X`` as ``storage`` says.
 
     Parameters
     ----------
     X : ndarray of float64, shape (n, d), or CSR array with sorted indices
         The examples.
-    storage : {"dense", "csr", "index", "bits"}
-        The representation; ``index`` and ``bits`` need binary data.
+    storage : {"dense", "csr", "index", "bits", "precomputed"}
+        The representation; ``index`` and ``bits`` need binary data, ``precomputed`` kernel values.
     kernel : Kernel
         Its parameters are stored beside the data.
+    differences : bool
+        Whether the row functions take squared distances from differences; norms are then 0.
 
     Returns
     -------
@@ -110,7 +208,7 @@ def build_store(X: Any, storage: str, kernel: Any) -> Store:
     indices = np.zeros(0, dtype=np.uint32)
     values = np.zeros(0)
     bits = np.zeros((0, 0), dtype=np.uint64)
-    if storage == "dense":
+    if storage in ("dense", "precomputed"):
         dense = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     else:
         csr = X if sp.issparse(X) else sp.csr_array(X)
@@ -124,9 +222,12 @@ def build_store(X: Any, storage: str, kernel: Any) -> Store:
                 values = np.ascontiguousarray(csr.data, dtype=np.float64)
             else:
                 indptr, indices = _padded(indptr, indices, d)
-    norms = _squared_norms(X)
+    if storage == "precomputed":
+        norms = np.diagonal(dense).copy()
+    else:
+        norms = np.zeros(n) if differences else _squared_norms(X)
     table = np.zeros(0)
-    if kernel.name == "gaussian" and binary and n and 2 * norms.max() < TABLE_LIMIT:
+    if kernel.name == "gaussian" and binary and not differences and n and 2 * norms.max() < TABLE_LIMIT:
         table = np.exp(-kernel.gamma * np.arange(2 * int(norms.max()) + 1))
     parameters = np.array([kernel.gamma, kernel.degree, kernel.a, kernel.c], dtype=np.float64)
     return Store(

@@ -59,7 +59,7 @@ from svmrepro.solvers.panel import block_of, build_panel, cheap_rows, exchanges,
 from svmrepro.solvers.platt import fill_diagonal
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.row_cache import build_cache
-from svmrepro.solvers.rows import ROWS
+from svmrepro.solvers.rows import rows_of
 from svmrepro.solvers.shrinking import rearrange_state, restore_gradient
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 
@@ -93,7 +93,7 @@ class Run:
         self.store = problem.prepare()
         self.panel = problem.layout("panel", build_panel)
         self.folded = bool(options["fold"]) and problem.kernel.name == "linear"
-        self.calls = (*block_of(problem), *ROWS[problem.storage])
+        self.calls = (*block_of(problem), *rows_of(problem))
         precision = "single" if options["single"] else "double"
         megabytes = 0.0 if self.folded else float(options["cache_mb"])
         # Folded, no row is ever asked for.
