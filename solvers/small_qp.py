@@ -163,9 +163,13 @@ def room_along(qp, i):  # type: ignore[no-untyped-def]
 
 @compiled()
 def snapped(value, low, high):  # type: ignore[no-untyped-def]
-    """Return a value in [low, high], on the bound where rounding alone keeps it off."""
-    near = _SNAP * (high - low)
-    return low if value <= low + near else (high if value >= high - near else value)
+    """Return a value in [low, high], on the bound where rounding alone keeps it off.
+
+    Rounding of what leads to a bound: the way to it, which may be far less than the box is wide.
+    """
+    if value <= low * (1.0 - _SNAP):
+        return low
+    return high if value >= high * (1.0 - _SNAP) else value
 
 
 @compiled()
