@@ -33,6 +33,9 @@ entries touched by matrix products, gradient entries updated. A solver reports t
 NO_DATA = re.compile(r"((?:test set: )?data set \S+ not available): (?:([^\s:]+): )?")
 """The beginning of the reason why a row was not run that says whose data are missing, and which file."""
 
+NOT_INSTALLED = re.compile(r"not installed: (\S+)")
+"""The beginning of the reason why a solver of other people's was not run, with the name of its package."""
+
 _GIBI = 2.0**30
 
 
@@ -161,6 +164,8 @@ class Group:
             if missing:
                 # What each source of the data said is told once, below the table.
                 said = missing[1] + (f" ({missing[2]})" if missing[2] else "")
+            if NOT_INSTALLED.match(said):
+                return said
             return f"not run: {said}" if said else "not run"
         if run.status == "memory_limit" and not run.fields.get("memory_limit_mb", ""):
             return "not run: needs more than the solver's own limit of memory"

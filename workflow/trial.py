@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 import resource
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,9 @@ GRAM_BYTES = 2**29
 
 #: Examples of each class in the run that warms a user's own solver.
 _WARM_ROWS = 8
+
+#: A requirement of an extra, in the words of this project's metadata: its package and the extra.
+_REQUIREMENT = re.compile(r"""([\w.-]+).*\bextra == ["']([\w-]+)["']""")
 
 _LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
 
@@ -186,8 +191,8 @@ class Trials:
             gram = self._gram(contender, problem)
             result |= _verdict(problem, solution, contender, self._tolerance(contender), gram)
             result["performance"] = self._performance(problem, solution)
-        except NotInstalled as error:
-            return {**NO_RESULT, "status": "not_run", "reason": one_line(error)}
+        except NotInstalled:
+            return {**NO_RESULT, "status": "not_run", "reason": not_installed(contender.solver)}
         except (Exception, SystemExit) as error:
             # Whatever a solver, perhaps a user's own, runs into is its result, not the end of the job.
             return {**NO_RESULT, "status": "error", "reason": _reason(error, contender)}
@@ -222,6 +227,17 @@ def _solver(contender: Contender, eps: float) -> Callable[[Problem], Solution]:
         return replace(_as_solution(contender.solver, answer), cpu_seconds=cpu, wall_seconds=wall)
 
     return run
+
+
+def not_installed(solver: str) -> str:
+    """Say which package a solver lacks, and which extra of this project has it, if one does."""
+    package = SOLVERS[solver].package
+    extras = [
+        found[2]
+        for text in metadata.requires("svmrepro") or ()
+        if (found := _REQUIREMENT.match(text)) and found[1] == package
+    ]
+    return f"not installed: {package}" + (f" (extra {extras[0]})" if extras else "")
 
 
 def _user_function(name: str) -> Callable[..., Any]:

@@ -210,7 +210,7 @@ def test_peers_where_they_are_installed(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(metadata, "version", version)
     config, experiment = prepare({"there": {"solver": "libsvm"}, "gone": {"solver": absent}}, sizes=[20, 30])
     lines, _ = measure(config, experiment)
-    reason = "solver 'thundersvm' needs the package thundersvm, which is not installed"
+    reason = "not installed: thundersvm"
     found = {(line["contender"], line["n"], line["status"], line["reason"]) for line in lines}
     assert found == {("there", n, "optimal", None) for n in (20, 30)} | {
         ("gone", n, "not_run", reason) for n in (20, 30)

@@ -6,15 +6,17 @@ import csv
 import io
 import os
 import threading
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 from engine_support import EXPERIMENT, tiny
-from svmrepro.workflow import grid, progress
+from svmrepro.workflow import compile, grid, progress, trial
 from svmrepro.workflow.config import Config, Experiment, load_config, read_config
 from svmrepro.workflow.errors import StepError, reading_table, run_step
 from svmrepro.workflow.files import any_lock
 from svmrepro.workflow.measure import measure_job
+from svmrepro.workflow.plan import Plan
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,34 @@ def test_a_step_that_fails_says_why_in_one_line(
 def test_a_fault_of_ours_keeps_its_traceback() -> None:
     with pytest.raises(ZeroDivisionError):
         run_step(lambda arguments: 1 // 0)
+
+
+def test_what_is_not_installed_is_not_compiled_and_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed, absent = metadata.version, {"libsvm-official", "thundersvm"}
+
+    def version(package: str) -> str:
+        if package in absent:
+            raise metadata.PackageNotFoundError(package)
+        return "1.0" if package in ("libsvm-official", "thundersvm") else installed(package)
+
+    monkeypatch.setattr(metadata, "version", version)
+    solvers = ("smo", "libsvm-package", "thundersvm")
+    overrides = tiny({name: {"solver": name, "storage": "csr"} for name in solvers})
+    overrides["results_dir"] = str(tmp_path / "results")
+    plan = Plan(overrides)
+    assert plan.combinations == ["smo linear csr"]
+    output = tmp_path / "compiled.txt"
+    assert compile.main(["--config", str(plan.file), "--output", str(output)]) == 0
+    assert output.read_text() == "smo linear csr\n"
+    assert trial.not_installed("libsvm-package") == "not installed: libsvm-official (extra peers)"
+    assert trial.not_installed("onedal") == "not installed: scikit-learn-intelex (extra peers)"
+    assert trial.not_installed("thundersvm") == "not installed: thundersvm"
+    # Once it is there, it is compiled: the file that says what is has another name.
+    absent.clear()
+    assert "libsvm-package linear csr" in Plan(overrides).combinations
+    assert Plan(overrides).compiled != plan.compiled
 
 
 def test_a_file_that_is_no_table_is_named(tmp_path: Path) -> None:
