@@ -17,7 +17,7 @@ from typing import Any
 from svmrepro.workflow import paths, staleness
 from svmrepro.workflow.compile import combinations
 from svmrepro.workflow.config import Artefact, Config, config_dir, dump_config, load_config
-from svmrepro.workflow.data import register
+from svmrepro.workflow.data import check_own, register
 from svmrepro.workflow.fetch import wanted
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.grid import Job, jobs
@@ -66,6 +66,7 @@ class Plan:
         self.overrides = dict(overrides)
         self.config: Config = load_config(self.overrides, folder)
         register(self.config)
+        check_own(self.config)
         if self.config.against is not None:
             paths.papers_in(Path(self.config.against))  # said now, not after hours of measuring
         self.began = time.time()

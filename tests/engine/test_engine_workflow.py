@@ -279,6 +279,23 @@ def adult(mirror: Path, **settings: Any) -> dict[str, Any]:
     return overrides
 
 
+def test_own_data_that_were_spoiled_leave_earlier_results_as_they_are(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.libsvm"
+    rows = "+1 1:1 2:1\n-1 2:1\n" * 20
+    mine.write_text(rows)
+    overrides = tiny(sizes=(20,), datasets={"mine": {"path": "mine.libsvm"}})
+    overrides["experiments"]["platt1998"][EXPERIMENT]["dataset"] = "mine"
+    ended = snakemake(tmp_path, overrides, MEASURED)
+    assert ended.returncode == 0, ended.stderr
+    before = everything(tmp_path)
+    mine.write_text(rows.replace("-1", "0"))
+    ended = snakemake(tmp_path, overrides, MEASURED)
+    assert ended.returncode != 0
+    said = ended.stderr.strip().splitlines()[-1]
+    assert said == "error: datasets.mine: mine.libsvm:2: label 0 where -1 or 1 was expected"
+    assert everything(tmp_path) == before
+
+
 def test_missing_data_are_not_run_until_the_mirror_has_them(tmp_path: Path) -> None:
     mirror = tmp_path / "mirror"
     mirror.mkdir()
