@@ -14,7 +14,7 @@ from engine_support import EXPERIMENT, tiny
 from svmrepro.workflow import compile, grid, progress, trial
 from svmrepro.workflow.config import Config, Experiment, load_config, read_config
 from svmrepro.workflow.errors import StepError, reading_table, run_step
-from svmrepro.workflow.files import any_lock
+from svmrepro.workflow.files import Owner, any_lock
 from svmrepro.workflow.measure import measure_job
 from svmrepro.workflow.plan import Plan
 
@@ -99,11 +99,11 @@ def test_an_experiment_that_there_is_not_is_named() -> None:
 
 
 def test_who_finds_no_slot_free_says_whom_it_waits_for(tmp_path: Path) -> None:
-    waited: list[int | None] = []
+    waited: list[Owner | None] = []
     taken: list[int] = []
     told = threading.Event()
 
-    def waiting(owner: int | None) -> None:
+    def waiting(owner: Owner | None) -> None:
         waited.append(owner)
         told.set()
 
@@ -118,7 +118,7 @@ def test_who_finds_no_slot_free_says_whom_it_waits_for(tmp_path: Path) -> None:
         assert told.wait(60)
         assert not taken
     other.join(60)
-    assert (waited, taken) == ([os.getpid()], [0])
+    assert [owner and owner.process for owner in waited] == [os.getpid()] and taken == [0]
 
 
 def test_slots_that_cannot_be_made_are_named(tmp_path: Path) -> None:
@@ -169,6 +169,9 @@ def test_who_waits_for_a_killed_run_says_so(tmp_path: Path, monkeypatch: pytest.
     stream = io.StringIO()
     told = progress.Progress(config, experiment, grid.job(config, experiment, "all"), None, stream)
     told.waiting(None)
-    told.waiting(12)
+    told.waiting(Owner(12, "node-3", "2026-11-22T22:31:50Z"))
     first, second = stream.getvalue().splitlines()
-    assert "waiting for another process of an earlier run" in first and "waiting for process 12" in second
+    assert (
+        "waiting for another process of an earlier run" in first
+        and "waiting for process 12 on node-3 (since 2026" in second
+    )
