@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 import re
 import resource
 import time
@@ -23,7 +22,7 @@ from svmrepro.workflow import kinds
 from svmrepro.workflow.config import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.machine import Meter, copy_bandwidth, load_average
-from svmrepro.workflow.record import NO_RESULT
+from svmrepro.workflow.record import NO_RESULT, finite
 
 #: A run is flagged when its wall time exceeds its CPU time by more than this share ...
 WALL_EXCESS = 0.1
@@ -355,8 +354,4 @@ def _limit_reason(status: str, contender: Contender) -> str:
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return numbers as JSON knows them: numpy's as Python's, those that are not finite as null."""
-    plain: dict[str, Any] = {}
-    for key, value in values.items():
-        number = value.item() if hasattr(value, "item") else value
-        plain[key] = None if isinstance(number, float) and not math.isfinite(number) else number
-    return plain
+    return {key: finite(value) for key, value in values.items()}

@@ -1,4 +1,5 @@
 import json
+import math
 import multiprocessing
 import os
 import subprocess
@@ -8,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from engine_support import on_full_disk, unprivileged
 from svmrepro.workflow.errors import StepError
@@ -173,6 +175,25 @@ def test_lines_from_before_a_field_was_added_still_count(tmp_path: Path) -> None
     assert read_lines(path) == Journal(path).lines() == [{**old, **ADDED}]
     # What is read can be written: in a job's own file it is complete.
     assert fault(json.loads(encode(read_lines(path)[0]))) is None
+
+
+def test_certificates_may_say_more_and_have_numbers_that_do_not_apply(tmp_path: Path) -> None:
+    more = {
+        "dual": np.float64(1.5),
+        "pair_gap": math.nan,
+        "sampled": {"rows": 3, "error": math.inf},
+        "who": "x",
+    }
+    plain = {"dual": 1.5, "pair_gap": None, "sampled": {"rows": 3, "error": None}, "who": "x"}
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(encode(measurement(certificate=more)))
+    assert [line["certificate"] for line in read_lines(path)] == [plain]
+    # As other programs write it.
+    text = json.dumps(measurement(certificate={"dual": 1.5, "gap": math.nan, "list": [-math.inf]}))
+    assert "NaN" in text
+    path.write_text(text + "\n")
+    assert [line["certificate"] for line in read_lines(path)] == [{"dual": 1.5, "gap": None, "list": [None]}]
+    assert Journal(path).lines() == read_lines(path)
 
 
 def test_read_lines_names_file_and_line(tmp_path: Path) -> None:
