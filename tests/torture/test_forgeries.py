@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 EXAMPLES = int(os.environ.get("SVMREPRO_FORGERIES") or 200)
 #: Problems of a kind; each costs its exact solution.
-POOL = forgeries.POOL if EXAMPLES > 200 else 40
+POOL = forgeries.POOL if EXAMPLES > 200 else 30
 
 
 def forged(kind: str) -> st.SearchStrategy[Forgery]:
