@@ -6,8 +6,8 @@
 
 NumPy and SciPy bring an OpenBLAS each, and both choose their kernels by OPENBLAS_CORETYPE; Zen stands for the
 Haswell kernels, as on AMD's own processors. numba takes a processor's name and features; without empty
-features it would keep the machine's own beside another name. Code for other processors has a cache of its own,
-named after the source as the usual one is. The last column says what was really chosen, asked in such a process.
+features it would keep the own ones beside another name. Code for other processors has a cache of its own,
+named after the source as the usual one is. The last column says what was really chosen, asked in a process.
 """
 
 from __future__ import annotations
