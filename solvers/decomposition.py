@@ -306,7 +306,7 @@ def fold_gradient(state, work, cache, store, products, order, m):  # type: ignor
 
 
 @compiled()
-def optimise(state, work, size, C):  # type: ignore[no-untyped-def]
+def optimise(state, work, size):  # type: ignore[no-untyped-def]
     """Solve for the working set, whose minor is there, and move its multipliers.
 
     Returns
@@ -316,13 +316,12 @@ def optimise(state, work, size, C):  # type: ignore[no-untyped-def]
     count : int
         How many changed: ``work.steps`` and ``work.moved`` say by how much and which (by place in the set).
     """
-    qp, G, beta, y, chosen, steps = work.qp, state.G, state.beta, state.y, work.chosen, work.steps
-    scale = 0.0
+    qp, chosen, steps = work.qp, work.chosen, work.steps
+    G, beta, y, C = state.G, state.beta, state.y, state.C
     for a in range(size):
         k = chosen[a]
-        low, high = (0.0, C) if y[k] > 0.0 else (-C, 0.0)
+        low, high = (0.0, C[k]) if y[k] > 0.0 else (-C[k], 0.0)
         qp.low[a], qp.high[a], qp.g[a] = low - beta[k], high - beta[k], G[k]
-        scale += abs(beta[k])
     work.counts[ROUNDS] += solve_small(qp, size, work.counts[EQUALITY] != 0)
     gain = 0.0
     for a in range(size):
@@ -340,7 +339,7 @@ def optimise(state, work, size, C):  # type: ignore[no-untyped-def]
         k = chosen[a]
         before = beta[k]
         if qp.d[a] != 0.0:
-            place(beta, state.status, y, C, k, before + qp.d[a], scale)
+            place(beta, state.status, y, C, k, before + qp.d[a], abs(before) + abs(qp.d[a]))
         if beta[k] != before:
             steps[count], work.moved[count] = beta[k] - before, a
             state.scalars[DRIFT] += abs(steps[count])
@@ -358,13 +357,12 @@ def optimise(state, work, size, C):  # type: ignore[no-untyped-def]
         *CALLS,
         *FOLD,
         types.float64,
-        types.float64,
         types.int64,
         types.int64,
     ),
 )
 def iterate(  # type: ignore[no-untyped-def]
-    state, work, cache, store, panel, block, shape, dots, products, update, C, eps, slice_work, step_limit
+    state, work, cache, store, panel, block, shape, dots, products, update, eps, slice_work, step_limit
 ):
     """Iterate until something is due that the caller sees to; return what."""
     counts, scalars, status, order = state.counts, state.scalars, state.status, panel.order
@@ -402,7 +400,7 @@ def iterate(  # type: ignore[no-untyped-def]
                 cache.counts[row_cache.TOUCHED] += dots(store, i, work.one, 1, work.values)
                 cache.counts[row_cache.ENTRIES] += 1
                 qp.K[a, b], qp.K[b, a] = work.values[0], work.values[0]
-        gain, count = optimise(state, work, size, C)
+        gain, count = optimise(state, work, size)
         if count == 0:
             return STUCK
         scalars[OBJECTIVE] += gain

@@ -13,6 +13,9 @@ vote, to b where ``f_p > 0`` and else to a, and the decision value of class c is
     votes_c + t_c / (3 (1 + |t_c|)),    t_c = sum of f_p over pairs (a, c)  -  sum of f_p over pairs (c, b)
 
 which is scikit-learn's: the fraction, below 1/3, only decides between equal votes.
+
+Probabilities are Platt's sigmoids over decision values of a five-fold cross-validation, by scikit-learn's
+``CalibratedClassifierCV`` (for more than two classes one sigmoid a class, normalised; LIBSVM couples pairs).
 """
 
 from __future__ import annotations
@@ -26,10 +29,14 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, clone
+    from sklearn.calibration import CalibratedClassifierCV
     from sklearn.exceptions import ConvergenceWarning
+    from sklearn.model_selection import StratifiedKFold
+    from sklearn.utils.class_weight import compute_class_weight
+    from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError(
         f"SVMClassifier needs scikit-learn 1.6 or later, the extra svmrepro[estimator] ({error})"
@@ -48,7 +55,16 @@ _FAMILIES = {
     "rbf": "gaussian",
     "poly": "polynomial",
     "polynomial": "polynomial",
+    "precomputed": "precomputed",
 }
+_FOLDS = 5
+
+
+def _has_probabilities(classifier: SVMClassifier) -> bool:
+    """Tell whether probabilities were asked for."""
+    if not classifier.probability:
+        raise AttributeError("predict_proba is not available when probability=False")
+    return True
 
 
 class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -60,8 +76,9 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A name in ``SOLVERS``. One that takes no bias is given a problem without.
     C : float
         Bound on every multiplier.
-    kernel : {"linear", "rbf", "gaussian", "poly", "polynomial"}
-        ``x.z``; ``exp(-gamma ||x - z||^2)`` by either name; ``(gamma x.z + coef0)^degree`` by either.
+    kernel : {"linear", "rbf", "gaussian", "poly", "polynomial", "precomputed"}
+        ``x.z``; ``exp(-gamma ||x - z||^2)`` by either name; ``(gamma x.z + coef0)^degree`` by either; X is
+        the matrix of kernel values itself, of shape (n_samples, n_training_samples).
     gamma : float or {"scale", "auto"}
         A number; 1 / (n_features X.var()); or 1 / n_features.
     degree : int
@@ -74,6 +91,12 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Size of the cache of kernel rows; the solver's own default if None.
     time_limit : float, optional
         CPU seconds for each pair of classes. A fit that meets it warns, and is usable.
+    class_weight : dict or "balanced", optional
+        By label, what C is multiplied by; "balanced": n_samples / (n_classes times the class's examples).
+    probability : bool
+        Whether ``predict_proba`` is there; it makes the fit six times as long.
+    random_state : int, optional
+        Of the folds that probabilities are fitted on.
     options : dict, optional
         Further options of the solver, see ``SOLVERS[solver].options``.
 
@@ -95,6 +118,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         are opposite to those of scikit-learn's SVC: the later class of a pair is always the positive one.
     n_iter_ : ndarray of int, shape (n_pairs,)
         Steps taken.
+    class_weight_ : ndarray, shape (n_classes,)
+        What C is multiplied by.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str, shape (n_features,)
@@ -118,6 +143,9 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tol: float = 1e-3,
         cache_mb: float | None = None,
         time_limit: float | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        probability: bool = False,
+        random_state: int | None = None,
         options: dict[str, Any] | None = None,
     ) -> None:
         self.solver = solver
@@ -129,9 +157,12 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.tol = tol
         self.cache_mb = cache_mb
         self.time_limit = time_limit
+        self.class_weight = class_weight
+        self.probability = probability
+        self.random_state = random_state
         self.options = options
 
-    def fit(self, X: Any, y: Any) -> SVMClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVMClassifier:
         """Train.
 
         Parameters
@@ -140,6 +171,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Examples.
         y : array_like, shape (n_samples,)
             Labels of any kind that sorts, at least two of them.
+        sample_weight : array_like, shape (n_samples,), optional
+            What C is multiplied by, by example; those at 0 take no part.
 
         Returns
         -------
@@ -157,12 +190,14 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ConvergenceWarning
             If the solver stopped before the tolerance was met.
         """
+        given = X, y, sample_weight
         X, y = self._checked(X, y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             raise ValueError("SVMClassifier needs two classes or more; y has 1 class")
+        self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         self.kernel_ = self._kernel(X)
-        parts = self._parts(X, labels)
+        parts = self._parts(X, labels, self._weighed(X, sample_weight))
         solutions = [self._solve(problem) for _, problem in parts]
         signed = np.zeros((len(parts), labels.size))
         for row, (members, problem), solution in zip(signed, parts, solutions, strict=True):
@@ -178,6 +213,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.intercept_ = np.array([solution.bias for solution in solutions])
         self.n_iter_ = np.array([solution.iterations for solution in solutions])
         self.solution_ = solutions[0] if len(solutions) == 1 else tuple(solutions)
+        self._calibrated = self._calibrate(*given) if self.probability else None
         return self
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
@@ -209,12 +245,35 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         chosen = (found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
-    def certificate(self, X: Any, y: Any) -> Certificate | tuple[Certificate, ...]:
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the probability of each class, shape (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array_like or scipy sparse, shape (n_samples, n_features)
+            Examples.
+        """
+        check_is_fitted(self)
+        return np.asarray(self._calibrated.predict_proba(X))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the logarithms of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array_like or scipy sparse, shape (n_samples, n_features)
+            Examples.
+        """
+        return np.log(self.predict_proba(X))
+
+    def certificate(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate | tuple[Certificate, ...]:
         """Judge the fit by recomputing objectives, gap and KKT violations from the training data.
 
         Parameters
         ----------
-        X, y
+        X, y, sample_weight
             What :meth:`fit` was given; an estimator does not keep it.
 
         Returns
@@ -232,7 +291,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not np.isin(y, self.classes_).all():
             raise ValueError("y has labels that are not of this fit")
         solutions = self.solution_ if isinstance(self.solution_, tuple) else (self.solution_,)
-        parts = self._parts(X, np.searchsorted(self.classes_, y))
+        parts = self._parts(X, np.searchsorted(self.classes_, y), self._weighed(X, sample_weight))
         if self._sizes != [problem.n for _, problem in parts]:
             raise ValueError("X and y are not of this fit: their numbers of examples differ")
         found = [certify(problem, solution) for (_, problem), solution in zip(parts, solutions, strict=True)]
@@ -252,6 +311,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return what scikit-learn asks: sparse examples are taken."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
     def _checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, npt.NDArray[Any]]:
@@ -260,24 +320,51 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, accept_sparse="csr")
         return _with_rows(X), y
 
-    def _parts(self, X: Any, labels: npt.NDArray[np.intp]) -> list[tuple[Any, Problem]]:
+    def _weighed(self, X: Any, sample_weight: Any) -> npt.NDArray[np.float64] | None:
+        """Return the weight of each example, None where there are none."""
+        if sample_weight is None:
+            return None
+        weights: npt.NDArray[np.float64] = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        if not weights.any():
+            raise ValueError("sample_weight: all examples have weight 0")
+        return weights
+
+    def _parts(
+        self, X: Any, labels: npt.NDArray[np.intp], weights: npt.NDArray[np.float64] | None
+    ) -> list[tuple[Any, Problem]]:
         """Return the examples and the problem of each pair of classes."""
         bias = NO_BIAS not in get(self.solver).needs
         found = []
         for negative, positive in combinations(range(self.classes_.size), 2):
-            members = np.flatnonzero((labels == negative) | (labels == positive))
+            taken = (labels == negative) | (labels == positive)
+            members = np.flatnonzero(taken if weights is None else taken & (weights > 0))
             part = X if members.size == labels.size else X[members]
+            if self.kernel_.name == "precomputed":
+                part = part[:, members]
             y = np.where(labels[members] == positive, 1.0, -1.0)
-            found.append((members, Problem(part, y, _plain(self.C), self.kernel_, bias=bias)))
+            C = _plain(self.C)
+            if weights is not None or self.class_weight is not None:
+                factors = self.class_weight_[labels[members]]
+                C = C * (factors if weights is None else factors * weights[members])
+            found.append((members, Problem(part, y, C, self.kernel_, bias=bias)))
         return found
+
+    def _calibrate(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Return a classifier with probabilities: sigmoids over decision values of examples left out."""
+        folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=self.random_state)
+        plain = clone(self).set_params(probability=False)
+        calibrated = CalibratedClassifierCV(plain, method="sigmoid", cv=folds, ensemble=False)
+        return calibrated.fit(X, y, sample_weight=sample_weight)
 
     def _kernel(self, X: Any) -> Kernel:
         """Return the kernel that the parameters mean for these examples."""
         family = _FAMILIES.get(self.kernel) if isinstance(self.kernel, str) else None
         if family is None:
             raise ValueError(f"kernel {self.kernel!r} unknown; known: {', '.join(_FAMILIES)}")
-        if family == "linear":
-            return Kernel.linear()
+        if family in ("linear", "precomputed"):
+            return Kernel(family)
         gamma = _gamma(self.gamma, X)
         if family == "gaussian":
             return Kernel.gaussian(gamma=gamma)
@@ -310,6 +397,9 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         values = np.empty((X.shape[0], len(self.intercept_)))
         for column, signed, bias in zip(values.T, self.dual_coef_, self.intercept_, strict=True):
             own = np.flatnonzero(signed)
+            if self.kernel_.name == "precomputed":
+                column[:] = X[:, self.support_[own]] @ signed[own] + bias
+                continue
             column[:] = kernel_product(self.kernel_, X, self.support_vectors_[own], signed[own]) + bias
         return values
 

@@ -39,6 +39,7 @@ class State(NamedTuple):
     """Arrays by position in the active order, of length n, unless said otherwise."""
 
     y: Any
+    C: Any  # bounds of alpha
     beta: Any
     G: Any
     diagonal: Any
@@ -57,25 +58,33 @@ class State(NamedTuple):
     lengths: Any  # int64, (2, bins or 0), steps by their length relative to Newton's: plain, planned
 
 
-def allocate(y: Any, sets: int, bins: int) -> State:
-    """Return the state at alpha = 0.
+def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> State:
+    """Return the state at given multipliers, of which G does not know yet, or at alpha = 0.
 
     Parameters
     ----------
     y : ndarray of float64, shape (n,)
         Labels.
+    C : ndarray of float64, shape (n,)
+        Bounds of the multipliers.
     sets : int
         How many working sets are planned with.
     bins : int
         Bins of the histograms of lengths; 0 for none.
+    start : ndarray of float64, shape (n,), optional
+        Multipliers.
     """
     n = y.size
+    alpha = np.zeros(n) if start is None else start
+    grows, falls = alpha < C, alpha > 0
+    rises = np.where(y > 0, grows, falls) * UP + np.where(y > 0, falls, grows) * DOWN
     return State(
         y=y.copy(),
-        beta=np.zeros(n),
+        C=C.copy(),
+        beta=y * alpha,
         G=y.copy(),
         diagonal=np.zeros(n),
-        status=np.where(y > 0, UP, DOWN).astype(np.uint8),
+        status=rises.astype(np.uint8),
         goes=np.zeros(n, dtype=np.uint8),
         position=np.arange(n, dtype=np.int64),
         beta_then=np.zeros(n),
@@ -90,7 +99,7 @@ def allocate(y: Any, sets: int, bins: int) -> State:
     )
 
 
-STATE = typeof(allocate(np.ones(1), 1, 1))
+STATE = typeof(allocate(np.ones(1), np.ones(1), 1, 1))
 CALLS = (types.FunctionType(BLOCK), types.FunctionType(SHAPE))
 
 
@@ -103,8 +112,8 @@ def clipped(value, low, high):  # type: ignore[no-untyped-def]
 @compiled(forceinline=True)
 def room(beta, y, C, i, j):  # type: ignore[no-untyped-def]
     """Return the interval of mu for which ``beta_i + mu`` and ``beta_j - mu`` stay in their boxes."""
-    low_i, high_i = (0.0, C) if y[i] > 0.0 else (-C, 0.0)
-    low_j, high_j = (0.0, C) if y[j] > 0.0 else (-C, 0.0)
+    low_i, high_i = (0.0, C[i]) if y[i] > 0.0 else (-C[i], 0.0)
+    low_j, high_j = (0.0, C[j]) if y[j] > 0.0 else (-C[j], 0.0)
     return max(low_i - beta[i], beta[j] - high_j), min(high_i - beta[i], beta[j] - low_j)
 
 
@@ -112,16 +121,16 @@ def room(beta, y, C, i, j):  # type: ignore[no-untyped-def]
 def place(beta, status, y, C, i, value, scale):  # type: ignore[no-untyped-def]
     """Set a multiplier, on the bound where rounding alone keeps it off, and its status.
 
-    ``scale`` is the size of what was added up.
+    ``scale`` is the size of what was added up: the multiplier before, and its change.
     """
-    alpha = y[i] * value
+    alpha, top = y[i] * value, C[i]
     if alpha <= _SNAP * scale:
         alpha = 0.0
-    elif alpha >= C * (1.0 - _SNAP):
-        alpha = C
+    elif alpha >= top * (1.0 - _SNAP):
+        alpha = top
     beta[i] = y[i] * alpha
     may_grow, may_fall = (UP, DOWN) if y[i] > 0.0 else (DOWN, UP)
-    status[i] = (may_grow if alpha < C else 0) | (may_fall if alpha > 0.0 else 0)
+    status[i] = (may_grow if alpha < top else 0) | (may_fall if alpha > 0.0 else 0)
 
 
 def look(state: State) -> None:

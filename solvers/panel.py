@@ -106,7 +106,7 @@ def build_panel(problem: Problem) -> Panel:
             small[features, np.repeat(np.arange(n), np.diff(csr.indptr))] = 1
         else:
             values = np.ascontiguousarray(csr.data, dtype=np.float64)
-            X = store.dense if store.dense.size else problem.X.toarray()
+            X = store.dense if store.dense.size else csr.toarray()
             columns = np.ascontiguousarray((X if used.size == d else X[:, used]).T)
     return Panel(
         order=np.arange(n, dtype=np.uint32),

@@ -87,15 +87,14 @@ def best_exact(G, diagonal, row, status, beta, y, C, m, i, tiny):  # type: ignor
 
 def signature(cache):  # type: ignore[no-untyped-def]
     """Return the type of :func:`iterate` over a type of cache."""
-    return types.int64(
-        STATE, cache, STORE, PANEL, *CALLS, types.float64, types.float64, types.int64, types.int64
-    )
+    return types.int64(STATE, cache, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64)
 
 
 @compiled(signature(CACHE))
-def iterate(state, cache, store, panel, block, shape, C, eps, slice_work, step_limit):  # type: ignore[no-untyped-def]
+def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Iterate until something is due that the caller sees to; return what."""
-    y, beta, G, diagonal, status = state.y, state.beta, state.G, state.diagonal, state.status
+    y, C, beta, G = state.y, state.C, state.beta, state.G
+    diagonal, status = state.diagonal, state.status
     position, first, second, curvature = state.position, state.first, state.second, state.curvature
     counts, scalars, order, rows = state.counts, state.scalars, panel.order, cache.rows
     plan, offer, sets = state.rules[PLAN], state.rules[OFFER], state.rules[SETS]
@@ -176,8 +175,8 @@ def iterate(state, cache, store, panel, block, shape, C, eps, slice_work, step_l
                 after = (slope2 - cross * ahead) / Q2
                 beta_a = beta[a] + (ahead if a == i else (-ahead if a == j else 0.0))
                 beta_b = beta[b] + (ahead if b == i else (-ahead if b == j else 0.0))
-                low_a, high_a = (0.0, C) if y[a] > 0.0 else (-C, 0.0)
-                low_b, high_b = (0.0, C) if y[b] > 0.0 else (-C, 0.0)
+                low_a, high_a = (0.0, C[a]) if y[a] > 0.0 else (-C[a], 0.0)
+                low_b, high_b = (0.0, C[b]) if y[b] > 0.0 else (-C[b], 0.0)
                 if not max(low_a - beta_a, beta_b - high_b) < after < min(high_a - beta_a, beta_b - low_b):
                     continue
                 double_gain = slope * ahead - 0.5 * Q * ahead * ahead + 0.5 * Q2 * after * after
@@ -195,9 +194,8 @@ def iterate(state, cache, store, panel, block, shape, C, eps, slice_work, step_l
             first[age], second[age], curvature[age] = first[age - 1], second[age - 1], curvature[age - 1]
         first[0], second[0], curvature[0] = np.int64(order[i]), np.int64(order[j]), Q
         counts[AGES] = min(counts[AGES] + 1, first.size)
-        scale = abs(beta[i]) + abs(beta[j])
-        place(beta, status, y, C, i, beta[i] + mu, scale)
-        place(beta, status, y, C, j, beta[j] - mu, scale)
+        place(beta, status, y, C, i, beta[i] + mu, abs(beta[i]) + abs(mu))
+        place(beta, status, y, C, j, beta[j] - mu, abs(beta[j]) + abs(mu))
         scalars[OBJECTIVE] += (slope - 0.5 * (diagonal[i] + diagonal[j] - 2.0 * row1[j]) * mu) * mu
         scalars[DRIFT] += abs(mu)
         counts[TOP], scalars[GMAX], scalars[GMIN] = move_gradient(G, row1, row2, mu, status, m)

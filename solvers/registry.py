@@ -148,6 +148,7 @@ def _second_order(
         (BIAS,),
         tolerance_factor=1.0,
         fixed={"plan": plan, "offer": offer, "sets": sets, "stretch": stretch},
+        starts=True,
     )
 
 
@@ -288,6 +289,7 @@ _ALL = (
         "svmlight",
         "decomposition with working sets of q, Joachims 1999 (SVM-light)",
         _SVMLIGHT_OPTIONS,
+        starts=True,
     ),
     SolverSpec(
         "svmlight-ordinal",

@@ -81,6 +81,7 @@ __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _DEGENERATE = 1e-12
 _NEVER = 2**62
+BEGIN, RENEW = -1, -2  # reasons to compute the gradient, beside verdicts of the iteration
 _ROUNDING = {"double": 2.3e-16, "single": 6.0e-8, "byte": 2.3e-16}  # of an entry of a kept row
 _FUTILE = 30
 _ENTRY_BYTES = {
@@ -109,6 +110,52 @@ def loops_of(precision: str) -> Loops:
     return Loops(iterate, row_cache.rearrange_rows)
 
 
+class Restoring:
+    """The computation of G from a position on, in slices.
+
+    Attributes
+    ----------
+    G
+        What is written: the gradient's own end, or an array that takes its place once it is whole.
+    at
+        The multiplier to go on with.
+    why
+        What asked for it: BEGIN, NEARLY, CONVERGED or RENEW.
+    """
+
+    def __init__(self, run: Run, begin: int, why: int) -> None:
+        state = run.state
+        if begin == 0:
+            state.beta_then[:] = 0.0
+            state.G_then[:] = state.y
+        self.begin, self.why, self.at = begin, why, 0
+        self.G = state.G if begin else np.empty(run.problem.n)
+        self.row = np.empty(run.problem.n)
+
+    def advance(self, run: Run, work: int) -> bool:
+        """Go on for about ``work`` entries read; return whether it is done."""
+        problem, state, cache, order = run.problem, run.state, run.cache, run.panel.order
+        if problem.kernel.name == "linear":
+            _, products, update = rows_of(problem)
+            weights = np.empty(problem.d + 1)
+            changed = np.count_nonzero(state.beta != state.beta_then)
+            touched = restore_folded(
+                state, self.G, run.store, products, update, order, self.begin, weights, self.row
+            )
+            cache.counts[row_cache.TOUCHED] += touched
+            cache.counts[row_cache.ENTRIES] += problem.n - self.begin + changed
+            self.at = problem.n
+        else:
+            self.at = restore_gradient(
+                state, self.G, cache, run.store, run.panel, run.block, run.shape, self.begin, self.at, work,
+                self.row,
+            )  # fmt: skip
+        if self.at < problem.n:
+            return False
+        state.G[self.begin :] = self.G[self.begin :]
+        return True
+
+
 class Run:
     """A run under way.
 
@@ -135,7 +182,8 @@ class Run:
         self.cache = build_cache(n, limit, precision, cheap=cheap_rows(problem))
         self.rounding = _ROUNDING[precision]
         sets = int(options["sets"])
-        self.state = allocate(problem.y, sets, RATIO_BINS if options["lengths"] else 0)
+        bins = RATIO_BINS if options["lengths"] else 0
+        self.state = allocate(problem.y, problem.bounds, sets, bins, options["start"])
         self.state.rules[:] = options["plan"], options["offer"], sets
         fill_diagonal(self.state.diagonal, problem, self.store)
         counts, scalars = self.state.counts, self.state.scalars
@@ -148,10 +196,14 @@ class Run:
         scalars[RATIO] = 1.0
         self.own = False
         self.tried = False
+        self.restoring: Restoring | None = None
         self.futile = 0
         self.shrinks = self.restores = 0
         self.smallest = n
-        look(self.state)
+        if options["start"] is None:
+            look(self.state)
+        else:
+            self.restoring = Restoring(self, 0, BEGIN)
 
 
 def prepare(problem: Problem) -> None:
@@ -160,7 +212,7 @@ def prepare(problem: Problem) -> None:
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
-    """Return a run at alpha = 0.
+    """Return a run at the multipliers to begin with.
 
     Parameters
     ----------
@@ -169,7 +221,8 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     eps : float
         Tolerance on the maximal violation of a pair.
     options : dict
-        ``lengths``: whether the lengths of steps relative to Newton's are counted, as in Figure 3.
+        ``start``: multipliers to begin with, or None. ``lengths``: whether the lengths of steps relative to
+        Newton's are counted, as in Figure 3.
         ``cache_mb``: megabytes (2^20) of kernel rows. ``single``: whether they are kept in single precision.
         ``shrinking``: whether examples at a bound may leave the active set. ``plan``, ``offer``, ``sets``,
         ``stretch``: see the module.
@@ -181,27 +234,49 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     state, n = run.state, run.problem.n
     counts, scalars = state.counts, state.scalars
+    if run.restoring is not None:
+        return _restored(run, run.restoring) if run.restoring.advance(run, work) else None
     verdict = run.loops.iterate(
-        state, run.cache, run.store, run.panel, run.block, run.shape, run.problem.C, run.eps, work, step_limit
+        state, run.cache, run.store, run.panel, run.block, run.shape, run.eps, work, step_limit
     )
     if verdict == SHRINK:
         _shrink(run)
     elif verdict == NEARLY:
         counts[NEAR] = 0
-        _restore(run)
-        counts[SHRINK_AT] = counts[STEPS]
+        run.restoring = Restoring(run, int(counts[ACTIVE]), NEARLY)
     elif verdict == CONVERGED:
         if counts[ACTIVE] < n:
-            _restore(run)
-            counts[SHRINK_AT] = counts[STEPS] + 1  # as LIBSVM: at once, should it go on
-            counts[INTERVAL] *= 2  # the set was taken for too small
+            run.restoring = Restoring(run, int(counts[ACTIVE]), CONVERGED)
         elif scalars[DRIFT] * float(np.abs(state.diagonal).max()) * run.rounding > 0.01 * run.eps:
-            _renew(run)
+            run.restoring = Restoring(run, 0, RENEW)
         else:
             return OPTIMAL
-        if scalars[GMAX] - scalars[GMIN] > run.eps and run.futile > _FUTILE:
-            return STALLED
     return None
+
+
+def _restored(run: Run, done: Restoring) -> str | None:
+    """Go on with the whole gradient; return a status where that does not lead anywhere."""
+    state = run.state
+    counts, scalars = state.counts, state.scalars
+    run.restoring = None
+    if done.why in (NEARLY, CONVERGED):
+        counts[ACTIVE] = run.problem.n
+        run.restores += 1
+    else:
+        scalars[DRIFT] = 0.0
+    look(state)
+    if done.why == NEARLY:
+        counts[SHRINK_AT] = counts[STEPS]
+        return None
+    if done.why == BEGIN:
+        scalars[OBJECTIVE] = 0.5 * state.beta @ (state.y + state.G)
+        return None
+    if done.why == CONVERGED:
+        counts[SHRINK_AT] = counts[STEPS] + 1  # as LIBSVM: at once, should it go on
+        counts[INTERVAL] *= 2  # the set was taken for too small
+    else:
+        run.futile += 1
+    return STALLED if scalars[GMAX] - scalars[GMIN] > run.eps and run.futile > _FUTILE else None
 
 
 def objective(run: Run) -> float:
@@ -218,13 +293,14 @@ def finish(run: Run, status: str) -> Solution:
     """Return the solution as it stands."""
     state, problem, cache = run.state, run.problem, run.cache
     counts, scalars = state.counts, state.scalars
-    if counts[ACTIVE] < problem.n:
-        _restore(run)
     beta = np.empty(problem.n)
     beta[run.panel.order] = state.beta
-    free = state.status == UP | DOWN
+    # After a limit G may be known of the active examples only, after none at all of a start that was given.
+    known = 0 if run.restoring is not None and run.restoring.why == BEGIN else int(counts[ACTIVE])
+    free = state.status[:known] == UP | DOWN
     middle = 0.5 * float(scalars[GMAX] + scalars[GMIN])
-    bias = float(state.G[free].mean()) if free.any() else middle
+    bias = float(state.G[:known][free].mean()) if free.any() else middle
+    whole_gradient = known == problem.n
     weights = np.asarray(problem.X.T @ beta).ravel() if problem.kernel.name == "linear" else None
     entries = int(cache.counts[row_cache.ENTRIES])
     return Solution(
@@ -246,7 +322,7 @@ def finish(run: Run, status: str) -> Solution:
             "shrinks": float(run.shrinks),
             "active_min": float(run.smallest),
             "gradient_restores": float(run.restores),
-            "objective": float(0.5 * state.beta @ (state.y + state.G)),
+            "objective": float(0.5 * state.beta @ (state.y + state.G) if whole_gradient else objective(run)),
             "bytes_moved": float(_bytes_moved(run)),
             **_lengths(state),
         },
@@ -299,41 +375,6 @@ def _shrink(run: Run) -> None:
     counts[ACTIVE] = m - count
     run.shrinks += 1
     run.smallest = min(run.smallest, m - count)
-    look(run.state)
-
-
-def _restore(run: Run) -> None:
-    """Take all examples back into the active set."""
-    counts = run.state.counts
-    _recompute(run, int(counts[ACTIVE]))
-    counts[ACTIVE] = run.problem.n
-    run.restores += 1
-    look(run.state)
-
-
-def _recompute(run: Run, begin: int) -> None:
-    """Compute G from a position on."""
-    problem, state, order = run.problem, run.state, run.panel.order
-    row = np.empty(problem.n)
-    if problem.kernel.name == "linear":
-        _, products, update = rows_of(problem)
-        weights = np.empty(problem.d + 1)
-        changed = np.count_nonzero(state.beta != state.beta_then)
-        touched = restore_folded(state, run.store, products, update, order, begin, weights, row)
-        run.cache.counts[row_cache.TOUCHED] += touched
-        run.cache.counts[row_cache.ENTRIES] += problem.n - begin + changed
-    else:
-        restore_gradient(state, run.cache, run.store, run.panel, run.block, run.shape, begin, row)
-
-
-def _renew(run: Run) -> None:
-    """Compute the whole gradient anew from the multipliers."""
-    state = run.state
-    state.beta_then[:] = 0.0
-    state.G_then[:] = state.y
-    _recompute(run, 0)
-    state.scalars[DRIFT] = 0.0
-    run.futile += 1
     look(run.state)
 
 

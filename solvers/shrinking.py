@@ -34,6 +34,7 @@ def mark_leavers(state):  # type: ignore[no-untyped-def]
 def rearrange_state(state, order, pairs):  # type: ignore[no-untyped-def]
     """Follow a change of order, see :func:`svmrepro.solvers.panel.exchanges`."""
     exchange(state.y, pairs)
+    exchange(state.C, pairs)
     exchange(state.beta, pairs)
     exchange(state.G, pairs)
     exchange(state.diagonal, pairs)
@@ -46,36 +47,62 @@ def rearrange_state(state, order, pairs):  # type: ignore[no-untyped-def]
         state.position[order[pairs[p, 1]]] = pairs[p, 1]
 
 
-@compiled(types.int64(STATE, CACHE, STORE, PANEL, *CALLS, types.int64, VECTOR))
-def restore_gradient(state, cache, store, panel, block, shape, begin, row):  # type: ignore[no-untyped-def]
-    """Compute G from position ``begin`` on, from what it was then and the multipliers that changed since."""
+@compiled(
+    types.int64(STATE, VECTOR, CACHE, STORE, PANEL, *CALLS, types.int64, types.int64, types.int64, VECTOR)
+)
+def restore_gradient(state, G, cache, store, panel, block, shape, begin, j, work, row):  # type: ignore[no-untyped-def]
+    """Go on with G from position ``begin`` on, from what it was then and the multipliers that changed since.
+
+    Parameters
+    ----------
+    G : ndarray, shape (n,)
+        Is written.
+    begin : int
+        The first position.
+    j : int
+        The multiplier to go on with, 0 at first.
+    work : int
+        About how many entries may be read.
+    row : ndarray, shape (n,)
+        Workspace.
+
+    Returns
+    -------
+    int
+        The multiplier to go on with; n at the end.
+    """
     n = state.y.size
-    G, beta, beta_then, order = state.G, state.beta, state.beta_then, panel.order
-    for k in range(begin, n):
-        G[k] = state.G_then[k]
-    touched = 0
-    for j in range(n):
+    beta, beta_then, order = state.beta, state.beta_then, panel.order
+    if j == 0:
+        for k in range(begin, n):
+            G[k] = state.G_then[k]
+    done = 0
+    while j < n and done < work:
         change = beta[j] - beta_then[j]
+        j += 1
         if change == 0.0:
             continue
-        i = np.int64(order[j])
+        i = np.int64(order[j - 1])
         slot = cache.slot_of[i]
+        done += n - begin
         if cache.single.shape[0] == 0 and slot >= 0 and cache.have[slot] >= n:
             known = cache.rows[slot]
             for k in range(begin, n):
                 G[k] -= change * known[k]
             continue
-        touched += fill(store, panel, block, shape, i, begin, n, row)
+        touched = fill(store, panel, block, shape, i, begin, n, row)
         for k in range(begin, n):
             G[k] -= change * row[k]
+        done += touched
+        cache.counts[row_cache.TOUCHED] += touched
         cache.counts[row_cache.ENTRIES] += n - begin
-    cache.counts[row_cache.TOUCHED] += touched
-    return touched
+    return j
 
 
 @compiled(
     types.int64(
         STATE,
+        VECTOR,
         STORE,
         types.FunctionType(PRODUCTS),
         types.FunctionType(UPDATE),
@@ -85,14 +112,14 @@ def restore_gradient(state, cache, store, panel, block, shape, begin, row):  # t
         VECTOR,
     )
 )
-def restore_folded(state, store, products, update, order, begin, weights, row):  # type: ignore[no-untyped-def]
-    """As :func:`restore_gradient` under a linear kernel, through one weight vector.
+def restore_folded(state, G, store, products, update, order, begin, weights, row):  # type: ignore[no-untyped-def]
+    """Do what :func:`restore_gradient` does, in one go, under a linear kernel: through one weight vector.
 
     It is the sum of the examples whose multipliers changed. ``weights``, shape (d + 1,), and ``row``, shape
     (n,), are workspace; returns the entries read.
     """
     n = state.y.size
-    G, beta, beta_then = state.G, state.beta, state.beta_then
+    beta, beta_then = state.beta, state.beta_then
     for c in range(weights.size):
         weights[c] = 0.0
     touched = 0

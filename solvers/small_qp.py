@@ -162,10 +162,16 @@ def room_along(qp, i):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def snapped(value, low, high):  # type: ignore[no-untyped-def]
-    """Return a value in [low, high], on the bound where rounding alone keeps it off."""
-    near = _SNAP * (high - low)
-    return low if value <= low + near else (high if value >= high - near else value)
+def moved(value, step, low, high):  # type: ignore[no-untyped-def]
+    """Return ``value + step`` in [low, high], on the bound where rounding alone keeps it off.
+
+    That is a share of what was added up, not of the box, which may be wider than any multiplier is large.
+    """
+    size = abs(value) + abs(step)
+    value += step
+    if value <= low + _SNAP * (size + abs(low)):
+        return low
+    return high if value >= high - _SNAP * (size + abs(high)) else value
 
 
 @compiled()
@@ -191,7 +197,7 @@ def follow(qp, m, count, reach):  # type: ignore[no-untyped-def]
             d[i] = qp.high[i] if p[i] > 0.0 else qp.low[i]
             count = leave(qp, k, count)
         else:
-            d[i] = snapped(d[i] + reach * p[i], qp.low[i], qp.high[i])
+            d[i] = moved(d[i], reach * p[i], qp.low[i], qp.high[i])
             k += 1
     return count, (slope - 0.5 * reach * curvature) * reach
 
@@ -210,9 +216,9 @@ def release(qp, m, riser, faller):  # type: ignore[no-untyped-def]
         curvature -= 2.0 * K[riser, faller]
     step = slope / curvature if curvature > 0.0 and slope < room * curvature else room
     if riser >= 0:
-        d[riser] = snapped(d[riser] + step, qp.low[riser], qp.high[riser])
+        d[riser] = moved(d[riser], step, qp.low[riser], qp.high[riser])
     if faller >= 0:
-        d[faller] = snapped(d[faller] - step, qp.low[faller], qp.high[faller])
+        d[faller] = moved(d[faller], -step, qp.low[faller], qp.high[faller])
     for i in range(m):
         change = K[i, riser] if riser >= 0 else 0.0
         if faller >= 0:

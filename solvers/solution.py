@@ -31,8 +31,8 @@ class Solution:
     bias : float
         The constant that is *added*: ``f(x) = sum_i y_i alpha_i k(x_i, x) + bias``.
     status : {"optimal", "time_limit", "memory_limit", "iteration_limit", "stalled"}
-        Why the solver stopped. ``stalled``: no step changes anything in double
-        precision although the stopping test is not met.
+        Why the solver stopped. ``stalled``: no step changes anything in double precision although the
+        stopping test is not met, or the certificate refuses what the solver took for optimal.
     iterations : int
         Steps taken (SMO: successful joint optimisations; chunking: CG steps).
     kernel_evaluations : int
@@ -51,6 +51,9 @@ class Solution:
         Of a cutting plane: the one slack variable (the largest violation among the planes), and the optimum
         of the relaxed problem, whose only constraints are the planes: no weights do better. For the plain
         algorithm that is ``1/2 w.w + n C xi`` at its ``weights``.
+    witness : (multipliers, points), shapes (k,) and (k, d), optional
+        Of a cutting plane, the planes that have a say, each with the weights at which it was taken: what the
+        judge makes its lower bound of, see :mod:`svmrepro.solvers.lower_bounds`.
     loss : {"hinge", "squared hinge", "pairs"}
         What ``weights`` minimise, see :mod:`svmrepro.solvers.certificate`; the driver fills in its solver's.
     promise : {"kkt", "gap", "relative gap"}
@@ -70,6 +73,7 @@ class Solution:
     trace: list[tuple[float, float]] | None = None
     xi: float | None = None
     relaxed: float | None = None
+    witness: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
     loss: str = "hinge"
     promise: str = "kkt"
 
@@ -81,6 +85,5 @@ class Solution:
             return np.asarray(X @ self.weights).ravel() + self.bias
         if self.alpha is None:
             raise ValueError("this solution holds neither weights nor multipliers")
-        support = np.flatnonzero(self.alpha)
-        coefficients = problem.y[support] * self.alpha[support]
-        return kernel_product(problem.kernel, X, problem.X[support], coefficients) + self.bias
+        coefficients = problem.y * self.alpha
+        return kernel_product(problem.kernel, X, problem.X, coefficients) + self.bias

@@ -66,11 +66,44 @@ from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _NEVER = 2**62
+BEGIN, RESTORE, RENEW = range(3)  # reasons to compute the gradient
 _ROUNDING = {"double": 2.3e-16, "single": 6.0e-8}  # of an entry of a kept row
 _FUTILE = 30
 _WIDEN_AFTER = 50  # iterations an example before the working set is made larger
 _WIDEN_EVERY = 10
 _WIDEST = 64
+
+
+class Restoring:
+    """The computation of G from a position on, in slices, as in :mod:`svmrepro.solvers.second_order`."""
+
+    def __init__(self, run: Run, begin: int, why: int) -> None:
+        state, n = run.state, run.problem.n
+        self.begin, self.why, self.at = begin, why, 0
+        self.G, self.row = (state.G if begin else np.empty(n)), np.empty(n)
+
+    def advance(self, run: Run, work: int) -> bool:
+        """Go on for about ``work`` entries read; return whether it is done."""
+        state, n = run.state, run.problem.n
+        if run.folded:
+            parts.fold_gradient(state, run.work, run.cache, run.store, run.calls[-2], run.panel.order, n)
+            return True
+        self.at = restore_gradient(
+            state,
+            self.G,
+            run.cache,
+            run.store,
+            run.panel,
+            *run.calls[:2],
+            self.begin,
+            self.at,
+            work,
+            self.row,
+        )
+        if self.at < n:
+            return False
+        state.G[self.begin :] = self.G[self.begin :]
+        return True
 
 
 class Run:
@@ -101,7 +134,7 @@ class Run:
         self.cache_bytes, self.precision = megabytes * 2**20, precision
         self.cache = build_cache(n, self.cache_bytes, precision, cheap=cheap_rows(problem), least=least)
         self.rounding = _ROUNDING[precision]
-        self.state = pair_state.allocate(problem.y, 1, 0)
+        self.state = pair_state.allocate(problem.y, problem.bounds, 1, 0, options.get("start"))
         fill_diagonal(self.state.diagonal, problem, self.store)
         self.work = parts.allocate(n, problem.d, q, self.folded)
         counts = self.work.counts
@@ -115,7 +148,11 @@ class Run:
         self.own = False
         self.futile = self.shrinks = self.restores = 0
         self.smallest = n
-        parts.survey_all(self.state, self.work, n)
+        self.restoring: Restoring | None = None
+        if options.get("start") is None:
+            parts.survey_all(self.state, self.work, n)
+        else:
+            _renew(self, BEGIN)
 
 
 def prepare(problem: Problem) -> None:
@@ -124,7 +161,7 @@ def prepare(problem: Problem) -> None:
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
-    """Return a run at alpha = 0.
+    """Return a run at the multipliers to begin with.
 
     Parameters
     ----------
@@ -133,7 +170,8 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     eps : float
         KKT tolerance.
     options : dict
-        ``q``: size of the working set, even. ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; q
+        ``start``: multipliers to begin with, or None (which may be missing). ``q``: size of the working set,
+        even. ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; q
         rows are held in any case. ``single``: whether they are kept in single precision. ``shrinking``:
         whether examples at a bound may leave the active set, after ``patience`` iterations. ``fold``: whether
         a linear kernel is folded into its weight vector. ``widen``: see the module.
@@ -150,6 +188,10 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     state, n = run.state, run.problem.n
     counts, scalars = state.counts, state.scalars
+    if run.restoring is not None:
+        if run.restoring.advance(run, work):
+            _restored(run, run.restoring)
+        return None
     verdict = parts.iterate(
         state,
         run.work,
@@ -157,7 +199,6 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
         run.store,
         run.panel,
         *run.calls,
-        run.problem.C,
         run.eps,
         work,
         step_limit,
@@ -168,14 +209,13 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
         _widen(run)
     elif verdict in (parts.CONVERGED, parts.STUCK):
         if counts[ACTIVE] < n:
-            _restore(run)
-            run.work.counts[parts.PATIENCE] *= 2  # the set was taken for too small
+            run.restoring = Restoring(run, int(counts[ACTIVE]), RESTORE)
         elif verdict == parts.STUCK or (
             scalars[DRIFT] * float(np.abs(state.diagonal).max()) * run.rounding > 0.01 * run.eps
         ):
             if run.futile > _FUTILE or (verdict == parts.STUCK and scalars[DRIFT] == 0.0):
                 return STALLED
-            _renew(run)
+            _renew(run, RENEW)
         else:
             return OPTIMAL
     return None
@@ -195,11 +235,11 @@ def finish(run: Run, status: str) -> Solution:
     """Return the solution as it stands."""
     state, problem, cache, work = run.state, run.problem, run.cache, run.work
     counts, scalars = state.counts, state.scalars
-    if counts[ACTIVE] < problem.n:
-        _restore(run)
     beta = np.empty(problem.n)
     beta[run.panel.order] = state.beta
-    value = float(0.5 * state.beta @ (state.y + state.G))
+    # After a limit G may not be known of all examples.
+    whole = counts[ACTIVE] == problem.n and run.restoring is None
+    value = float(0.5 * state.beta @ (state.y + state.G)) if whole else objective(run)
     if run.own and not run.folded:
         in_order(run.panel, np.empty(problem.n), np.empty(problem.n, dtype=np.uint8))
         problem.give("panel", run.panel)
@@ -276,18 +316,25 @@ def _shrink(run: Run) -> None:
     parts.survey_all(state, run.work, m)
 
 
-def _restore(run: Run) -> None:
-    """Take all examples back into the active set."""
+def _restored(run: Run, done: Restoring) -> None:
+    """Go on with the whole gradient."""
     state, n = run.state, run.problem.n
-    _gradient_from(run, int(state.counts[ACTIVE]))
-    state.counts[ACTIVE] = n
-    run.work.calm[:] = 0
-    run.restores += 1
+    run.restoring = None
+    if done.why == RESTORE:
+        state.counts[ACTIVE] = n
+        run.work.calm[:] = 0
+        run.restores += 1
+        run.work.counts[parts.PATIENCE] *= 2  # the set was taken for too small
+    else:
+        state.scalars[DRIFT] = 0.0
+        run.futile += 1 if done.why == RENEW else 0
+    if done.why == BEGIN:
+        state.scalars[OBJECTIVE] = 0.5 * state.beta @ (state.y + state.G)
     parts.survey_all(state, run.work, n)
 
 
-def _renew(run: Run) -> None:
-    """Compute G anew from the multipliers."""
+def _renew(run: Run, why: int) -> None:
+    """Compute G anew from the multipliers, from the next slice on."""
     state = run.state
     state.beta_then[:] = 0.0
     state.G_then[:] = state.y
@@ -295,24 +342,4 @@ def _renew(run: Run) -> None:
         run.cache.counts[row_cache.TOUCHED] += parts.fold_all(
             run.store, run.calls[-1], run.panel.order, state.beta, run.work.weights
         )
-    _gradient_from(run, 0)
-    state.scalars[DRIFT] = 0.0
-    run.futile += 1
-    parts.survey_all(state, run.work, run.problem.n)
-
-
-def _gradient_from(run: Run, begin: int) -> None:
-    """Compute G from a position on, from the weight vector or from what it was and what has changed."""
-    n = run.problem.n
-    if run.folded:
-        parts.fold_gradient(run.state, run.work, run.cache, run.store, run.calls[-2], run.panel.order, n)
-    else:
-        restore_gradient(
-            run.state,
-            run.cache,
-            run.store,
-            run.panel,
-            *run.calls[:2],
-            begin,
-            np.empty(n),
-        )
+    run.restoring = Restoring(run, 0, why)

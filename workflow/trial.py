@@ -318,12 +318,13 @@ def _verdict(
     certificate = certify(problem, solution, gram)
     spec = SOLVERS.get(contender.solver)
     factor = spec.tolerance_factor if spec else USER_TOLERANCE
-    passed = certificate.passes(eps, factor, problem.n, problem.C)
+    passed = certificate.passes(eps, factor)
     found = {**_plain(asdict(certificate)), "passed": passed}
     if passed:
         return {"status": "optimal", "certificate": found}
     reason = (
-        f"certificate failed: {certificate.summary()} at eps {eps:g}; the solver said {solution.status!r}"
+        f"certificate failed at eps {eps:g}: {certificate.summary(eps, factor)}; "
+        f"the solver said {solution.status!r}"
     )
     return {"status": "uncertified", "reason": reason, "certificate": found}
 

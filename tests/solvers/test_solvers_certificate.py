@@ -61,10 +61,27 @@ def test_against_loops(seed: int) -> None:
     bias = float(rng.normal())
     problem, solution = case.problem(), Solution(alpha, None, bias, "optimal", 0, 0)
     expected = by_loops(case, alpha.tolist(), bias)
+    compared = ("dual", "primal", "max_violation", "pair_gap", "equality_residual", "n_bound", "n_nonbound")
     for found in (certify(problem, solution), certify(problem, solution, gram_matrix(problem))):
-        numbers, right = ({**dataclasses.asdict(one), "promise": 0} for one in (found, expected))
-        assert numbers == pytest.approx(right, rel=1e-9, abs=1e-9, nan_ok=True)
+        for name in compared:
+            assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9, abs=1e-9), name
         assert found.promise == "kkt"
+        assert found.rounding <= 1e-9 * (1.0 + abs(expected.primal))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_gap_is_that_of_the_two_objectives(seed: int) -> None:
+    case = dataclasses.replace(make_case(seed), C=2.0)
+    rng = np.random.default_rng(seed)
+    alpha = rng.uniform(0, case.C, size=case.y.size)
+    positive, negative = (alpha[case.y == label].sum() for label in (1.0, -1.0))
+    alpha[case.y > 0] *= min(1.0, negative / positive)
+    alpha[case.y < 0] *= min(1.0, positive / negative)
+    problem, bias = case.problem(), float(rng.normal())
+    found = certify(problem, Solution(alpha, None, bias, "optimal", 0, 0))
+    assert found.gap == pytest.approx(found.primal - found.dual, rel=1e-9)
+    without = certify(case.problem(bias=False), Solution(alpha, None, 0.0, "optimal", 0, 0))
+    assert without.gap == pytest.approx(without.primal - without.dual, rel=1e-9)
 
 
 @pytest.fixture
@@ -116,7 +133,7 @@ def test_alpha_outside_the_box_raises(solved: tuple[Problem, Solution], wrong: f
     assert solution.alpha is not None
     alpha = solution.alpha.copy()
     alpha[3] = wrong
-    with pytest.raises(ValueError, match=r"^alpha must be \d+ numbers in \[0, 1\]$"):
+    with pytest.raises(ValueError, match=rf"^alpha\[3\] = .*{wrong}.* is not in \[0, 1\]$"):
         certify(problem, dataclasses.replace(solution, alpha=alpha))
 
 
@@ -125,22 +142,25 @@ def test_missing_or_short_alpha_raises(solved: tuple[Problem, Solution]) -> None
     assert solution.alpha is not None
     with pytest.raises(ValueError, match="this solution has none"):
         certify(problem, dataclasses.replace(solution, alpha=None))
-    with pytest.raises(ValueError, match="alpha must be"):
+    with pytest.raises(ValueError, match=r"^alpha must have shape \(\d+,\), got \(\d+,\)$"):
         certify(problem, dataclasses.replace(solution, alpha=solution.alpha[:-1]))
 
 
 def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    from svmrepro.solvers import certificate
+    from svmrepro.solvers import certificate, reference_kernels
 
     rng = np.random.default_rng(0)
     A, B, coefficients = rng.normal(size=(37, 5)), rng.normal(size=(11, 5)), rng.normal(size=11)
-    kernel = Kernel.gaussian(gamma=0.3)
-    whole = certificate.kernel_product(kernel, A, B, coefficients)
-    monkeypatch.setattr(certificate, "_BLOCK_BYTES", 1000)
-    assert certificate.kernel_product(kernel, A, B, coefficients) == pytest.approx(whole, rel=1e-14)
-    sparse = certificate.kernel_product(kernel, sp.csr_array(A), sp.csr_array(B), coefficients)
-    assert sparse == pytest.approx(whole, rel=1e-14)
-    assert not certificate.kernel_product(kernel, A, B[:0], coefficients[:0]).any()
+    for kernel in (Kernel.gaussian(gamma=0.3), Kernel.polynomial(3, c=1.0), Kernel.linear()):
+        whole = certificate.kernel_product(kernel, A, B, coefficients)
+        with monkeypatch.context() as patch:
+            patch.setattr(reference_kernels, "_COLUMNS", 3)
+            patch.setattr(reference_kernels, "_MOST_ROWS", 5)
+            parts = certificate.kernel_product(kernel, A, B, coefficients)
+            sparse = certificate.kernel_product(kernel, sp.csr_array(A), sp.csr_array(B), coefficients)
+        assert parts == pytest.approx(whole, rel=1e-12)
+        assert sparse == pytest.approx(whole, rel=1e-12)
+        assert not certificate.kernel_product(kernel, A, B[:0], coefficients[:0]).any()
 
 
 def test_decision_function_needs_something(solved: tuple[Problem, Solution]) -> None:

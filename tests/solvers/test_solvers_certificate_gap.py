@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from svmrepro.solvers import Problem, Solution, certify, solve
-from svmrepro.solvers.certificate import pair_coefficients, pair_loss
+from svmrepro.solvers.lower_bounds import pair_coefficients, pair_loss
 
 LOSSES = ("hinge", "squared hinge", "pairs")
+SOLVER = {"hinge": "ocas", "squared hinge": "l2svm-mfn", "pairs": "svmperf-ordinal"}
 
 
 def answer(w: list[float], loss: str, relaxed: float | None = None, promise: str = "gap") -> Solution:
@@ -46,9 +47,10 @@ def test_primal_against_loops(loss: str, seed: int) -> None:
     expected = primal_by_loops(X.tolist(), y.tolist(), w.tolist(), 0.7, loss)
     found = certify(problem, answer(w.tolist(), loss, relaxed=0.25))
     assert found.primal == pytest.approx(expected, rel=1e-12)
-    assert found.gap == pytest.approx(expected - 0.25, rel=1e-12)
+    # What a solution says of its own bound is written down and not believed.
     assert (found.relaxed, found.promise) == (0.25, "gap")
-    assert found.n_bound is None or loss == "squared hinge"
+    assert found.gap >= found.primal - max(found.dual, 0.0)  # 0 is a bound always
+    assert found.dual <= certify(problem, solve(problem, SOLVER[loss], eps=1e-9)).primal * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("n", "ranks"), [(2, 2), (64, 3), (65, 65), (200, 2), (300, 300), (500, 17)])
@@ -65,7 +67,9 @@ def test_pair_loss_of_many(n: int, ranks: int) -> None:
 def test_pair_coefficients() -> None:
     y, alpha = np.array([2.0, 1.0, 3.0, 1.0]), np.array([1.0, 10.0, 100.0, 1000.0, 10000.0])
     # The pairs: (0, 1), (0, 3), (2, 0), (2, 1), (2, 3).
-    assert pair_coefficients(y, alpha).tolist() == [11 - 100, -1001, 11100, -10010]
+    coefficients, sizes = pair_coefficients(y, alpha)
+    assert sizes.sum() == 2 * alpha.sum()
+    assert coefficients.tolist() == [11 - 100, -1001, 11100, -10010]
 
 
 def test_dual_of_squared_hinges_is_a_lower_bound() -> None:
@@ -111,31 +115,34 @@ def test_dual_of_pairs_is_a_lower_bound() -> None:
 
 def test_promises() -> None:
     problem = Problem([[1.0], [-1.0]], [1, -1], 0.5, bias=False)  # w = 1: objective 0.5, the optimum
-    best = certify(problem, answer([1.0], "hinge", relaxed=0.5))
-    assert (best.primal, best.gap) == (0.5, 0.0)
-    assert best.passes(1e-9, 1.0, 2, 0.5)
-    for relaxed, gap_passes, relative_passes in [
-        (0.4, True, False),  # a gap of 0.1: at n C eps, and a fifth of the objective
-        (0.46, True, True),
-        (0.39, False, False),
-        (0.52, False, False),  # above what can be reached
+    best = certify(problem, with_alpha([0.5, 0.5]))
+    assert (best.primal, best.dual) == (0.5, 0.5)
+    assert best.gap == pytest.approx(0.0, abs=1e-12)
+    assert best.passes(1e-9, 1.0)
+    for alpha, gap_passes, relative_passes in [
+        ([0.5, 0.0527864], True, False),  # dual 0.4: a gap of 0.1 is n C eps, and a fifth of the objective
+        ([0.5, 0.3], True, True),  # 0.48
+        ([0.5, 0.03], False, False),  # 0.39
     ]:
-        by_gap = certify(problem, answer([1.0], "hinge", relaxed))
-        by_share = certify(problem, answer([1.0], "hinge", relaxed, "relative gap"))
-        assert by_gap.passes(0.1, 1.0, 2, 0.5) is gap_passes
-        assert by_share.passes(0.1, 1.0, 2, 0.5) is relative_passes
-    assert "gap 0.11" in certify(problem, answer([1.0], "hinge", 0.39)).summary()
+        by_gap = certify(problem, with_alpha(alpha))
+        by_share = certify(problem, with_alpha(alpha, "relative gap"))
+        assert by_gap.passes(0.1, 1.0) is gap_passes
+        assert by_share.passes(0.1, 1.0) is relative_passes
+    assert by_gap.failures(0.1, 1.0) == ["gap 0.11, allowed 0.1"]
+    assert by_gap.summary(0.1, 1.0) == "gap 0.11, allowed 0.1"
 
 
-def test_multipliers_of_a_cutting_plane_are_judged_too() -> None:
+def with_alpha(alpha: list[float], promise: str = "gap") -> Solution:
+    return dataclasses.replace(answer([1.0], "hinge", promise=promise), alpha=np.array(alpha))
+
+
+def test_multipliers_beside_weights_are_judged_too() -> None:
     problem = Problem([[1.0], [-1.0]], [1, -1], 0.5, bias=False)
-    solution = dataclasses.replace(answer([1.0], "hinge", relaxed=0.5), alpha=np.array([0.5, 0.5]))
-    found = certify(problem, solution)
-    assert found.dual == 0.5
+    found = certify(problem, with_alpha([0.5, 0.5]))
     assert (found.n_bound, found.n_nonbound) == (2, 0)
     for wrong in ([0.5], [0.5, 0.6], [0.5, -1e-9], [0.5, math.nan]):
-        with pytest.raises(ValueError, match=r"^alpha must be 2 numbers in \[0, 0\.5\]$"):
-            certify(problem, dataclasses.replace(solution, alpha=np.array(wrong)))
+        with pytest.raises(ValueError, match=r"^alpha(\[1\] = .* is not in| must have shape)"):
+            certify(problem, with_alpha(wrong))
 
 
 def test_refusals() -> None:

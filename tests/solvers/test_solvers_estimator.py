@@ -257,3 +257,62 @@ def test_no_warning_of_ours() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SVMClassifier().fit(*data(3)).predict(data(3)[0])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kernel", ["linear", "number"])
+def test_weights_agree_with_svc(kernel: str, n_classes: int) -> None:
+    X, y = data(n_classes)
+    rng = np.random.default_rng(n_classes)
+    weights = rng.uniform(0.2, 3.0, size=y.size)
+    weights[rng.choice(y.size, 10, replace=False)] = 0.0
+    for class_weight, sample_weight in [({0: 4.0}, None), ("balanced", weights), (None, weights)]:
+        parameters = {"C": 2.0, "tol": 1e-6, "class_weight": class_weight, **KERNELS[kernel]}
+        ours = SVMClassifier(**parameters).fit(X, y, sample_weight)
+        theirs = SVC(break_ties=n_classes > 2, **parameters).fit(X, y, sample_weight)
+        assert ours.class_weight_ == pytest.approx(theirs.class_weight_)
+        assert ours.decision_function(X) == pytest.approx(theirs.decision_function(X), abs=1e-3)
+        found = ours.certificate(X, y, sample_weight)
+        assert all(one.passes(1e-5, 1.0) for one in (found if isinstance(found, tuple) else (found,)))
+
+
+def test_whole_weights_are_repeated_examples() -> None:
+    X, y = data(2, 60)
+    counts = np.random.default_rng(0).integers(1, 4, size=y.size)
+    weighed = SVMClassifier(C=1.0, gamma=0.2, tol=1e-8).fit(X, y, sample_weight=counts)
+    repeated = SVMClassifier(C=1.0, gamma=0.2, tol=1e-8).fit(
+        np.repeat(X, counts, axis=0), np.repeat(y, counts)
+    )
+    assert weighed.decision_function(X) == pytest.approx(repeated.decision_function(X), abs=1e-5)
+
+
+def test_a_precomputed_kernel_is_the_same_fit() -> None:
+    X, y = data(3)
+    gram = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2))
+    ours = SVMClassifier(kernel="precomputed", tol=1e-6).fit(gram[:100, :100], y[:100])
+    plain = SVMClassifier(gamma=0.3, tol=1e-6).fit(X[:100], y[:100])
+    assert ours.decision_function(gram[:, :100]) == pytest.approx(plain.decision_function(X), abs=1e-6)
+    assert (ours.support_ == plain.support_).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities(n_classes: int) -> None:
+    X, y = data(n_classes, 300)
+    ours = SVMClassifier(gamma=0.1, probability=True, random_state=0).fit(X, y)
+    found = ours.predict_proba(X)
+    assert found.shape == (300, n_classes)
+    assert found.sum(axis=1) == pytest.approx(np.ones(300))
+    assert (found.argmax(axis=1) == y).mean() > 0.85
+    assert np.exp(ours.predict_log_proba(X)) == pytest.approx(found)
+    if n_classes == 2:  # a sigmoid rises
+        order = np.argsort(ours.decision_function(X))
+        assert (np.diff(found[order, 1]) >= 0).all()
+    assert not hasattr(SVMClassifier().fit(X, y), "predict_proba")
+
+
+def test_wrong_weights() -> None:
+    X, y = data(2, 30)
+    with pytest.raises(ValueError, match="all examples have weight 0"):
+        SVMClassifier().fit(X, y, np.zeros(30))
+    with pytest.raises(ValueError, match=r"(?i)negative"):
+        SVMClassifier().fit(X, y, -np.ones(30))

@@ -35,7 +35,7 @@ LABELS = [1, -1, 1]
         ({"C": float("nan")}, "C must be a positive finite number, got nan"),
         ({"C": float("inf")}, "C must be a positive finite number, got inf"),
         ({"C": True}, "C must be a positive finite number, got True"),
-        ({"C": "1"}, "C must be a positive finite number, got '1'"),
+        ({"C": "1"}, "C must be a positive finite number or an array of them, got '1'"),
         ({"kernel": "linear"}, "kernel must be a Kernel, got str"),
         ({"storage": "coo"}, "storage 'coo' unknown; known: auto, dense, csr, index, bits"),
     ],
@@ -157,16 +157,19 @@ def test_kernels_from_mappings() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"name": "rbf"}, "kernel name 'rbf' unknown; known: gaussian, linear, polynomial"),
-        ({}, "kernel name None unknown; known: gaussian, linear, polynomial"),
+        ({"name": "rbf"}, "kernel name 'rbf' unknown; known: gaussian, linear, polynomial, precomputed"),
+        ({}, "kernel name None unknown; known: gaussian, linear, polynomial, precomputed"),
         ({"name": "linear", "gamma": 1}, "kernel linear: parameter 'gamma' unknown"),
         ({"name": "gaussian"}, "Kernel.gaussian: give exactly one of gamma and sigma2"),
         (
             {"name": "gaussian", "gamma": 1, "sigma2": 1},
             "Kernel.gaussian: give exactly one of gamma and sigma2",
         ),
-        ({"name": "gaussian", "gamma": 0}, "Kernel.gaussian: the width must be positive, got 0.0"),
-        ({"name": "gaussian", "sigma2": -1}, "Kernel.gaussian: the width must be positive, got -1.0"),
+        ({"name": "gaussian", "gamma": 0}, "Kernel.gaussian: gamma must be positive, got 0"),
+        (
+            {"name": "gaussian", "sigma2": -1},
+            "Kernel.gaussian: sigma2 must be positive with 1/sigma2 finite, got -1",
+        ),
         ({"name": "gaussian", "gamma": "x"}, "Kernel.gaussian: gamma must be a finite number, got 'x'"),
         ({"name": "polynomial"}, "kernel polynomial: parameter 'degree' is missing"),
         (

@@ -1,0 +1,187 @@
+"""Solutions that were once believed and are wrong: each must be refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from svmrepro.solvers import Kernel, Problem, Solution, certify, solve
+
+EPS = 1e-3
+
+
+def overlapping(n: int, d: int, seed: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return X, y
+
+
+def objective(problem: Problem, w: Any) -> float:
+    slack = np.maximum(0.0, 1.0 - problem.y * (problem.X @ w))
+    return 0.5 * float(w @ w) + float(problem.bounds @ slack)
+
+
+@pytest.mark.parametrize("name", ["svmperf", "ocas"])
+@pytest.mark.parametrize("keep_alpha", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_invented_bounds(name: str, keep_alpha: bool, seed: int) -> None:
+    problem = Problem(*overlapping(80, 4, seed), 0.5, bias=False)
+    honest = solve(problem, name, keep_alpha=keep_alpha)
+    assert certify(problem, honest).passes(EPS, 1.0)
+    best, w = objective(problem, honest.weights), np.random.default_rng(seed).normal(size=4)
+    while objective(problem, w) < 5.0 * best:
+        w *= 1.5
+    forged = dataclasses.replace(honest, weights=w, relaxed=objective(problem, w), xi=0.0)
+    found = certify(problem, forged)
+    assert not found.passes(EPS, 1.0)
+    assert found.gap >= objective(problem, w) - best * (1 + 1e-2)
+    # Without multipliers and witness a bound is searched for.
+    alone = dataclasses.replace(forged, alpha=None, witness=None)
+    assert not certify(problem, alone).passes(EPS, 1.0)
+
+
+def test_nothing_but_a_large_box() -> None:
+    X, y = overlapping(20, 3, 0)
+    for kernel in (Kernel.gaussian(0.3), Kernel.linear(), Kernel.polynomial(2, c=1.0)):
+        problem = Problem(X, y, 1e12, kernel)
+        nothing = Solution(np.zeros(20), None, 0.0, "optimal", 0, 0)
+        assert not certify(problem, nothing).passes(EPS, 2.0)
+
+
+@pytest.mark.parametrize("steps", [30, 60, 120, 240])
+def test_stopped_early_in_a_large_box(steps: int) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 5))
+    problem = Problem(X, np.where(rng.random(60) < 0.5, 1.0, -1.0), 1e12, Kernel.gaussian(0.5))
+    early = solve(problem, "smo2", iteration_limit=steps)
+    assert early.status == "iteration_limit"
+    found = certify(problem, early)
+    assert found.max_violation > 2 * EPS
+    assert not found.passes(EPS, 1.0)
+
+
+def test_multipliers_of_the_problem_without_bias() -> None:
+    X, y = overlapping(60, 3, 2)
+    y[:] = np.where(np.arange(60) < 45, 1.0, -1.0)
+    free = Problem(X, y, 1e6, Kernel.gaussian(0.3), bias=False)
+    alpha = solve(free, "svmlight").alpha
+    problem = Problem(X, y, 1e6, Kernel.gaussian(0.3))
+    found = certify(problem, Solution(alpha, None, 0.0, "optimal", 1, 1))
+    assert found.equality_residual > 0.001 * found.alpha_sum
+    assert any("equality" in line for line in found.failures(EPS, 2.0))
+
+
+def test_weights_beside_right_multipliers() -> None:
+    X, y = overlapping(50, 3, 3)
+    X = np.column_stack((X, np.zeros(50)))  # a column in which no example has anything
+    problem = Problem(X, y, 1.0)
+    honest = solve(problem, "smo2")
+    assert certify(problem, honest).passes(EPS, 1.0)
+    assert honest.weights is not None
+    outside = honest.weights + np.array([0.0, 0.0, 0.0, 1.0])
+    for wrong in (np.zeros(4), -honest.weights, 1.01 * honest.weights, outside):
+        found = certify(problem, dataclasses.replace(honest, weights=wrong))
+        assert any("weights" in line for line in found.failures(EPS, 1.0))
+    curved = Problem(X, y, 1.0, Kernel.gaussian(0.3))
+    other = dataclasses.replace(solve(curved, "smo2"), weights=honest.weights)
+    with pytest.raises(ValueError, match="weights belong to a linear kernel"):
+        certify(curved, other)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e7, 1e9])
+def test_distances_far_from_the_origin(offset: float) -> None:
+    X, y = overlapping(80, 3, 4)
+    problem = Problem(X + offset, y, 10.0, Kernel.gaussian(0.5))
+    far = problem.X
+    norms = (far * far).sum(axis=1)
+    cancelled = np.exp(-0.5 * np.maximum(norms[:, None] + norms - 2 * far @ far.T, 0.0))
+    wrong = solve(Problem((cancelled + cancelled.T) / 2, y, 10.0, Kernel.precomputed()), "smo2", verify=False)
+    assert not certify(problem, dataclasses.replace(wrong, status="optimal")).passes(EPS, 1.0)
+    right = solve(problem, "smo2")
+    assert right.status == "optimal"
+    near = far - far.mean(axis=0)  # the rounding of the data themselves stays
+    squares = ((near[:, None] - near) ** 2).sum(axis=2)
+    g = np.exp(-0.5 * squares) @ (y * right.alpha)
+    violation = 1.0 - y * (g + right.bias)
+    assert violation[right.alpha < 10.0].max() <= 1.01 * EPS
+    assert (-violation[right.alpha > 0.0]).max() <= 1.01 * EPS
+
+
+def test_a_bias_where_there_is_none() -> None:
+    problem = Problem(*overlapping(40, 2, 5), 1.0, Kernel.gaussian(0.3), bias=False)
+    honest = solve(problem, "svmlight")
+    with pytest.raises(ValueError, match="bias must be 0"):
+        certify(problem, dataclasses.replace(honest, bias=1e-6))
+    for bias in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="bias must be a finite number"):
+            certify(Problem(problem.X, problem.y), dataclasses.replace(honest, bias=bias))
+
+
+def test_the_line_says_what_failed() -> None:
+    problem = Problem(*overlapping(40, 2, 6), 1.0, Kernel.gaussian(0.3))
+    honest = solve(problem, "smo2")
+    lines = certify(problem, dataclasses.replace(honest, bias=honest.bias + 0.5)).failures(EPS, 1.0)
+    assert len(lines) == 1 and lines[0].startswith("violation 0.5") and lines[0].endswith("allowed 0.001")
+    assert honest.alpha is not None
+    alpha = honest.alpha.copy()
+    alpha[np.flatnonzero((problem.y > 0) & (alpha < 1.0))[0]] += 1e-5
+    lines = certify(problem, dataclasses.replace(honest, alpha=alpha)).failures(EPS, 1.0)
+    assert any(line.startswith("equality constraint broken by 1e-05, allowed") for line in lines)
+
+
+def test_memory_does_not_grow_with_the_support_vectors() -> None:
+    n, d = 3000, 47_000
+    rng = np.random.default_rng(7)
+    columns = rng.integers(0, d, size=n * 20)
+    X = sp.csr_array((rng.random(n * 20), columns, np.arange(0, n * 20 + 1, 20)), shape=(n, d))
+    problem = Problem(X, np.where(np.arange(n) % 2, 1.0, -1.0), 1.0, Kernel.gaussian(0.5))
+    solution = Solution(np.full(n, 0.5), None, 0.0, "optimal", 1, 1)
+    tracemalloc.start()
+    certify(problem, solution)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 * 2**20  # written out they are 1,100 MB
+
+
+def test_a_sample_says_so() -> None:
+    X, y = overlapping(2000, 2, 8)
+    problem = Problem(X, y, 1.0, Kernel.gaussian(0.5))
+    honest = solve(problem, "smo2")
+    whole, part = certify(problem, honest), certify(problem, honest, sample=500)
+    assert (whole.sampled, whole.unseen) == (0, 0.0)
+    assert part.sampled == 500 and part.unseen == pytest.approx(0.0276, abs=1e-4)
+    assert part.passes(EPS, 1.0) and part.max_violation <= whole.max_violation
+    assert part.primal == pytest.approx(whole.primal, rel=0.1)
+    assert part.dual == pytest.approx(whole.dual, rel=0.1)
+    assert part.gap >= whole.gap
+    wrong = dataclasses.replace(honest, bias=honest.bias + 0.3)
+    assert not certify(problem, wrong, sample=500).passes(EPS, 1.0)
+
+
+def test_the_gap_stands_beside_the_violation() -> None:
+    # A hard margin: every condition holds to eps, and the objectives are far apart.
+    X = np.array([[1e-3], [-1e-3], [2e-3], [-2e-3]])
+    problem = Problem(X, [1.0, -1.0, 1.0, -1.0], 1e9)
+    found = certify(problem, solve(problem, "smo2", eps=0.1))
+    assert found.passes(0.1, 1.0)
+    assert found.relative_gap == pytest.approx(found.gap / found.primal)
+
+
+def test_verification_takes_the_word_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    from svmrepro.solvers import second_order
+
+    finish = second_order.finish
+
+    def lies(run: Any, status: str) -> Solution:
+        return dataclasses.replace(finish(run, status), bias=7.0)
+
+    monkeypatch.setattr(second_order, "finish", lies)
+    problem = Problem(*overlapping(40, 2, 9), 1.0, Kernel.gaussian(0.3))
+    assert solve(problem, "smo2").status == "stalled"
+    assert solve(problem, "smo2", verify=False).status == "optimal"
