@@ -1,0 +1,217 @@
+"""The numerical tests under other orders of sums: other kernels of OpenBLAS, other instructions of numba.
+
+    ./run sums                        every combination that this processor can run, one after the other
+    ./run sums --only numba-generic   one of them
+    ./run sums --quick                the cheapest one, and of the tests the part that needs seconds
+
+NumPy and SciPy bring an OpenBLAS each, and both choose their kernels by OPENBLAS_CORETYPE; Zen stands for the
+Haswell kernels, as on AMD's own processors. numba takes a processor's name and features; without empty
+features it would keep the own ones beside another name. Code for other processors has a cache of its own,
+named after the source as the usual one is. The last column says what was really chosen, asked in a process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from svmrepro.solvers.source import fingerprint_all
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+TESTS = ("tests/solvers", "tests/torture")
+#: Tests whose judgement hangs on sums most, and that need seconds only.
+QUICK = (
+    "tests/solvers/test_solvers_cutting_plane.py",
+    "tests/solvers/test_solvers_squared_hinge.py",
+    "tests/solvers/test_solvers_interpreted.py",
+    "tests/solvers/test_solvers_certificate.py",
+    "tests/solvers/test_solvers_certificate_gap.py",
+)
+_AVX2 = frozenset({"avx2", "fma", "bmi2"})
+_AVX512 = frozenset({"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"})
+_LOOK = """
+import json, numpy, scipy.linalg, threadpoolctl
+from numba.core.registry import cpu_target
+codegen = cpu_target.target_context.codegen()
+pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+print(json.dumps({
+    "blas": sorted({pool.get("architecture", "unknown") for pool in pools}),
+    "numba": codegen._get_host_cpu_name(),
+    "avx512": "+avx512f" in codegen._get_host_cpu_features(),
+}))
+"""
+_LOAD = """
+from svmrepro.solvers.registry import SOLVERS
+for spec in SOLVERS.values():
+    if not spec.package:
+        spec.load()
+"""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Environment variables, and what a processor must have for them."""
+
+    name: str
+    environment: Mapping[str, str]
+    needs: frozenset[str] = frozenset()
+    compiles: bool = False
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the tests gave under one combination."""
+
+    name: str
+    passed: int = 0
+    failed: tuple[str, ...] = field(default=())
+    seconds: float = 0.0
+    chosen: str = ""
+    skipped: str = ""
+
+
+def combinations() -> tuple[Combination, ...]:
+    """Return every combination."""
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features()
+    without = ",".join(
+        f"{'-' if name.startswith('avx512') or not on else '+'}{name}"
+        for name, on in sorted(features.items())
+    )
+    numba = {"compiles": True}
+    return (
+        Combination("as-it-is", {}),
+        Combination("openblas-nehalem", {"OPENBLAS_CORETYPE": "Nehalem"}, frozenset({"sse4.2"})),
+        Combination("openblas-haswell", {"OPENBLAS_CORETYPE": "Haswell"}, _AVX2),
+        Combination("openblas-zen", {"OPENBLAS_CORETYPE": "Zen"}, _AVX2),
+        Combination("openblas-skylakex", {"OPENBLAS_CORETYPE": "SkylakeX"}, _AVX512),
+        Combination("numba-generic", {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}, **numba),
+        Combination(
+            "numba-x86-64-v3", {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}, _AVX2, **numba
+        ),
+        Combination("numba-own", {"NUMBA_CPU_NAME": binding.get_host_cpu_name()}, **numba),
+        Combination("numba-without-avx512", {"NUMBA_CPU_FEATURES": without}, _AVX512, **numba),
+    )
+
+
+def lacking(combination: Combination) -> str:
+    """Return why this processor cannot run a combination; empty where it can."""
+    from llvmlite import binding
+
+    if not binding.get_default_triple().startswith("x86_64"):
+        return "" if not combination.environment else "no x86-64 processor"
+    features = binding.get_host_cpu_features()
+    missing = sorted(name for name in combination.needs if not features.get(name, False))
+    return f"the processor lacks {', '.join(missing)}" if missing else ""
+
+
+def environment(combination: Combination) -> dict[str, str]:
+    """Return the variables of a process."""
+    own = {**os.environ, **combination.environment}
+    if combination.compiles:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        own["NUMBA_CACHE_DIR"] = str(Path(home) / "svmrepro" / f"sums-{combination.name}-{fingerprint_all()}")
+    return own
+
+
+def chosen(combination: Combination) -> str:
+    """Return what OpenBLAS and numba say that they use."""
+    done = subprocess.run(
+        [sys.executable, "-c", _LOOK],
+        env=environment(combination),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = json.loads(done.stdout)
+    return f"{'/'.join(said['blas'])}; {said['numba']}{'' if said['avx512'] else ' without AVX-512'}"
+
+
+def run(combination: Combination, tests: Sequence[str]) -> Result:
+    """Run tests under a combination."""
+    why = lacking(combination)
+    if why:
+        return Result(combination.name, skipped=why)
+    own = environment(combination)
+    if combination.compiles:
+        # Two processes that compile the same function at once can crash: first of all by one.
+        subprocess.run([sys.executable, "-c", _LOAD], env=own, cwd=PROJECT, check=True)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        options = ["-q", "--color=no", "-p", "no:cacheprovider", f"--junitxml={report}"]
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *tests], env=own, cwd=PROJECT, check=False
+        )
+        seconds = time.monotonic() - began
+        passed, failed = counts(report) if report.exists() else (0, [f"pytest ended with {done.returncode}"])
+    return Result(combination.name, passed, tuple(failed), seconds, chosen(combination))
+
+
+def counts(report: Path) -> tuple[int, list[str]]:
+    """Return the number of tests that passed, and the names of those that did not."""
+    passed, failed = 0, []
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        kinds = {part.tag for part in case}
+        if kinds & {"failure", "error"}:
+            failed.append(f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}")
+        elif "skipped" not in kinds:
+            passed += 1
+    return passed, failed
+
+
+def table(results: Sequence[Result]) -> str:
+    """Return the results in Markdown, and below it what failed."""
+    lines = ["| sums | passed | failed | seconds | OpenBLAS; numba |", "| --- | ---: | ---: | ---: | --- |"]
+    for one in results:
+        if one.skipped:
+            lines.append(f"| {one.name} | - | - | - | skipped: {one.skipped} |")
+        else:
+            lines.append(
+                f"| {one.name} | {one.passed} | {len(one.failed)} | {one.seconds:.0f} | {one.chosen} |"
+            )
+    lines += [f"\n{one.name}: {test}" for one in results for test in one.failed]
+    return "\n".join(lines)
+
+
+def cheapest() -> Combination:
+    """Return a combination that compiles nothing and differs from this machine's own sums."""
+    usual = chosen(Combination("as-it-is", {}))
+    able = [one for one in combinations() if one.environment and not one.compiles and not lacking(one)]
+    return next((one for one in reversed(able) if chosen(one) != usual), combinations()[0])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run it from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    names = [one.name for one in combinations()]
+    parser.add_argument("--only", action="append", choices=names, help="this one; may be given again")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("tests", nargs="*", help="tests in place of all numerical ones")
+    options = parser.parse_args(arguments)
+    chosen_ones = [one for one in combinations() if not options.only or one.name in options.only]
+    if options.quick and not options.only:
+        chosen_ones = [cheapest()]
+    tests = options.tests or (QUICK if options.quick else TESTS)
+    results = []
+    for one in chosen_ones:
+        print(f"sums: {one.name}", file=sys.stderr, flush=True)
+        results.append(run(one, tests))
+    print(table(results))
+    return any(one.failed for one in results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""What came of one solver on one problem, judged by :mod:`exact` against the solver's own promise."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+from exact import HINGE, PAIRS, SQUARED, Exact
+from svmrepro.solvers import SOLVERS, Solution, solve
+from torture_problems import Draw
+
+SOLVED, REFUSED, LIMITED, UNDECIDED, DISHONEST = "solved", "refused", "limited", "undecided", "dishonest"
+#: Twice what is promised is let pass: the promise is judged in double precision, this in sixty digits.
+LENIENCE = 2.0
+#: Share of ``sum alpha`` by which the equality constraint may be off: ten times what a start may be.
+EQUALITY = 1e-8
+#: Share of the largest column's ``sum |alpha x|`` by which weights may differ from their multipliers' sum.
+WEIGHTS = 1e-6
+_STATUSES = ("optimal", "time_limit", "memory_limit", "iteration_limit", "stalled")
+_MOST_PAIRS = 1_600
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One solver on one problem.
+
+    Attributes
+    ----------
+    verdict : {"solved", "refused", "limited", "undecided", "dishonest"}
+        ``limited``: a status other than optimal. ``undecided``: optimal, but its optimum is not enclosed.
+    status : str
+        What the solver said; empty where it raised.
+    detail : str
+        What is wrong, or why it was refused.
+    seconds : float
+        CPU seconds of the solve.
+    worst : float
+        The largest ratio of a true error to what is allowed, of a result called optimal.
+    """
+
+    family: str
+    seed: int
+    solver: str
+    verdict: str
+    status: str
+    detail: str
+    seconds: float
+    worst: float = 0.0
+
+    def command(self) -> str:
+        """Return what repeats it."""
+        return (
+            f"./run python tests/torture/torture.py --family {self.family} --seed {self.seed} "
+            f"--solver {self.solver}"
+        )
+
+
+class Judged:
+    """A draw with its exact twins, made when they are needed."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.draw = draw
+        self._exact: dict[bool, Exact] = {}
+
+    def exact(self, bias: bool) -> Exact:
+        """Return the problem in decimal arithmetic."""
+        if bias not in self._exact:
+            draw = self.draw
+            self._exact[bias] = Exact(draw.X, draw.y, draw.C, draw.kernel, bias)
+        return self._exact[bias]
+
+
+def suits(draw: Draw, name: str) -> bool:
+    """Tell whether a solver says that it can take a problem of this kind."""
+    spec = SOLVERS[name]
+    if spec.loss == PAIRS and _pair_count(draw) > _MOST_PAIRS:
+        return False
+    if spec.loss != PAIRS and draw.ranks:
+        return False
+    if spec.one_bound and not isinstance(draw.C, float):
+        return False
+    return draw.kernel.name == "linear" or "linear kernel" not in spec.needs
+
+
+def _pair_count(draw: Draw) -> int:
+    return int((draw.y[:, None] > draw.y[None, :]).sum())
+
+
+def biases(name: str) -> bool:
+    """Tell whether a solver's problems have a bias."""
+    return "no bias" not in SOLVERS[name].needs
+
+
+def solve_one(draw: Draw, name: str, time_limit: float, eps: float) -> tuple[Solution | None, Outcome | None]:
+    """Return a solver's solution, or what came of it without one."""
+    began = time.thread_time()
+    try:
+        problem = draw.problem(biases(name))
+        return solve(problem, name, eps=eps, time_limit=time_limit), None
+    except ValueError as error:
+        said = str(error)
+        proper = bool(said) and "\n" not in said and not isinstance(error, UnicodeError)
+        verdict, detail = (REFUSED, said) if proper else (DISHONEST, f"ValueError in several lines: {said!r}")
+    except Exception as error:
+        verdict, detail = DISHONEST, f"{type(error).__name__}: {error}"
+    seconds = time.thread_time() - began
+    return None, Outcome(draw.family, draw.seed, name, verdict, "", detail[:300], seconds)
+
+
+def judge(judged: Judged, name: str, solution: Solution, eps: float, time_limit: float) -> Outcome:
+    """Judge a solution."""
+    draw, exact = judged.draw, judged.exact(biases(name))
+    faults = malformed(exact, solution, name)
+    if solution.cpu_seconds > time_limit + 1.0:
+        faults.append(f"ended {solution.cpu_seconds - time_limit:.2f} s after its limit of time")
+    worst, undecided = 0.0, ""
+    if solution.status == "optimal" and not faults:
+        promise = SOLVERS[name].promise
+        if promise == "kkt":
+            errors = kkt_errors(exact, solution, eps, SOLVERS[name].tolerance_factor)
+        else:
+            errors, undecided = gap_errors(exact, solution, eps, promise, SOLVERS[name].loss)
+        worst = max(errors.values())
+        faults += [
+            f"{what} {ratio:.3g} times what is allowed"
+            for what, ratio in errors.items()
+            if not ratio <= LENIENCE
+        ]
+    if faults:
+        verdict, undecided = DISHONEST, ""
+    elif solution.status == "optimal":
+        verdict = UNDECIDED if undecided else SOLVED
+    else:
+        verdict = LIMITED
+    detail = "; ".join(faults) or undecided
+    return Outcome(
+        draw.family, draw.seed, name, verdict, solution.status, detail[:300], solution.cpu_seconds, worst
+    )
+
+
+def malformed(exact: Exact, solution: Solution, name: str) -> list[str]:
+    """Return what is wrong with a solution whatever its status."""
+    faults = []
+    loss = SOLVERS[name].loss
+    if solution.status not in _STATUSES:
+        faults.append(f"status {solution.status!r}")
+    if not np.isfinite(solution.bias):
+        faults.append(f"bias {solution.bias}")
+    if not exact.bias and solution.bias:
+        faults.append(f"bias {solution.bias:g} of a problem without")
+    for what in ("alpha", "weights"):
+        values = getattr(solution, what)
+        if values is not None and not np.isfinite(values).all():
+            faults.append(f"{what} not finite")
+    alpha, weights = solution.alpha, solution.weights
+    if weights is not None and weights.shape != (exact.d,):
+        faults.append(f"weights of shape {weights.shape}")
+    if alpha is None:
+        return faults
+    if loss == PAIRS:
+        count, top = exact.pairs()[0].size, np.nextafter(float(exact.pair_bound()), np.inf)
+    else:
+        count, top = exact.n, exact.bounds_given if loss == HINGE else np.inf
+    if alpha.shape != (count,):
+        faults.append(f"alpha of shape {alpha.shape}")
+    elif (alpha < 0).any() or (alpha > top).any():
+        faults.append("a multiplier outside its box")
+    return faults
+
+
+def kkt_errors(exact: Exact, solution: Solution, eps: float, factor: float) -> dict[str, float]:
+    """Return true errors over what is allowed of them, of a promise on the conditions."""
+    loss, alpha = solution.loss, solution.alpha
+    if alpha is None:
+        return {"no multipliers, error": np.inf}
+    found = exact.conditions(alpha, solution.bias, loss)
+    allowed = max(1.0, factor / 2) * eps
+    errors = {"violation": found.violation / allowed, "equality residual": found.equality / EQUALITY}
+    if exact.bias:
+        errors["pair gap"] = found.pair_gap / (factor * eps)
+    if solution.weights is not None:
+        own = exact.conditions(alpha, solution.bias, loss, solution.weights)
+        errors["violation by the weights"] = own.violation / allowed
+        if (
+            loss == HINGE
+        ):  # of squared hinges the multipliers follow from the weights, and meet them within eps
+            off = exact.weights_off(solution.weights, exact.floats * alpha)
+            errors["weights apart from the multipliers' sum"] = off / WEIGHTS
+    return errors
+
+
+def gap_errors(
+    exact: Exact, solution: Solution, eps: float, promise: str, loss: str
+) -> tuple[dict[str, float], str]:
+    """Return the true gap over what is allowed of it, and why that is not known."""
+    if solution.weights is None:
+        return {"no weights, error": np.inf}, ""
+    primal = exact.primal(solution.weights, solution.bias, loss)
+    allowed = Decimal(eps) * (exact.total if promise == "gap" else primal)
+    best = exact.optimum(loss)
+    at_least = float((primal - best.upper) / allowed)
+    at_most = float((primal - best.lower) / allowed)
+    if at_least > LENIENCE or at_most <= LENIENCE:
+        return {"gap": max(at_least, 0.0) if at_least > LENIENCE else at_most}, ""
+    return {"gap": max(at_least, 0.0)}, f"gap between {at_least:.3g} and {at_most:.3g} of what is allowed"
+
+
+__all__ = ["HINGE", "PAIRS", "SQUARED", "Judged", "Outcome", "judge", "solve_one", "suits"]
