@@ -16,8 +16,6 @@ SOLVED, REFUSED, LIMITED, UNDECIDED, DISHONEST = "solved", "refused", "limited",
 LENIENCE = 2.0
 #: Share of ``sum alpha`` by which the equality constraint may be off: ten times what a start may be.
 EQUALITY = 1e-8
-#: Share of the largest column's ``sum |alpha x|`` by which weights may differ from their multipliers' sum.
-WEIGHTS = 1e-6
 _STATUSES = ("optimal", "time_limit", "memory_limit", "iteration_limit", "stalled")
 _MOST_PAIRS = 1_600
 
