@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.plan import Plan, one_of
+from svmrepro.workflow.plan import Plan, makes_files, one_of
 from svmrepro.workflow.quiet import spare_terminal
 from svmrepro.workflow.summary import closing
 
@@ -28,8 +28,13 @@ gc.disable()
 
 try:
     PLAN = Plan(config, Path(workflow.basedir) / "config")
+    # Before Snakemake looks at what is there; a job that it runs elsewhere belongs to a run that has the lock.
+    if workflow.is_main_process and makes_files(sys.argv[1:]):
+        PLAN.alone()
 except StepError as error:
     sys.exit(f"error: {error}")
+except KeyboardInterrupt:
+    sys.exit(130)
 
 spare_terminal()
 CONFIG = PLAN.config

@@ -156,6 +156,7 @@ def compare(
     current: Mapping[str, Any],
     *,
     whole: bool = True,
+    complete: bool = False,
     clocked: Container[tuple[str, str]] = frozenset(),
 ) -> Comparison:
     """Compare a run's record (see `svmrepro.workflow.check`) with the reference's.
@@ -166,7 +167,8 @@ def compare(
     is a row that meets a limit, unless it is the smallest of its contender that the reference solved, or one
     whose data or solver is not to be had, or an experiment that this run left out. A row that its experiment
     no longer has, or has with other settings, is a fault, for what is not looked at is not reproduced, unless
-    only parts are compared (``whole``). Papers that this run left out are not asked for.
+    only parts are compared (``whole``). Papers that this run left out are not asked for. With ``complete``
+    everything that the reference has of this run's papers must have been measured.
     """
     same = bool(reference["machine"]) and reference["machine"] == current["machine"]
     found = Comparison(same)
@@ -181,16 +183,21 @@ def compare(
             elif present in (BREAKS, OPEN, "no longer listed"):
                 found.faults.append(f"claim {paper}/{name} held in the reference: {present}")
             elif present != HOLDS:
-                found.remarks.append(f"claim {paper}/{name} held in the reference: {present}")
+                missing = found.faults if complete else found.remarks
+                missing.append(f"claim {paper}/{name} held in the reference: {present}")
     papers = {*current["claims"], *(row["paper"] for row in current["rows"])}
     wanted = [row for row in reference["rows"] if row["paper"] in papers]
-    _compare_rows(wanted, current["rows"], found, whole)
+    absent = _compare_rows(wanted, current["rows"], found, whole)
+    if absent:
+        missing = found.faults if complete else found.remarks
+        missing.append(f"{len(absent)} rows of the reference were not measured here: {_some(absent)}")
     return found
 
 
 def _compare_rows(
     before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]], found: Comparison, whole: bool
-) -> None:
+) -> list[str]:
+    """Compare what both have; return the rows of the reference that were not measured here."""
     now = {_key(entry): entry for entry in after}
     paths: dict[tuple[str, str, str], list[float]] = {}
     absent: list[str] = []
@@ -230,10 +237,9 @@ def _compare_rows(
             )
         else:
             found.remarks.append(said)
-    if absent:
-        found.remarks.append(f"{len(absent)} rows of the reference were not measured here: {_some(absent)}")
     if whole and found.of and not found.rows:
         found.faults.append("not one row of the reference could be compared")
+    return absent
 
 
 def _some(labels: Sequence[str]) -> str:

@@ -4,9 +4,10 @@
 
 Prints the verdicts, writes ``check.json`` (verdicts, machine, counts of every row, comparison) and
 compares it with ``results/reference/<scale>/check.json``. Exit code 1 if a claim that held there does not
-hold here (save one about seconds that wider intervals leave open), or if counts or objectives differ
-(`svmrepro.workflow.baseline` says how much is allowed).
-Without a reference of this scale it says so and exits 0.
+hold here (save one about seconds that wider intervals leave open), if counts or objectives differ
+(`svmrepro.workflow.baseline` says how much is allowed), or if there is nothing to compare with: no reference
+of this scale, or none of this run's papers. The last line says how many of the reference's rows were
+compared; with ``require_complete`` all of them have to be.
 
 With ``--write-reference`` this run becomes the reference of its scale: check.json and the papers' tables are
 copied to ``results/reference/<scale>/`` and the figures to ``figures/reference/<scale>/``, to be committed.
@@ -36,6 +37,7 @@ from svmrepro.workflow.claims import clocked_claims
 from svmrepro.workflow.config import Config, Paper, read_config
 from svmrepro.workflow.errors import StepError, run_step
 from svmrepro.workflow.files import atomic_path, atomic_write
+from svmrepro.workflow.results import plural
 from svmrepro.workflow.runs import Runs, read_rows, read_runs
 
 KEPT = 10
@@ -53,14 +55,23 @@ def run(config: Config, *, write_reference: bool = False) -> int:
     reference = paths.reference(config) / "check.json"
     outcome: Comparison | None = None
     if reference.is_file() and not write_reference:
-        outcome = compare(read_record(reference), record, clocked=clocked_claims(config))
+        outcome = compare(
+            read_record(reference), record, clocked=clocked_claims(config), complete=config.require_complete
+        )
         record["comparison"] = vars(outcome)
     atomic_write(paths.check(config), _to_json(record))
     if write_reference:
         return _write_reference(config, record)
     if outcome is None:
-        print(f"No reference run of the {config.scale} scale is committed: nothing to compare with.")
-        return 0
+        raise StepError(
+            f"nothing compared: there is no reference run of the {config.scale} scale ({reference.parent}); "
+            "`./run reference` makes this run the reference"
+        )
+    if not outcome.of and not outcome.faults:
+        raise StepError(
+            f"nothing compared: the reference run of the {config.scale} scale has no row of "
+            f"{', '.join(config.papers)}"
+        )
     print(_printed_comparison(outcome))
     return 1 if outcome.faults else 0
 
@@ -197,8 +208,19 @@ def _printed_comparison(outcome: Comparison) -> str:
     lines += [f"  FAULT: {fault}" for fault in outcome.faults[:40]]
     if len(outcome.faults) > 40:
         lines.append(f"  ... and {len(outcome.faults) - 40} more faults (check.json lists all)")
-    lines.append("Reproduced." if not outcome.faults else f"Not reproduced: {len(outcome.faults)} faults.")
+    lines.append(_conclusion(outcome))
     return "\n".join(lines)
+
+
+def _conclusion(outcome: Comparison) -> str:
+    """Return the verdict in one line, which says of how many rows it speaks."""
+    if outcome.faults:
+        return f"Not reproduced: {plural(len(outcome.faults), 'fault')}."
+    if outcome.rows == outcome.of:
+        return f"Reproduced on all {outcome.of:,} rows."
+    return (
+        f"Reproduced on {outcome.rows:,} of {outcome.of:,} rows; {outcome.of - outcome.rows:,} not measured."
+    )
 
 
 if __name__ == "__main__":

@@ -28,9 +28,10 @@ from svmrepro.workflow.config import Config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.findings import Finding
 from svmrepro.workflow.plain_yaml import load_plain
-from svmrepro.workflow.quantities import KINDS, needs_clock
+from svmrepro.workflow.quantities import KINDS, needs_clock, value
 from svmrepro.workflow.render import significant
 from svmrepro.workflow.results import Results
+from svmrepro.workflow.runs import RELATIVE_GAP
 from svmrepro.workflow.scaling import Interval
 
 HOLDS, BREAKS, OPEN, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
@@ -42,6 +43,14 @@ SCALES_WITHOUT_CLOCK = ("smoke",)
 """Scales whose runs are so short that seconds mean nothing: no claim about seconds may name them."""
 
 UNITS = ("", "%", "x")
+
+_BESIDE = {
+    "certificate.max_violation": (RELATIVE_GAP, "relative duality gap"),
+    "certificate.pair_gap": (RELATIVE_GAP, "relative duality gap"),
+    "certificate.gap": ("certificate.max_violation", "KKT violation"),
+    RELATIVE_GAP: ("certificate.max_violation", "KKT violation"),
+}
+"""What is said beside a column of the certificate: neither of the two bounds the other."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +156,24 @@ def judge(claim: Claim, results: Results) -> Verdict:
         return Verdict(claim, UNMEASURED, "none of its experiments is part of this configuration", ())
     measure = KINDS[claim.quantity["kind"]][0]
     findings = measure(results, claim.quantity)
-    return Verdict(claim, combine(claim, findings), _statement(claim, findings), tuple(findings))
+    said = "; ".join(filter(None, (_statement(claim, findings), _beside(claim, results))))
+    return Verdict(claim, combine(claim, findings), said, tuple(findings))
+
+
+def _beside(claim: Claim, results: Results) -> str:
+    """Say what the duality gaps are where a claim is about KKT violations, or the other way round."""
+    column, words = _BESIDE.get(str(claim.quantity.get("of")), ("", ""))
+    if claim.quantity["kind"] != "value" or not column:
+        return ""
+    found = {
+        item.label: item.interval.high
+        for item in value(results, {**claim.quantity, "of": column, "per": ()})
+        if item.interval is not None and item.interval.high is not None
+    }
+    if not found:
+        return ""
+    most = max(found, key=found.__getitem__)
+    return f"largest {words} {found[most]:.2g} ({most})"
 
 
 def decide(rule: str, bound: Sequence[float], interval: Interval) -> str:

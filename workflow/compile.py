@@ -32,8 +32,11 @@ def combinations(config: Config) -> list[tuple[str, str, str]]:
     Returns
     -------
     list of (solver, kernel, storage)
-        Each once, sorted; a user's own solvers compile themselves.
+        Each once, sorted; a user's own solvers compile themselves, and those whose package is not installed
+        are left out.
     """
+    from svmrepro.solvers import SOLVERS
+
     examples = {
         (solver, "linear", "dense")
         for paper in config.papers.values()
@@ -48,7 +51,7 @@ def combinations(config: Config) -> list[tuple[str, str, str]]:
             for paper in config.papers.values()
             for experiment in paper.experiments.values()
             for contender in experiment.contenders.values()
-            if ":" not in contender.solver
+            if ":" not in contender.solver and SOLVERS[contender.solver].version is not None
         }
     )
 

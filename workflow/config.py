@@ -275,6 +275,8 @@ class Config:
         A folder or http(s) prefix that is tried first for downloads, or None.
     require_data
         Whether a data set that cannot be had is an error.
+    require_complete
+        Whether the check fails where rows of the reference were not measured.
     timed_jobs
         Timed jobs that may run side by side.
     job
@@ -297,6 +299,7 @@ class Config:
     datasets: dict[str, str]
     papers: dict[str, Paper]
     against: str | None = None
+    require_complete: bool = False
 
     def experiment(self, paper: str, name: str) -> Experiment:
         """
@@ -379,6 +382,7 @@ def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None 
         datasets={name: entry["path"] for name, entry in settings.get("datasets", {}).items()},
         papers=papers,
         against=settings.get("against"),
+        require_complete=settings.get("require_complete", False),
     )
 
 

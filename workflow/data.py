@@ -72,6 +72,52 @@ def register(config: Config) -> None:
             raise StepError(f"datasets.{name}: {one_line(error)}") from error
 
 
+def check_own(config: Config) -> None:
+    """
+    Read a user's own files, so that a fault of theirs is told before anything is made anew.
+
+    Parameters
+    ----------
+    config
+        Its experiments say which files matter, and how many of their rows.
+
+    Raises
+    ------
+    StepError
+        If a file cannot be read or has too few rows: the key, and file and line.
+    """
+    for paper in config.papers.values():
+        for experiment in paper.experiments.values():
+            at = f"experiment {experiment.name} of {paper.name}: "
+            features = None
+            if experiment.dataset in config.datasets:
+                for n in (None, *experiment.sizes):
+                    features = _own(config, experiment.dataset, n, at).X.shape[1]
+            test = experiment.test
+            if test is None or test.dataset not in config.datasets:
+                continue
+            for rows in (None, test.rows):
+                width = _own(config, test.dataset, rows, f"{at}test: ").X.shape[1]
+                if features is not None and width != features:
+                    raise StepError(
+                        f"{at}test: data set {test.dataset} has {width} features, "
+                        f"{experiment.dataset} has {features}"
+                    )
+    for artefact in (each for paper in config.papers.values() for each in paper.artefacts.values()):
+        if artefact.settings.get("dataset") in config.datasets:
+            _own(config, artefact.settings["dataset"], None, "")
+
+
+def _own(config: Config, name: str, n: int | None, where: str) -> Dataset:
+    """Load the first rows of a user's own file; a fault of the file itself is told with the file's key."""
+    from svmrepro import datasets
+
+    try:
+        return datasets.load(name, n, data_dir=config.data_dir, download=False)
+    except datasets.DataError as error:
+        raise StepError(f"datasets.{name}: {one_line(error)}" if n is None else f"{where}{error}") from error
+
+
 def write_marker(config: Config, marker: Marker) -> None:
     """Write what an attempt found."""
     atomic_write(paths.marker(config, marker.name), json.dumps(asdict(marker), indent=1) + "\n")
@@ -134,6 +180,8 @@ def load_row(config: Config, row: Row, encoding: str | None = None) -> Dataset:
     ------
     NotAvailable
         With the reason: what the last attempt to fetch met with, or what is wrong with the file.
+    StepError
+        If that file is a user's own.
     """
     from svmrepro import datasets
 
@@ -153,7 +201,7 @@ def load_row(config: Config, row: Row, encoding: str | None = None) -> Dataset:
         reason = marker.reason() if marker and marker.missing else one_line(error)
         raise NotAvailable(_portable(reason)) from error
     except datasets.DataError as error:
-        raise NotAvailable(one_line(error)) from error
+        raise _lacking(config, name)(one_line(error)) from error
     return found if row.permutation is None else datasets.permute(found, row.permutation)
 
 
@@ -179,6 +227,8 @@ def load_test(config: Config, row: Row, features: int) -> tuple[Any, Any]:
     ------
     NotAvailable
         With the reason.
+    StepError
+        If the test set is a user's own file.
     """
     from svmrepro import datasets
 
@@ -198,11 +248,16 @@ def load_test(config: Config, row: Row, features: int) -> tuple[Any, Any]:
             download=False,
         )
     except (datasets.DatasetUnavailable, datasets.DataError) as error:
-        raise NotAvailable(f"test set: {_portable(one_line(error))}") from error
+        raise _lacking(config, name)(f"test set: {_portable(one_line(error))}") from error
     X, y = found.X[test.skip :], found.y[test.skip :]
     if X.shape[1] != features:
-        raise NotAvailable(f"test set {name}: {X.shape[1]} features, not {features}")
+        raise _lacking(config, name)(f"test set {name}: {X.shape[1]} features, not {features}")
     return X, y
+
+
+def _lacking(config: Config, name: str) -> type[NotAvailable] | type[StepError]:
+    """Return what to raise where data cannot be had: a user's own are an error, others are not run."""
+    return StepError if name in config.datasets else NotAvailable
 
 
 def own_file(config: Config, name: str) -> Path | None:

@@ -3,8 +3,8 @@ Get the raw files of data sets, and write down what could not be had and why.
 
 Run as ``python -m svmrepro.workflow.fetch --config CONFIG --dataset NAME``: the step succeeds even if nothing
 can be had (unless the configuration has ``require_data: true``), because the rest of a run goes on without
-it. ``--retry --before SECONDS`` instead tries again every set of the configuration that was incomplete when
-last tried, unless that was after SECONDS of the epoch.
+it. A user's own file that cannot be read is an error. ``--retry --before SECONDS`` instead tries again every
+set of the configuration that was incomplete when last tried, unless that was after SECONDS of the epoch.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def fetch(config: Config, name: str) -> Marker:
     Raises
     ------
     StepError
-        If the folder for data cannot be written, or the set is incomplete and ``require_data`` is set.
+        If the folder for data cannot be written, a user's own file cannot be read, or the set is incomplete
+        and ``require_data`` is set.
     """
     from svmrepro import datasets
 
@@ -56,6 +57,8 @@ def fetch(config: Config, name: str) -> Marker:
         except datasets.StorageError as error:
             raise StepError(one_line(error)) from error
         except datasets.DataError as error:
+            if name in config.datasets:
+                raise StepError(f"datasets.{name}: {one_line(error)}") from error
             available, missing = False, (one_line(error),)
     found = Marker(name, available, tuple(one_line(ValueError(text)) for text in missing), time.time())
     if missing and config.require_data:

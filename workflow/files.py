@@ -5,16 +5,47 @@ from __future__ import annotations
 import fcntl
 import glob
 import os
+import platform
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from svmrepro.workflow.errors import StepError, cause
 
 #: Seconds between two looks at a lock that somebody else holds.
 LOCK_POLL = 0.2
+
+#: What a holder writes into its lock file: process, host and when it began.
+_SIGNED = re.compile(r"(\d{1,10})(?: ([\w.-]{1,255}) (\d{4}-\d\d-\d\dT[\d:]{8}Z))?", re.ASCII)
+
+
+class Owner(NamedTuple):
+    """
+    Who holds a lock.
+
+    Attributes
+    ----------
+    process
+        Number of the process.
+    host, since
+        Name of its machine, and when it got the lock (ISO 8601, UTC); "" where it did not say.
+    """
+
+    process: int
+    host: str = ""
+    since: str = ""
+
+    def __str__(self) -> str:
+        return f"process {self.process}" + (f" on {self.host} (since {self.since})" if self.host else "")
+
+
+Waiting = Callable[[Owner | None], None]
+"""Called once with the holder, or None if it is not known, where a lock is not free at once."""
 
 
 @contextmanager
@@ -85,16 +116,16 @@ def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> None:
 
 
 @contextmanager
-def lock(path: str | os.PathLike[str], waiting: Callable[[int | None], None] | None = None) -> Iterator[None]:
+def lock(path: str | os.PathLike[str], waiting: Waiting | None = None) -> Iterator[None]:
     """
     Hold an exclusive lock between processes; it ends with the process, however that ends.
 
     Parameters
     ----------
     path
-        The lock file, kept on disk; it holds the process id of the last owner.
+        The lock file, kept on disk; it tells who held it last.
     waiting
-        Called once with that process id (or None) if the lock is not free at once.
+        Called once with the holder (or None) if the lock is not free at once.
 
     Raises
     ------
@@ -120,7 +151,7 @@ def lock(path: str | os.PathLike[str], waiting: Callable[[int | None], None] | N
 
 
 @contextmanager
-def any_lock(folder: Path, slots: int, waiting: Callable[[int | None], None] | None = None) -> Iterator[int]:
+def any_lock(folder: Path, slots: int, waiting: Waiting | None = None) -> Iterator[int]:
     """
     Hold one of several equal locks, so that at most ``slots`` processes work at a time.
 
@@ -191,15 +222,17 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def _sign(descriptor: int) -> None:
-    # The owner's number only makes the waiting message friendlier: a full disk must not stop the work here.
+    host = re.sub(r"[^A-Za-z0-9_.-]", "_", platform.node()) or "unknown"
+    text = f"{os.getpid()} {host} {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    # The owner's name only makes the waiting message friendlier: a full disk must not stop the work here.
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        os.pwrite(descriptor, text.encode(), 0)
 
 
-def _owner(descriptor: int) -> int | None:
-    text = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
-    return int(text) if text.isascii() and text.isdigit() else None
+def _owner(descriptor: int) -> Owner | None:
+    found = _SIGNED.fullmatch(os.pread(descriptor, 300, 0).decode(errors="replace").strip())
+    return Owner(int(found[1]), found[2] or "", found[3] or "") if found else None
 
 
 def _umask() -> int:

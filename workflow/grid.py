@@ -83,7 +83,7 @@ class Row:
         try:
             data = datasets.content_key(experiment.dataset, self.n, self.sample)
         except datasets.DataError as error:
-            # A user's own file that is gone or too short is not run; the reason is told when it is tried.
+            # A user's own file that is gone or too short is an error when it is read.
             data = str(error)
         if self.permutation is not None:
             data += f";permutation={self.permutation}"

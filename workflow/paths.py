@@ -27,6 +27,7 @@ __all__ = [
     "ratios",
     "reference",
     "results",
+    "run_lock",
     "table",
     "timing_slots",
 ]
@@ -56,6 +57,11 @@ def timing_slots(config: Config) -> Path:
     """
     own = ".".join(filter(None, (platform.node() or "here", os.environ.get("SLURM_JOB_ID"))))
     return config.results_dir / ".timing" / re.sub(r"[^A-Za-z0-9.-]", "_", own)
+
+
+def run_lock(config: Config) -> Path:
+    """Return the lock file of the one run at a time that may write the scale's results."""
+    return results(config) / ".run.lock"
 
 
 def job_file(config: Config, paper: str, experiment: str, job: str) -> Path:

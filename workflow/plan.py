@@ -9,6 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
@@ -17,9 +18,9 @@ from typing import Any
 from svmrepro.workflow import paths, staleness
 from svmrepro.workflow.compile import combinations
 from svmrepro.workflow.config import Artefact, Config, config_dir, dump_config, load_config
-from svmrepro.workflow.data import register
+from svmrepro.workflow.data import check_own, register
 from svmrepro.workflow.fetch import wanted
-from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.files import Owner, atomic_write, lock
 from svmrepro.workflow.grid import Job, jobs
 from svmrepro.workflow.record import digest
 
@@ -66,6 +67,7 @@ class Plan:
         self.overrides = dict(overrides)
         self.config: Config = load_config(self.overrides, folder)
         register(self.config)
+        check_own(self.config)
         if self.config.against is not None:
             paths.papers_in(Path(self.config.against))  # said now, not after hours of measuring
         self.began = time.time()
@@ -80,6 +82,20 @@ class Plan:
         if not self.overrides_file.is_file():
             atomic_write(self.overrides_file, json.dumps(self.overrides) + "\n")
         self._jobs: dict[tuple[str, str], dict[str, Job]] = {}
+        self._held = ExitStack()
+
+    def alone(self) -> None:
+        """
+        Wait until no other run is at work in this scale's results folder, and keep others out from now on.
+
+        The lock ends with this process, however that ends.
+        """
+        self._held.enter_context(lock(paths.run_lock(self.config), self._waiting))
+
+    def _waiting(self, owner: Owner | None) -> None:
+        folder = paths.results(self.config)
+        who = owner or "another process"
+        print(f"waiting: {folder} is in use by the run of {who}; this run goes on after it", file=sys.stderr)
 
     @cached_property
     def steps(self) -> dict[str, str]:
@@ -336,6 +352,44 @@ RULES = frozenset(
         "reference",
     }
 )
+
+
+#: Options of Snakemake with which it only tells or looks something up, and makes nothing.
+_TELLING = (
+    *(
+        "archive",
+        "cleanup_metadata",
+        "containerize",
+        "d3dag",
+        "dag",
+        "detailed_summary",
+        "dryrun",
+        "filegraph",
+    ),
+    *("generate_unit_tests", "lint", "list_changes", "list_input_changes", "list_params_changes"),
+    *("list_rules", "list_target_rules", "list_untracked", "print_compilation", "report", "rulegraph"),
+    *("summary", "unlock"),
+)
+
+
+def makes_files(arguments: Sequence[str]) -> bool:
+    """
+    Tell whether a command of Snakemake runs jobs.
+
+    Parameters
+    ----------
+    arguments
+        Of its command line, which Snakemake has understood already.
+
+    Returns
+    -------
+    bool
+        False for a dry run, a list, a graph, a report of what is there.
+    """
+    from snakemake.cli import get_argument_parser
+
+    given, _ = get_argument_parser().parse_known_args(list(arguments))
+    return not any(getattr(given, name, None) for name in _TELLING)
 
 
 def one_of(names: Iterable[str]) -> str:

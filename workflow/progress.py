@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 from svmrepro.workflow.config import Config, Contender, Experiment
 from svmrepro.workflow.errors import StepError, cause
+from svmrepro.workflow.files import Owner
 from svmrepro.workflow.forecast import Forecast, duration
 from svmrepro.workflow.grid import Job, Row
 
@@ -64,9 +65,9 @@ class Progress:
         if self._log is not None:
             self._log.close()
 
-    def waiting(self, owner: int | None) -> None:
+    def waiting(self, owner: Owner | None) -> None:
         """Say that another process, perhaps one that a killed run left, is still measuring."""
-        who = f"process {owner}" if owner else "another process"
+        who = owner or "another process"
         self.note(f"waiting for {who} of an earlier run, which is still measuring; nothing is lost")
 
     def begin(self) -> None:

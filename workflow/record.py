@@ -70,7 +70,7 @@ FIELDS: dict[str, tuple[type, ...]] = {
     "kernel_evaluations": (int, NoneType),
     "work": (dict,),  # counted by the solver: integers
     "info": (dict,),
-    "certificate": (dict, NoneType),
+    "certificate": (dict, NoneType),  # all that the judge says; what does not apply is null or absent
     "performance": (dict,),  # on the test set, by measure
     "peak_memory_bytes": (int, NoneType),  # above what was resident before the solve
     "load_before": _MAYBE_NUMBER,  # the system's one-minute load average
@@ -164,7 +164,8 @@ def encode(line: Mapping[str, Any]) -> bytes:
     Returns
     -------
     bytes
-        JSON (numbers that are not finite are refused) and a line feed.
+        JSON and a line feed. Numbers that are not finite are null in a certificate, where they say that a
+        quantity does not apply, and refused elsewhere.
 
     Raises
     ------
@@ -174,8 +175,30 @@ def encode(line: Mapping[str, Any]) -> bytes:
     wrong = fault(line)
     if wrong is not None:
         raise ValueError(f"no measurement: {wrong}")
-    ordered = {name: line[name] for name in FIELDS}
+    ordered = {name: line[name] for name in FIELDS} | {"certificate": finite(line["certificate"])}
     return json.dumps(ordered, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def finite(value: Any) -> Any:
+    """
+    Return a value as JSON knows it.
+
+    Parameters
+    ----------
+    value
+        Numbers, numpy's too, texts, and mappings and sequences of them.
+
+    Returns
+    -------
+    object
+        Numbers that are not finite are None.
+    """
+    if isinstance(value, Mapping):
+        return {key: finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(inner) for inner in value]
+    number = value.item() if hasattr(value, "item") else value
+    return None if isinstance(number, float) and not math.isfinite(number) else number
 
 
 def decode(text: bytes) -> dict[str, Any]:
@@ -197,25 +220,33 @@ def decode(text: bytes) -> dict[str, Any]:
     ValueError
         If it is no measurement: what is wrong.
     """
+    strange: list[str] = []
+
+    def number(text: str) -> float:
+        value = float(text)
+        if not math.isfinite(value):
+            strange.append(text)
+        return value
+
     try:
-        line = json.loads(text, parse_float=_finite, parse_constant=_finite)
+        line = json.loads(text, parse_float=number, parse_constant=number)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"is no JSON ({error})") from error
     if not isinstance(line, dict):
         raise ValueError("is no measurement")
+    if strange:
+        if "certificate" in line:
+            line["certificate"] = finite(line["certificate"])
+        try:
+            json.dumps(line, allow_nan=False)
+        except (ValueError, RecursionError):
+            raise ValueError(f"is no JSON ({strange[0][:20]} is no number of a measurement)") from None
     for name, value in ADDED.items():
         line.setdefault(name, value)
     wrong = fault(line)
     if wrong is not None:
         raise ValueError(wrong)
     return line
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text[:20]} is no number of a measurement")
-    return value
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from svmrepro.workflow import paths
 from svmrepro.workflow.config import Config, Experiment, Paper
 from svmrepro.workflow.fit import MEASURED, PAPER, read_fits, read_ratios
 from svmrepro.workflow.papers import PaperNumbers
-from svmrepro.workflow.runs import NO_DATA, Group, Runs, read_runs
+from svmrepro.workflow.runs import NO_DATA, NOT_INSTALLED, Group, Runs, read_runs
 from svmrepro.workflow.scaling import Fit, Interval
 
 ACRONYMS = {
@@ -152,7 +152,8 @@ class Results:
                 parts.append("commit " + ", ".join(sorted({short_commit(commit) for commit in commits})))
         flagged = sum(run.flagged for run in measured)
         parts.append(f"{plural(len(measured), 'measurement')}, {flagged} flagged for other load")
-        return "; ".join(parts) + "." + self._other_hardware() + self._missing_data()
+        said = "; ".join(parts) + "."
+        return said + self._other_hardware() + self._missing_data() + self._missing_packages()
 
     def _missing_data(self) -> str:
         """Say which data sets could not be had, and why; "" if all could."""
@@ -162,6 +163,16 @@ class Results:
             if run.status == "not_run" and NO_DATA.match(reason := run.fields.get("reason", ""))
         )
         return "".join(f" {reason[0].upper()}{reason[1:]}." for reason in reasons)
+
+    def _missing_packages(self) -> str:
+        """Say which solvers' packages are not installed, and how to get them; "" if all are."""
+        packages = {
+            found[1]
+            for run in self.runs.runs
+            if run.status == "not_run" and (found := NOT_INSTALLED.match(run.fields.get("reason", "")))
+        }
+        names = " ".join(sorted(packages))
+        return f" To measure solvers that are not installed: ./run pip install {names}." if packages else ""
 
     def _other_hardware(self) -> str:
         """Say which runs count for no seconds, for they were made on other hardware; "" if there are none."""

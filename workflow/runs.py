@@ -30,8 +30,14 @@ WORK_TERMS = ("work.nonzeros", "work.hessian_entries", "work.gradient_updates")
 entries touched by matrix products, gradient entries updated. A solver reports those it has."""
 
 
+RELATIVE_GAP = "certificate.relative_gap"
+"""The duality gap over the primal objective, worked out of the two; no column of its own."""
+
 NO_DATA = re.compile(r"((?:test set: )?data set \S+ not available): (?:([^\s:]+): )?")
 """The beginning of the reason why a row was not run that says whose data are missing, and which file."""
+
+NOT_INSTALLED = re.compile(r"not installed: (\S+)")
+"""The beginning of the reason why a solver of other people's was not run, with the name of its package."""
 
 _GIBI = 2.0**30
 
@@ -99,11 +105,18 @@ class Run:
         return ", ".join(filter(None, told))
 
     def number(self, column: str) -> float | None:
-        """Return a column's number, None where it is empty or absent; `work` is the sum of its terms."""
+        """Return a column's number, None where it is empty or absent.
+
+        `work` is the sum of its terms, `RELATIVE_GAP` a quotient, which is None where the objective is 0.
+        """
         if column == WORK:
             terms = [self.number(term) for term in WORK_TERMS]
             present = [term for term in terms if term is not None]
             return sum(present) if present else None
+        if column == RELATIVE_GAP:
+            gap, primal = self.number("certificate.gap"), self.number("certificate.primal")
+            ratio = gap / abs(primal) if gap is not None and primal else None
+            return ratio if ratio is not None and abs(ratio) <= kinds.MOST else None
         text = self.fields.get(column, "")
         return float(text) if text else None
 
@@ -161,6 +174,8 @@ class Group:
             if missing:
                 # What each source of the data said is told once, below the table.
                 said = missing[1] + (f" ({missing[2]})" if missing[2] else "")
+            if NOT_INSTALLED.match(said):
+                return said
             return f"not run: {said}" if said else "not run"
         if run.status == "memory_limit" and not run.fields.get("memory_limit_mb", ""):
             return "not run: needs more than the solver's own limit of memory"
@@ -301,6 +316,10 @@ def _matched(first: Group, second: Group, start: int) -> list[tuple[Run, Run]]:
 
 _REQUIRED = ("experiment", "contender", "n", "status", "repeat", "flagged")
 _COUNTS = ("iterations", "kernel_evaluations", "certificate.n_bound", "certificate.n_nonbound")
+_JUDGED = tuple(
+    f"certificate.{name}"
+    for name in ("dual", "primal", "gap", "max_violation", "pair_gap", "equality_residual", "relaxed")
+)
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("experiment", "contender"), kinds.name),
     **dict.fromkeys(("paper", "scale", "machine.commit"), kinds.optional(kinds.name)),
@@ -313,6 +332,7 @@ _KINDS: Mapping[str, Kind] = {
     "certificate.promise": kinds.words,
     "time": kinds.date,
     **dict.fromkeys(_COUNTS, kinds.optional(kinds.count)),
+    **dict.fromkeys(_JUDGED, kinds.optional(kinds.number)),
     **dict.fromkeys(("cpu_seconds", "wall_seconds", "machine.memory_bytes"), kinds.optional(kinds.seconds)),
     **dict.fromkeys(("point", "C", "eps", "time_limit", "memory_limit_mb"), kinds.optional(kinds.number)),
 }
@@ -325,9 +345,10 @@ def _kind(column: str) -> Kind | None:
     group = column.partition(".")[0]
     if group == "work":
         return kinds.optional(kinds.count)
-    if group in ("certificate", "performance"):
+    if group == "performance":
         return kinds.optional(kinds.number)
-    return kinds.words if group == "machine" else None
+    # A later version's certificates say more.
+    return kinds.words if group in ("machine", "certificate") else None
 
 
 _FORM = Form(_kind, ("paper", "experiment", "n", "point", "seed", "contender", "repeat"))

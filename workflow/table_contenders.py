@@ -19,7 +19,7 @@ from svmrepro.workflow.render import (
     significant,
 )
 from svmrepro.workflow.results import Results, Row, describe_problem, display_name
-from svmrepro.workflow.runs import CPU, WORK, Group
+from svmrepro.workflow.runs import CPU, RELATIVE_GAP, WORK, Group
 from svmrepro.workflow.table_timing import ratio_cell, seconds_cell, suspect_notes
 
 HITS, MISSES = "info.cache_hits", "info.cache_misses"
@@ -49,6 +49,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("work", "counted work"),
         Column("objective", "dual objective"),
         Column("violation", "largest KKT violation"),
+        Column("gap", "relative duality gap"),
     ]
     rows: list[Mapping[str, Cell]] = []
     for name in artefact.experiments:
@@ -67,6 +68,8 @@ def build(results: Results, artefact: Artefact) -> Table:
         sections=(Section(columns, rows),),
         notes=[
             "Medians over the repeats; seconds with the 95 % interval of the median.",
+            "Relative duality gap: (primal - dual) / primal, or of a cutting plane (primal - lower bound) / "
+            "primal. A small KKT violation does not bound it.",
             *([_AXES_NOTE] if axes else []),
             *suspect_notes(results, artefact.experiments),
         ],
@@ -117,6 +120,8 @@ def _row(results: Results, name: str, contender: str, n: int, option: str) -> di
     cells["objective"] = BLANK if dual is None else Cell(dual, significant(dual, 8))
     violation = group.median("certificate.max_violation")
     cells["violation"] = BLANK if violation is None else number(violation, digits=2)
+    gap = group.median(RELATIVE_GAP)
+    cells["gap"] = BLANK if gap is None else number(gap, digits=2)
     return cells
 
 

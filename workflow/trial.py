@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import math
+import re
 import resource
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from svmrepro.workflow import kinds
 from svmrepro.workflow.config import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.machine import Meter, copy_bandwidth, load_average
-from svmrepro.workflow.record import NO_RESULT
+from svmrepro.workflow.record import NO_RESULT, finite
 
 #: A run is flagged when its wall time exceeds its CPU time by more than this share ...
 WALL_EXCESS = 0.1
@@ -43,6 +44,9 @@ GRAM_BYTES = 2**29
 
 #: Examples of each class in the run that warms a user's own solver.
 _WARM_ROWS = 8
+
+#: A requirement of an extra, in the words of this project's metadata: its package and the extra.
+_REQUIREMENT = re.compile(r"""([\w.-]+).*\bextra == ["']([\w-]+)["']""")
 
 _LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
 
@@ -186,8 +190,8 @@ class Trials:
             gram = self._gram(contender, problem)
             result |= _verdict(problem, solution, contender, self._tolerance(contender), gram)
             result["performance"] = self._performance(problem, solution)
-        except NotInstalled as error:
-            return {**NO_RESULT, "status": "not_run", "reason": one_line(error)}
+        except NotInstalled:
+            return {**NO_RESULT, "status": "not_run", "reason": not_installed(contender.solver)}
         except (Exception, SystemExit) as error:
             # Whatever a solver, perhaps a user's own, runs into is its result, not the end of the job.
             return {**NO_RESULT, "status": "error", "reason": _reason(error, contender)}
@@ -222,6 +226,17 @@ def _solver(contender: Contender, eps: float) -> Callable[[Problem], Solution]:
         return replace(_as_solution(contender.solver, answer), cpu_seconds=cpu, wall_seconds=wall)
 
     return run
+
+
+def not_installed(solver: str) -> str:
+    """Say which package a solver lacks, and which extra of this project has it, if one does."""
+    package = SOLVERS[solver].package
+    extras = [
+        found[2]
+        for text in metadata.requires("svmrepro") or ()
+        if (found := _REQUIREMENT.match(text)) and found[1] == package
+    ]
+    return f"not installed: {package}" + (f" (extra {extras[0]})" if extras else "")
 
 
 def _user_function(name: str) -> Callable[..., Any]:
@@ -340,8 +355,4 @@ def _limit_reason(status: str, contender: Contender) -> str:
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return numbers as JSON knows them: numpy's as Python's, those that are not finite as null."""
-    plain: dict[str, Any] = {}
-    for key, value in values.items():
-        number = value.item() if hasattr(value, "item") else value
-        plain[key] = None if isinstance(number, float) and not math.isfinite(number) else number
-    return plain
+    return {key: finite(value) for key, value in values.items()}

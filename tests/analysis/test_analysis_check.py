@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import shutil
 
@@ -10,15 +11,22 @@ from analysis_steps import analyse
 from svmrepro.workflow import check, paths
 from svmrepro.workflow.baseline import compare, fold, unfold
 from svmrepro.workflow.claims import clocked_claims
+from svmrepro.workflow.config import write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.results import load
 
 RESULTS_ROW = "adult-linear n = 1605, smo"
 
 
+def checked(run):
+    """Check a run of which the repository's reference has nothing; its record is written."""
+    with pytest.raises(StepError, match="nothing compared"):
+        check.main(["--config", str(run.file)])
+
+
 @pytest.fixture
 def record(full):
-    check.main(["--config", str(full.file)])
+    checked(full)
     return check.read_record(paths.check(full.config))
 
 
@@ -26,12 +34,64 @@ def find(record, contender="smo"):
     return next(row for row in record["rows"] if (row["n"], row["contender"]) == ("1605", contender))
 
 
-def test_without_a_reference_it_says_so_and_succeeds(full, capsys, monkeypatch, tmp_path):
+def test_without_a_reference_it_says_so_and_fails(full, capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
+    with pytest.raises(StepError, match="nothing compared: there is no reference run of the paper scale"):
+        check.main(["--config", str(full.file)])
+    out = capsys.readouterr().out
+    assert "holds" in out and "adult-linear-one-order" in out  # the verdicts come all the same
+    assert "eproduced" not in out
+
+
+def reference_of(full, monkeypatch, tmp_path, change):
+    """Make a changed copy of this run's record the reference."""
+    monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
+    content = json.loads(paths.check(full.config).read_text())
+    change(content)
+    (tmp_path / "results" / "reference" / "paper").mkdir(parents=True)
+    (tmp_path / "results" / "reference" / "paper" / "check.json").write_text(json.dumps(content))
+
+
+def test_a_reference_without_this_paper_is_nothing_to_compare_with(full, record, monkeypatch, tmp_path):
+    def of_another(content):
+        content["claims"] = {"another": content["claims"].pop(synthetic.PAPER)}
+        for row in content["rows"]:
+            row["paper"] = "another"
+
+    reference_of(full, monkeypatch, tmp_path, of_another)
+    with pytest.raises(StepError, match="the reference run of the paper scale has no row of platt1998"):
+        check.main(["--config", str(full.file)])
+
+
+def test_a_partial_check_says_of_how_many_rows_and_fails_if_asked(
+    full, record, capsys, monkeypatch, tmp_path
+):
+    def with_more(content):
+        row = next(row for row in content["rows"] if row["runs"] and row["experiment"] == "adult-linear")
+        content["rows"] += [{**row, "experiment": "adult-more", "n": str(n)} for n in range(1001, 1003)]
+
+    reference_of(full, monkeypatch, tmp_path, with_more)
+    rows = compare(record, record).rows
+    capsys.readouterr()
     assert check.main(["--config", str(full.file)]) == 0
     out = capsys.readouterr().out
-    assert "No reference run of the paper scale" in out
-    assert "holds" in out and "adult-linear-one-order" in out
+    assert out.endswith(f"\nReproduced on {rows:,} of {rows + 2:,} rows; 2 not measured.\n")
+    assert "note: 2 rows of the reference were not measured here: adult-more n = 1001, smo" in out
+
+    strict = tmp_path / "strict.json"
+    write_config(dataclasses.replace(full.config, require_complete=True), strict)
+    assert check.main(["--config", str(strict)]) == 1
+    out = capsys.readouterr().out
+    assert "FAULT: 2 rows of the reference were not measured here" in out
+    assert out.endswith("\nNot reproduced: 1 fault.\n")
+
+
+def test_a_complete_check_has_every_claim(record):
+    assert compare(record, record, complete=True).faults == []
+    now = copy.deepcopy(record)
+    now["claims"][synthetic.PAPER]["separable-none-at-bound"] = "not measured here"
+    (fault,) = compare(record, now, complete=True).faults
+    assert fault == "claim platt1998/separable-none-at-bound held in the reference: not measured here"
 
 
 def test_the_record_holds_claims_machine_and_every_row(full, record):
@@ -92,7 +152,7 @@ def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsy
     assert check.main(["--config", str(full.file)]) == 0
     out = capsys.readouterr().out
     assert f"note: claim platt1998/{undecided} held in the reference: not decided, by seconds" in out
-    assert "Reproduced." in out
+    assert f"Reproduced on all {compare(record, record).rows:,} rows." in out
 
 
 @pytest.mark.parametrize(
@@ -182,7 +242,7 @@ def test_a_paper_that_was_not_asked_for_is_no_fault(record):
 
 
 def test_the_record_knows_its_machines_and_commits(full):
-    check.main(["--config", str(full.file)])
+    checked(full)
     known = json.loads(paths.check(full.config).read_text())
     assert known["runs"]["measured"] > known["runs"]["flagged"] >= 0
     (machine,) = known["machines"]
@@ -205,7 +265,7 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, t
     assert (tmp_path / "figures" / "reference" / "paper" / synthetic.PAPER / "overview.svg").is_file()
 
     assert check.main(["--config", str(full.file)]) == 0
-    assert "Reproduced." in capsys.readouterr().out
+    assert "\nReproduced on all " in capsys.readouterr().out
 
     # A paper that this run does not make stays as it is, unless another machine measured it.
     other = {"paper": "another", "experiment": "e", "n": "7", "contender": "smo", "setting": {}, "runs": {}}
@@ -288,7 +348,7 @@ def test_a_commit_of_a_changed_checkout_says_so(full):
     ],
 )
 def test_a_record_of_somebody_else_is_read_with_care(full, tmp_path, spoiled):
-    check.main(["--config", str(full.file)])
+    checked(full)
     content = json.loads(paths.check(full.config).read_text())
     path = tmp_path / "check.json"
     path.write_text(json.dumps({**content, **spoiled}))
@@ -312,5 +372,5 @@ def test_the_record_is_as_old_as_what_was_measured(tmp_path):
     lines["web-linear"][-1] |= {"status": "not_run", **synthetic.NO_RESULT, "time": later}
     synthetic.write_records(config, lines)
     run = analyse(config)
-    check.main(["--config", str(run.file)])
+    checked(run)
     assert json.loads(paths.check(run.config).read_text())["measured"] == newest

@@ -212,3 +212,20 @@ def test_too_few_sizes_decide_no_exponent(tmp_path):
     )
     verdict = judge(found, results)
     assert verdict.verdict == UNMEASURED and "2 of at least 3 sizes" in verdict.measured
+
+
+@pytest.mark.parametrize(
+    ("column", "beside"),
+    [
+        ("certificate.max_violation", "; largest relative duality gap 0.0001 (noise-linear, SMO, n = "),
+        ("certificate.pair_gap", "; largest relative duality gap 0.0001 (noise-linear, SMO, n = "),
+        ("certificate.gap", "; largest KKT violation 0.00097 (noise-linear, SMO, n = "),
+        ("certificate.n_bound", None),
+    ],
+)
+def test_a_claim_about_violations_tells_the_gap_too(full, column, beside):
+    results = load(full.config, synthetic.PAPER, ["noise-linear"])
+    quantity = {"kind": "value", "experiments": ["noise-linear"], "contenders": ["smo"], "of": column}
+    measured = judge(claim(quantity=quantity), results).measured
+    assert ("largest" in measured) == (beside is not None)
+    assert beside is None or beside in measured

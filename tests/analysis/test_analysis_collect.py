@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 
 import analysis_support as synthetic
 import pytest
 from svmrepro.workflow import collect, fit, paths
 from svmrepro.workflow.config import write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.runs import Group, Run, pairs, read_runs
+from svmrepro.workflow.results import load
+from svmrepro.workflow.runs import Group, Run, Runs, pairs, read_runs
 
 
 def rows_of(path):
@@ -81,11 +83,22 @@ def test_flagged_runs_are_kept_but_do_not_time_where_others_can(config):
     assert mixed.median("cpu_seconds") < 0.01
 
 
+def test_tables_say_how_to_get_what_is_not_installed(full):
+    results = load(full.config, synthetic.PAPER, ["noise-linear"])
+    assert "not installed" not in results.provenance()
+    absent = {"status": "not_run", "reason": "not installed: libsvm-official (extra peers)"}
+    runs = Runs((*results.runs.runs, Run({**results.runs.runs[0].fields, "cpu_seconds": "", **absent})))
+    said = dataclasses.replace(results, runs=runs).provenance()
+    assert said.endswith(" To measure solvers that are not installed: ./run pip install libsvm-official.")
+
+
 def test_reasons_are_said_in_words():
     def group(**fields):
         return Group((Run({"status": "not_run", "reason": "", **fields}),))
 
     assert group(reason="no data").reason == "not run: no data"
+    absent = "not installed: libsvm-official (extra peers)"
+    assert group(reason=absent).reason == absent
     assert group(status="memory_limit", memory_limit_mb="128.0").reason == "not run: needs more than 128 MB"
     assert group(status="time_limit", time_limit="60.0").reason == "stopped: time limit of 60 s"
     assert group(status="uncertified").reason == "no timing: certificate failed"

@@ -12,7 +12,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.fit import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
 from svmrepro.workflow.paired_runs import ratio_of_ratios, ratios
 from svmrepro.workflow.render import Cell, Column, Section, Table, to_markdown
-from svmrepro.workflow.runs import read_rows, read_runs
+from svmrepro.workflow.runs import RELATIVE_GAP, read_rows, read_runs
 from svmrepro.workflow.scaling import Interval
 
 RUN = {
@@ -55,6 +55,24 @@ def test_sound_tables_are_read_and_doubled_or_ragged_ones_are_not(tmp_path, kind
         path.write_text(text)
         with pytest.raises(StepError, match=message):
             read(path)
+
+
+def test_certificates_may_say_more_than_is_known_here(tmp_path):
+    more = {"certificate.sampled": "true", "certificate.method": "sampled", "certificate.rounding": "1e-9"}
+    (run,) = read_runs([written(tmp_path / "t.csv", {**RUN, **more})]).runs
+    assert run.fields["certificate.sampled"] == "true" and run.number("certificate.rounding") == 1e-9
+    with pytest.raises(StepError, match=r"t\.csv:2: certificate\.method: .* cannot be printed"):
+        read_runs([written(tmp_path / "t.csv", {**RUN, **more, "certificate.method": "\x1b[2J"})])
+
+
+@pytest.mark.parametrize(
+    ("gap", "primal", "ratio"),
+    [("0.5", "2", 0.25), ("0.5", "-2", 0.25), ("0.5", "0", None), ("", "2", None), ("1e100", "1e-300", None)],
+)
+def test_the_relative_gap_is_worked_out(tmp_path, gap, primal, ratio):
+    row = {**RUN, "certificate.gap": gap, "certificate.primal": primal}
+    (run,) = read_runs([written(tmp_path / "t.csv", row)]).runs
+    assert run.number(RELATIVE_GAP) == ratio
 
 
 @pytest.mark.parametrize(

@@ -282,6 +282,19 @@ def test_the_one_option_that_varies_names_the_contenders(full):
     assert table.sections[0].rows[0]["contender"].text == "0.001"
 
 
+def test_a_kkt_violation_has_the_duality_gap_beside_it(full):
+    results = load(full.config, synthetic.PAPER, ["noise-linear"])
+    artefact = Artefact("t", "contenders", "table", ("noise-linear",), "Title", "")
+    table = table_contenders.build(results, artefact)
+    headers = [column.header for column in table.sections[0].columns]
+    assert headers[-2:] == ["largest KKT violation", "relative duality gap"]
+    (row,) = [
+        row for row in table.sections[0].rows if (row["n"].value, row["contender"].text) == (500, "SMO")
+    ]
+    assert (row["violation"].text, row["gap"].text) == ("0.00097", "0.00010")
+    assert any("A small KKT violation does not bound it." in note for note in table.notes)
+
+
 @pytest.mark.parametrize(
     ("flagged", "marks", "note"),
     [

@@ -1,16 +1,19 @@
 import json
+import math
 import multiprocessing
 import os
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from engine_support import on_full_disk, unprivileged
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.files import _owner, any_lock, atomic_path, atomic_write, lock
+from svmrepro.workflow.files import Owner, _owner, any_lock, atomic_path, atomic_write, lock
 from svmrepro.workflow.journal import Journal
 from svmrepro.workflow.record import ADDED, FIELDS, NO_RESULT, encode, fault, read_lines
 
@@ -174,6 +177,25 @@ def test_lines_from_before_a_field_was_added_still_count(tmp_path: Path) -> None
     assert fault(json.loads(encode(read_lines(path)[0]))) is None
 
 
+def test_certificates_may_say_more_and_have_numbers_that_do_not_apply(tmp_path: Path) -> None:
+    more = {
+        "dual": np.float64(1.5),
+        "pair_gap": math.nan,
+        "sampled": {"rows": 3, "error": math.inf},
+        "who": "x",
+    }
+    plain = {"dual": 1.5, "pair_gap": None, "sampled": {"rows": 3, "error": None}, "who": "x"}
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(encode(measurement(certificate=more)))
+    assert [line["certificate"] for line in read_lines(path)] == [plain]
+    # As other programs write it.
+    text = json.dumps(measurement(certificate={"dual": 1.5, "gap": math.nan, "list": [-math.inf]}))
+    assert "NaN" in text
+    path.write_text(text + "\n")
+    assert [line["certificate"] for line in read_lines(path)] == [{"dual": 1.5, "gap": None, "list": [None]}]
+    assert Journal(path).lines() == read_lines(path)
+
+
 def test_read_lines_names_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_bytes(encode(measurement()) + b"{half\n")
@@ -259,24 +281,34 @@ def test_lock_waits_says_for_whom_and_ends_with_its_process(tmp_path: Path) -> N
     holder = context.Process(target=_hold, args=(str(path), 60, held))
     holder.start()
     assert held.wait(30)
-    told: list[int | None] = []
+    told: list[Owner | None] = []
 
-    def waiting(owner: int | None) -> None:
+    def waiting(owner: Owner | None) -> None:
         told.append(owner)
         holder.kill()
 
     with lock(path, waiting):
-        assert told == [holder.pid]
+        (owner,) = told
+        assert owner is not None and owner.process == holder.pid
+        since = datetime.fromisoformat(owner.since)
+        assert 0 <= (datetime.now(UTC) - since).total_seconds() < 120
+        assert str(owner) == f"process {holder.pid} on {owner.host} (since {owner.since})"
     holder.join(10)
 
 
 def test_a_lock_that_somebody_scribbled_on_has_no_known_owner(tmp_path: Path) -> None:
     path = tmp_path / "job.lock"
     with lock(path), path.open("rb") as stream:
-        assert _owner(stream.fileno()) == os.getpid()
-        for text, owner in (("²", None), ("", None), ("-5", None), ("x", None), ("77", 77)):
+        found = _owner(stream.fileno())
+        assert found is not None and found.process == os.getpid()
+        whole = "77 node-1.example 2026-11-22T22:31:50Z"
+        for text in ("²", "", "-5", "x", f"{whole} x", whole.replace("node", "\x1b[2J"), "9" * 400):
             path.write_text(text)
-            assert _owner(stream.fileno()) == owner
+            assert _owner(stream.fileno()) is None
+        path.write_text("77")  # as an earlier version signed
+        assert _owner(stream.fileno()) == Owner(77) and str(Owner(77)) == "process 77"
+        path.write_text(whole)
+        assert _owner(stream.fileno()) == Owner(77, "node-1.example", "2026-11-22T22:31:50Z")
 
 
 def test_slots_are_shared_by_as_many(tmp_path: Path) -> None:

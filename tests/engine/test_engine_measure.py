@@ -15,6 +15,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.forecast import Forecast, duration, extrapolate
 from svmrepro.workflow.journal import Journal
 from svmrepro.workflow.measure import measure_job
+from svmrepro.workflow.plan import Plan
 from svmrepro.workflow.progress import Progress
 from svmrepro.workflow.record import read_lines
 from svmrepro.workflow.summary import closing
@@ -210,7 +211,7 @@ def test_peers_where_they_are_installed(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(metadata, "version", version)
     config, experiment = prepare({"there": {"solver": "libsvm"}, "gone": {"solver": absent}}, sizes=[20, 30])
     lines, _ = measure(config, experiment)
-    reason = "solver 'thundersvm' needs the package thundersvm, which is not installed"
+    reason = "not installed: thundersvm"
     found = {(line["contender"], line["n"], line["status"], line["reason"]) for line in lines}
     assert found == {("there", n, "optimal", None) for n in (20, 30)} | {
         ("gone", n, "not_run", reason) for n in (20, 30)
@@ -281,20 +282,66 @@ def test_data_that_cannot_be_had_is_not_run_with_the_reason() -> None:
     assert Forecast(config, experiment).left() == (0, 0.0)
 
 
-def test_own_file_is_measured_and_its_faults_are_reasons() -> None:
+def test_own_file_is_measured_and_its_faults_are_errors() -> None:
     rows = [f"{1 if i % 3 else -1} {i % 5 + 1}:1 {i % 7 + 6}:0.5" for i in range(40)]
     Path("mine.libsvm").write_text("\n".join(rows) + "\n")
-    overrides = tiny(sizes=[40, 50], datasets={"mine": {"path": "mine.libsvm"}})
+    overrides = tiny(sizes=[40], datasets={"mine": {"path": "mine.libsvm"}})
     overrides["experiments"]["platt1998"][EXPERIMENT].update(dataset="mine")
     config = load_config(overrides)
     data.register(config)
     lines, _ = measure(config, config.experiment("platt1998", EXPERIMENT))
-    assert Counter((line["n"], line["status"]) for line in lines) == {(40, "optimal"): 4, (50, "not_run"): 2}
-    assert "the set has 40 rows" in lines[-1]["reason"]
+    assert Counter((line["n"], line["status"]) for line in lines) == {(40, "optimal"): 4}
+    # It may be spoiled while a run is at work.
     Path("mine.libsvm").write_text("\n".join(rows).replace("1:1", "1:x", 1) + "\n")
-    assert "mine.libsvm:1" in fetch.fetch(config, "mine").missing[0]
-    with pytest.raises(StepError, match="require_data is true"):
-        fetch.fetch(load_config({**overrides, "require_data": True}), "mine")
+    with pytest.raises(StepError, match=r"^datasets.mine: mine\.libsvm:1: "):
+        fetch.fetch(config, "mine")
+    with pytest.raises(StepError, match=r"^mine\.libsvm:1: "):
+        measure(config, config.experiment("platt1998", EXPERIMENT))
+
+
+ROWS = "+1 1:1 2:1\n-1 2:1\n" * 20
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "datasets.mine: mine.libsvm: cannot be read: No such file or directory"),
+        (ROWS.replace("-1", "0"), "datasets.mine: mine.libsvm:2: label 0 where -1 or 1 was expected"),
+        (ROWS + "+1 1:nan\n", "datasets.mine: mine.libsvm:41: value 'nan' of index 1 is not finite"),
+        ("+1 1:1\n" * 50, "datasets.mine: mine.libsvm:1: one class only"),
+        (ROWS[: len(ROWS) // 2], "experiment noise-linear of platt1998: mine: n = 40: the set has 20 rows"),
+        ("", "datasets.mine: mine.libsvm:1: the file is empty"),
+    ],
+)
+def test_own_file_that_cannot_be_used_is_an_error_before_anything_runs(
+    content: str | None, message: str
+) -> None:
+    if content is not None:
+        Path("mine.libsvm").write_text(content)
+    overrides = tiny(sizes=[10, 40], datasets={"mine": {"path": "mine.libsvm"}})
+    overrides["experiments"]["platt1998"][EXPERIMENT].update(dataset="mine")
+    with pytest.raises(StepError) as caught:
+        Plan(overrides)
+    assert str(caught.value).startswith(message)
+    assert not Path("results").exists()
+
+
+def test_own_test_set_that_cannot_be_used_is_an_error_before_anything_runs() -> None:
+    Path("mine.libsvm").write_text(ROWS)
+    files = {"mine": {"path": "mine.libsvm"}, "other": {"path": "other.libsvm"}}
+    overrides = tiny(sizes=[10], datasets=files)
+    experiment = overrides["experiments"]["platt1998"][EXPERIMENT]
+    experiment.update(dataset="mine", measures=["accuracy"], test={"dataset": "other", "rows": 30})
+    for content, message in (
+        ("+1 1:1\n-1 3:1\n" * 20, "test: data set other has 3 features, mine has 2"),
+        (ROWS[: len(ROWS) // 2], "test: other: n = 30: the set has 20 rows"),
+        ("+1 x\n", "datasets.other: other.libsvm:1: "),
+    ):
+        Path("other.libsvm").write_text(content)
+        with pytest.raises(StepError, match=re.escape(message)):
+            Plan(overrides)
+    Path("other.libsvm").write_text(ROWS)
+    assert Plan(overrides).own_file("other") == ["other.libsvm"]
 
 
 def test_retry_tries_only_what_was_incomplete_before(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,15 +6,17 @@ import csv
 import io
 import os
 import threading
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 from engine_support import EXPERIMENT, tiny
-from svmrepro.workflow import grid, progress
+from svmrepro.workflow import compile, grid, progress, trial
 from svmrepro.workflow.config import Config, Experiment, load_config, read_config
 from svmrepro.workflow.errors import StepError, reading_table, run_step
-from svmrepro.workflow.files import any_lock
+from svmrepro.workflow.files import Owner, any_lock
 from svmrepro.workflow.measure import measure_job
+from svmrepro.workflow.plan import Plan
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,34 @@ def test_a_step_that_fails_says_why_in_one_line(
 def test_a_fault_of_ours_keeps_its_traceback() -> None:
     with pytest.raises(ZeroDivisionError):
         run_step(lambda arguments: 1 // 0)
+
+
+def test_what_is_not_installed_is_not_compiled_and_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed, absent = metadata.version, {"libsvm-official", "thundersvm"}
+
+    def version(package: str) -> str:
+        if package in absent:
+            raise metadata.PackageNotFoundError(package)
+        return "1.0" if package in ("libsvm-official", "thundersvm") else installed(package)
+
+    monkeypatch.setattr(metadata, "version", version)
+    solvers = ("smo", "libsvm-package", "thundersvm")
+    overrides = tiny({name: {"solver": name, "storage": "csr"} for name in solvers})
+    overrides["results_dir"] = str(tmp_path / "results")
+    plan = Plan(overrides)
+    assert plan.combinations == ["smo linear csr"]
+    output = tmp_path / "compiled.txt"
+    assert compile.main(["--config", str(plan.file), "--output", str(output)]) == 0
+    assert output.read_text() == "smo linear csr\n"
+    assert trial.not_installed("libsvm-package") == "not installed: libsvm-official (extra peers)"
+    assert trial.not_installed("onedal") == "not installed: scikit-learn-intelex (extra peers)"
+    assert trial.not_installed("thundersvm") == "not installed: thundersvm"
+    # Once it is there, it is compiled: the file that says what is has another name.
+    absent.clear()
+    assert "libsvm-package linear csr" in Plan(overrides).combinations
+    assert Plan(overrides).compiled != plan.compiled
 
 
 def test_a_file_that_is_no_table_is_named(tmp_path: Path) -> None:
@@ -69,11 +99,11 @@ def test_an_experiment_that_there_is_not_is_named() -> None:
 
 
 def test_who_finds_no_slot_free_says_whom_it_waits_for(tmp_path: Path) -> None:
-    waited: list[int | None] = []
+    waited: list[Owner | None] = []
     taken: list[int] = []
     told = threading.Event()
 
-    def waiting(owner: int | None) -> None:
+    def waiting(owner: Owner | None) -> None:
         waited.append(owner)
         told.set()
 
@@ -88,7 +118,7 @@ def test_who_finds_no_slot_free_says_whom_it_waits_for(tmp_path: Path) -> None:
         assert told.wait(60)
         assert not taken
     other.join(60)
-    assert (waited, taken) == ([os.getpid()], [0])
+    assert [owner and owner.process for owner in waited] == [os.getpid()] and taken == [0]
 
 
 def test_slots_that_cannot_be_made_are_named(tmp_path: Path) -> None:
@@ -139,6 +169,9 @@ def test_who_waits_for_a_killed_run_says_so(tmp_path: Path, monkeypatch: pytest.
     stream = io.StringIO()
     told = progress.Progress(config, experiment, grid.job(config, experiment, "all"), None, stream)
     told.waiting(None)
-    told.waiting(12)
+    told.waiting(Owner(12, "node-3", "2026-11-22T22:31:50Z"))
     first, second = stream.getvalue().splitlines()
-    assert "waiting for another process of an earlier run" in first and "waiting for process 12" in second
+    assert (
+        "waiting for another process of an earlier run" in first
+        and "waiting for process 12 on node-3 (since 2026" in second
+    )

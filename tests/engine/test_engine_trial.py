@@ -67,3 +67,11 @@ def test_a_verdict_does_not_tell_who_was_judged_before(
 def test_a_linear_kernel_needs_none(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
     found, count = verdicts(replace(experiment, kernel={"name": "linear"}), monkeypatch)
     assert count == 0 and [line["status"] for line in found] == ["optimal"] * 3, found[-1]["reason"]
+
+
+def test_dense_examples_may_be_kept_as_rows_of_entries(experiment: Experiment) -> None:
+    """What warms a solver is dense, whatever the storage; few features are then kept as columns."""
+    sparse = replace(experiment.contenders["smo2"], storage="csr")
+    rng = np.random.default_rng(4)
+    row = trial.Trials(experiment, rng.normal(size=(30, 3)), np.where(np.arange(30) % 2, 1.0, -1.0))
+    assert row.run(sparse)["status"] == "optimal"

@@ -3,6 +3,7 @@ import csv
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -227,6 +228,74 @@ def test_orphan_is_waited_for(tmp_path: Path) -> None:
     assert set(keys(tmp_path).values()) == {1} and len(keys(tmp_path)) == 4
 
 
+# -- two runs at once -------------------------------------------------------------------------------
+
+
+def start(folder: Path, overrides: dict[str, Any], *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command(folder, overrides, *arguments),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def at_work(folder: Path) -> None:
+    """Wait until a run has the results folder to itself."""
+    held = folder / "results" / "default" / ".run.lock"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (held.is_file() and held.read_text()):
+        time.sleep(0.05)
+
+
+SLOW = {"one": {"solver": "engine_solvers:quick", "options": {"pause": 0.3}}}
+
+
+def two_at_once(folder: Path, delay: float) -> None:
+    folder.mkdir()
+    first = start(folder, tiny(SLOW), MEASURED)
+    at_work(folder)
+    time.sleep(delay)
+    second = start(folder, tiny(SLOW), MEASURED)
+    said = [process.communicate(timeout=120)[0] for process in (first, second)]
+    assert (first.returncode, second.returncode) == (0, 0), said
+    waited = (
+        rf"waiting: results/default is in use by the run of process {first.pid} on \S+ \(since [\dTZ:-]+\)"
+    )
+    assert re.search(waited, said[1]) and "waiting: " not in said[0]
+    assert "Nothing to be done" in said[1]
+    assert len(keys(folder)) == 4 and set(keys(folder).values()) == {1}
+
+
+def test_a_second_run_in_the_folder_waits_for_the_first(tmp_path: Path) -> None:
+    two_at_once(tmp_path / "run", 1.0)
+
+
+@pytest.mark.slow
+def test_two_runs_at_once_five_times(tmp_path: Path) -> None:
+    for number in range(5):
+        two_at_once(tmp_path / str(number), 0.7 * number)
+
+
+def test_a_killed_run_keeps_nobody_out_and_a_dry_run_waits_for_nobody(tmp_path: Path) -> None:
+    slower = {"one": {"solver": "engine_solvers:quick", "options": {"pause": 2.5}}}
+    overrides = tiny(slower, sizes=(20, 40, 60))
+    first = start(tmp_path, overrides, MEASURED)
+    at_work(tmp_path)
+    dry = snakemake(tmp_path, overrides, MEASURED, "--dry-run")
+    assert dry.returncode == 0 and "waiting" not in dry.stdout + dry.stderr
+    assert first.poll() is None
+    second = start(tmp_path, overrides, MEASURED)
+    assert second.stdout is not None
+    assert any(line.startswith("waiting: ") for line in second.stdout)
+    os.kill(first.pid, signal.SIGKILL)  # alone: what it started lives on
+    said, _ = second.communicate(timeout=120)
+    first.communicate()
+    assert second.returncode == 0, said
+    assert len(keys(tmp_path)) == 6 and set(keys(tmp_path).values()) == {1}
+
+
 # -- disks and data ---------------------------------------------------------------------------------
 
 
@@ -277,6 +346,23 @@ def adult(mirror: Path, **settings: Any) -> dict[str, Any]:
     overrides = tiny(sizes=(20,), mirror=str(mirror), **settings)
     overrides["experiments"]["platt1998"][EXPERIMENT]["dataset"] = "adult"
     return overrides
+
+
+def test_own_data_that_were_spoiled_leave_earlier_results_as_they_are(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.libsvm"
+    rows = "+1 1:1 2:1\n-1 2:1\n" * 20
+    mine.write_text(rows)
+    overrides = tiny(sizes=(20,), datasets={"mine": {"path": "mine.libsvm"}})
+    overrides["experiments"]["platt1998"][EXPERIMENT]["dataset"] = "mine"
+    ended = snakemake(tmp_path, overrides, MEASURED)
+    assert ended.returncode == 0, ended.stderr
+    before = everything(tmp_path)
+    mine.write_text(rows.replace("-1", "0"))
+    ended = snakemake(tmp_path, overrides, MEASURED)
+    assert ended.returncode != 0
+    said = ended.stderr.strip().splitlines()[-1]
+    assert said == "error: datasets.mine: mine.libsvm:2: label 0 where -1 or 1 was expected"
+    assert everything(tmp_path) == before
 
 
 def test_missing_data_are_not_run_until_the_mirror_has_them(tmp_path: Path) -> None:
