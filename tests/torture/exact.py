@@ -19,7 +19,6 @@ exactly: the enclosure does not depend on the method's having converged.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation, localcontext
