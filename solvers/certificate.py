@@ -30,7 +30,9 @@ that is promised.)
 round r to 1e-12 of it or less.
 
 *Weights.* Beside multipliers they must be ``v = sum_i y_i alpha_i x_i``: on no point as far from the origin
-as an example may outputs differ by more than eps, ``|w - v| max |x_i| <= eps``, up to the rounding of v.
+as an example may outputs differ by more than eps, ``|w - v| max |x_i| <= eps``, and, so that this holds in
+units of any column, each ``w_k - v_k`` may be at most 1e-6 of ``sum_i |alpha_i x_ik|``; up to the rounding of
+v. (Of squared hinges w and alpha are two answers, and only the first is asked.)
 
 *Weights alone* are judged by ``primal(w) - dual(alpha)`` for a dual point that is formed here, see
 :mod:`svmrepro.solvers.lower_bounds`. The primal objective is taken with margins E_i worse, the dual one less
@@ -64,6 +66,7 @@ from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import (
     UNIT,
     Sum,
+    column_sizes,
     diagonal,
     kernel_matrix,
     kernel_sums,
@@ -79,6 +82,7 @@ Vector = npt.NDArray[np.float64]
 
 _SLACK = 0.01  # share of eps that is let pass
 _INFEASIBLE = 1e-9  # share of the multipliers' sum by which the equality constraint may be broken
+_DRIFT = 1e-6  # share of what makes a weight by which it may be off
 _MOST_VALUES = 5e10  # kernel values beyond which a sample is judged
 _SAMPLE = 20_000
 _DOUBT = 1e-6  # 1 - the confidence of what is said of a sample
@@ -117,6 +121,8 @@ class Certificate:
         Bound on the error of ``max_violation``; of ``pair_gap`` it is twice that.
     weights_residual, weights_rounding : float
         ``|w - v| max |x_i|`` where there are weights beside multipliers, and the rounding of v in it; else 0.
+    weights_share : float
+        Largest ``|w_k - v_k|``, less the rounding, over ``sum_i |alpha_i x_ik|``; 0 without weights.
     total, alpha_sum : float
         Sum of the bounds C_i, and of the multipliers.
     sampled : int
@@ -138,6 +144,7 @@ class Certificate:
     rounding: float = 0.0
     weights_residual: float = 0.0
     weights_rounding: float = 0.0
+    weights_share: float = 0.0
     total: float = math.nan
     alpha_sum: float = math.nan
     sampled: int = 0
@@ -181,6 +188,8 @@ class Certificate:
         _ask(found, "violation", self.max_violation, self.rounding, max(1.0, factor / 2.0) * eps)
         _ask(found, "pair gap", self.pair_gap, 2.0 * self.rounding, factor * eps)
         _ask(found, "weights beside multipliers", self.weights_residual, self.weights_rounding, eps)
+        if not self.weights_share <= _DRIFT:
+            found.append(f"weights off by {self.weights_share:.3g} of what is summed, allowed {_DRIFT:g}")
         allowed = _INFEASIBLE * self.alpha_sum
         if not self.equality_residual <= allowed:
             found.append(f"equality constraint broken by {self.equality_residual:.3g}, allowed {allowed:.3g}")
@@ -353,7 +362,7 @@ def _certify_kkt(problem: Problem, solution: Solution, gram: npt.NDArray[np.floa
     alpha, y, kernel = solution.alpha, problem.y, problem.kernel
     assert alpha is not None
     signed = y * alpha
-    residual, rounding = 0.0, 0.0
+    residual, rounding, share = 0.0, 0.0, 0.0
     v: Sum | None = None
     if kernel.name == "linear":
         v = weighted_sum(problem.X, signed)
@@ -366,6 +375,7 @@ def _certify_kkt(problem: Problem, solution: Solution, gram: npt.NDArray[np.floa
     violation = seen.violation()
     if v is not None and solution.weights is not None:
         residual, rounding = _residual(problem, solution.weights, v)
+        share = _share(problem, solution.weights, v, signed)
         f = outputs(problem.X, Sum(solution.weights, np.zeros(problem.d)))
         violation = max(violation, seen.violation(f.value + solution.bias))
     quadratic = exact_sum(signed * g.value)
@@ -384,6 +394,7 @@ def _certify_kkt(problem: Problem, solution: Solution, gram: npt.NDArray[np.floa
         rounding=float(seen.error.max()),
         weights_residual=residual,
         weights_rounding=rounding,
+        weights_share=share,
         total=problem.total,
         alpha_sum=alpha_sum,
     )
@@ -406,6 +417,16 @@ def _residual(problem: Problem, w: Vector, v: Sum) -> tuple[float, float]:
         return (0.0, 0.0) if not w.any() else (math.inf, 0.0)
     sizes = v.error + 4.0 * UNIT * np.abs(v.value)
     return float(np.linalg.norm(w - v.value)) * radius, float(np.linalg.norm(sizes)) * radius
+
+
+def _share(problem: Problem, w: Vector, v: Sum, signed: Vector) -> float:
+    """Return by what share of the terms of its sum a weight is off, beyond rounding, at most."""
+    off = np.maximum(np.abs(w - v.value) - v.error - 4.0 * UNIT * np.abs(v.value), 0.0)
+    if not off.any():
+        return 0.0
+    sizes = column_sizes(problem.X, signed)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.where(off > 0.0, off / sizes, 0.0).max())
 
 
 def _certify_sample(problem: Problem, solution: Solution, sample: int, seed: int) -> Certificate:

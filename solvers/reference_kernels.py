@@ -12,10 +12,10 @@ with E_i what the errors of the kernel values make of it (Higham 2002, sections 
 
 *Gaussian kernel.* ``|x - z|^2`` comes from norms and dot products where that is good enough: its error is
 then at most ``2 g_(d+3) (|x|^2 + |z|^2)`` for d columns, and nothing where all entries are whole numbers with
-dot products below 2^52. With the error of the exponential, two units in the last place, and exponents
-down to -745,
+dot products below 2^52. With two roundings of the exponential, and one of its argument t, of which
+``t exp(-t) < 1/2`` remains,
 
-    E_i <= S_i (2 gamma g_(d+3) max(|x|^2 + |z|^2) + 747 u).
+    E_i <= S_i (2 gamma g_(d+3) max(|x|^2 + |z|^2) + 2 u) + u sum_j |c_j|.
 
 Norms are those of centred columns where the examples are dense. Where even so the first term exceeds 1e-12,
 distances are taken from differences, column by column; each is then right to ``g_(d+2)`` of itself, and with
@@ -136,9 +136,25 @@ def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
         if not coefficients.any():
             continue
         total.add(np.asarray(part.T @ coefficients).ravel())
-        sizes = growth(_COLUMNS + 2) * np.abs(coefficients)
+        sizes = growth(part.shape[0] + 2) * np.abs(coefficients)
         error += np.asarray(abs(part).T @ (sizes if wrong is None else sizes + wrong[at])).ravel()
     return Sum(total.total, error)
+
+
+def column_sizes(X: Any, c: Vector) -> Vector:
+    """Return ``sum_j |c_j x_j|`` by column, shape (d,).
+
+    Parameters
+    ----------
+    X : ndarray, CSR array or Blocks, shape (n, d)
+        Examples, not elsewhere.
+    c : ndarray, shape (n,)
+        Coefficients.
+    """
+    sizes = np.zeros(X.shape[1])
+    for first, part in row_blocks(X, _COLUMNS):
+        sizes += np.asarray(abs(part).T @ np.abs(c[first : first + part.shape[0]])).ravel()
+    return sizes
 
 
 def outputs(X: Any, v: Sum) -> Sum:
@@ -201,8 +217,7 @@ def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector) -> Sum:
                 error[at] += metric.difference_error(values, coefficients)
                 np.exp(np.negative(values, out=values), out=values)
             _add_block(total, error, at, values, coefficients, relative)
-    error += _SMALLEST * float(np.abs(c).sum())
-    return Sum(total.total, error)
+    return Sum(total.total, error + _exponents(kernel) * float(np.abs(c).sum()))
 
 
 def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
@@ -247,7 +262,7 @@ def matrix_sums(kernel: Kernel, X: Any, gram: npt.NDArray[np.float64], c: Vector
     for first in range(0, support.size, _COLUMNS):
         members = support[first : first + _COLUMNS]
         _add_block(total, error, slice(None), gram[:, members], c[members], relative)
-    return Sum(total.total, error + _SMALLEST * float(np.abs(c).sum()))
+    return Sum(total.total, error + _exponents(kernel) * float(np.abs(c).sum()))
 
 
 def diagonal(kernel: Kernel, X: Any) -> Vector:
@@ -269,6 +284,11 @@ def squared_norms(X: Any) -> Vector:
         squares = part.multiply(part).sum(axis=1) if sp.issparse(part) else np.einsum("ij,ij->i", part, part)
         norms[first : first + part.shape[0]] = np.asarray(squares).ravel()
     return norms
+
+
+def _exponents(kernel: Kernel) -> float:
+    """Return what a kernel value may be off by beside what is relative to it: ``t exp(-t) u < u / 2``."""
+    return UNIT if kernel.name == "gaussian" else _SMALLEST
 
 
 def _add_block(total: Accumulator, error: Vector, at: slice, K: Any, c: Vector, relative: float) -> None:
@@ -301,7 +321,7 @@ class _Metric:
         self.kernel, self.d = kernel, A.shape[1]
         self.shift: Vector | None = None
         self.direct = False
-        self.relative = 747.0 * UNIT
+        self.relative = 2.0 * UNIT
         self.sparse = _is_sparse(A) and self.d > _WIDE
         self.rows = _MOST_ROWS if self.sparse else self._written_out()
         if kernel.name == "gaussian":
