@@ -23,11 +23,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
 from exact import HINGE, PAIRS, SQUARED, Exact, Optimum
-from svmrepro.solvers import Kernel, Problem, Solution, certify
+from svmrepro.solvers import Kernel, Problem, Solution, certify, lower_bounds
 
 Generator = np.random.Generator
 Vector = npt.NDArray[np.float64]
@@ -42,6 +43,8 @@ UNITS = 64.0
 POOL = 400
 MOST_SHOWN = 12
 _NUMBER = re.compile(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?")
+#: Entries that the judge may read in search of a lower bound; its own limit is some seconds a forgery.
+SEARCHED = 2e6
 _HAS_WITNESS = "witness" in {field.name for field in dataclasses.fields(Solution)}
 
 
@@ -497,10 +500,11 @@ def drawn(kind: str, number: int, pool: int = POOL) -> Forgery:
 
 def stated(problem: Problem, solution: Solution, eps: float, factor: float) -> Any:
     """Return the certificate of a solution that passes; None where it is refused."""
-    try:
-        certificate = certify(problem, solution)
-    except ValueError:
-        return None
+    with mock.patch.object(lower_bounds, "_SEARCH_ENTRIES", SEARCHED):
+        try:
+            certificate = certify(problem, solution)
+        except ValueError:
+            return None
     parameters = inspect.signature(certificate.passes).parameters
     given = (problem.n, problem.C) if "n" in parameters else ()
     return certificate if certificate.passes(eps, factor, *given) else None
