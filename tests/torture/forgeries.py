@@ -604,7 +604,7 @@ def gap_error(given: Small, solution: Solution, certificate: Any, eps: float, fa
     exact, kind, best = given.exact, given.kind, given.optimum
     # A bias that the problem does not have may only make things worse.
     primal = max(exact.primal(solution.weights, bias, kind.loss) for bias in (0.0, solution.bias))
-    scale = best.upper if best.upper > 0 else Decimal("1e-999")
+    scale = primal if primal > 0 else Decimal("1e-999")  # what is stated is a share of that, too
     # That the optimum is only enclosed is to the forger's good.
     true = float((primal - best.upper) / scale)
     said = certificate.gap / max(abs(certificate.primal), 1e-300)
