@@ -19,7 +19,6 @@ exactly: the enclosure does not depend on the method's having converged.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation, localcontext
@@ -220,22 +219,23 @@ class Exact:
 
     @precise
     def weights_off(self, weights: Any, coefficients: Any) -> float:
-        """Return the largest difference of weights from ``sum coefficients_j x_j``, as a share.
+        """Return ``|w - v| max |x_i|`` with ``v = sum coefficients_j x_j``.
 
-        Of ``sum |coefficients_j x_jk|`` over the largest column k: rounding is some n 1e-16 of that.
+        On no point as far from the origin as an example may outputs of w and of v differ by more.
         """
-        c = decimals(coefficients)
-        scale = [_ZERO] * self.d
-        for one, row in zip(c, self.of, strict=True):
-            if one:
-                for k, value in self.rows[row]:
-                    scale[k] += abs(one * value)
-        given = decimals(weights)
-        off = np.abs(given - self.folded(c))
-        largest = max([*scale, _ZERO])
-        if not any(off):
-            return 0.0
-        return float(max(off) / largest) if largest else math.inf
+        off = decimals(weights) - self.folded(decimals(coefficients))
+        return float((off @ off).sqrt() * self.radius())
+
+    def radius(self) -> Decimal:
+        """Return the largest norm of an example in feature space (of an indefinite kernel, its like)."""
+        if self.linear:
+            return max(sum((value * value for _, value in row), _ZERO) for row in self.rows).sqrt()
+        return max(abs(row[i]) for i, row in enumerate(self.gram())).sqrt()
+
+    @precise
+    def rounding(self, alpha: Any) -> float:
+        """Return a unit roundoff of the sum of kernel values that an output is, bounded from above."""
+        return float(sum(decimals(alpha), _ZERO) * self.radius() ** 2) * 1.1e-16
 
     # Weights
 

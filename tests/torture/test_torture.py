@@ -71,7 +71,7 @@ def test_dishonesty_would_be_found(changes: dict[str, object], said: str) -> Non
 
 def test_other_weights_and_a_wide_gap_would_be_found() -> None:
     judged = Judged(draw("scales", 1))
-    for name, said in (("smo2", "weights apart"), ("svmperf", "gap")):
+    for name, said in (("smo2", "distance of the weights"), ("svmperf", "gap")):
         solution = solve(judged.draw.problem(biases(name)), name)
         assert judge(judged, name, solution, 1e-3, 10.0).verdict == SOLVED
         wrong = dataclasses.replace(solution, weights=2.0 * solution.weights)
