@@ -99,13 +99,12 @@ def without(every: Iterable[Task], done: Iterable[Outcome]) -> Iterator[Task]:
 
 def work(pipe: Connection, time_limit: float, eps: float) -> None:
     """Solve and judge what the pipe brings until it brings None."""
-    for spec in SOLVERS.values():
-        if spec.version is not None:
-            spec.load()
     pipe.send(("ready", None))
     while (task := pipe.recv()) is not None:
         judged = Judged(draw(task.family, task.seed))
         for name in task.solvers:
+            pipe.send(("loading", name))  # and compiling, perhaps
+            SOLVERS[name].load()
             pipe.send(("solving", name))
             solution, outcome = solve_one(judged.draw, name, time_limit, eps)
             if solution is not None and solution.cpu_seconds > time_limit + LATE:
