@@ -4,7 +4,7 @@ Without a free threshold there is no equality constraint, and one multiplier a s
 enough: with ``E1' = y1 - u1`` (the sign that moves u1 towards y1; the report's equation
 23 leaves it open)
 
-    a1 = clip(a1 + y1 E1' / K11, 0, C)
+    a1 = clip(a1 + y1 E1' / K11, 0, C1)
 
 The order of the examples is that of the first choice of section 2.2: passes over all
 examples alternate with passes over the non-bound ones. Where K11 = 0 (an empty row) the
@@ -14,7 +14,8 @@ the concave line.
 With a linear kernel an output is one product with the folded weight vector, made when it
 is asked for; other kernels keep the errors of the non-bound examples up to date. A pass
 over all examples in which violators stay because their steps are below ``step_tol`` is
-followed by passes with a hundredth of it (``info["rescues"]``). After 500 n steps conjugate
+followed by passes with a hundredth of it (``info["rescues"]``); its absolute part is that of
+:mod:`svmrepro.solvers.smo`. After 500 n steps conjugate
 gradient over the non-bound multipliers helps out (``info["polishes"]``, see :mod:`svmrepro.solvers.smo`).
 """
 
@@ -22,19 +23,22 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
+from svmrepro.solvers import face
 from svmrepro.solvers.compiled import compiled
-from svmrepro.solvers.face import polish
 from svmrepro.solvers.platt import (
     ALL,
     CALLS,
     CHANGED,
     DONE,
+    DRIFT,
     EVALUATIONS,
     HINT,
+    LOOKING,
     NEXT,
     NONBOUND,
     OBJECTIVE,
     POLISH_AT,
+    RENEW_AT,
     RESCUES,
     RUNNING,
     STATE,
@@ -43,19 +47,24 @@ from svmrepro.solvers.platt import (
     STUCK,
     TICKS,
     TOUCHED,
+    UNIT,
     UPDATES,
     VIOLATORS,
     ZIGZAGGING,
     Run,
+    W,
     advance_by,
     bound_error,
+    drifted,
     error_of,
     finish,
     kernel_output,
     move,
     objective,
+    renew,
     start,
     start_pass,
+    start_renewal,
     steps,
 )
 from svmrepro.solvers.rows import STORE
@@ -63,15 +72,14 @@ from svmrepro.solvers.working_sets import locate
 
 __all__ = ["advance", "finish", "objective", "start", "steps"]  # what the driver calls
 
-_FLAT = 1e-300
-
 
 @compiled(forceinline=True)
-def step_one(state, store, dots, transform, products, update, i, E, C, step_tol):  # type: ignore[no-untyped-def]
-    """Move alpha[i] to its optimum in [0, C]; return whether it moved (equation 23)."""
+def step_one(state, store, dots, transform, products, update, i, E, step_tol):  # type: ignore[no-untyped-def]
+    """Move alpha[i] to its optimum in [0, C_i]; return whether it moved (equation 23)."""
     counts, a, y, curvature = state.counts, state.alpha[i], state.y[i], state.diagonal[i]
+    C = state.C[i]
     slope = y * E  # derivative of Psi = -W along alpha_i
-    if curvature > _FLAT:
+    if curvature > 0.0:
         new = min(max(a - slope / curvature, 0.0), C)
     else:
         at_zero = -(slope - 0.5 * curvature * a) * a
@@ -80,10 +88,10 @@ def step_one(state, store, dots, transform, products, update, i, E, C, step_tol)
         if min(at_zero, at_top) >= 0.0:
             return False
     step = new - a
-    if step == 0.0 or abs(step) < step_tol * (new + a + step_tol):
+    if step == 0.0 or abs(step) < step_tol * (new + a + step_tol * state.scalars[UNIT]):
         return False
     change = y * step
-    move(state, store, dots, transform, products, update, i, a, new, E, C)
+    move(state, store, dots, transform, products, update, i, a, new, E)
     m = counts[NONBOUND]
     if state.weights.size == 0:
         members, errors, row = state.members, state.errors, state.row1
@@ -94,21 +102,26 @@ def step_one(state, store, dots, transform, products, update, i, E, C, step_tol)
         for k in range(m):
             errors[k] += change * row[k]
     state.scalars[OBJECTIVE] -= (slope + 0.5 * curvature * step) * step
+    state.scalars[DRIFT] += abs(step)
     counts[STEPS] += 1
     return True
 
 
 @compiled(
-    types.int64(STATE, STORE, *CALLS, types.float64, types.float64, types.int64, types.int64),
+    types.int64(STATE, STORE, *CALLS, types.float64, types.int64, types.int64),
 )
-def passes(state, store, dots, transform, products, update, total, C, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
+def passes(state, store, dots, transform, products, update, total, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Run passes until done, or until a slice or the step limit is used up."""
     counts, alpha, y, scalars = state.counts, state.alpha, state.y, state.scalars
-    members, weights, one, out = state.members, state.weights, state.one, state.row1
+    C, members, weights, one, out = state.C, state.members, state.weights, state.one, state.row1
     n = y.size
     folded = weights.size > 0
     stop_at = counts[TOUCHED] + counts[TICKS] + slice_work
     while True:
+        if counts[RENEW_AT] >= 0:
+            renew(state, store, dots, transform, products, update, total, stop_at)
+            if counts[RENEW_AT] >= 0:
+                return RUNNING
         while counts[NEXT] < n:
             if counts[STEPS] >= step_limit or counts[TOUCHED] + counts[TICKS] >= stop_at:
                 return RUNNING
@@ -129,23 +142,35 @@ def passes(state, store, dots, transform, products, update, total, C, tol, slice
                 counts[TOUCHED] += products(store, weights, one, 1, out)
                 counts[EVALUATIONS] += 1
                 E = out[0] - y[i]
-            elif 0.0 < alpha[i] < C:
-                E = error_of(state, store, dots, transform, products, total, i, C)
+            elif 0.0 < alpha[i] < C[i]:
+                E = error_of(state, store, dots, transform, products, total, i)
             else:
                 E = kernel_output(state, store, dots, transform, total, i) - y[i]
             r = E * y[i]
-            if (r < -tol and alpha[i] < C) or (r > tol and alpha[i] > 0):
+            if counts[LOOKING] and alpha[i] > 0.0:
+                scalars[W] += alpha[i] * (1.0 - 0.5 * y[i] * (E + y[i]))
+            if (r < -tol and alpha[i] < C[i]) or (r > tol and alpha[i] > 0):
                 counts[VIOLATORS] += 1
-                if step_one(state, store, dots, transform, products, update, i, E, C, scalars[STEP_TOL]):
+                if counts[LOOKING]:
+                    continue
+                if step_one(state, store, dots, transform, products, update, i, E, scalars[STEP_TOL]):
                     counts[CHANGED] += 1
         if counts[CHANGED] > 0 and counts[POLISH_AT] <= counts[STEPS] < step_limit:
             return ZIGZAGGING
         if counts[ALL]:
             if counts[CHANGED] == 0:
-                if counts[VIOLATORS] == 0:
-                    return DONE
-                if scalars[STEP_TOL] == 0.0:
-                    return STUCK
+                if counts[LOOKING]:
+                    scalars[OBJECTIVE] = scalars[W]
+                    counts[LOOKING] = 0
+                    if counts[VIOLATORS] > 0:
+                        start_pass(state, 1)
+                        continue
+                if counts[VIOLATORS] == 0 or scalars[STEP_TOL] == 0.0:
+                    if not drifted(state):
+                        return DONE if counts[VIOLATORS] == 0 else STUCK
+                    if not start_renewal(state):
+                        return STUCK
+                    continue
                 counts[RESCUES] += 1
                 scalars[STEP_TOL] = 0.01 * scalars[STEP_TOL] if scalars[STEP_TOL] > 1e-16 else 0.0
                 start_pass(state, 1)
@@ -157,4 +182,4 @@ def passes(state, store, dots, transform, products, update, total, C, tol, slice
 
 def advance(run: Run, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
-    return advance_by(passes, polish, run, work, step_limit)
+    return advance_by(passes, face, run, work, step_limit)

@@ -4,6 +4,12 @@
 :mod:`svmrepro.solvers.fixed_threshold` one. Both keep the errors of the non-bound examples,
 walk over the examples in the order of the first choice heuristic and, for a linear kernel,
 fold the support vectors into one weight vector (Platt 1998, sections 2.2 and 2.4).
+
+The errors, and the folded weights, are sums over all steps. Where the rounding of all steps together could
+exceed a hundredth of eps, both are computed anew before a run ends, and a full pass that takes no step looks
+whether the conditions hold; if not, the run goes on (``info["renewals"]``), thirty times at most. A run that
+begins with given multipliers begins with the same: errors from the multipliers, then the threshold, halfway
+between the extreme errors of all examples.
 """
 
 from __future__ import annotations
@@ -22,25 +28,36 @@ from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.step_rows import first_cache, longer
 from svmrepro.solvers.sums import PART, TOTAL, total_of
 from svmrepro.solvers.transforms import TRANSFORM, transform_of
-from svmrepro.solvers.working_sets import find, insert, remove, set_support
+from svmrepro.solvers.working_sets import extremes, find, insert, remove, set_support
 
 # Positions in ``State.counts``.
 NEXT, ALL, CHANGED, VIOLATORS, NONBOUND, SUPPORT, STEPS, EVALUATIONS, TOUCHED, TICKS = range(10)
 LOWEST, HIGHEST, UP, LOW, BLOCK_AT, BLOCK_END, BLOCK_STEP, BLOCK_SIZE, RESCUES, UPDATES, HINT = range(10, 21)
 POLISH_AT, POLISHES, ACTIVE, COLUMNS, SHRINKS, RETURNS, SMALLEST = range(21, 28)
-# Positions in ``State.scalars``.
-B, UP_ERROR, LOW_ERROR, STEP_TOL, OBJECTIVE, WORST = range(6)
+# The violator whose partner is looked for, or -1, and how far the search is; how far the renewal of the
+# weights (below n) and of the errors (from n on) is, or -1; whether a full pass takes no steps.
+VIOLATOR, ATTEMPT, ORIGIN, RENEW_AT, LOOKING, RENEWALS = range(28, 34)
+# Positions in ``State.scalars``. UNIT: of the absolute part of the step tolerance. HARMLESS: a change of a
+# multiplier that changes no output by more than a hundredth of eps. DRIFT: the length of all steps since the
+# errors were last computed anew; MOST_DRIFT: from where that is due. W: the objective, being summed up.
+B, UP_ERROR, LOW_ERROR, STEP_TOL, OBJECTIVE, WORST, VIOLATOR_ERROR, UNIT, HARMLESS, DRIFT, MOST_DRIFT, W = (
+    range(12)
+)
 
 RUNNING, DONE, STUCK, ZIGZAGGING, CRAMPED = range(5)  # what a slice ends with
 BLOCK = 512
 POLISH_AFTER = 500  # steps an example before conjugate gradient comes to help
 NEVER = 2**62
+_ROUNDING = 2.3e-16
+_UNITS = 1000.0
+_FUTILE = 30  # renewals after which the conditions did not hold: then the run is given up
 
 
 class State(NamedTuple):
     """Everything a run holds between slices (n examples, d features)."""
 
     y: Any  # (n,) labels
+    C: Any  # (n,) bounds
     alpha: Any  # (n,) multipliers
     diagonal: Any  # (n,) K_ii
     weights: Any  # (d + 1,) folded weight vector, or empty
@@ -59,8 +76,8 @@ class State(NamedTuple):
     column: Any  # (n,) int32, an example's place in them or -1, or empty
     lacking: Any  # (n,) uint32, workspace, or empty
     fresh: Any  # (n,) workspace, or empty
-    counts: Any  # (28,) int64
-    scalars: Any  # (6,) float64
+    counts: Any  # (34,) int64
+    scalars: Any  # (12,) float64
     random: Any  # (1,) uint64
 
 
@@ -70,6 +87,7 @@ def allocate(n: int, d: int, folded: bool, shrinking: bool = False, cache_bytes:
     cache_n = n if cache_bytes > 0.0 else 0
     return State(
         y=np.zeros(n),
+        C=np.zeros(n),
         alpha=np.zeros(n),
         diagonal=np.zeros(n),
         weights=np.zeros(d if folded else 0),
@@ -88,8 +106,8 @@ def allocate(n: int, d: int, folded: bool, shrinking: bool = False, cache_bytes:
         column=np.full(cache_n, -1, dtype=np.int32),
         lacking=np.zeros(cache_n, dtype=np.uint32),
         fresh=np.zeros(cache_n),
-        counts=np.zeros(28, dtype=np.int64),
-        scalars=np.zeros(6),
+        counts=np.zeros(34, dtype=np.int64),
+        scalars=np.zeros(12),
         random=np.zeros(1, dtype=np.uint64),
     )
 
@@ -115,10 +133,10 @@ def kernel_output(state, store, dots, transform, total, i):  # type: ignore[no-u
 
 
 @compiled(forceinline=True)
-def error_of(state, store, dots, transform, products, total, i, C):  # type: ignore[no-untyped-def]
+def error_of(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
     """Return E_i: from the cache for a non-bound example, else evaluated."""
     counts = state.counts
-    if 0.0 < state.alpha[i] < C:
+    if 0.0 < state.alpha[i] < state.C[i]:
         return state.errors[find(state.members, counts[NONBOUND], i)]
     if state.weights.size:
         state.one[0] = np.uint32(i)
@@ -131,9 +149,9 @@ def error_of(state, store, dots, transform, products, total, i, C):  # type: ign
 
 
 @compiled(forceinline=True)
-def move(state, store, dots, transform, products, update, i, old, new, error, C):  # type: ignore[no-untyped-def]
+def move(state, store, dots, transform, products, update, i, old, new, error):  # type: ignore[no-untyped-def]
     """Store a new multiplier and keep weights, support vectors and non-bound list in step."""
-    counts, y = state.counts, state.y[i]
+    counts, y, C = state.counts, state.y[i], state.C[i]
     state.alpha[i] = new
     if state.weights.size:
         counts[TOUCHED] += update(store, i, y * (new - old), state.weights)
@@ -182,19 +200,73 @@ def start_pass(state, everything):  # type: ignore[no-untyped-def]
     state.counts[ALL] = everything
     state.counts[CHANGED] = 0
     state.counts[VIOLATORS] = 0
+    state.counts[VIOLATOR] = -1
     state.scalars[UP_ERROR] = np.inf
     state.scalars[LOW_ERROR] = -np.inf
     state.scalars[WORST] = 0.0
 
 
+@compiled(forceinline=True)
+def drifted(state):  # type: ignore[no-untyped-def]
+    """Tell whether the rounding of all steps together could matter."""
+    return state.scalars[DRIFT] > state.scalars[MOST_DRIFT]
+
+
 @compiled()
-def shrink(state, C):  # type: ignore[no-untyped-def]
+def start_renewal(state):  # type: ignore[no-untyped-def]
+    """Begin to compute weights and errors anew; return whether the run may go on."""
+    counts = state.counts
+    counts[RENEW_AT] = 0
+    counts[RENEWALS] += 1
+    state.scalars[DRIFT] = 0.0
+    if state.weights.size:
+        state.weights[:] = 0.0
+    else:
+        counts[RENEW_AT] = state.y.size
+    start_pass(state, 1)
+    counts[LOOKING] = 1
+    state.scalars[W] = 0.0
+    return counts[RENEWALS] <= _FUTILE
+
+
+@compiled(forceinline=True)
+def renew(state, store, dots, transform, products, update, total, stop_at):  # type: ignore[no-untyped-def]
+    """Go on with the renewal until the slice is used up."""
+    counts, members, errors, alpha, y = state.counts, state.members, state.errors, state.alpha, state.y
+    n, b = y.size, state.scalars[B]
+    while counts[RENEW_AT] >= 0 and counts[TOUCHED] + counts[TICKS] < stop_at:
+        at = counts[RENEW_AT]
+        k = at - n
+        counts[TICKS] += 1
+        if at < n:
+            if alpha[at] > 0.0:
+                counts[TOUCHED] += update(store, at, y[at] * alpha[at], state.weights)
+            counts[RENEW_AT] += 1
+        elif k >= counts[NONBOUND]:
+            counts[RENEW_AT] = -1
+            counts[LOWEST], counts[HIGHEST] = extremes(errors, counts[NONBOUND])
+            counts[BLOCK_END] = 0  # outputs computed ahead were those of other weights
+        elif state.weights.size:
+            m = min(BLOCK, counts[NONBOUND] - k)
+            counts[TOUCHED] += products(store, state.weights, members[k : k + m], m, state.block)
+            counts[EVALUATIONS] += m
+            for j in range(m):
+                errors[k + j] = state.block[j] - b - y[members[k + j]]
+            counts[RENEW_AT] += m
+        else:
+            i = np.int64(members[k])
+            errors[k] = kernel_output(state, store, dots, transform, total, i) - b - y[i]
+            counts[RENEW_AT] += 1
+
+
+@compiled()
+def shrink(state):  # type: ignore[no-untyped-def]
     """Drop from the full passes who fulfilled its condition by more than the worst violated its own."""
-    counts, every, alpha, margin = state.counts, state.every, state.alpha, state.margin
+    counts, every, alpha, margin, C = state.counts, state.every, state.alpha, state.margin, state.C
     kept = 0
     for p in range(counts[ACTIVE]):
         i = every[p]
-        if margin[i] > state.scalars[WORST] and not 0.0 < alpha[i] < C:
+        if margin[i] > state.scalars[WORST] and not 0.0 < alpha[i] < C[i]:
             continue
         every[kept] = i
         kept += 1
@@ -217,16 +289,18 @@ def unshrink(state):  # type: ignore[no-untyped-def]
 
 @dataclass
 class Run:
-    """A run under way: the problem, the compiled calls and the state."""
+    """A run under way: the problem, the compiled calls, the state, and conjugate gradient where it helps."""
 
     problem: Problem
     calls: tuple[Any, ...]
     state: State
     eps: float
+    polish: Any = None
+    descent: Any = None
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
-    """Return a run at alpha = 0.
+    """Return a run at alpha = 0, or at given multipliers.
 
     Parameters
     ----------
@@ -239,7 +313,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
         vector of a linear kernel. ``polish``: see :mod:`svmrepro.solvers.face`. ``seed``: of the random
         starts of the second choice. ``shrinking``: whether full passes leave out who fulfils its condition by
         more than the worst violates its own. ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none;
-        without use where the weight vector is kept.
+        without use where the weight vector is kept. ``start``: multipliers to begin with, feasible, or None.
     """
     store = problem.prepare()
     folded = problem.kernel.name == "linear" and bool(options["fold"])
@@ -248,15 +322,45 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     cache_bytes = 0.0 if folded else float(options.get("cache_mb", 0.0)) * 2**20
     state = allocate(problem.n, problem.d + 1, folded, bool(options.get("shrinking", False)), cache_bytes)
     state.y[:] = problem.y
+    state.C[:] = problem.bounds
     fill_diagonal(state.diagonal, problem, store)
+    largest = float(np.abs(state.diagonal).max()) or 1.0
+    # One on ordinary problems; multipliers live at the bounds, or near 1 / K_ii where that is less.
+    state.scalars[UNIT] = min(1.0, _UNITS * float(problem.bounds.min()), _UNITS / largest)
+    state.scalars[HARMLESS] = 0.01 * eps / largest
+    state.scalars[MOST_DRIFT] = 0.01 * eps / (_ROUNDING * largest)
     state.random[0] = np.uint64(options.get("seed", 0))
     state.scalars[STEP_TOL] = options["step_tol"]
     state.counts[BLOCK_STEP] = -1
     state.counts[ACTIVE] = state.counts[SMALLEST] = problem.n
     state.counts[POLISH_AT] = POLISH_AFTER * problem.n if options["polish"] else NEVER
+    state.counts[RENEW_AT] = -1
     start_pass(state, 1)
+    if options.get("start") is not None:
+        _begin_at(state, options["start"])
     total = total_of(problem.storage, problem.kernel.name, store)
     return Run(problem, (store, dots, transform, products, update, total), state, eps)
+
+
+def _begin_at(state: State, alpha: Any) -> None:
+    """Take given multipliers over; their errors are computed by the first slices."""
+    counts = state.counts
+    state.alpha[:] = alpha
+    members = np.flatnonzero((alpha > 0) & (alpha < state.C))
+    counts[NONBOUND] = members.size
+    state.members[: members.size] = members
+    if state.column.size:
+        # More columns than a row has room for: the first slice finds it cramped.
+        state.column[members] = np.arange(members.size)
+        counts[COLUMNS] = members.size
+    if not state.weights.size:
+        support = np.flatnonzero(alpha)
+        counts[SUPPORT] = support.size
+        state.support[: support.size] = support
+        state.coefficients[: support.size] = state.y[support] * alpha[support]
+        state.place[support] = np.arange(support.size)
+    start_renewal(state)
+    counts[RENEWALS] = 0
 
 
 def fill_diagonal(diagonal: Any, problem: Problem, store: Any) -> None:
@@ -270,20 +374,21 @@ def fill_diagonal(diagonal: Any, problem: Problem, store: Any) -> None:
         diagonal[:] = store.norms
 
 
-def advance_by(
-    passes: Callable[..., int], polish: Callable[..., None], run: Run, work: int, step_limit: int
-) -> str | None:
-    """Run compiled passes for about ``work`` entries read, and the polish where it is due.
+def advance_by(passes: Callable[..., int], polish: Any, run: Run, work: int, step_limit: int) -> str | None:
+    """Run compiled passes for about ``work`` entries read, or the polish where it is due.
 
     Returns
     -------
     str or None
         A status when the run has ended.
     """
-    C, eps = run.problem.C, run.eps
-    verdict = passes(run.state, *run.calls, C, eps, work, step_limit)
+    if run.descent is not None:
+        polish.advance(run, work)
+        return None
+    verdict = passes(run.state, *run.calls, run.eps, work, step_limit)
     if verdict == ZIGZAGGING:
-        polish(run.state, *run.calls, C, eps, step_limit, run.problem.bias)
+        run.polish = polish
+        run.descent = polish.begin(run, step_limit)
         return None
     if verdict == CRAMPED:
         run.state = run.state._replace(cache=longer(run.state.cache))
@@ -302,13 +407,14 @@ def steps(run: Run) -> int:
 
 
 def finish(run: Run, status: str) -> Solution:
-    """Return the solution as it stands."""
+    """Return the solution as it stands; the weights are those of its multipliers."""
+    if run.descent is not None:
+        run.polish.finish(run)
     state, problem = run.state, run.problem
     counts = state.counts
     weights = None
     if problem.kernel.name == "linear":
-        weights = state.weights if state.weights.size else problem.X.T @ (problem.y * state.alpha)
-        weights = np.asarray(weights)[: problem.d]
+        weights = np.asarray(problem.X.T @ (problem.y * state.alpha)).ravel()
     return Solution(
         alpha=state.alpha,
         weights=weights,
@@ -320,6 +426,7 @@ def finish(run: Run, status: str) -> Solution:
         info={
             "rescues": float(counts[RESCUES]),
             "polishes": float(counts[POLISHES]),
+            "renewals": float(counts[RENEWALS]),
             "step_tol_final": float(state.scalars[STEP_TOL]),
             "objective": float(state.scalars[OBJECTIVE]),
             **_axes(state),

@@ -1,6 +1,6 @@
 r"""Projected conjugate gradient on the dense quadratic program of one chunk.
 
-    min  1/2 a.Q a - sum a    subject to    y.a = const,  0 <= a <= C
+    min  1/2 a.Q a - sum a    subject to    y.a = const,  0 <= a_i <= C_i
 
 (Gill, Murray and Wright 1981; Burges; Platt 1998, section 3.) A *face* is a set F of
 variables that may move. Inside it the search directions are conjugate gradients projected
@@ -20,6 +20,13 @@ Every product ``Q d`` covers all rows of the chunk, so that the gradient is know
 variables too, and reads |F| rows of Q; or all rows, as a matrix-vector routine that knows nothing of
 faces does. It is the cost of the method. A bend reads one row: where
 variable i leaves, ``Q d`` loses ``d_i Q_i`` and the shift along ``Q y_F`` that projects d again.
+
+All gradients are multiplied by weights ``p_i``: by 1, unless the diagonal of Q spans many orders of
+magnitude, see :func:`weigh`. Whether d has curvature is measured against ``sum d_i^2 Q_ii``, to which
+rounding is relative.
+
+The loop is a machine of *stages*, so that a slice ends also within a product of a large face. The multipliers
+and the gradient agree between any two stages.
 """
 
 from __future__ import annotations
@@ -27,18 +34,25 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import typeof, types
 from svmrepro.solvers.compiled import compiled
 
-# Positions in ``QP.counts``.
-M, FREE, FRESH, CG_STEPS, ENTRIES, RELEASES, FACE_STEPS, BENDS, HAS_QY = range(9)
-# Positions in ``QP.scalars``.
-OBJECTIVE, RESIDUAL, GAIN = range(3)  # GAIN: since the face was made
+# Positions in ``QP.counts``. STAGE, and AT: how far it is.
+M, FREE, FRESH, CG_STEPS, ENTRIES, RELEASES, FACE_STEPS, BENDS, HAS_QY, STAGE, AT, BLOCKED, TICKS, BEFORE = (
+    range(14)
+)
+# Positions in ``QP.scalars``. GAIN: since the face was made; the others: of the direction that is followed.
+OBJECTIVE, RESIDUAL, GAIN, LINE_GAIN, SHORTEST, BETA, DIRECTION_LENGTH = range(7)
 
 RUNNING, DONE = 0, 1
+DIRECTION, DROPPING, AIM, PRODUCT, LINE, COMPANION, MEETING, CLOSE = range(8)  # stages
 _LOOK = 8  # CG steps between looks at the bound variables
-_FLAT = 1e-12  # curvature below this times |d|^2 max Q_ii is none
+_FLAT = 1e-12  # curvature below this times sum d_i^2 Q_ii is none
 _SHORT = 1e-6  # |d|^2 of a bent direction over what it was: from here rounding could pass for curvature
+_STRETCH = 1024  # entries of q that stay in the first-level cache
+_MET = 2  # in ``QP.inside``: about to leave the face
+_SPAN = 1e8  # largest over smallest diagonal entry from which gradients are divided by it
 
 
 class QP(NamedTuple):
@@ -49,16 +63,20 @@ class QP(NamedTuple):
 
     Q: Any  # (cap, cap) y_i y_j K_ij, both triangles
     y: Any  # (cap,) labels, 0 in an empty slot
+    C: Any  # (cap,) bounds
+    h: Any  # (cap,) |Q_ii|
+    p: Any  # (cap,) weights of the gradient
+    py: Any  # (cap,) weights times labels
     a: Any  # (cap,) multipliers
     g: Any  # (cap,) gradient Q a - 1
     d: Any  # (cap,) direction, 0 outside the face
     q: Any  # (cap,) Q d
-    qy: Any  # (cap,) Q y over the face, where ``counts[HAS_QY]``
+    qy: Any  # (cap,) Q (p y) over the face, where ``counts[HAS_QY]``
     free: Any  # (cap,) int64, the slots of the face
     every: Any  # (cap,) int64, all slots
     inside: Any  # (cap,) uint8, whether a slot is in the face
-    counts: Any  # (9,) int64
-    scalars: Any  # (3,) float64
+    counts: Any  # (14,) int64
+    scalars: Any  # (7,) float64
 
 
 def allocate(capacity: int) -> QP:
@@ -66,6 +84,10 @@ def allocate(capacity: int) -> QP:
     return QP(
         Q=np.zeros((capacity, capacity)),
         y=np.zeros(capacity),
+        C=np.zeros(capacity),
+        h=np.zeros(capacity),
+        p=np.ones(capacity),
+        py=np.zeros(capacity),
         a=np.zeros(capacity),
         g=np.zeros(capacity),
         d=np.zeros(capacity),
@@ -74,12 +96,31 @@ def allocate(capacity: int) -> QP:
         free=np.zeros(capacity, dtype=np.int64),
         every=np.arange(capacity, dtype=np.int64),
         inside=np.zeros(capacity, dtype=np.uint8),
-        counts=np.zeros(9, dtype=np.int64),
-        scalars=np.zeros(3),
+        counts=np.zeros(14, dtype=np.int64),
+        scalars=np.zeros(7),
     )
 
 
 QP_TYPE = typeof(allocate(1))
+
+
+def weigh(qp: QP, m: int) -> None:
+    """Set the weights of m slots, from their labels and ``h``."""
+    qp.p[:m] = weights_of(qp.h[:m])
+    qp.py[:m] = qp.p[:m] * qp.y[:m]
+
+
+def weights_of(diagonal: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the weights of the gradient, shape (m,), for an absolute diagonal.
+
+    One each; or, where the diagonal spans more than eight orders of magnitude, the inverse of its entries, up
+    to a common factor: conjugate gradient alone would need many more steps there.
+    """
+    positive = diagonal[diagonal > 0.0]
+    if not positive.size or positive.max() <= _SPAN * positive.min():
+        return np.ones(diagonal.size)
+    weights: npt.NDArray[np.float64] = np.median(positive) / np.maximum(diagonal, positive.min())
+    return weights
 
 
 # Reassociation only regroups the eight terms of an entry and lets them fuse; see rows.py.
@@ -90,19 +131,19 @@ QP_TYPE = typeof(allocate(1))
         types.int64,
         types.float64[::1],
         types.int64,
+        types.int64,
         types.float64[::1],
     ),
     fastmath={"reassoc", "contract", "nsz"},
 )
-def multiply(Q, rows, count, d, m, q):  # type: ignore[no-untyped-def]
-    """``q[:m] = sum over k < count of d[rows[k]] Q[rows[k], :m]`` (Q symmetric).
+def multiply(Q, rows, count, d, begin, m, q):  # type: ignore[no-untyped-def]
+    """``q[begin:m] = sum over k < count of d[rows[k]] Q[rows[k], begin:m]`` (Q symmetric).
 
     Eight rows at a time, in stretches of q that stay in the first-level cache.
     """
-    q[:m] = 0.0
-    stretch = 1024
-    for first in range(0, m, stretch):
-        last = min(first + stretch, m)
+    q[begin:m] = 0.0
+    for first in range(begin, m, _STRETCH):
+        last = min(first + _STRETCH, m)
         k = 0
         while k + 8 <= count:
             r0, r1, r2, r3 = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
@@ -140,12 +181,12 @@ def feasible(a, y, direction, C):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def multiplier_of_equality(qp, C):  # type: ignore[no-untyped-def]
+def multiplier_of_equality(qp):  # type: ignore[no-untyped-def]
     """Return beta with ``sum y_i d_i = 0`` for the projected gradient d, by bisection.
 
-    The sum rises with beta: each of its terms is ``beta - y_i g_i`` where feasible, else 0.
+    The sum rises with beta: each of its terms is ``p_i (beta - y_i g_i)`` where feasible, else 0.
     """
-    m, a, y, g = qp.counts[M], qp.a, qp.y, qp.g
+    m, a, y, g, C = qp.counts[M], qp.a, qp.y, qp.g, qp.C
     low, high = np.inf, -np.inf
     for i in range(m):
         if y[i] != 0.0:
@@ -159,8 +200,8 @@ def multiplier_of_equality(qp, C):  # type: ignore[no-untyped-def]
         total = 0.0
         for i in range(m):
             direction = beta * y[i] - g[i]
-            if feasible(a[i], y[i], direction, C):
-                total += y[i] * direction
+            if feasible(a[i], y[i], direction, C[i]):
+                total += qp.py[i] * direction
         if total > 0.0:
             high = beta
         else:
@@ -169,43 +210,44 @@ def multiplier_of_equality(qp, C):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def release(qp, C):  # type: ignore[no-untyped-def]
+def release(qp):  # type: ignore[no-untyped-def]
     """Make a new face; return the number of variables that came in.
 
     Beta is the mean over the variables between their bounds, as the threshold is; a bound variable
     comes in where its multiplier has the wrong sign. Where no two variables could then move, beta is
     that of the projected gradient.
     """
-    counts, a, y, g = qp.counts, qp.a, qp.y, qp.g
-    total, between = 0.0, 0
+    counts, a, y, g, C = qp.counts, qp.a, qp.y, qp.g, qp.C
+    total, between = 0.0, 0.0
     for i in range(counts[M]):
-        if y[i] != 0.0 and 0.0 < a[i] < C:
-            total += y[i] * g[i]
-            between += 1
+        if y[i] != 0.0 and 0.0 < a[i] < C[i]:
+            total += qp.py[i] * g[i]
+            between += qp.p[i]
     entered = 0
-    if between > 0:
-        entered = enter(qp, total / between, C)
-    if counts[FREE] < 2 or between == 0:
-        entered = enter(qp, multiplier_of_equality(qp, C), C)
+    if between > 0.0:
+        entered = enter(qp, total / between)
+    if counts[FREE] < 2 or between == 0.0:
+        entered = enter(qp, multiplier_of_equality(qp))
     counts[FRESH] = 1
     counts[FACE_STEPS] = 0
     counts[HAS_QY] = 0
     counts[RELEASES] += 1
+    counts[TICKS] += 4 * counts[M]
     qp.scalars[GAIN] = 0.0
     return entered
 
 
 @compiled()
-def enter(qp, beta, C):  # type: ignore[no-untyped-def]
+def enter(qp, beta):  # type: ignore[no-untyped-def]
     """Make the face of beta: all between their bounds, and the bound ones of the wrong sign."""
-    counts, a, y, g, inside, free = qp.counts, qp.a, qp.y, qp.g, qp.inside, qp.free
+    counts, a, y, g, inside, free, C = qp.counts, qp.a, qp.y, qp.g, qp.inside, qp.free, qp.C
     entered, count = 0, 0
     for i in range(counts[M]):
         was = inside[i]
         inside[i] = 0
         if y[i] == 0.0:
             continue
-        if 0.0 < a[i] < C or feasible(a[i], y[i], beta * y[i] - g[i], C):
+        if 0.0 < a[i] < C[i] or feasible(a[i], y[i], beta * y[i] - g[i], C[i]):
             inside[i] = 1
             free[count] = i
             count += 1
@@ -216,12 +258,13 @@ def enter(qp, beta, C):  # type: ignore[no-untyped-def]
 
 @compiled()
 def mean_multiplier(qp):  # type: ignore[no-untyped-def]
-    """Return beta, the mean of ``y_i g_i`` over the face."""
-    free, y, g, count = qp.free, qp.y, qp.g, qp.counts[FREE]
-    total = 0.0
+    """Return beta, the mean of ``y_i g_i`` over the face, weighted."""
+    free, py, p, g, count = qp.free, qp.py, qp.p, qp.g, qp.counts[FREE]
+    total, weight = 0.0, 0.0
     for k in range(count):
-        total += y[free[k]] * g[free[k]]
-    return total / max(count, 1)
+        total += py[free[k]] * g[free[k]]
+        weight += p[free[k]]
+    return total / weight if count else 0.0
 
 
 @compiled()
@@ -233,32 +276,39 @@ def drop(qp, k):  # type: ignore[no-untyped-def]
     counts[FREE] -= 1
     free[k] = free[counts[FREE]]
     if counts[HAS_QY]:
-        row, label = qp.Q[i], qp.y[i]
+        row, label = qp.Q[i], qp.py[i]
         for j in range(counts[M]):
             qy[j] -= label * row[j]
         counts[ENTRIES] += counts[M]
 
 
 @compiled()
-def drop_blocked(qp, C):  # type: ignore[no-untyped-def]
-    """Take out of the face what sits at a bound and is pushed against it; return beta of the rest.
+def drop_blocked(qp, stop_at):  # type: ignore[no-untyped-def]
+    """Take out of the face what sits at a bound and is pushed against it; beta becomes that of the rest.
 
     Each round changes beta, the mean of ``y_i g_i`` over the face, so rounds go on until none leaves.
+    Return whether that was reached before the slice was used up.
     """
-    counts, a, y, g, free = qp.counts, qp.a, qp.y, qp.g, qp.free
+    counts, scalars, a, y, g, C, free = qp.counts, qp.scalars, qp.a, qp.y, qp.g, qp.C, qp.free
     while True:
-        beta = mean_multiplier(qp)
-        before = counts[FREE]
-        k = 0
-        while k < counts[FREE]:
+        if counts[AT] == 0:
+            scalars[BETA] = mean_multiplier(qp)
+            counts[BEFORE] = counts[FREE]
+        beta, k = scalars[BETA], counts[AT]
+        counts[TICKS] += counts[FREE] - k
+        while k < counts[FREE] and counts[ENTRIES] + counts[TICKS] < stop_at:
             i = free[k]
             direction = beta * y[i] - g[i]
-            if (a[i] <= 0.0 and direction < 0.0) or (a[i] >= C and direction > 0.0):
+            if (a[i] <= 0.0 and direction < 0.0) or (a[i] >= C[i] and direction > 0.0):
                 drop(qp, k)
             else:
                 k += 1
-        if counts[FREE] == before:
-            return beta
+        counts[AT] = k
+        if k < counts[FREE]:
+            return False
+        counts[AT] = 0
+        if counts[FREE] == counts[BEFORE]:
+            return True
 
 
 @compiled()
@@ -269,15 +319,16 @@ def next_direction(qp, beta):  # type: ignore[no-untyped-def]
     much larger gradients; a flat or concave direction is followed to a bound all the same, and must
     obey ``y.d = 0`` to the precision of d, not to that of the gradients.
     """
-    counts, y, g, d, free = qp.counts, qp.y, qp.g, qp.d, qp.free
-    shift = 0.0
+    counts, y, g, d, p, free = qp.counts, qp.y, qp.g, qp.d, qp.p, qp.free
+    shift, weight = 0.0, 0.0
     for k in range(counts[FREE]):
-        shift += beta - y[free[k]] * g[free[k]]
-    shift /= max(counts[FREE], 1)
+        shift += p[free[k]] * (beta - y[free[k]] * g[free[k]])
+        weight += p[free[k]]
+    shift /= weight if counts[FREE] else 1.0
     residual = 0.0
     for k in range(counts[FREE]):
         r = beta - y[free[k]] * g[free[k]] - shift
-        residual += r * r
+        residual += p[free[k]] * r * r
     scale = 0.0
     if counts[FRESH]:
         d[: counts[M]] = 0.0
@@ -288,7 +339,7 @@ def next_direction(qp, beta):  # type: ignore[no-untyped-def]
     for k in range(counts[FREE]):
         i = free[k]
         r = y[i] * (beta - y[i] * g[i] - shift)
-        d[i] = r + scale * d[i]
+        d[i] = p[i] * r + scale * d[i]
         slope += r * d[i]
     return slope
 
@@ -300,140 +351,125 @@ def room_along(a, d, C):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def line_of(qp, C):  # type: ignore[no-untyped-def]
-    """Return slope, curvature and squared length of d, and how far it can be followed."""
-    counts, a, g, d, q, free = qp.counts, qp.a, qp.g, qp.d, qp.q, qp.free
-    slope, curvature, length, reach = 0.0, 0.0, 0.0, np.inf
+def line_of(qp):  # type: ignore[no-untyped-def]
+    """Return slope, curvature, what it is measured against, squared length of d, and its reach."""
+    counts, a, g, d, q, C, free = qp.counts, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
+    slope, curvature, against, length, reach = 0.0, 0.0, 0.0, 0.0, np.inf
     for k in range(counts[FREE]):
         i = free[k]
         slope -= g[i] * d[i]
         curvature += d[i] * q[i]
-        length += d[i] * d[i]
+        against += d[i] * d[i] * qp.h[i]
+        length += d[i] * d[i] / qp.p[i]
         if d[i] != 0.0:
-            room = room_along(a[i], d[i], C)
+            room = room_along(a[i], d[i], C[i])
             reach = room if room < reach else reach
-    return slope, curvature, length, reach
+    return slope, curvature, against, length, reach
 
 
 @compiled()
-def meet(qp, step, C):  # type: ignore[no-untyped-def]
-    """Step to the first bound; take what met it out of the face and out of ``Q d``."""
-    counts, a, d, q, free = qp.counts, qp.a, qp.d, qp.q, qp.free
-    k = 0
-    while k < counts[FREE]:
+def step_along(qp, bends):  # type: ignore[no-untyped-def]
+    """Follow d, with ``q = Q d``, to the minimum or to the first bound; return the next stage.
+
+    Variables that meet their bound are marked. Where the gain is not finite, d leads nowhere.
+    """
+    counts, scalars, a, g, d, q, C, free = qp.counts, qp.scalars, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
+    slope, curvature, against, length, reach = line_of(qp)
+    if not (slope > 0.0 and length > scalars[SHORTEST]):
+        return CLOSE
+    free_step = curvature > _FLAT * against and slope / curvature < reach
+    step = slope / curvature if free_step else reach
+    gain = step * slope - 0.5 * step * step * curvature
+    if not (step < np.inf and abs(gain) < np.inf):
+        return CLOSE
+    scalars[LINE_GAIN] += gain
+    for i in range(counts[M]):
+        g[i] += step * q[i]
+    if free_step:
+        for k in range(counts[FREE]):
+            i = free[k]
+            a[i] = min(max(a[i] + step * d[i], 0.0), C[i])
+        return CLOSE
+    for k in range(counts[FREE]):
         i = free[k]
-        if d[i] != 0.0 and room_along(a[i], d[i], C) <= step:
-            a[i] = C if d[i] > 0.0 else 0.0
+        if d[i] != 0.0 and room_along(a[i], d[i], C[i]) <= step:
+            a[i] = C[i] if d[i] > 0.0 else 0.0
+            qp.inside[i] = _MET
+        else:
+            a[i] = min(max(a[i] + step * d[i], 0.0), C[i])
+    scalars[DIRECTION_LENGTH] = length
+    return COMPANION if bends and not counts[HAS_QY] else MEETING
+
+
+@compiled()
+def meet(qp, stop_at):  # type: ignore[no-untyped-def]
+    """Take what met its bound out of the face and out of ``Q d``; return whether all is done."""
+    counts, d, q, free = qp.counts, qp.d, qp.q, qp.free
+    k = counts[AT]
+    counts[TICKS] += counts[FREE] - k
+    while k < counts[FREE] and counts[ENTRIES] + counts[TICKS] < stop_at:
+        i = free[k]
+        if qp.inside[i] == _MET:
             if counts[HAS_QY]:
                 row, share = qp.Q[i], d[i]
                 for j in range(counts[M]):
                     q[j] -= share * row[j]
+                counts[TICKS] += counts[M]
             d[i] = 0.0
             drop(qp, k)
         else:
-            a[i] = min(max(a[i] + step * d[i], 0.0), C)
             k += 1
+    counts[AT] = k
+    return k >= counts[FREE]
 
 
 @compiled()
 def project(qp):  # type: ignore[no-untyped-def]
     """Project d on ``y.d = 0`` in what is left of the face, and ``Q d`` with it."""
     counts, y, d, q, qy, free = qp.counts, qp.y, qp.d, qp.q, qp.qy, qp.free
-    shift = 0.0
+    shift, weight = 0.0, 0.0
     for k in range(counts[FREE]):
         shift += y[free[k]] * d[free[k]]
-    shift /= max(counts[FREE], 1)
+        weight += qp.p[free[k]]
+    shift /= weight
     for k in range(counts[FREE]):
-        d[free[k]] -= shift * y[free[k]]
+        d[free[k]] -= shift * qp.py[free[k]]
     for j in range(counts[M]):
         q[j] -= shift * qy[j]
 
 
 @compiled()
-def follow(qp, C, largest, bends):  # type: ignore[no-untyped-def]
-    """Follow d, with ``q = Q d``, to where the objective stops falling.
-
-    Returns
-    -------
-    gain : float
-        By how much the objective W rose.
-    blocked : bool
-        Whether a bound was met.
-    """
-    counts, a, g, d, q, free, m = qp.counts, qp.a, qp.g, qp.d, qp.q, qp.free, qp.counts[M]
-    gain, blocked, shortest = 0.0, False, 0.0
-    while True:
-        slope, curvature, length, reach = line_of(qp, C)
-        if slope <= 0.0 or length <= shortest:
-            return gain, blocked
-        free_step = curvature > _FLAT * largest * length and slope / curvature < reach
-        step = slope / curvature if free_step else reach
-        gain += step * slope - 0.5 * step * step * curvature
-        for i in range(m):
-            g[i] += step * q[i]
-        if free_step:
-            for k in range(counts[FREE]):
-                i = free[k]
-                a[i] = min(max(a[i] + step * d[i], 0.0), C)
-            return gain, blocked
-        if bends and not counts[HAS_QY]:
-            multiply(qp.Q, free, counts[FREE], qp.y, m, qp.qy)
-            counts[ENTRIES] += counts[FREE] * m
-            counts[HAS_QY] = 1
-        meet(qp, step, C)
-        if not bends or counts[FREE] == 0:
-            return gain, True
-        shortest = shortest if blocked else _SHORT * length
-        blocked = True
-        counts[BENDS] += 1
-        project(qp)
-
-
-@compiled()
-def outweighed(qp, beta, C):  # type: ignore[no-untyped-def]
+def outweighed(qp, beta):  # type: ignore[no-untyped-def]
     """Tell whether bound variables pull harder on the objective than the face does."""
-    counts, a, y, g, inside = qp.counts, qp.a, qp.y, qp.g, qp.inside
+    counts, a, y, g, C, p, inside = qp.counts, qp.a, qp.y, qp.g, qp.C, qp.p, qp.inside
     inner, outer = 0.0, 0.0
     for i in range(counts[M]):
         direction = beta * y[i] - g[i]
         if inside[i]:
-            inner += direction * direction
-        elif feasible(a[i], y[i], direction, C):
-            outer += direction * direction
+            inner += p[i] * direction * direction
+        elif feasible(a[i], y[i], direction, C[i]):
+            outer += p[i] * direction * direction
     return outer > inner
 
 
 @compiled(
-    types.int64(
-        QP_TYPE,
-        types.float64,
-        types.float64,
-        types.float64,
-        types.boolean,
-        types.boolean,
-        types.int64,
-        types.int64,
-    ),
+    types.int64(QP_TYPE, types.float64, types.boolean, types.boolean, types.int64, types.int64),
 )
-def solve_face(qp, C, tolerance, largest, bends, whole, slice_entries, step_limit):  # type: ignore[no-untyped-def]
+def solve_face(qp, tolerance, bends, whole, slice_entries, step_limit):  # type: ignore[no-untyped-def]
     """Run CG steps until the relative gain of one is below ``tolerance``, or a slice is used up.
 
     Parameters
     ----------
     qp : QP
         ``counts[FREE] = 0`` asks for a new face.
-    C : float
-        Upper bound.
     tolerance : float
         The report's stopping rule: relative improvement of the objective by a step.
-    largest : float
-        Largest diagonal entry of Q.
     bends : bool
         Whether a direction that meets a bound is followed further.
     whole : bool
         Whether products read all of Q, also the rows of variables that do not move.
     slice_entries, step_limit : int
-        Entries of Q to read in this slice, and the limit on ``counts[CG_STEPS]``.
+        Entries of Q to read in this slice, or as much other work, and the limit on ``counts[CG_STEPS]``.
 
     Returns
     -------
@@ -442,37 +478,92 @@ def solve_face(qp, C, tolerance, largest, bends, whole, slice_entries, step_limi
     """
     counts, scalars = qp.counts, qp.scalars
     m = counts[M]
-    stop_at = counts[ENTRIES] + slice_entries
-    if counts[FREE] == 0:
-        release(qp, C)
-    while counts[ENTRIES] < stop_at and counts[CG_STEPS] < step_limit:
-        beta = drop_blocked(qp, C) if counts[FRESH] else mean_multiplier(qp)
-        slope = next_direction(qp, beta)
-        gained = scalars[GAIN] > tolerance * abs(scalars[OBJECTIVE])
-        if slope <= 0.0:
-            # Solved to rounding in this face.
-            if not gained or release(qp, C) == 0:
-                return DONE
-            continue
-        if whole:
-            multiply(qp.Q, qp.every, m, qp.d, m, qp.q)
-            counts[ENTRIES] += m * m
+    stop_at = counts[ENTRIES] + counts[TICKS] + slice_entries
+    if counts[FREE] == 0 and counts[STAGE] == DIRECTION:
+        release(qp)
+    while counts[ENTRIES] + counts[TICKS] < stop_at:
+        stage = counts[STAGE]
+        if stage == DIRECTION:
+            if counts[CG_STEPS] >= step_limit:
+                return RUNNING
+            counts[AT] = 0
+            counts[STAGE] = DROPPING if counts[FRESH] else AIM
+            if not counts[FRESH]:
+                scalars[BETA] = mean_multiplier(qp)
+        elif stage == DROPPING:
+            if drop_blocked(qp, stop_at):
+                counts[STAGE] = AIM
+        elif stage == AIM:
+            slope = next_direction(qp, scalars[BETA])
+            counts[TICKS] += 4 * counts[FREE]
+            if not slope > 0.0:
+                # Solved to rounding in this face.
+                counts[STAGE] = DIRECTION
+                gained = scalars[GAIN] > tolerance * abs(scalars[OBJECTIVE])
+                if not gained or release(qp) == 0:
+                    return DONE
+                continue
+            scalars[LINE_GAIN], scalars[SHORTEST] = 0.0, 0.0
+            counts[BLOCKED] = 0
+            counts[AT] = 0
+            counts[STAGE] = PRODUCT
+        elif stage in (PRODUCT, COMPANION):
+            # A few stretches at a time: all where they are few.
+            first = counts[AT]
+            every = whole and stage == PRODUCT
+            count = m if every else counts[FREE]
+            room = (stop_at - counts[ENTRIES] - counts[TICKS]) // max(count * _STRETCH, 1)
+            last = min(m, first + _STRETCH * max(room, 1))
+            if stage == COMPANION:
+                multiply(qp.Q, qp.free, count, qp.py, first, last, qp.qy)
+            elif whole:
+                multiply(qp.Q, qp.every, count, qp.d, first, last, qp.q)
+            else:
+                multiply(qp.Q, qp.free, count, qp.d, first, last, qp.q)
+            counts[ENTRIES] += count * (last - first)
+            counts[AT] = last
+            if last < m:
+                continue
+            counts[AT] = 0
+            if stage == COMPANION:
+                counts[HAS_QY] = 1
+                counts[STAGE] = MEETING
+            else:
+                counts[CG_STEPS] += 1
+                counts[FACE_STEPS] += 1
+                counts[STAGE] = LINE
+        elif stage == LINE:
+            counts[TICKS] += m + 4 * counts[FREE]
+            counts[STAGE] = step_along(qp, bends)
+        elif stage == MEETING:
+            if not meet(qp, stop_at):
+                continue
+            counts[AT] = 0
+            if not bends or counts[FREE] == 0:
+                counts[BLOCKED] = 1
+                counts[STAGE] = CLOSE
+                continue
+            if not counts[BLOCKED]:
+                scalars[SHORTEST] = _SHORT * scalars[DIRECTION_LENGTH]
+            counts[BLOCKED] = 1
+            counts[BENDS] += 1
+            project(qp)
+            counts[TICKS] += m
+            counts[STAGE] = LINE
         else:
-            multiply(qp.Q, qp.free, counts[FREE], qp.d, m, qp.q)
-            counts[ENTRIES] += counts[FREE] * m
-        counts[CG_STEPS] += 1
-        counts[FACE_STEPS] += 1
-        gain, blocked = follow(qp, C, largest, bends)
-        counts[FRESH] = 1 if blocked else 0
-        scalars[OBJECTIVE] += gain
-        scalars[GAIN] += gain
-        bar = tolerance * abs(scalars[OBJECTIVE])
-        if blocked:
-            if counts[FREE] == 0 and (scalars[GAIN] <= bar or release(qp, C) == 0):
-                return DONE
-        elif gain <= bar:
-            if scalars[GAIN] <= bar or release(qp, C) == 0:
-                return DONE
-        elif counts[FACE_STEPS] % _LOOK == 0 and outweighed(qp, beta, C):
-            release(qp, C)
+            gain, blocked = scalars[LINE_GAIN], counts[BLOCKED] == 1
+            counts[STAGE] = DIRECTION
+            counts[FRESH] = counts[BLOCKED]
+            scalars[LINE_GAIN] = 0.0
+            scalars[OBJECTIVE] += gain
+            scalars[GAIN] += gain
+            bar = tolerance * abs(scalars[OBJECTIVE])
+            if blocked:
+                if counts[FREE] == 0 and (scalars[GAIN] <= bar or release(qp) == 0):
+                    return DONE
+            elif gain <= bar:
+                if scalars[GAIN] <= bar or release(qp) == 0:
+                    return DONE
+            elif counts[FACE_STEPS] % _LOOK == 0 and outweighed(qp, scalars[BETA]):
+                release(qp)
     return RUNNING

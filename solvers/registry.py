@@ -269,6 +269,7 @@ _ALL = (
         "sequential minimal optimisation, Platt 1998, sections 2.1-2.5",
         {"step_tol": 1e-8, "fold": True, "polish": True, "seed": 0, "shrinking": False, "cache_mb": 0.0},
         (BIAS,),
+        starts=True,
     ),
     SolverSpec(
         "smo-fixed-threshold",
@@ -276,6 +277,7 @@ _ALL = (
         "one multiplier a step with the threshold held at 0, Platt 1998, section 2.6",
         {"step_tol": 1e-8, "fold": True, "polish": True},
         (NO_BIAS,),
+        starts=True,
     ),
     SolverSpec(
         "chunking",
@@ -283,6 +285,7 @@ _ALL = (
         "chunking with projected conjugate gradient, Platt 1998, section 3",
         {"chunk_size": 500, "cg_tol": 3e-10, "bends": True, "whole": False},
         (BIAS,),
+        starts=True,
     ),
     SolverSpec(
         "svmlight",

@@ -58,6 +58,8 @@ class Contender:
         CPU seconds of one run, or None.
     memory_limit_mb
         Megabytes (2^20 bytes) that it may count, or None.
+    iteration_limit
+        Steps of one run, ``math.inf`` for no limit; None: the solver's own cap.
     permutations
         It takes part in the first so many of the experiment's permutations; None: in all of them.
     """
@@ -72,6 +74,7 @@ class Contender:
     permutations: int | None = None
     encoding: str | None = None
     eps: float | None = None
+    iteration_limit: float | None = None
 
 
 @dataclass(frozen=True)

@@ -231,6 +231,8 @@ def _essence(contender: Contender) -> dict[str, Any]:
     # Left out where there is none, so that the keys of rows without stay what they were.
     if contender.eps is not None:
         essence["eps"] = contender.eps
+    if contender.iteration_limit is not None:
+        essence["iteration_limit"] = str(contender.iteration_limit)
     if contender.encoding is not None:
         essence["encoding"] = f"{contender.encoding}, version {datasets.ENCODING_VERSION}"
     return essence

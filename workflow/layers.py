@@ -8,6 +8,7 @@ value passed through.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ Key = tuple[str | int, ...]
 
 #: No setting is as large, and doubles and counts of 64 bits hold whatever is smaller.
 _TOO_LARGE = 2**63
+
+#: Settings for which infinity is an answer: no limit.
+_ENDLESS = (("iteration_limit",),)
 
 #: What types are called in messages to people.
 _TYPE_NAMES = {
@@ -215,7 +219,8 @@ class Layers:
             for position, entry in enumerate(value):
                 self._refuse_strange((*at, position), entry)
         elif isinstance(value, int | float):
-            if not abs(value) < _TOO_LARGE:  # written so that it meets nan as well
+            endless = value == math.inf and at[-1:] in _ENDLESS
+            if not (abs(value) < _TOO_LARGE or endless):  # written so that it meets nan as well
                 raise self.error(at, f"must be a number of a size that can be, not {_shown(value)}")
         elif value is not None and not isinstance(value, str):
             raise self.error(at, f"must be plain data, not {_shown(value)}")

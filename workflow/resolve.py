@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -109,10 +111,11 @@ def _experiment(
         raise layers.error((*at, "kernel"), f"{error}{hint if 'unknown; ' in str(error) else ''}") from error
     bias = entry.get("bias", True)
     time_limit = entry.get("time_limit", defaults.get("time_limit"))
+    steps = _steps(entry, None, layers, at)
     encoding = _encoding(entry, None, layers, at)
     contenders = {
         label: _contender(
-            label, value, bias, time_limit, encoding, kernel, layers, (*at, "contenders", label)
+            label, value, bias, time_limit, steps, encoding, kernel, layers, (*at, "contenders", label)
         )
         for label, value in entry["contenders"].items()
     }
@@ -272,6 +275,7 @@ def _contender(
     entry: Mapping[str, Any],
     bias: bool,
     time_limit: float | None,
+    steps: float | None,
     encoding: str | None,
     kernel: Any,
     layers: Layers,
@@ -290,11 +294,15 @@ def _contender(
         permutations=entry.get("permutations"),
         encoding=_encoding(entry, encoding, layers, at),
         eps=None if "eps" not in entry else float(entry["eps"]),
+        iteration_limit=_steps(entry, steps, layers, at),
     )
     if contender.storage not in ("auto", *STORAGES):
         hint = did_you_mean(contender.storage, ("auto", *STORAGES))
         raise layers.error((*at, "storage"), f"unknown storage {contender.storage!r}{hint}")
     if ":" in contender.solver:
+        if "iteration_limit" in entry:
+            raise layers.error((*at, "iteration_limit"), "a solver of your own is told no number of steps")
+        contender = replace(contender, iteration_limit=None)
         module, _, function = contender.solver.partition(":")
         if not (function.isidentifier() and all(part.isidentifier() for part in module.split("."))):
             raise layers.error((*at, "solver"), f"{contender.solver!r} is no package.module:function")
@@ -317,6 +325,16 @@ def _contender(
     except ValueError as error:
         raise layers.error((*at, "solver"), str(error)) from error
     return contender
+
+
+def _steps(entry: Mapping[str, Any], default: float | None, layers: Layers, at: Key) -> float | None:
+    """Return the limit of steps that an entry asks for: a whole number or inf; null is the solver's own."""
+    limit: float | None = entry.get("iteration_limit", default)
+    if limit is None or math.isinf(limit):
+        return limit
+    if limit != int(limit):
+        raise layers.error((*at, "iteration_limit"), f"must be a whole number or .inf, not {limit:g}")
+    return int(limit)
 
 
 def _encoding(entry: Mapping[str, Any], default: str | None, layers: Layers, at: Key) -> str | None:

@@ -184,7 +184,7 @@ class Group:
         if run.status == "time_limit":
             return f"stopped: time limit of {_plain(run.fields.get('time_limit', ''))} s"
         if run.status == "iteration_limit":
-            return "stopped: iteration limit"
+            return said or "stopped: iteration limit"
         if run.status in ("uncertified", "optimal"):
             return "no timing: certificate failed"
         return f"failed: {said}" if said else f"failed: {run.status}"

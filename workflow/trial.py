@@ -215,6 +215,8 @@ def _solver(contender: Contender, eps: float) -> Callable[[Problem], Solution]:
             eps=eps,
             time_limit=contender.time_limit,
             memory_limit_mb=contender.memory_limit_mb,
+            iteration_limit=contender.iteration_limit,
+            verify=False,  # every result is certified here
             **contender.options,
         )
     function = _user_function(contender.solver)
@@ -325,11 +327,11 @@ def _verdict(
 ) -> dict[str, Any]:
     """Certify a solution; one that fails is no result, whatever its solver says."""
     if solution.status in _LIMIT_STATUSES:
-        return {"status": solution.status, "reason": _limit_reason(solution.status, contender)}
+        return {"status": solution.status, "reason": _limit_reason(solution.status, contender, solution)}
     limit = contender.time_limit
     if limit is not None and solution.cpu_seconds > OVERRUN * limit + OVERRUN_GRAIN:
         # It would be run again, at larger sizes too, by who keeps no limit.
-        return {"status": "time_limit", "reason": _limit_reason("time_limit", contender)}
+        return {"status": "time_limit", "reason": _limit_reason("time_limit", contender, solution)}
     certificate = certify(problem, solution, gram)
     spec = SOLVERS.get(contender.solver)
     factor = spec.tolerance_factor if spec else USER_TOLERANCE
@@ -344,7 +346,9 @@ def _verdict(
     return {"status": "uncertified", "reason": reason, "certificate": found}
 
 
-def _limit_reason(status: str, contender: Contender) -> str:
+def _limit_reason(status: str, contender: Contender, solution: Solution) -> str:
+    if status == "iteration_limit" and ":" not in contender.solver:
+        return f"stopped at its cap of {solution.iterations:,} steps"
     limit = {"time_limit": contender.time_limit, "memory_limit": contender.memory_limit_mb}.get(status)
     if limit is None:
         return f"passed a limit of its own ({status})"

@@ -101,6 +101,8 @@ def test_reasons_are_said_in_words():
     assert group(reason=absent).reason == absent
     assert group(status="memory_limit", memory_limit_mb="128.0").reason == "not run: needs more than 128 MB"
     assert group(status="time_limit", time_limit="60.0").reason == "stopped: time limit of 60 s"
+    capped = "stopped at its cap of 10,000,000 steps"
+    assert group(status="iteration_limit", reason=capped).reason == capped
     assert group(status="uncertified").reason == "no timing: certificate failed"
     assert group(status="error", reason="boom").reason == "failed: boom"
     assert Group(()).reason == "not run: no measurement"

@@ -1,9 +1,11 @@
+import math
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from engine_support import EXPERIMENT, snakemake, tiny
+from svmrepro.workflow import grid
 from svmrepro.workflow.config import config_dir, load_config, read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.fetch import wanted
@@ -43,6 +45,15 @@ AT = "--config: experiments.platt1998.adult-linear"
         (
             {"experiments": {"platt1998": {"adult-liner": {}}}},
             "--config: experiments.platt1998.adult-liner: unknown experiment; did you mean 'adult-linear'?",
+        ),
+        (experiment(iteration_limit=0), f"{AT}.iteration_limit: must be at least 1, not 0"),
+        (experiment(iteration_limit=1.5), f"{AT}.iteration_limit: must be a whole number or .inf, not 1.5"),
+        (experiment(iteration_limit=-math.inf), f"{AT}.iteration_limit: must be a number of a size that can"),
+        (experiment(iteration_limit="many"), f"{AT}.iteration_limit: must be a number or null, not 'many'"),
+        (experiment(C=math.inf), f"{AT}.C: must be a number of a size that can be, not inf"),
+        (
+            contender("own", solver="engine_solvers:quick", iteration_limit=5),
+            f"{AT}.contenders.own.iteration_limit: a solver of your own is told no number of steps",
         ),
         (experiment(C=0), f"{AT}.C: must be greater than 0, not 0"),
         (experiment(C_total=3), "experiments.platt1998.adult-linear: needs exactly one of C and C_total"),
@@ -274,3 +285,37 @@ def test_peers_compete_on_equal_terms() -> None:
             assert solvers == {"smo2", "pasmo", "libsvm", "libsvm-package", "onedal"}
             assert {contender.options["cache_mb"] for contender in contenders} == {200}
             assert len({(contender.bias, contender.time_limit) for contender in contenders}) == 1
+
+
+def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path: Path) -> None:
+    own = {"quick": {"solver": "engine_solvers:quick"}, "smo": {"iteration_limit": ".inf"}}
+    config = load_config(experiment(iteration_limit=500, contenders=own))
+    found = config.experiment("platt1998", "adult-linear")
+    assert found.contenders["chunking"].iteration_limit == 500
+    assert found.contenders["smo"].iteration_limit == math.inf
+    assert found.contenders["quick"].iteration_limit is None
+    write_config(config, tmp_path / "config.json")
+    assert read_config(tmp_path / "config.json") == config
+    # The solver's own cap is what rows had before, and another limit is another row.
+    keys = [
+        grid.rows(load_config(experiment(**settings)).experiment("platt1998", "adult-linear"))[0].key
+        for settings in (
+            {},
+            {"iteration_limit": None},
+            {"iteration_limit": 500},
+            {"iteration_limit": math.inf},
+        )
+    ]
+    assert keys[0] == keys[1] and len(set(keys)) == 3
+
+
+def test_the_papers_boards_may_take_more_steps_than_the_solvers_cap() -> None:
+    config = load_config({"scale": "paper", "papers": ["glasmachers2008", "peers"]})
+    limits = {
+        name: {each.iteration_limit for each in found.contenders.values()}
+        for paper in config.papers.values()
+        for name, found in paper.experiments.items()
+    }
+    lifted = {"chess-board-10000", "chess-board-100000", "chess-board-peers"}
+    assert {name for name, limit in limits.items() if limit == {math.inf}} == lifted
+    assert {name for name, limit in limits.items() if limit == {None}} == set(limits) - lifted

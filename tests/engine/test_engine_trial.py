@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -75,3 +76,28 @@ def test_dense_examples_may_be_kept_as_rows_of_entries(experiment: Experiment) -
     rng = np.random.default_rng(4)
     row = trial.Trials(experiment, rng.normal(size=(30, 3)), np.where(np.arange(30) % 2, 1.0, -1.0))
     assert row.run(sparse)["status"] == "optimal"
+
+
+def test_a_run_that_meets_its_cap_says_so(experiment: Experiment) -> None:
+    rng = np.random.default_rng(5)
+    row = trial.Trials(experiment, rng.normal(size=(60, 2)), np.where(rng.random(60) < 0.5, 1.0, -1.0))
+    for name in NAMES:
+        line = row.run(replace(experiment.contenders[name], iteration_limit=7))
+        assert (line["status"], line["iterations"]) == ("iteration_limit", 7)
+        assert line["reason"] == "stopped at its cap of 7 steps" and line["certificate"] is None
+        assert row.run(replace(experiment.contenders[name], iteration_limit=math.inf))["status"] == "optimal"
+
+
+def test_what_the_harness_certifies_the_solver_does_not(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[dict[str, Any]] = []
+    real = trial.solve
+
+    def noted(*arguments: Any, **options: Any) -> Any:
+        given.append(options)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(trial, "solve", noted)
+    verdicts(experiment, monkeypatch)
+    assert [(options["verify"], options["iteration_limit"]) for options in given] == [(False, None)] * 3

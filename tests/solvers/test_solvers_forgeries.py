@@ -54,7 +54,7 @@ def test_nothing_but_a_large_box() -> None:
         assert not certify(problem, nothing).passes(EPS, 2.0)
 
 
-@pytest.mark.parametrize("steps", [30, 60, 120, 240])
+@pytest.mark.parametrize("steps", [20, 40, 80])
 def test_stopped_early_in_a_large_box(steps: int) -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 5))
@@ -73,7 +73,7 @@ def test_multipliers_of_the_problem_without_bias() -> None:
     alpha = solve(free, "svmlight").alpha
     problem = Problem(X, y, 1e6, Kernel.gaussian(0.3))
     found = certify(problem, Solution(alpha, None, 0.0, "optimal", 1, 1))
-    assert found.equality_residual > 0.001 * found.alpha_sum
+    assert found.equality_residual > 1e-4 * found.alpha_sum
     assert any("equality" in line for line in found.failures(EPS, 2.0))
 
 

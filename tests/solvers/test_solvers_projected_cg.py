@@ -16,6 +16,8 @@ def sub_problem(Q: Array, y: Array, a: Array) -> pcg.QP:
     m = y.size
     qp = pcg.allocate(m)
     qp.Q[:], qp.y[:], qp.a[:] = Q, y, a
+    qp.h[:] = np.abs(np.diagonal(Q))
+    pcg.weigh(qp, m)
     qp.g[:] = Q @ a - 1.0
     qp.counts[pcg.M] = m
     qp.scalars[pcg.OBJECTIVE] = a.sum() - 0.5 * a @ Q @ a
@@ -24,7 +26,7 @@ def sub_problem(Q: Array, y: Array, a: Array) -> pcg.QP:
 
 def run(
     qp: pcg.QP,
-    C: float,
+    C: float | Array,
     *,
     tolerance: float = 1e-15,
     limit: int = 100_000,
@@ -32,9 +34,9 @@ def run(
     whole: bool = False,
 ) -> int:
     """Run in slices, as the driver does."""
-    largest = float(np.abs(np.diagonal(qp.Q)).max())
+    qp.C[:] = C
     for _ in range(10_000):
-        verdict = pcg.solve_face(qp, C, tolerance, largest, bends, whole, 500, limit)
+        verdict = pcg.solve_face(qp, tolerance, bends, whole, 500, limit)
         if verdict == pcg.DONE or qp.counts[pcg.CG_STEPS] >= limit:
             return int(verdict)
     raise AssertionError("does not end")
@@ -72,7 +74,7 @@ def test_multiply_is_a_matrix_product(m: int, count: int) -> None:
     Q = Q + Q.T
     d, q = rng.normal(size=m), np.full(m + 3, np.nan)
     rows = rng.permutation(m)[: max(count, 1)].astype(np.int64)
-    pcg.multiply(Q, rows, count, d, m, q)
+    pcg.multiply(Q, rows, count, d, 0, m, q)
     assert q[:m] == pytest.approx(d[rows[:count]] @ Q[rows[:count]], rel=1e-12, abs=1e-12)
     assert np.isnan(q[m:]).all()
 
@@ -159,13 +161,11 @@ def test_a_bend_keeps_the_products_exact() -> None:
     Q, y, _, _ = random_program(4, 60, 60)
     start, C = np.random.default_rng(4).uniform(0, 0.01, size=60), 0.01
     qp = sub_problem(Q, y, start)
-    pcg.release(qp, C)
-    pcg.next_direction(qp, pcg.drop_blocked(qp, C))
-    m, free = 60, qp.counts[pcg.FREE]
-    pcg.multiply(qp.Q, qp.free, free, qp.d, m, qp.q)
-    gain, blocked = pcg.follow(qp, C, float(np.diagonal(Q).max()), True)
-    face = qp.free[: qp.counts[pcg.FREE]]
-    assert blocked and qp.counts[pcg.BENDS] >= 5
+    run(qp, C, limit=1)
+    while qp.counts[pcg.STAGE] != pcg.DIRECTION:
+        pcg.solve_face(qp, 1e-15, True, False, 500, 1)
+    gain, face = qp.scalars[pcg.GAIN], qp.free[: qp.counts[pcg.FREE]]
+    assert qp.counts[pcg.BLOCKED] and qp.counts[pcg.BENDS] >= 5
     assert gain == pytest.approx(value(Q, qp.a) - value(Q, start), rel=1e-9)
     assert qp.g == pytest.approx(Q @ qp.a - 1.0, abs=1e-12)
     assert qp.qy == pytest.approx(Q[:, face] @ y[face], abs=1e-9)
