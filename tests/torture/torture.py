@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import signal
 import sys
 import time
 import traceback
@@ -99,13 +100,12 @@ def without(every: Iterable[Task], done: Iterable[Outcome]) -> Iterator[Task]:
 
 def work(pipe: Connection, time_limit: float, eps: float) -> None:
     """Solve and judge what the pipe brings until it brings None."""
-    for spec in SOLVERS.values():
-        if spec.version is not None:
-            spec.load()
     pipe.send(("ready", None))
     while (task := pipe.recv()) is not None:
         judged = Judged(draw(task.family, task.seed))
         for name in task.solvers:
+            pipe.send(("loading", name))  # and compiling, perhaps
+            SOLVERS[name].load()
             pipe.send(("solving", name))
             solution, outcome = solve_one(judged.draw, name, time_limit, eps)
             if solution is not None and solution.cpu_seconds > time_limit + LATE:
@@ -202,35 +202,39 @@ def run(
             outcomes.append(outcome)
             journal.add(outcome)
 
-    while workers:
-        for worker in list(ready):
-            task = again.pop() if again else None if finished else next(waiting, None)
-            if task is None or time.monotonic() > ends:
-                finished = True
-                worker.stop()
-                workers.remove(worker)
-            else:
-                worker.give(task)
-            ready.remove(worker)
-        for pipe in wait([worker.pipe for worker in workers], timeout=1.0):
-            worker = next(one for one in workers if one.pipe is pipe)
-            try:
-                take(worker.hear())
-                if worker.stage == "ready":
-                    ready.append(worker)
-                    while len(workers) < jobs and not finished:
-                        workers.append(Worker(time_limit, eps))
-            except EOFError:
-                take(worker.fallen("crashed"))
-                workers.remove(worker)
-                again += _rest(worker)
-        for worker in list(workers):
-            if worker.stage != "ready" and time.monotonic() > worker.deadline:
-                take(worker.fallen("did not end"))
-                workers.remove(worker)
-                again += _rest(worker)
-        if not workers and (again or not finished):
-            workers.append(Worker(time_limit, eps))
+    try:
+        while workers:
+            for worker in list(ready):
+                task = again.pop() if again else None if finished else next(waiting, None)
+                if task is None or time.monotonic() > ends:
+                    finished = True
+                    worker.stop()
+                    workers.remove(worker)
+                else:
+                    worker.give(task)
+                ready.remove(worker)
+            for pipe in wait([worker.pipe for worker in workers], timeout=1.0):
+                worker = next(one for one in workers if one.pipe is pipe)
+                try:
+                    take(worker.hear())
+                    if worker.stage == "ready":
+                        ready.append(worker)
+                        while len(workers) < jobs and not finished:
+                            workers.append(Worker(time_limit, eps))
+                except EOFError:
+                    take(worker.fallen("crashed"))
+                    workers.remove(worker)
+                    again += _rest(worker)
+            for worker in list(workers):
+                if worker.stage != "ready" and time.monotonic() > worker.deadline:
+                    take(worker.fallen("did not end"))
+                    workers.remove(worker)
+                    again += _rest(worker)
+            if not workers and (again or not finished):
+                workers.append(Worker(time_limit, eps))
+    finally:
+        for worker in workers:
+            worker.process.kill()
     return outcomes
 
 
@@ -323,6 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--solver", action="append", choices=(*OWN, *PEERS))
     parser.add_argument("--peers", action="store_true", help="beside them, " + " and ".join(PEERS))
     options: Any = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and with it the workers
     families = options.family or list(FAMILIES)
     problems = len(families) if options.seed is not None else options.problems
     first_seed = options.first_seed if options.seed is None else options.seed

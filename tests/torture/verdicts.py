@@ -77,7 +77,9 @@ def suits(draw: Draw, name: str) -> bool:
         return False
     if spec.loss != PAIRS and draw.ranks:
         return False
-    if spec.one_bound and not isinstance(draw.C, float):
+    if (spec.one_bound or spec.package) and not isinstance(draw.C, float):
+        return False
+    if spec.package and draw.kernel.name == "precomputed":
         return False
     return draw.kernel.name == "linear" or "linear kernel" not in spec.needs
 
