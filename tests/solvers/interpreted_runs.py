@@ -156,8 +156,12 @@ def descent() -> dict[str, Any]:
     passed = certificate.passes(EPS, 1.0, N, 1.0)
     allowed = EPS * certificate.primal
     return {
-        "status": "optimal", "passed": passed, "primal": certificate.primal, "iterations": 0, "allowed": allowed
-    }  # fmt: skip
+        "status": "optimal",
+        "passed": passed,
+        "primal": certificate.primal,
+        "iterations": 0,
+        "allowed": allowed,
+    }
 
 
 def main() -> None:

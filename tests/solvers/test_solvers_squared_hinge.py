@@ -129,8 +129,8 @@ def test_huge_C_separates() -> None:
 def test_rounding_ends_a_run(seed: int, C: float) -> None:
     """Where the precision asked for is out of reach it says so, as near as double precision gets.
 
-    ``gap = g.g / 2``, and rounding of ``w - C sum of slacks`` leaves g at some units in the last place of what is
-    summed: C times the slacks and the rows, and w times C and the squared rows, by which outputs are off.
+    ``gap = g.g / 2``, and rounding of ``w - C sum of slacks`` leaves g at some units in the last place of what
+    is summed: C times the slacks and the rows, and w times C and the squared rows, by which outputs are off.
     """
     problem = example(C=C, seed=seed)
     solution = solve(problem, "l2svm-mfn", eps=1e-12)
