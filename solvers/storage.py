@@ -17,7 +17,7 @@ import scipy.sparse as sp
 STORAGES = ("dense", "csr", "index", "bits")
 
 #: Error of Gaussian kernel values, as an exponent, from which distances are not taken from norms.
-_CANCELS = 1e-11
+_CANCELS = 1e-8
 _LARGEST_KERNEL = 1e100  # products of two kernel values are still finite
 _LARGEST_SQUARE = 1e300
 _DENSE_BYTES = 1 << 30
