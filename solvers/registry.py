@@ -258,6 +258,7 @@ _CUTTING_PLANES = (
         loss=PAIRS,
         promise=GAP,
         blocks=True,
+        one_bound=True,
     ),
 )
 
@@ -297,6 +298,7 @@ _ALL = (
         (LINEAR, NO_BIAS),
         loss=PAIRS,
         promise=GAP,
+        one_bound=True,
     ),
     SolverSpec(
         "l2svm-mfn",
