@@ -54,6 +54,7 @@ _FIRST_STEPS = 10
 _SAFETY = 0.5  # CG goes on to this share of what the stopping test asks for
 _WHOLE = 1e-9  # a step that is whole to so much is taken as whole
 _LONG = 2.0  # a step longer than this
+_FLAT = 1e-15  # share of f by which it falls for nothing but rounding
 _FUTILE = 3  # least squares in a row that bring down neither f nor g
 
 
@@ -243,17 +244,27 @@ def _newton_step(run: Run, inner: LeastSquares) -> None:
     _look(run)
     if np.array_equal(was[1], run.active):
         run.loose = False
-    if _primal(run) < before:
+    if _primal(run) < before * (1.0 - _FLAT):
         run.futile = 0
         return
-    # Rounding of the steps before has added up in the outputs: it must not pass for a minimum.
     run.loose = False
-    shorter = float(np.linalg.norm(run.gradient)) / max(length_before, 1e-300)
-    if not shorter < 1.0:
+    length_after = float(np.linalg.norm(run.gradient))
+    if run.w is not inner.v:
+        # The line search reads rounding; the solution of the least squares itself may be better.
+        stepped = run.w, run.outputs, run.active, run.gradient
+        run.w, run.outputs = inner.v, towards
+        _look(run)
+        whole = float(np.linalg.norm(run.gradient))
+        if whole < length_after:
+            length_after = whole
+        else:
+            run.w, run.outputs, run.active, run.gradient = stepped
+    if not length_after < length_before:
+        # Rounding of the steps before has added up in the outputs: it must not pass for a minimum.
         run.w = was[0]
         run.outputs = run.passes.outputs(run.w, run.passes.everyone)
         _look(run)
-    run.futile = 0 if shorter <= 0.5 else run.futile + 1
+    run.futile = 0 if length_after <= 0.5 * length_before else run.futile + 1
 
 
 def line_minimum(

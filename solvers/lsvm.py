@@ -35,6 +35,7 @@ meet a limit of time.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ MEMORY_LIMITED = True  # the driver adds the option memory_limit_bytes
 
 _OWN_LIMIT = 512 * 2**20
 _BLOCK = 1024  # rows that go into the matrix at once
+_ROUNDING = 2.0**-53
 _LOOK_EVERY = 10  # iterations between two looks at the stopping test where the residual invites them
 
 
@@ -72,6 +74,7 @@ class Run:
     def __init__(self, problem: Problem, eps: float, step: float, limit: float) -> None:
         self.problem, self.eps, self.step = problem, eps, step
         self.passes = Passes(problem)
+        self.radius = math.sqrt(float(problem.prepare().norms.max()))
         weights = Weights(problem)
         self.C, self.shares = weights.C, None if weights.same else weights.shares
         n, d = problem.n, problem.d
@@ -221,7 +224,13 @@ def _iterate(run: Run) -> str | None:
 
 
 def _violation(run: Run) -> float:
-    """Return by how much the multipliers that s gives violate the worst condition."""
+    """Return by how much the multipliers that s gives violate the worst condition, rounding included.
+
+    Outputs are off by a unit in the last place of their largest product, and the weights that the multipliers
+    make by the sum of what each is off by then.
+    """
     problem, everyone = run.problem, run.passes.everyone
     wrong = run.weights - run.passes.combination(problem.y * run.multipliers(), everyone)
-    return float(np.abs(run.passes.outputs(wrong, everyone)).max())
+    weight = run.C * float(np.linalg.norm(run.weighted(np.where(run.h < 1.0, 1.0, 0.0))))
+    off = _ROUNDING * (1.0 + run.radius * float(np.linalg.norm(run.weights)))
+    return float(np.abs(run.passes.outputs(wrong, everyone)).max()) + run.radius**2 * weight * off

@@ -131,8 +131,8 @@ def test_renewed_sums_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch)
     mended, first = judged(problem, name, eps)
     monkeypatch.setattr(passes, "RENEW", 1)
     renewed, second = judged(problem, name, eps)
-    # Rounding decides which planes are taken where several are as good. What is promised is the gap, and
-    # weights whose objective is so much above the optimum are at most the root of twice that away from it.
+    # Rounding decides which planes are taken where several are as good. What is promised is the gap; weights
+    # whose objective is by so much above the optimum are off by no more than the root of twice that.
     allowed = eps * (first.primal if name == "ocas" else problem.total)
     assert abs(second.primal - first.primal) <= allowed
     assert np.linalg.norm(renewed.weights - mended.weights) <= 2 * np.sqrt(2 * allowed)
