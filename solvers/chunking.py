@@ -44,8 +44,9 @@ from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.platt import fill_diagonal
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.projected_cg import QP
-from svmrepro.solvers.rows import DOTS, MEMBERS, STORE, UPDATE, VECTOR, rows_of
+from svmrepro.solvers.rows import DOTS, MEMBERS, STORE, VECTOR, rows_of
 from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
+from svmrepro.solvers.sums import fold, folded_weights
 from svmrepro.solvers.transforms import TRANSFORM, transform_of
 
 MEMORY_LIMITED = True
@@ -123,28 +124,9 @@ def add_rows(store, dots, transform, changed, change, at, work, every, row, outp
         i = np.int64(changed[at])
         touched += dots(store, i, every, n, row)
         transform(store, i, every, n, row)
+        scale = change[at]
         for j in range(n):
-            outputs[j] += change[at] * row[j]
-        at += 1
-    return at, touched
-
-
-@compiled(
-    types.UniTuple(types.int64, 2)(
-        STORE,
-        types.FunctionType(UPDATE),
-        MEMBERS,
-        VECTOR,
-        types.int64,
-        types.int64,
-        VECTOR,
-    ),
-)
-def fold(store, update, changed, change, at, work, weights):  # type: ignore[no-untyped-def]
-    """Add ``change[k] x_changed[k]`` to the weights for k from ``at`` on; see :func:`fill_hessian`."""
-    touched, begin = 0, at
-    while at < changed.size and (at == begin or touched + at - begin < work):
-        touched += update(store, np.int64(changed[at]), change[at], weights)
+            outputs[j] += scale * row[j]
         at += 1
     return at, touched
 
@@ -279,7 +261,7 @@ def finish(run: Run, status: str) -> Solution:
         run.b = _threshold(run, slice(None), run.outputs - problem.y)[0]
     weights = None
     if run.weights is not None:
-        weights = np.asarray(problem.X.T @ (problem.y * alpha)).ravel()
+        weights = folded_weights(problem, alpha)
     counts = run.qp.counts
     return Solution(
         alpha=alpha,
@@ -400,7 +382,7 @@ def _move_rows(run: Run, work: int) -> None:
     run.at = last
     if last < m:
         return
-    for name in ("y", "C", "h", "p", "py", "a", "g", "d", "q", "qy", "free", "inside"):
+    for name in ("y", "C", "h", "p", "py", "r", "a", "g", "d", "q", "qy", "free", "inside"):
         getattr(larger, name)[:m] = getattr(old, name)
     larger.counts[:] = old.counts
     larger.scalars[:] = old.scalars

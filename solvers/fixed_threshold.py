@@ -122,6 +122,7 @@ def passes(state, store, dots, transform, products, update, total, tol, slice_wo
             renew(state, store, dots, transform, products, update, total, stop_at)
             if counts[RENEW_AT] >= 0:
                 return RUNNING
+        looking = counts[LOOKING] > 0
         while counts[NEXT] < n:
             if counts[STEPS] >= step_limit or counts[TOUCHED] + counts[TICKS] >= stop_at:
                 return RUNNING
@@ -147,11 +148,11 @@ def passes(state, store, dots, transform, products, update, total, tol, slice_wo
             else:
                 E = kernel_output(state, store, dots, transform, total, i) - y[i]
             r = E * y[i]
-            if counts[LOOKING] and alpha[i] > 0.0:
+            if looking and alpha[i] > 0.0:
                 scalars[W] += alpha[i] * (1.0 - 0.5 * y[i] * (E + y[i]))
             if (r < -tol and alpha[i] < C[i]) or (r > tol and alpha[i] > 0):
                 counts[VIOLATORS] += 1
-                if counts[LOOKING]:
+                if looking:
                     continue
                 if step_one(state, store, dots, transform, products, update, i, E, scalars[STEP_TOL]):
                     counts[CHANGED] += 1

@@ -26,7 +26,7 @@ from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.rows import DOTS, PRODUCTS, UPDATE, rows_of
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.step_rows import first_cache, longer
-from svmrepro.solvers.sums import PART, TOTAL, total_of
+from svmrepro.solvers.sums import PART, TOTAL, folded_weights, total_of
 from svmrepro.solvers.transforms import TRANSFORM, transform_of
 from svmrepro.solvers.working_sets import extremes, find, insert, remove, set_support
 
@@ -414,7 +414,7 @@ def finish(run: Run, status: str) -> Solution:
     counts = state.counts
     weights = None
     if problem.kernel.name == "linear":
-        weights = np.asarray(problem.X.T @ (problem.y * state.alpha)).ravel()
+        weights = folded_weights(problem, state.alpha)
     return Solution(
         alpha=state.alpha,
         weights=weights,

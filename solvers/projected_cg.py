@@ -39,9 +39,24 @@ from numba import typeof, types
 from svmrepro.solvers.compiled import compiled
 
 # Positions in ``QP.counts``. STAGE, and AT: how far it is.
-M, FREE, FRESH, CG_STEPS, ENTRIES, RELEASES, FACE_STEPS, BENDS, HAS_QY, STAGE, AT, BLOCKED, TICKS, BEFORE = (
-    range(14)
-)
+(
+    M,
+    FREE,
+    FRESH,
+    CG_STEPS,
+    ENTRIES,
+    RELEASES,
+    FACE_STEPS,
+    BENDS,
+    HAS_QY,
+    STAGE,
+    AT,
+    BLOCKED,
+    TICKS,
+    BEFORE,
+    MET,
+    WEIGHTED,
+) = range(16)
 # Positions in ``QP.scalars``. GAIN: since the face was made; the others: of the direction that is followed.
 OBJECTIVE, RESIDUAL, GAIN, LINE_GAIN, SHORTEST, BETA, DIRECTION_LENGTH = range(7)
 
@@ -67,6 +82,7 @@ class QP(NamedTuple):
     h: Any  # (cap,) |Q_ii|
     p: Any  # (cap,) weights of the gradient
     py: Any  # (cap,) weights times labels
+    r: Any  # (cap,) 1 / p_i
     a: Any  # (cap,) multipliers
     g: Any  # (cap,) gradient Q a - 1
     d: Any  # (cap,) direction, 0 outside the face
@@ -74,8 +90,9 @@ class QP(NamedTuple):
     qy: Any  # (cap,) Q (p y) over the face, where ``counts[HAS_QY]``
     free: Any  # (cap,) int64, the slots of the face
     every: Any  # (cap,) int64, all slots
+    met: Any  # (cap,) int64, where in the face the variables are that met their bound
     inside: Any  # (cap,) uint8, whether a slot is in the face
-    counts: Any  # (14,) int64
+    counts: Any  # (16,) int64
     scalars: Any  # (7,) float64
 
 
@@ -88,6 +105,7 @@ def allocate(capacity: int) -> QP:
         h=np.zeros(capacity),
         p=np.ones(capacity),
         py=np.zeros(capacity),
+        r=np.ones(capacity),
         a=np.zeros(capacity),
         g=np.zeros(capacity),
         d=np.zeros(capacity),
@@ -95,8 +113,9 @@ def allocate(capacity: int) -> QP:
         qy=np.zeros(capacity),
         free=np.zeros(capacity, dtype=np.int64),
         every=np.arange(capacity, dtype=np.int64),
+        met=np.zeros(capacity, dtype=np.int64),
         inside=np.zeros(capacity, dtype=np.uint8),
-        counts=np.zeros(14, dtype=np.int64),
+        counts=np.zeros(16, dtype=np.int64),
         scalars=np.zeros(7),
     )
 
@@ -108,6 +127,8 @@ def weigh(qp: QP, m: int) -> None:
     """Set the weights of m slots, from their labels and ``h``."""
     qp.p[:m] = weights_of(qp.h[:m])
     qp.py[:m] = qp.p[:m] * qp.y[:m]
+    qp.r[:m] = 1.0 / qp.p[:m]
+    qp.counts[WEIGHTED] = int((qp.p[:m] != 1.0).any())
 
 
 def weights_of(diagonal: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -257,14 +278,25 @@ def enter(qp, beta):  # type: ignore[no-untyped-def]
 
 
 @compiled()
+def weight_of_face(qp):  # type: ignore[no-untyped-def]
+    """Return the sum of the weights of the face, 1 where it is empty."""
+    count = qp.counts[FREE]
+    if count == 0 or not qp.counts[WEIGHTED]:
+        return float(max(count, 1))
+    weight = 0.0
+    for k in range(count):
+        weight += qp.p[qp.free[k]]
+    return weight
+
+
+@compiled()
 def mean_multiplier(qp):  # type: ignore[no-untyped-def]
     """Return beta, the mean of ``y_i g_i`` over the face, weighted."""
-    free, py, p, g, count = qp.free, qp.py, qp.p, qp.g, qp.counts[FREE]
-    total, weight = 0.0, 0.0
+    free, py, g, count = qp.free, qp.py, qp.g, qp.counts[FREE]
+    total = 0.0
     for k in range(count):
         total += py[free[k]] * g[free[k]]
-        weight += p[free[k]]
-    return total / weight if count else 0.0
+    return total / weight_of_face(qp)
 
 
 @compiled()
@@ -320,11 +352,10 @@ def next_direction(qp, beta):  # type: ignore[no-untyped-def]
     obey ``y.d = 0`` to the precision of d, not to that of the gradients.
     """
     counts, y, g, d, p, free = qp.counts, qp.y, qp.g, qp.d, qp.p, qp.free
-    shift, weight = 0.0, 0.0
+    shift = 0.0
     for k in range(counts[FREE]):
         shift += p[free[k]] * (beta - y[free[k]] * g[free[k]])
-        weight += p[free[k]]
-    shift /= weight if counts[FREE] else 1.0
+    shift /= weight_of_face(qp)
     residual = 0.0
     for k in range(counts[FREE]):
         r = beta - y[free[k]] * g[free[k]] - shift
@@ -360,7 +391,7 @@ def line_of(qp):  # type: ignore[no-untyped-def]
         slope -= g[i] * d[i]
         curvature += d[i] * q[i]
         against += d[i] * d[i] * qp.h[i]
-        length += d[i] * d[i] / qp.p[i]
+        length += d[i] * d[i] * qp.r[i]
         if d[i] != 0.0:
             room = room_along(a[i], d[i], C[i])
             reach = room if room < reach else reach
@@ -390,11 +421,14 @@ def step_along(qp, bends):  # type: ignore[no-untyped-def]
             i = free[k]
             a[i] = min(max(a[i] + step * d[i], 0.0), C[i])
         return CLOSE
+    counts[MET] = 0
     for k in range(counts[FREE]):
         i = free[k]
         if d[i] != 0.0 and room_along(a[i], d[i], C[i]) <= step:
             a[i] = C[i] if d[i] > 0.0 else 0.0
             qp.inside[i] = _MET
+            qp.met[counts[MET]] = k
+            counts[MET] += 1
         else:
             a[i] = min(max(a[i] + step * d[i], 0.0), C[i])
     scalars[DIRECTION_LENGTH] = length
@@ -405,33 +439,30 @@ def step_along(qp, bends):  # type: ignore[no-untyped-def]
 def meet(qp, stop_at):  # type: ignore[no-untyped-def]
     """Take what met its bound out of the face and out of ``Q d``; return whether all is done."""
     counts, d, q, free = qp.counts, qp.d, qp.q, qp.free
-    k = counts[AT]
-    counts[TICKS] += counts[FREE] - k
-    while k < counts[FREE] and counts[ENTRIES] + counts[TICKS] < stop_at:
+    while counts[AT] < counts[MET] and counts[ENTRIES] + counts[TICKS] < stop_at:
+        k = qp.met[counts[AT]]
+        if k >= counts[FREE] or qp.inside[free[k]] != _MET:
+            counts[AT] += 1
+            continue
         i = free[k]
-        if qp.inside[i] == _MET:
-            if counts[HAS_QY]:
-                row, share = qp.Q[i], d[i]
-                for j in range(counts[M]):
-                    q[j] -= share * row[j]
-                counts[TICKS] += counts[M]
-            d[i] = 0.0
-            drop(qp, k)
-        else:
-            k += 1
-    counts[AT] = k
-    return k >= counts[FREE]
+        if counts[HAS_QY]:
+            row, share = qp.Q[i], d[i]
+            for j in range(counts[M]):
+                q[j] -= share * row[j]
+            counts[TICKS] += counts[M]
+        d[i] = 0.0
+        drop(qp, k)  # another one, perhaps one that met its bound, too, stands there now
+    return counts[AT] == counts[MET]
 
 
 @compiled()
 def project(qp):  # type: ignore[no-untyped-def]
     """Project d on ``y.d = 0`` in what is left of the face, and ``Q d`` with it."""
     counts, y, d, q, qy, free = qp.counts, qp.y, qp.d, qp.q, qp.qy, qp.free
-    shift, weight = 0.0, 0.0
+    shift = 0.0
     for k in range(counts[FREE]):
         shift += y[free[k]] * d[free[k]]
-        weight += qp.p[free[k]]
-    shift /= weight
+    shift /= weight_of_face(qp)
     for k in range(counts[FREE]):
         d[free[k]] -= shift * qp.py[free[k]]
     for j in range(counts[M]):

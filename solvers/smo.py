@@ -353,6 +353,7 @@ def passes(state, store, dots, transform, products, update, total, tol, slice_wo
             if counts[RENEW_AT] >= 0:
                 return RUNNING
         end = counts[ACTIVE] if counts[ALL] else n
+        looking = counts[LOOKING] > 0
         while counts[NEXT] < end or counts[VIOLATOR] >= 0:
             if counts[STEPS] >= step_limit or counts[TOUCHED] + counts[TICKS] >= stop_at:
                 return RUNNING
@@ -384,12 +385,12 @@ def passes(state, store, dots, transform, products, update, total, tol, slice_wo
                     note_extremes(state, i, error)
                     if shrinks:
                         note_margin(state, i, r)
-                if counts[LOOKING] and alpha[i] > 0.0:
+                if looking and alpha[i] > 0.0:
                     scalars[W] += alpha[i] * (1.0 - 0.5 * y[i] * (error + scalars[B] + y[i]))
                 if not ((r < -tol and alpha[i] < C[i]) or (r > tol and alpha[i] > 0)):
                     continue
                 counts[VIOLATORS] += 1
-                if counts[LOOKING]:
+                if looking:
                     continue
                 counts[VIOLATOR] = i
                 counts[ATTEMPT] = 0 if counts[NONBOUND] > 1 else 1

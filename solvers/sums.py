@@ -1,6 +1,6 @@
-"""Outputs of a kernel machine: ``sum_j c_j k(x_i, x_j)`` over listed examples, the cost of SMO.
+"""Sums over examples: outputs of a kernel machine, the cost of SMO, and folded weights.
 
-``total(store, dots, transform, i, members, coefficients, m, out)`` writes the sum over
+``total(store, dots, transform, i, members, coefficients, m, out)`` writes ``sum_j c_j k(x_i, x_j)`` over
 ``members[:m]`` to ``out[0]`` and returns the stored entries read. The general function goes
 through dot products and kernel values in parts that stay in the first-level cache; packed bits
 with a table of exponentials, the case of Adult, Web and noise, do all three in one loop at 1.8
@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.intrinsics import popcount
-from svmrepro.solvers.rows import DOTS, MEMBERS, STORE, VECTOR
+from svmrepro.solvers.rows import DOTS, MEMBERS, STORE, UPDATE, VECTOR
 from svmrepro.solvers.transforms import TRANSFORM
 
 PART = 1024
@@ -86,3 +86,31 @@ def total_of(storage, kernel_name, store):  # type: ignore[no-untyped-def]
     """Return the compiled sum for a storage and a kernel."""
     fused = storage == "bits" and kernel_name == "gaussian" and store.table.size
     return total_bits_table if fused else total_by_parts
+
+
+@compiled(
+    types.UniTuple(types.int64, 2)(
+        STORE,
+        types.FunctionType(UPDATE),
+        MEMBERS,
+        VECTOR,
+        types.int64,
+        types.int64,
+        VECTOR,
+    ),
+)
+def fold(store, update, members, coefficients, at, work, weights):  # type: ignore[no-untyped-def]
+    """Add ``coefficients[k] x_members[k]`` to the weights for k from ``at`` on.
+
+    Return how far it came within ``work``, and the entries read.
+    """
+    touched, begin = 0, at
+    while at < members.size and (at == begin or touched + at - begin < work):
+        touched += update(store, np.int64(members[at]), coefficients[at], weights)
+        at += 1
+    return at, touched
+
+
+def folded_weights(problem, alpha):  # type: ignore[no-untyped-def]
+    """Return ``sum_i y_i alpha_i x_i``, shape (d,), summed once over all examples."""
+    return np.asarray(problem.X.T @ (problem.y * alpha)).ravel()

@@ -1,0 +1,425 @@
+"""SMO, SMO with a fixed threshold and chunking: own bounds, given starts, hard problems, limits of time.
+
+Every result is judged by plain NumPy in extended precision, from differences; not by the certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from sklearn.svm import SVC
+from svmrepro.solvers import Kernel, Problem, Solution, face, platt, projected_cg, smo, solve
+
+Array = npt.NDArray[np.float64]
+NAMES = ("smo", "smo-fixed-threshold", "chunking")
+EPS = 1e-3
+LINEAR = Kernel.linear()
+
+
+def bias_of(name: str) -> bool:
+    return name != "smo-fixed-threshold"
+
+
+def gram(problem: Problem) -> Any:
+    X, kernel = problem.X.astype(np.longdouble), problem.kernel
+    if kernel.name == "precomputed":
+        return X
+    if kernel.name == "gaussian":
+        squares = sum(np.subtract.outer(column, column) ** 2 for column in X.T)
+        return np.exp(-np.longdouble(kernel.gamma) * squares)
+    K = X @ X.T
+    return K if kernel.name == "linear" else (np.longdouble(kernel.a) * K + kernel.c) ** kernel.degree
+
+
+def violation(problem: Problem, solution: Solution) -> tuple[float, float]:
+    """Return the largest violation of a condition, and what rounding alone could make of it."""
+    alpha, y, bounds = solution.alpha, problem.y, problem.bounds
+    assert alpha is not None and np.isfinite(alpha).all() and np.isfinite(solution.bias)
+    assert (alpha >= 0).all() and (alpha <= bounds).all()
+    if problem.bias:
+        assert abs(float(np.sum((y * alpha).astype(np.longdouble)))) <= 1e-9 * alpha.sum()
+    K = gram(problem)
+    margin = (y * (K @ (y * alpha) + solution.bias) - 1).astype(float)
+    worst = max(0.0, -margin[alpha < bounds].min(initial=0.0), float(margin[alpha > 0].max(initial=0.0)))
+    return float(worst), 1e-15 * float((np.abs(K) @ alpha).max())
+
+
+def assert_honest(problem: Problem, solution: Solution, eps: float = EPS) -> None:
+    """Fail unless the multipliers are feasible, and optimal where that is said."""
+    worst, rounding = violation(problem, solution)
+    if solution.status == "optimal":
+        assert worst <= 1.001 * eps + rounding
+    if solution.weights is not None:
+        exact = (problem.X.T.astype(np.longdouble) @ (problem.y * solution.alpha)).astype(float)
+        scale = (np.abs(problem.X).T @ solution.alpha).max()
+        assert np.abs(solution.weights - exact).max() <= 1e-13 * scale
+
+
+def assert_solved(problem: Problem, solution: Solution, eps: float = EPS) -> None:
+    assert solution.status == "optimal"
+    assert_honest(problem, solution, eps)
+
+
+def cloud(seed: int, n: int = 150, d: int = 4, noise: float = 1.0) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.where(X @ rng.normal(size=d) + noise * rng.normal(size=n) > 0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return X, y
+
+
+# Bounds of each example
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kernel", [LINEAR, Kernel.gaussian(gamma=0.3)], ids=["linear", "gaussian"])
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_each_example(name: str, kernel: Kernel, seed: int) -> None:
+    X, y = cloud(seed)
+    weights = 10.0 ** np.random.default_rng(seed).uniform(-2, 2, size=y.size)
+    problem = Problem(X, y, 0.7 * weights, kernel, bias=bias_of(name))
+    solution = solve(problem, name, verify=False)
+    assert_solved(problem, solution)
+    if problem.bias:
+        gamma = kernel.gamma or 1.0
+        peer = SVC(C=0.7, kernel=kernel.name.replace("gaussian", "rbf"), gamma=gamma, tol=1e-5)
+        peer.fit(X, y, sample_weight=weights)
+        alpha = np.zeros(y.size)
+        alpha[peer.support_] = np.abs(peer.dual_coef_[0])
+        K = gram(problem)
+
+        def dual(a: Array) -> float:
+            return float(a.sum() - 0.5 * (y * a) @ K @ (y * a))
+
+        assert dual(solution.alpha) >= dual(alpha) - 1e-3 * abs(dual(alpha))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_bounds_are_one_bound(name: str, seed: int) -> None:
+    X, y = cloud(seed)
+    results = [
+        solve(Problem(X, y, C, Kernel.gaussian(gamma=0.3), bias=bias_of(name)), name, verify=False)
+        for C in (2.5, np.full(y.size, 2.5))
+    ]
+    assert results[0].iterations == results[1].iterations
+    assert np.array_equal(results[0].alpha, results[1].alpha)
+
+
+# Given multipliers
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kernel", [LINEAR, Kernel.gaussian(gamma=0.3)], ids=["linear", "gaussian"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_solution_is_the_end(name: str, kernel: Kernel, seed: int) -> None:
+    X, y = cloud(seed)
+    C = 10.0 ** np.random.default_rng(seed).uniform(-1, 1, size=y.size)
+    problem = Problem(X, y, C, kernel, bias=bias_of(name))
+    first = solve(problem, name, verify=False)
+    again = solve(problem, name, start=first.alpha, verify=False)
+    assert_solved(problem, again)
+    assert again.iterations <= 0.02 * first.iterations
+    assert again.kernel_evaluations > 0
+    assert again.info["objective"] == pytest.approx(first.info["objective"], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("fold", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_any_feasible_start(name: str, fold: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = cloud(seed, n=120)
+    kernel = LINEAR if seed % 2 else Kernel.gaussian(gamma=0.3)
+    bounds = 10.0 ** rng.uniform(-1, 1, size=y.size)
+    alpha = rng.uniform(size=y.size) * bounds * (rng.random(y.size) < 0.7)
+    if name != "smo-fixed-threshold":
+        totals = [alpha[y == label].sum() for label in (1.0, -1.0)]
+        for label, total in zip((1.0, -1.0), totals, strict=True):
+            alpha[y == label] *= min(totals) / total
+    problem = Problem(X, y, bounds, kernel, bias=bias_of(name))
+    given = alpha.copy()
+    options: dict[str, Any] = {} if name == "chunking" else {"fold": fold}
+    if name == "smo" and seed > 2:
+        options |= {"shrinking": True, "cache_mb": 0.02}
+    solution = solve(problem, name, start=alpha, verify=False, **options)
+    assert_solved(problem, solution)
+    assert np.array_equal(alpha, given)
+    cold = solve(problem, name, verify=False, **options)
+    assert solution.info["objective"] == pytest.approx(cold.info["objective"], rel=1e-3)
+
+
+# Kernel values as they come, and distances from differences
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(3))
+def test_precomputed_kernels(name: str, seed: int) -> None:
+    X, y = cloud(seed)
+    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(2))
+    ordinary = Problem(X, y, 3.0, Kernel.gaussian(gamma=0.3), bias=bias_of(name))
+    given = Problem(K, y, 3.0, Kernel.precomputed(), bias=bias_of(name))
+    first, second = solve(ordinary, name, verify=False), solve(given, name, verify=False)
+    assert_solved(given, second)
+    assert second.weights is None
+    assert second.info["objective"] == pytest.approx(first.info["objective"], rel=1e-3)
+    assert_solved(given, solve(given, name, start=first.alpha, verify=False))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(3))
+def test_differences(name: str, seed: int) -> None:
+    # Two clouds so far apart that norms cancel wherever the origin is.
+    X, y = cloud(seed)
+    X[::2] += 1e8
+    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(2))
+    far = Problem(X, y, 3.0, Kernel.gaussian(gamma=0.3), bias=bias_of(name))
+    solution = solve(far, name, verify=False)
+    assert far.differences
+    assert_solved(far, solution)
+    given = solve(Problem(K, y, 3.0, Kernel.precomputed(), bias=bias_of(name)), name, verify=False)
+    assert solution.info["objective"] == pytest.approx(given.info["objective"], rel=1e-3)
+
+
+# Hard problems
+
+
+def copies(rng: np.random.Generator) -> Problem:
+    base = rng.normal(size=(5, int(rng.integers(1, 8))))
+    y = np.where(rng.random(600) < rng.uniform(0.3, 0.7), 1.0, -1.0)
+    kernel = (LINEAR, Kernel.gaussian(gamma=0.4), Kernel.polynomial(2, c=1.0))[int(rng.integers(3))]
+    return Problem(base[rng.integers(0, 5, size=600)], y, float(10.0 ** rng.uniform(-1, 3)), kernel)
+
+
+def zigzag(rng: np.random.Generator) -> Problem:
+    X, y = cloud(int(rng.integers(2**31)), int(rng.integers(60, 250)), int(rng.integers(2, 5)))
+    return Problem(X, y, float(10.0 ** rng.uniform(5, 6)))
+
+
+def lattice(rng: np.random.Generator) -> Problem:
+    side = int(rng.integers(4, 9))
+    points = np.argwhere(np.ones((side, side))).astype(float)
+    X = np.concatenate([points, points])
+    kernel = (LINEAR, Kernel.gaussian(gamma=0.3))[int(rng.integers(2))]
+    return Problem(X, np.where(rng.random(len(X)) < 0.5, 1.0, -1.0), float(10.0 ** rng.uniform(0, 5)), kernel)
+
+
+def outlier(rng: np.random.Generator) -> Problem:
+    X, y = cloud(int(rng.integers(2**31)), int(rng.integers(50, 250)), int(rng.integers(2, 6)), 0.3)
+    X[5] *= 10.0 ** rng.uniform(5, 7.5)
+    return Problem(X, y, float(10.0 ** rng.uniform(-1, 2)))
+
+
+def unscaled(rng: np.random.Generator) -> Problem:
+    X, y = cloud(int(rng.integers(2**31)), 80, 3)
+    return Problem(100.0 * X + 10.0, y, 1.0, Kernel.polynomial(int(rng.integers(3, 7)), c=1.0))
+
+
+def any_bound(rng: np.random.Generator) -> Problem:
+    X, y = cloud(int(rng.integers(2**31)), 60, 12)
+    return Problem(
+        X, y, float(10.0 ** rng.uniform(-10, 10)), (LINEAR, Kernel.gaussian(gamma=0.2))[int(rng.integers(2))]
+    )
+
+
+def any_scale(rng: np.random.Generator) -> Problem:
+    X, y = cloud(int(rng.integers(2**31)), 100, 4)
+    scale = float(10.0 ** rng.uniform(-8, 8))
+    return Problem(X * scale, y, float(10.0 ** rng.uniform(-2, 2)) / scale**2)
+
+
+def one_alone(rng: np.random.Generator) -> Problem:
+    X, y = cloud(int(rng.integers(2**31)), 100, 3)
+    y[:] = -1.0
+    y[int(rng.integers(100))] = 1.0
+    return Problem(
+        X, y, float(10.0 ** rng.uniform(-3, 5)), (LINEAR, Kernel.gaussian(gamma=0.2))[int(rng.integers(2))]
+    )
+
+
+def indefinite(rng: np.random.Generator) -> Problem:
+    X, y = cloud(int(rng.integers(2**31)), 80, 5)
+    return Problem(
+        X, y, float(10.0 ** rng.uniform(-3, 4)), Kernel.polynomial(int(rng.integers(1, 4)), 0.3, -1.5)
+    )
+
+
+FAMILIES: dict[str, Callable[[np.random.Generator], Problem]] = {
+    made.__name__: made
+    for made in (copies, zigzag, lattice, outlier, unscaled, any_bound, any_scale, one_alone, indefinite)
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", range(3))
+def test_hard_families(name: str, family: str, seed: int) -> None:
+    drawn = FAMILIES[family](np.random.default_rng([seed, 77]))
+    problem = Problem(drawn.X, drawn.y, drawn.C, drawn.kernel, bias=bias_of(name))
+    solution = solve(problem, name, time_limit=2.0, verify=False)
+    assert solution.cpu_seconds < 2.2
+    assert_honest(problem, solution)
+    if family not in ("copies", "zigzag", "lattice", "unscaled"):
+        assert solution.status == "optimal"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_chunking_solves_with_an_outlier(seed: int) -> None:
+    X, y = cloud(seed, 120, 3, 0.2)
+    X[7] *= 1e7 / np.linalg.norm(X[7])
+    y[7] = -y[7]
+    problem = Problem(X, y, 1.0)
+    assert_solved(problem, solve(problem, "chunking", verify=False))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tiny_multipliers_move(name: str) -> None:
+    # Kernel values near 1e12 to 1e14: multipliers live near 1e-13.
+    X, y = cloud(3, 60, 8, 2.0)
+    problem = Problem(1e6 * X, y, 1e-12, LINEAR, bias=bias_of(name))
+    solution = solve(problem, name, verify=False, time_limit=20)
+    assert_solved(problem, solution)
+    assert solution.info.get("rescues", 0.0) == 0.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_kernel_values_that_are_not_finite_end(name: str, value: float) -> None:
+    # Refused where a problem is made; compiled loops must come to an end all the same.
+    X, y = cloud(1, 40)
+    problem = Problem(X @ X.T, y, 1e5, Kernel.precomputed(), bias=bias_of(name))
+    problem.prepare().dense[3, 5] = problem.prepare().dense[5, 3] = value
+    solve(problem, name, verify=False, iteration_limit=2_000, time_limit=5)
+
+
+def test_drift_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = cloud(2, 100)
+    for name in NAMES:
+        for kernel in (LINEAR, Kernel.gaussian(gamma=0.3)):
+            problem = Problem(X, y, 10.0, kernel, bias=bias_of(name))
+            plain = solve(problem, name, verify=False)
+            with monkeypatch.context() as patch:
+                patch.setattr(platt, "_ROUNDING", 1e-6)
+                patch.setattr("svmrepro.solvers.chunking._UNIT_ROUNDING", 1e-6)
+                renewed = solve(problem, name, verify=False)
+            assert plain.info["renewals"] == 0 and renewed.info["renewals"] >= 1
+            assert_solved(problem, renewed)
+
+
+# Limits
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kernel", [LINEAR, Kernel.gaussian(gamma=0.005)], ids=["linear", "gaussian"])
+def test_limits_of_time(name: str, kernel: Kernel) -> None:
+    X, y = cloud(0, 8000, 200, 10.0)
+    problem = Problem(X, y, 100.0, kernel, bias=bias_of(name))
+    solve(problem, name, verify=False, iteration_limit=1)
+    solution = solve(problem, name, verify=False, time_limit=0.3)
+    assert solution.cpu_seconds < 0.5
+    if solution.weights is not None:
+        assert solution.weights == pytest.approx(X.T @ (y * solution.alpha), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("slice_work", [1, 1000])
+@pytest.mark.parametrize("name", NAMES)
+def test_slices_change_nothing(name: str, slice_work: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = cloud(4, 90, 3)
+    for kernel in (LINEAR, Kernel.gaussian(gamma=0.3)):
+        problem = Problem(X, y, 20.0, kernel, bias=bias_of(name))
+        whole = solve(problem, name, verify=False)
+        with monkeypatch.context() as patch:
+            patch.setattr("svmrepro.solvers.driver._FIRST_SLICE", slice_work)
+            patch.setattr("svmrepro.solvers.driver._next_slice", lambda work, seconds: slice_work)
+            cut = solve(problem, name, verify=False)
+        assert cut.iterations == whole.iterations
+        assert np.array_equal(cut.alpha, whole.alpha)
+        assert cut.bias == whole.bias
+
+
+@pytest.mark.parametrize("stop", [3, 11, 40, 200, 900])
+def test_chunking_ends_anywhere(stop: int) -> None:
+    # Whatever it is at, what it returns is feasible and consistent.
+    from svmrepro.solvers import chunking
+
+    X, y = cloud(5, 400, 3)
+    for kernel in (LINEAR, Kernel.gaussian(gamma=0.3)):
+        problem = Problem(X, y, 20.0, kernel)
+        options = {
+            "chunk_size": 30,
+            "cg_tol": 3e-10,
+            "bends": True,
+            "whole": False,
+            "memory_limit_bytes": 2**62,
+        }
+        run = chunking.start(problem, EPS, options)
+        for _ in range(stop):
+            if chunking.advance(run, 2_000, 2**62) is not None:
+                break
+        solution = chunking.finish(run, "time_limit")
+        assert abs(y @ solution.alpha) <= 1e-9 * max(solution.alpha.sum(), 1.0)
+        assert_honest(problem, solution)
+
+
+@pytest.mark.parametrize("fold", [True, False])
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_polish_runs_in_slices(fold: bool, bias: bool) -> None:
+    X, y = cloud(6, 500, 3)
+    problem = Problem(X, y, 1e4, bias=bias)
+    options = {"step_tol": 1e-8, "fold": fold, "polish": True}
+    module = smo if bias else __import__("svmrepro.solvers.fixed_threshold", fromlist=["x"])
+    found = []
+    for work in (50, 10**9):
+        run = platt.start(problem, EPS, options)
+        run.state.counts[platt.POLISH_AT] = 200
+        while run.descent is None:
+            module.advance(run, 1000, 2**62)
+        slices = 0
+        while run.descent is not None:
+            module.advance(run, work, 2**62)
+            slices += 1
+        found.append(run.state.alpha.copy())
+        errors = (gram(problem) @ (y * found[-1]) - y).astype(float) - run.state.scalars[platt.B]
+        members = run.state.members[: run.state.counts[platt.NONBOUND]]
+        assert np.array_equal(members, np.flatnonzero((found[-1] > 0) & (found[-1] < 1e4)))
+        assert run.state.errors[: members.size] == pytest.approx(errors[members], abs=1e-6)
+        assert slices > 20 or work > 50
+    assert np.array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize("bends", [True, False])
+def test_sub_problems_with_a_diagonal_of_many_scales(bends: bool) -> None:
+    rng = np.random.default_rng(8)
+    m = 40
+    y = np.where(rng.random(m) < 0.5, 1.0, -1.0)
+    F = rng.normal(size=(m, 60)) * y[:, None] * 10.0 ** rng.uniform(-4, 4, size=m)[:, None]
+    qp = projected_cg.allocate(m)
+    qp.Q[:], qp.y[:], qp.C[:] = F @ F.T, y, 10.0 ** rng.uniform(-3, 3, size=m)
+    qp.h[:] = np.diagonal(qp.Q)
+    qp.g[:] = -1.0
+    qp.counts[projected_cg.M] = m
+    projected_cg.weigh(qp, m)
+    assert not (qp.p == 1.0).all()
+    for _ in range(3000):
+        if projected_cg.solve_face(qp, 0.0, bends, False, 1000, 100_000) == projected_cg.DONE:
+            break
+    assert ((qp.a >= 0) & (qp.a <= qp.C)).all()
+    assert abs(y @ qp.a) <= 1e-9 * qp.a.sum()
+    gradient = qp.Q @ qp.a - 1.0
+    assert gradient == pytest.approx(qp.g, abs=1e-6)
+    t = y * gradient
+    up, down = np.where(y > 0, qp.a < qp.C, qp.a > 0), np.where(y > 0, qp.a > 0, qp.a < qp.C)
+    assert t[down].max() - t[up].min() <= 1e-3
+
+
+def test_a_descent_without_room_ends() -> None:
+    descent = face.allocate(3, 0)
+    descent.face[:], descent.y[:], descent.C[:] = [0, 1, 2], 1.0, 1.0
+    descent.beta[:], descent.g[:], descent.q[:] = 0.5, [np.nan, 1.0, 1.0], np.nan
+    assert not face.choose_direction(descent)
+    descent.d[:] = 1.0
+    assert not face.step_along(descent)
