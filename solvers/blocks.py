@@ -15,6 +15,7 @@ are, never copied, so a memory map has to be opened with ``mode="c"`` (copy on w
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -26,6 +27,7 @@ from svmrepro.solvers.block_files import open_block
 from svmrepro.solvers.storage import Store
 
 _CHECKED = 1 << 22  # entries looked at in one go
+_LARGEST = 1e45  # a value; so large a one, and as many columns as there can be, give products up to 1e100
 
 
 class Blocks:
@@ -52,14 +54,27 @@ class Blocks:
             raise ValueError("Blocks: at least one block is needed")
         parts = [loaded(part) for part in parts]
         self.sparse = bool(sp.issparse(parts[0]))
+        largest = 0.0
+        #: Sum of the absolute values in each column, shape (d,).
+        self.sizes = np.zeros(parts[0].shape[-1])
         for number, part in enumerate(parts):
             fault = _fault(part, self.sparse, parts[0].shape[-1])
+            if not fault:
+                most = _largest(part.data if self.sparse else part)
+                largest = max(largest, most)
+                if not math.isfinite(most):
+                    fault = "holds a value that is not finite"
+                elif most > _LARGEST:
+                    fault = f"holds values up to {most:.0e}, beyond {_LARGEST:.0e} sums of squares overflow"
             if fault:
                 raise ValueError(f"Blocks: block {number} {fault}")
+            self.sizes += column_sizes(part)
         self.parts = tuple(parts)
         self.firsts = np.concatenate(([0], np.cumsum([part.shape[0] for part in parts])))
         self.shape = (int(self.firsts[-1]), int(parts[0].shape[1]))
         self.entries = sum(part.nnz if self.sparse else part.size for part in parts)
+        #: No row is longer.
+        self.radius = largest * math.sqrt(self.shape[1])
 
     @property
     def T(self) -> _Transposed:
@@ -137,13 +152,32 @@ def _fault(part: Any, sparse: bool, d: int) -> str | None:
         return f"has columns of {part.indices.dtype}, not int32"
     if not all(array.flags.c_contiguous and array.flags.writeable for array in arrays):
         return 'has an array that is read-only or not in C order (open a memory map with mode="c")'
-    flat = values.reshape(-1)
-    for first in range(0, flat.size, _CHECKED):
-        if not np.isfinite(flat[first : first + _CHECKED]).all():
-            return "holds a value that is not finite"
     if sparse and not _within(part, d):
         return f"has a column that is not one of 0 to {d - 1}"
     return "has columns that do not ascend within a row" if sparse and not _ascending(part) else None
+
+
+def _largest(values: npt.NDArray[Any]) -> float:
+    """Return the largest absolute value, nan where one is nan."""
+    flat, found = values.reshape(-1), 0.0
+    for first in range(0, flat.size, _CHECKED):
+        piece = flat[first : first + _CHECKED]
+        found = float(np.maximum(found, np.maximum(piece.max(), -piece.min())))
+    return found
+
+
+def column_sizes(X: Any) -> npt.NDArray[np.float64]:
+    """Return the sum of the absolute values in each column of an ndarray or a CSR array, shape (d,)."""
+    found = np.zeros(X.shape[1])
+    if sp.issparse(X):
+        for first in range(0, X.nnz, _CHECKED):
+            piece = slice(first, first + _CHECKED)
+            found += np.bincount(X.indices[piece], np.abs(X.data[piece]), found.size)
+    else:
+        rows = max(1, _CHECKED // max(X.shape[1], 1))
+        for first in range(0, X.shape[0], rows):
+            found += np.abs(X[first : first + rows]).sum(axis=0, dtype=np.float64)
+    return found
 
 
 def _within(part: Any, d: int) -> bool:

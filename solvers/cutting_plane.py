@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -9,9 +11,12 @@ import numpy.typing as npt
 from svmrepro.solvers import passes
 from svmrepro.solvers.planes import Planes
 from svmrepro.solvers.solution import Solution
-from svmrepro.solvers.sweeps import Sweep
+from svmrepro.solvers.sweeps import Sweep, Weights
 
 Vector = npt.NDArray[np.float64]
+
+_ROUNDING = 2.0**-53
+_A_SCORE, _A_MOVE = 4.0, 4.0  # rounding errors of a score, and of moving one
 
 
 class CuttingPlaneRun:
@@ -33,11 +38,19 @@ class CuttingPlaneRun:
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
         self.problem, self.eps, self.n = problem, eps, problem.n
         self.sweep = Sweep(problem)
-        total, drop_after = problem.n * problem.C, int(options["drop_after"])
-        self.planes = Planes(problem.d + 1, total, drop_after, self.sweep.layout.used)
+        self.weights = Weights(problem)
+        self.total = self.weights.whole * self.weights.C
+        drop_after = int(options["drop_after"])
+        layout = self.sweep.layout
+        sizes = layout.sizes[: layout.used] * self.largest_share()
+        self.planes = Planes(problem.d + 1, self.total, drop_after, layout.used, self.n, sizes)
         self.f = np.zeros(problem.n)
         self.passes, self.inside = 0, False
         self._bits: dict[int, npt.NDArray[np.uint8]] | None = {} if options.get("keep_alpha") else None
+
+    def largest_share(self) -> float:
+        """Return the largest coefficient that an example can have in a normal."""
+        return 1.0 / self.weights.whole
 
     def keep(self, c: npt.NDArray[np.int8], place: int) -> None:
         """Keep which examples a plane is made of, shape (n,), where that is asked for."""
@@ -45,14 +58,28 @@ class CuttingPlaneRun:
             self._bits[place] = np.packbits(c.astype(bool))
 
     def multipliers(self) -> Vector | None:
-        """Return ``alpha_i = (1/n) sum_c a_c c_i``, shape (n,), where the planes' examples were kept."""
+        """Return ``alpha_i = (C_i / sum C) sum_c a_c c_i``, shape (n,), where the planes' c were kept."""
         if self._bits is None:
             return None
-        alpha, C = np.zeros(self.n), self.problem.C
+        alpha, weights, bounds = np.zeros(self.n), self.weights, self.problem.bounds
         for place in np.flatnonzero(self.planes.a[1:]) + 1:
             alpha += self.planes.a[place] * np.unpackbits(self._bits[place], count=self.n)
-        alpha /= self.n
-        return np.where(alpha > C * (1.0 - 1e-12), C, alpha)
+        alpha *= weights.shares
+        alpha /= weights.whole
+        return np.where(alpha > bounds * (1.0 - 1e-12), bounds, alpha)
+
+    def objective_at(self, half: float, f: Vector, moves: int = -1) -> float:
+        """Return the primal objective at weights with ``w.w / 2 = half`` and scores f.
+
+        With ``moves`` it is the largest that it can be: each score may be off by some rounding errors of the
+        largest product in it, and some more for each time that it was moved rather than made from the data.
+        """
+        weights, margin = self.weights, 1.0
+        if moves >= 0:
+            layout = self.sweep.layout
+            errors = _A_SCORE + math.sqrt(layout.entries / self.n) + _A_MOVE * moves
+            margin += _ROUNDING * errors * (1.0 + layout.radius * math.sqrt(2.0 * half))
+        return half + weights.C * float(passes.slack(self.problem.y, f, weights.shares, margin))
 
     def solution(self, status: str, w: Vector, xi: float, **info: float) -> Solution:
         """Return a solution with weights w, shape (d + 1,), and what there is to say of planes and passes."""
@@ -75,8 +102,19 @@ class CuttingPlaneRun:
                 **info,
             },
             xi=xi,
-            relaxed=planes.bound,
+            relaxed=planes.lower(),
         )
+
+
+def complete(run: CuttingPlaneRun, solution: Solution) -> Solution:
+    """Add the points of the planes that bind, by which a judge makes them anew: no work of the solver's."""
+    multipliers, points = run.planes.witness()
+    layout = run.sweep.layout
+    outside = np.zeros((len(points), layout.d))
+    columns = slice(None) if layout.order is None else layout.order[: layout.used]
+    outside[:, columns] = points
+    outside /= 1.0 - passes.TIE
+    return dataclasses.replace(solution, witness=(multipliers, outside))
 
 
 def objective(run: CuttingPlaneRun) -> float:

@@ -24,17 +24,17 @@ from svmrepro.solvers.rows import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR, rows
         VECTOR,
         VECTOR,
         types.uint64[::1],
-        types.float64,
+        VECTOR,
         types.float64,
         types.int64,
     )
 )
-def sweep(store, products, update, members, y, alpha, v, out, random, C, tol, sweeps):  # type: ignore[no-untyped-def]
+def sweep(store, products, update, members, y, alpha, v, out, random, bounds, tol, sweeps):  # type: ignore[no-untyped-def]
     """Move the members' multipliers one by one to their optima, until none is off by more than tol.
 
     Each sweep takes them in a random order of its own, as in section 3.1 of the paper: in one that stays the
     same it takes tens of times as many. ``v = sum_i y_i alpha_i x_i``, shape (d + 1,), is kept up to date;
-    ``out`` is workspace. Returns the number of sweeps made.
+    ``out`` is workspace, ``bounds`` holds C_i. Returns the number of sweeps made.
     """
     for done in range(sweeps):
         worst = 0.0
@@ -44,7 +44,7 @@ def sweep(store, products, update, members, y, alpha, v, out, random, C, tol, sw
             i = np.int64(members[k])
             products(store, v, members[k : k + 1], 1, out)
             slope = y[i] * out[0] - 1.0
-            old = alpha[i]
+            old, C = alpha[i], bounds[i]
             wrong = min(slope, 0.0) if old <= 0.0 else max(slope, 0.0) if old >= C else slope
             if wrong == 0.0:
                 continue
@@ -73,7 +73,7 @@ def descend(
     problem : Problem
         With a linear kernel and no bias.
     alpha : ndarray, shape (n,)
-        Multipliers to begin with, in [0, C].
+        Multipliers to begin with, each in [0, C_i].
     members : ndarray of int
         Who may move, in any order; the random orders in which they are taken are always the same.
     tol : float
@@ -95,5 +95,7 @@ def descend(
         1, order.size * (problem.X.nnz if hasattr(problem.X, "nnz") else problem.X.size) // problem.n
     )
     sweeps = int(max(1, most_entries // entries))
-    sweep(store, products, update, order, problem.y, alpha, v, np.empty(1), random, problem.C, tol, sweeps)
+    sweep(
+        store, products, update, order, problem.y, alpha, v, np.empty(1), random, problem.bounds, tol, sweeps
+    )
     return alpha

@@ -1,18 +1,20 @@
 """LIBSVM's own Python package (``libsvm-official``) under the face of the other solvers.
 
 The package's representation is made before the clock starts. LIBSVM runs to its end in one piece and stops
-by itself after ``max(10^7, 100 n)`` steps. How many it took is only printed, and read from there.
+by itself after ``max(10^7, 100 n)`` steps. How many it took is only printed, and read from there. It weighs
+classes, not examples: bounds that differ within one are refused.
 """
 
 from __future__ import annotations
 
 import re
-from ctypes import CFUNCTYPE, c_char_p
+from ctypes import CFUNCTYPE, c_char_p, c_double, c_int
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from libsvm import svm
+from svmrepro.solvers.peers import check_entries, class_bounds
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, Solution
 
@@ -73,7 +75,7 @@ def finish(run: Run, status: str) -> Solution:
     alpha = np.zeros(problem.n)
     indices = np.ctypeslib.as_array(model.sv_indices, (count,)) - 1
     alpha[indices] = np.abs(np.ctypeslib.as_array(model.sv_coef[0], (count,)))
-    np.minimum(alpha, problem.C, out=alpha)
+    np.minimum(alpha, problem.bounds, out=alpha)
     bias = -model.rho[0] * model.label[0]
     return Solution(alpha, None, float(bias), status, run.steps, 0)
 
@@ -81,7 +83,14 @@ def finish(run: Run, status: str) -> Solution:
 def _parameter(problem: Problem, eps: float, options: dict[str, Any]) -> Any:
     kernel, parameter = problem.kernel, svm.svm_parameter()
     parameter.kernel_type = _KERNELS[kernel.name]
-    parameter.C, parameter.eps = problem.C, eps
+    bounds = class_bounds(problem, "libsvm-package")
+    parameter.eps = eps
+    if bounds[-1] == bounds[1]:
+        parameter.C = bounds[1]
+    else:
+        parameter.C, parameter.nr_weight = 1.0, len(bounds)
+        parameter.weight_label = (c_int * len(bounds))(*bounds)
+        parameter.weight = (c_double * len(bounds))(*bounds.values())
     parameter.cache_size, parameter.shrinking = options["cache_mb"], int(options["shrinking"])
     if kernel.name == "gaussian":
         parameter.gamma = kernel.gamma
@@ -91,4 +100,4 @@ def _parameter(problem: Problem, eps: float, options: dict[str, Any]) -> Any:
 
 
 def _build(problem: Problem) -> Any:
-    return svm.svm_problem(problem.y, sp.csr_matrix(problem.X))
+    return svm.svm_problem(problem.y, sp.csr_matrix(check_entries(problem.X)))

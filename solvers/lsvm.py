@@ -2,28 +2,33 @@ r"""The Lagrangian SVM (Mangasarian and Musicant 2001): the squared hinge by a f
 
 Linear; squared slacks, weighed as in the paper,
 
-    min 1/2 w.w + nu/2 sum_i max(0, 1 - y_i w.x_i)^2,     nu = the per-example bound C of the problem.
+    min 1/2 w.w + 1/2 sum_i nu_i max(0, 1 - y_i w.x_i)^2,     nu_i = the bound C_i of the example,
 
-The paper also has a threshold, whose square is added to w.w; here there is none, for the methods that it is
-compared with have none: a constant feature is that threshold. With H the rows y_i x_i and Q = I / nu + H H',
-the dual ``min over u >= 0 of 1/2 u'Q u - sum u`` is solved by
+where the paper has one nu for all. The paper also has a threshold, whose square is added to w.w; here there
+is none, for the methods that it is compared with have none: a constant feature is that threshold. With H the
+rows y_i x_i, N the diagonal matrix of the nu_i and Q = N^-1 + H H', the dual
+``min over u >= 0 of 1/2 u'Q u - sum u`` is solved by
 
-    u <- Q^-1 (e + ((Q u - e) - a u)+),    0 < a < 2 / nu,
+    u <- Q^-1 (e + ((Q u - e) - A u)+),    A = a N^-1,  0 < a < 2,
 
-which converges linearly from u = Q^-1 e. The inverse is that of the N x N matrix ``M = I / nu + H'H``
-(Sherman, Morrison, Woodbury: ``Q^-1 z = nu (z - H M^-1 H'z)``), made once in O(n N^2). As in the authors'
-program a = 1.9 / nu (``step`` is a nu).
+which converges linearly from u = Q^-1 e. (In the variables ``N^-1/2 u`` the matrix is
+``I + N^1/2 H H' N^1/2``, whose eigenvalues are at least 1, and the step is a: the paper's proof holds as it
+stands.) The inverse is that of the d x d matrix ``M = I + H'N H`` (Sherman, Morrison, Woodbury:
+``Q^-1 z = N (z - H M^-1 H'N z)``), made once in O(n d^2). As in the authors' program a = 1.9 (``step``; their
+a is ``step / nu``). Here M and N are divided by nu, the largest of the nu_i, so that weights that are all the
+same drop out.
 
-With s = M^-1 H'z, the iterate is ``u = nu (z - H s)``, and it follows that ``H'u = s``, the weights, and
-``Q u = z``. So an iteration reads the examples twice, for H'z and H s, where the listing in the paper reads
+With s = M^-1 H'N z, the iterate is ``u = N (z - H s)``, and it follows that ``H'u = s``, the weights, and
+``Q u = z``. So an iteration reads the examples twice, for H'N z and H s, where the listing in the paper reads
 them four times; the iterates are the same to rounding.
 
 Stopping. The authors stop when u changes by less than 1e-5. Here it stops when the weights w = s are as good
-as ``eps`` asks: the multipliers ``alpha_i = nu max(0, 1 - y_i w.x_i)`` make weights v, and no example may
-violate its condition ``y_i v.x_i >= 1 - alpha_i / nu`` by more than eps. That costs two more passes, and is
-looked at once the iteration's own residual, ``max_i |min(u_i / nu, (Q u - e)_i)|``, is below eps.
+as ``eps`` asks: the multipliers ``alpha_i = nu_i max(0, 1 - y_i w.x_i)`` make weights v, and no example may
+violate its condition ``y_i v.x_i >= 1 - alpha_i / nu_i`` by more than eps. That costs two more passes, and is
+looked at once the iteration's own residual, ``max_i |min(u_i / nu_i, (Q u - e)_i)|``, is below eps.
 
-N x N doubles are its memory: where they exceed the limit (512 MB without one) it ends at once with status
+A matrix that is not positive definite in double precision ends the run: it is ``stalled``, at w = 0. d x d
+doubles are its memory: where they exceed the limit (512 MB without one) it ends at once with status
 ``memory_limit``. Its convergence is slow where nu times the largest eigenvalue of H'H is large; it may well
 meet a limit of time.
 """
@@ -35,9 +40,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
-from svmrepro.solvers.linear_passes import Passes
+from svmrepro.solvers.linear_passes import Passes, Vector
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
+from svmrepro.solvers.sweeps import Weights
 
 __all__ = ["MEMORY_LIMITED", "advance", "finish", "objective", "start", "steps"]
 
@@ -54,16 +60,20 @@ class Run:
     Attributes
     ----------
     matrix
-        M, upper triangle, shape (N, N); its Cholesky factor once all examples are in.
+        M / nu, upper triangle, shape (d, d); its Cholesky factor once all examples are in.
     filled
         Examples in M so far; more than n when it is factored.
     z, h, weights
-        ``Q u``, ``H s`` and s of the present iterate u = nu (z - h).
+        ``Q u``, ``H s`` and s of the present iterate u = N (z - h).
+    C, shares
+        nu, the largest bound, and ``N / nu``, shape (n,); None where all bounds are the same.
     """
 
     def __init__(self, problem: Problem, eps: float, step: float, limit: float) -> None:
         self.problem, self.eps, self.step = problem, eps, step
         self.passes = Passes(problem)
+        weights = Weights(problem)
+        self.C, self.shares = weights.C, None if weights.same else weights.shares
         n, d = problem.n, problem.d
         self.too_large = 8 * d * d > min(limit, _OWN_LIMIT)
         self.iterations = self.hessian_entries = self.looks = self.filled = 0
@@ -73,7 +83,15 @@ class Run:
         self.look_at = 0
         if not self.too_large:
             self.matrix = np.zeros((d, d), order="F")
-            self.matrix[np.diag_indices(d)] = 1.0 / problem.C
+            self.matrix[np.diag_indices(d)] = 1.0 / self.C
+
+    def weighted(self, values: Vector) -> Vector:
+        """Return ``N values / nu``, shape (n,)."""
+        return values if self.shares is None else self.shares * values
+
+    def multipliers(self) -> Vector:
+        """Return ``alpha_i = nu_i max(0, 1 - y_i w.x_i)``, shape (n,)."""
+        return self.C * self.weighted(np.maximum(0.0, 1.0 - self.h))
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
@@ -108,7 +126,8 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
         if run.filled < run.problem.n:
             _fill(run)
         elif not run.factored:
-            _factor(run)
+            if not _factor(run):
+                return STALLED
         elif run.iterations >= step_limit:
             return None
         else:
@@ -122,8 +141,9 @@ def objective(run: Run) -> float:
     """Return the dual objective of the multipliers that the weights give; who watches a run pays a pass."""
     problem = run.problem
     slack = np.maximum(0.0, 1.0 - run.h)
-    v = problem.C * np.asarray(problem.X.T @ (problem.y * slack)).ravel()
-    return problem.C * float(slack.sum()) - 0.5 * float(v @ v) - 0.5 * problem.C * float(slack @ slack)
+    weighted = run.weighted(slack)
+    v = run.C * np.asarray(problem.X.T @ (problem.y * weighted)).ravel()
+    return run.C * float(weighted.sum()) - 0.5 * float(v @ v) - 0.5 * run.C * float(slack @ weighted)
 
 
 def steps(run: Run) -> int:
@@ -132,10 +152,10 @@ def steps(run: Run) -> int:
 
 
 def finish(run: Run, status: str) -> Solution:
-    """Return the weights and their multipliers ``C max(0, 1 - y_i w.x_i)``."""
-    problem, passes = run.problem, run.passes
+    """Return the weights and their multipliers ``C_i max(0, 1 - y_i w.x_i)``."""
+    passes = run.passes
     return Solution(
-        alpha=problem.C * np.maximum(0.0, 1.0 - run.h),
+        alpha=run.multipliers(),
         weights=run.weights,
         bias=0.0,
         status=status,
@@ -151,27 +171,30 @@ def _fill(run: Run) -> None:
     first, d = run.filled, run.problem.d
     part = run.problem.X[first : first + _BLOCK]
     rows = part.toarray() if sp.issparse(part) else part
+    if run.shares is not None:
+        rows = rows * np.sqrt(run.shares[first : first + _BLOCK])[:, np.newaxis]
     if d:  # BLAS knows no matrix without columns
         run.matrix = blas.dsyrk(1.0, rows.T, beta=1.0, c=run.matrix, overwrite_c=True)
     run.hessian_entries += len(rows) * d * (d + 1) // 2
     run.filled += len(rows)
 
 
-def _factor(run: Run) -> None:
-    """Factor the matrix, and take the first iterate ``u = Q^-1 e``."""
+def _factor(run: Run) -> bool:
+    """Factor the matrix, and take the first iterate ``u = Q^-1 e``; return whether it can be factored."""
     if run.problem.d:
         run.matrix, wrong = lapack.dpotrf(run.matrix, overwrite_a=True)
         if wrong:
-            raise ArithmeticError("solver 'lsvm': I / nu + H'H is not positive definite in double precision")
+            return False
     run.factored = True
     run.hessian_entries += run.problem.d**3 // 3
     _solve(run)
+    return True
 
 
 def _solve(run: Run) -> None:
     """Bring s and H s up to date with z."""
     y, everyone = run.problem.y, run.passes.everyone
-    right = run.passes.combination(y * run.z, everyone)
+    right = run.passes.combination(y * run.weighted(run.z), everyone)
     if run.problem.d:
         run.weights, _ = lapack.dpotrs(run.matrix, right)
     run.hessian_entries += 2 * run.problem.d**2
@@ -180,7 +203,7 @@ def _solve(run: Run) -> None:
 
 def _iterate(run: Run) -> str | None:
     """Make one iteration; return a status when the run has ended."""
-    u = run.z - run.h  # in units of nu
+    u = run.z - run.h  # N^-1 u
     residual = float(np.abs(np.minimum(u, run.z - 1.0)).max())
     if residual <= run.eps and run.iterations >= run.look_at:
         run.look_at = run.iterations + _LOOK_EVERY
@@ -200,6 +223,5 @@ def _iterate(run: Run) -> str | None:
 def _violation(run: Run) -> float:
     """Return by how much the multipliers that s gives violate the worst condition."""
     problem, everyone = run.problem, run.passes.everyone
-    alpha = problem.C * np.maximum(0.0, 1.0 - run.h)
-    wrong = run.weights - run.passes.combination(problem.y * alpha, everyone)
+    wrong = run.weights - run.passes.combination(problem.y * run.multipliers(), everyone)
     return float(np.abs(run.passes.outputs(wrong, everyone)).max())

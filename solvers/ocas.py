@@ -3,7 +3,7 @@ r"""Cutting planes with a line search (Franc and Sonnenburg 2008: OCAS).
 The problem, the planes and the passes are those of :mod:`svmrepro.solvers.svmperf`. That algorithm takes each
 plane at the minimiser w_t of the relaxed problem, where the objective
 
-    F(w) = 1/2 w.w + C sum_i max(0, 1 - y_i w.x_i)
+    F(w) = 1/2 w.w + sum_i C_i max(0, 1 - y_i w.x_i)
 
 may be far above that of points seen before. Here the best point so far, w_b, is kept and moved to the minimum
 of F on the ray from w_b through w_t. The authors take the new plane a little further on, at
@@ -20,7 +20,7 @@ generated sets of documents a third to two thirds of the iterations are left (rc
 eps = 1e-3: 33 for 90); on Adult, Covertype and MNIST as many as before. Neither the plane near w_b nor that
 near w_t is the authors'.
 
-On the ray the derivative of F is piecewise linear with a jump of ``C |delta_i|`` where example i's margin
+On the ray the derivative of F is piecewise linear with a jump of ``C_i |delta_i|`` where example i's margin
 passes 1 (``delta = y (X w_t - X w_b)``). Its zero is found by selection, not by sorting: a pivot, the sum of
 the jumps before it, and the half in which the derivative changes its sign, in linear time on average.
 
@@ -32,18 +32,20 @@ are in. w_b is the solution, which is that precise in the true objective.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numba import types
 from svmrepro.solvers import passes
 from svmrepro.solvers.compiled import compiled
-from svmrepro.solvers.cutting_plane import CuttingPlaneRun, objective, steps
+from svmrepro.solvers.cutting_plane import CuttingPlaneRun, complete, objective, steps
+from svmrepro.solvers.planes import PATIENCE
 from svmrepro.solvers.rows import VECTOR
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.sweeps import Violators
 
-__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
+__all__ = ["advance", "complete", "finish", "objective", "prepare", "start", "steps"]
 
 AHEAD = (0.01, 0.1)  # the authors take the second
 _FAR = 0.99  # almost at w_t; a plane is taken there
@@ -98,8 +100,10 @@ def crossing(keys, jumps, count, slope, curvature):  # type: ignore[no-untyped-d
     return max(-slope / curvature, 0.0) if curvature > 0.0 else 0.0
 
 
-@compiled(types.float64(VECTOR, VECTOR, VECTOR, types.float64, types.float64, types.float64, VECTOR, VECTOR))
-def best_step(y, f, to, C, slope, curvature, keys, jumps):  # type: ignore[no-untyped-def]
+@compiled(
+    types.float64(VECTOR, VECTOR, VECTOR, types.float64, VECTOR, types.float64, types.float64, VECTOR, VECTOR)
+)
+def best_step(y, f, to, C, shares, slope, curvature, keys, jumps):  # type: ignore[no-untyped-def]
     """Return where F is least on the ray.
 
     Parameters
@@ -107,41 +111,34 @@ def best_step(y, f, to, C, slope, curvature, keys, jumps):  # type: ignore[no-un
     y, f, to : ndarray, shape (n,)
         Labels, scores at w_b and at w_t.
     C : float
-        Weight of an example's loss.
+        Weight of an example's loss, the largest one.
+    shares : ndarray, shape (n,) or (1,)
+        The weights' shares of C; one where all are the same.
     slope, curvature : float
         ``w_b . (w_t - w_b)`` and ``|w_t - w_b|^2``.
     keys, jumps : ndarray, shape (n,)
         Workspace.
     """
-    count = 0
+    count, step = 0, np.int64(shares.size > 1)
     for i in range(y.size):
         room, delta = 1.0 - y[i] * f[i], y[i] * (to[i] - f[i])
         if room > 0.0 or (room == 0.0 and delta < 0.0):
-            slope -= C * delta
+            slope -= C * (shares[i * step] * delta)
         if room * delta > 0.0:
             keys[count] = room / delta
-            jumps[count] = C * abs(delta)
+            jumps[count] = C * (shares[i * step] * abs(delta))
             count += 1
     return crossing(keys, jumps, count, slope, curvature)
 
 
-@compiled(types.float64(VECTOR, VECTOR, VECTOR, VECTOR, types.float64, types.float64))
-def move(y, f, to, at, k, mu):  # type: ignore[no-untyped-def]
-    """Move scores f by the share k towards ``to``, write those mu further; return the sum of slacks."""
-    total = 0.0
+@compiled(types.float64(VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, types.float64, types.float64))
+def move(y, shares, f, to, at, k, mu):  # type: ignore[no-untyped-def]
+    """Move scores f by the share k towards ``to``, write those mu further; return the slacks, weighted."""
+    total, step = 0.0, np.int64(shares.size > 1)
     for i in range(y.size):
         f[i] += k * (to[i] - f[i])
         at[i] = f[i] + mu * (to[i] - f[i])
-        total += max(0.0, 1.0 - y[i] * f[i])
-    return total
-
-
-@compiled(types.float64(VECTOR, VECTOR))
-def slack(y, f):  # type: ignore[no-untyped-def]
-    """Return the sum of slacks at scores f."""
-    total = 0.0
-    for i in range(y.size):
-        total += max(0.0, 1.0 - y[i] * f[i])
+        total += shares[i * step] * max(0.0, 1.0 - y[i] * f[i])
     return total
 
 
@@ -156,16 +153,23 @@ class Run(CuttingPlaneRun):
         Scores of the relaxed problem's minimiser, and of a point a little further on than the best.
     ahead
         How far on the planes are still to be taken in this iteration, the first of them at ``at``.
+    moves
+        How often ``f`` has been moved since it was last made from the data.
+    verifying
+        Whether it is to be made from the data now.
+    doubts
+        How often the best point would have been near enough, but for what rounding may have done.
     """
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
         super().__init__(problem, eps, options)
         n, d = problem.n, problem.d
-        self.violators = Violators(problem.y, d)
+        self.violators = Violators(problem.y, d, self.weights)
         self.w = np.zeros(d + 1)
         self.to, self.at = np.zeros(n), np.zeros(n)
         self.keys, self.jumps = np.zeros(n), np.zeros(n)
-        self.best = n * problem.C  # F(0)
+        self.best = self.total  # F(0)
+        self.moves, self.verifying, self.doubts = 0, False, 0
         # The first plane is that at 0, whose scores are known.
         self.ahead = [0.0]
         self.violators.begin()
@@ -178,6 +182,8 @@ def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
 
 def advance(run: Run, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
+    if run.verifying:
+        return _verify(run, work, step_limit)
     return _mend(run, work) if run.ahead else _score(run, work, step_limit)
 
 
@@ -189,18 +195,33 @@ def _score(run: Run, work: int, step_limit: int) -> str | None:
     if run.inside:
         return None
     run.passes += 1
-    y, C, w = run.problem.y, run.problem.C, run.planes.w
+    y, C, shares, w = run.problem.y, run.weights.C, run.weights.shares, run.planes.w
     way = w - run.w
-    k = best_step(y, run.f, run.to, C, float(run.w @ way), float(way @ way), run.keys, run.jumps)
-    reached = 0.5 * float(w @ w) + C * slack(y, run.to)  # F(w_t)
+    k = best_step(y, run.f, run.to, C, shares, float(run.w @ way), float(way @ way), run.keys, run.jumps)
+    reached = run.objective_at(run.planes.half, run.to)  # F(w_t)
     run.w += k * way
-    run.best = 0.5 * float(run.w @ run.w) + C * move(y, run.f, run.to, run.at, k, AHEAD[0])
-    if _near(run):
-        return OPTIMAL
+    slacks = move(y, shares, run.f, run.to, run.at, k, AHEAD[0])
+    run.best = 0.5 * float(run.w @ run.w) + C * slacks
+    run.moves += 1
+    if not math.isfinite(run.best):
+        return STALLED
     bound = run.planes.bound
     run.ahead = [*AHEAD, _FAR] if reached - bound < _NEAR * (run.best - bound) else list(AHEAD)
     run.violators.begin()
-    return None
+    return OPTIMAL if _near(run) else None
+
+
+def _verify(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on with X w_b; at its end look at the best point again."""
+    if not run.inside and run.passes >= step_limit:
+        return None
+    run.inside = not run.sweep.score(run.w, run.f, work)
+    if run.inside:
+        return None
+    run.passes += 1
+    run.moves, run.verifying = 0, False
+    run.best = run.objective_at(0.5 * float(run.w @ run.w), run.f)
+    return OPTIMAL if _near(run) else None
 
 
 def _mend(run: Run, work: int) -> str | None:
@@ -208,25 +229,43 @@ def _mend(run: Run, work: int) -> str | None:
     found, planes = run.violators, run.planes
     if not run.sweep.mend(found, run.at, work):
         return None
-    run.keep(found.c, planes.add(found.g / run.n, found.count / run.n))
+    run.keep(found.c, planes.add(*found.plane(), run.w + run.ahead[0] * (planes.w - run.w)))
     del run.ahead[0]
     if run.ahead:
-        move(run.problem.y, run.f, run.to, run.at, 0.0, run.ahead[0])
+        move(run.problem.y, run.weights.shares, run.f, run.to, run.at, 0.0, run.ahead[0])
         found.begin()
         return None
     planes.optimise()
     # The new planes' bound may be near enough to what is the best already.
     if _near(run):
         return OPTIMAL
-    return STALLED if planes.stuck else None
+    return STALLED if _stuck(run) else None
 
 
 def _near(run: Run) -> bool:
-    """Tell whether the best point is as near to the optimum as asked for."""
-    return run.best - run.planes.bound <= run.eps * run.best
+    """Tell whether the best point is as near to the optimum as asked for, or see to it that this is verified.
+
+    Scores that have been moved often are no longer quite those of w_b. Where that matters a pass makes them
+    anew.
+    """
+    allowed = run.eps * run.best
+    if run.best - run.planes.bound > allowed:
+        return False
+    half, lower = 0.5 * float(run.w @ run.w), run.planes.lower()
+    if run.objective_at(half, run.f, run.moves) - lower <= allowed:
+        return True
+    run.verifying = run.moves > 0 and run.objective_at(half, run.f, 0) - lower <= allowed
+    run.doubts += 1
+    return False
+
+
+def _stuck(run: Run) -> bool:
+    """Tell whether eps is below what double precision gives, of the bound or of the best objective."""
+    return run.planes.stuck or run.doubts >= PATIENCE
 
 
 def finish(run: Run, status: str) -> Solution:
     """Return the best point."""
-    slacks = np.maximum(0.0, 1.0 - run.problem.y * run.f)
-    return run.solution(status, run.w, float(slacks.mean()), primal=run.best)
+    weights = run.weights
+    slacks = float(passes.slack(run.problem.y, run.f, weights.shares, 1.0)) / weights.whole
+    return run.solution(status, run.w, slacks, primal=run.best)

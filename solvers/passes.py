@@ -19,18 +19,24 @@ beside them, from the size of an entry in each storage.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import types
-from svmrepro.solvers.blocks import Blocks
+from svmrepro.solvers.blocks import Blocks, column_sizes
 from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.intrinsics import trailing_zeros
 from svmrepro.solvers.rows import REASSOCIATE, STORE, VECTOR
 from svmrepro.solvers.storage import Store
 
 RENEW = 50  # mended sums before one is made anew
+
+#: Examples, or pairs, that miss their margin by less than this are not in a plane: rounding would decide. So
+#: the plane taken at w is that of ``w / (1 - TIE)``, in whatever arithmetic.
+TIE = 2.0**-30
+_VIOLATED = 1.0 - TIE
 
 _CHUNK = 64  # rows read, and then added: they lie in the cache in between
 
@@ -190,15 +196,27 @@ KERNELS = {
 }
 ENTRY_BYTES = {"dense": 8, "csr": 12, "index": 4, "bits": 8}
 
+
+@compiled(types.float64(VECTOR, VECTOR, VECTOR, types.float64))
+def slack(y, f, shares, margin):  # type: ignore[no-untyped-def]
+    """Return the sum of ``max(0, margin - y_i f_i)``, weighted by shares; one stands for all."""
+    total, step = 0.0, np.int64(shares.size > 1)
+    for i in range(y.size):
+        total += shares[i * step] * max(0.0, margin - y[i] * f[i])
+    return total
+
+
 _FLAGS = types.int8[::1]
 _ROWS = (types.int64, types.int64)  # first and last
 _TAKEN = types.UniTuple(types.int64, 2)
 
 
 @compiled(
-    _TAKEN(STORE, types.FunctionType(ADD), VECTOR, _FLAGS, types.boolean, *_ROWS, VECTOR, VECTOR, VECTOR)
+    _TAKEN(
+        STORE, types.FunctionType(ADD), VECTOR, VECTOR, _FLAGS, types.boolean, *_ROWS, VECTOR, VECTOR, VECTOR
+    )
 )
-def mend_hinge(store, add, y, c, renew, first, last, f, change, g):  # type: ignore[no-untyped-def]
+def mend_hinge(store, add, y, signed, c, renew, first, last, f, change, g):  # type: ignore[no-untyped-def]
     """See which rows violate their margin, and mend the sum of the violators; see :func:`sweep_hinge`."""
     touched, violators = 0, 0
     start = first
@@ -207,10 +225,10 @@ def mend_hinge(store, add, y, c, renew, first, last, f, change, g):  # type: ign
         some = False
         for k in range(end - start):
             i = start + k
-            new = np.int8(1) if y[i] * f[i] < 1.0 else np.int8(0)
+            new = np.int8(1) if y[i] * f[i] < _VIOLATED else np.int8(0)
             old = np.int8(0) if renew else c[i]
             violators += np.int64(new)
-            change[k] = y[i] * np.float64(new - old)
+            change[k] = signed[i] * np.float64(new - old)
             some |= new != old
             c[i] = new
         if some:
@@ -221,11 +239,11 @@ def mend_hinge(store, add, y, c, renew, first, last, f, change, g):  # type: ign
 
 @compiled(
     _TAKEN(
-        STORE, types.FunctionType(SCORES), types.FunctionType(ADD), VECTOR, VECTOR, _FLAGS, types.boolean,
-        *_ROWS, VECTOR, VECTOR, VECTOR,
+        STORE, types.FunctionType(SCORES), types.FunctionType(ADD), VECTOR, VECTOR, VECTOR, _FLAGS,
+        types.boolean, *_ROWS, VECTOR, VECTOR, VECTOR,
     )
 )  # fmt: skip
-def sweep_hinge(store, scores, add, w, y, c, renew, first, last, f, change, g):  # type: ignore[no-untyped-def]
+def sweep_hinge(store, scores, add, w, y, signed, c, renew, first, last, f, change, g):  # type: ignore[no-untyped-def]
     """Score rows, see which violate their margin, and mend the sum of the violators.
 
     Parameters
@@ -234,8 +252,9 @@ def sweep_hinge(store, scores, add, w, y, c, renew, first, last, f, change, g): 
         A block, and how it is read.
     w : ndarray, shape (d + 1,)
         Weights.
-    y, c, f : ndarray, shape (rows of the block,)
-        Labels; 1 for the violators ``y w.x < 1``, which is brought up to date; the scores, written.
+    y, signed, c, f : ndarray, shape (rows of the block,)
+        Labels; labels times weights; 1 for the violators ``y w.x < 1 - TIE``, which is brought up to date;
+        the scores, written.
     renew : bool
         Whether ``g`` is made anew: ``c`` is then taken for zero before.
     first, last : int
@@ -243,7 +262,7 @@ def sweep_hinge(store, scores, add, w, y, c, renew, first, last, f, change, g): 
     change : ndarray, shape (at least 64,)
         Workspace.
     g : ndarray, shape (d + 1,)
-        ``sum_i c_i y_i x_i``, mended.
+        ``sum_i c_i signed_i x_i``, mended.
 
     Returns
     -------
@@ -255,7 +274,7 @@ def sweep_hinge(store, scores, add, w, y, c, renew, first, last, f, change, g): 
     while start < last:
         end = min(start + _CHUNK, last)
         touched += scores(store, w, start, end, f[start:end])
-        mended, found = mend_hinge(store, add, y, c, renew, start, end, f, change, g)
+        mended, found = mend_hinge(store, add, y, signed, c, renew, start, end, f, change, g)
         touched += mended
         violators += found
         start = end
@@ -295,6 +314,10 @@ class Layout(NamedTuple):
         Stored entries: those read by one pass of scores.
     used : int
         Columns after which none has an entry.
+    radius : float
+        No example is longer.
+    sizes : ndarray, shape (d,)
+        Sum of the absolute values in each column.
     """
 
     blocks: tuple[Block, ...]
@@ -303,6 +326,8 @@ class Layout(NamedTuple):
     d: int
     entries: int
     used: int
+    radius: float
+    sizes: npt.NDArray[np.float64]
 
     def outside(self, w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return weights in the columns of the examples, shape (d,), from those in here, shape (d + 1,)."""
@@ -328,14 +353,18 @@ def _build(problem: Any) -> Layout:
     if isinstance(X, Blocks):
         bounds = zip(X.stores(), X.firsts, X.firsts[1:], strict=False)
         blocks = tuple(Block(store, int(first), int(last)) for store, first, last in bounds)
-        return Layout(blocks, None, problem.storage, d, X.entries, d)
+        return Layout(blocks, None, problem.storage, d, X.entries, d, X.radius, X.sizes)
     store = problem.prepare()
+    radius, sizes = math.sqrt(float(store.norms.max())), column_sizes(problem.X)
     if problem.storage not in ("csr", "index"):
-        return Layout((Block(store, 0, problem.n),), None, problem.storage, d, entries_of(store), d)
+        return Layout(
+            (Block(store, 0, problem.n),), None, problem.storage, d, entries_of(store), d, radius, sizes
+        )
     counts = np.bincount(store.indices, minlength=d + 1)[:d]
     order = np.argsort(-counts, kind="stable")
     number = np.empty(d + 1, dtype=np.uint32)
     number[order] = np.arange(d, dtype=np.uint32)
     number[d] = d  # the padding
     block = Block(store._replace(indices=number[store.indices]), 0, problem.n)
-    return Layout((block,), order, problem.storage, d, entries_of(store), int(np.count_nonzero(counts)))
+    used = int(np.count_nonzero(counts))
+    return Layout((block,), order, problem.storage, d, entries_of(store), used, radius, sizes[order])

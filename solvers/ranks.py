@@ -23,8 +23,10 @@ import numpy.typing as npt
 from numba import types
 from svmrepro.solvers.compiled import compiled
 from svmrepro.solvers.intrinsics import bits_from_float
+from svmrepro.solvers.passes import TIE
 from svmrepro.solvers.rows import VECTOR
 
+_VIOLATED = 1.0 - TIE  # differences of scores below this; what is nearer to 1 rounding would decide
 _DIGIT = 11  # bits
 _DIGITS = 6
 _SIZE = 1 << _DIGIT
@@ -113,7 +115,7 @@ def count_violations(f, ranks, tree, balance):  # type: ignore[no-untyped-def]
     tree[:] = 0
     violated, taken = 0, n
     for i in range(n - 1, -1, -1):  # by falling score: those not 1 below
-        while taken > 0 and f[i] - f[taken - 1] < 1.0:
+        while taken > 0 and f[i] - f[taken - 1] < _VIOLATED:
             taken -= 1
             node = np.int64(ranks[taken]) + 1
             while node <= R:
@@ -128,7 +130,7 @@ def count_violations(f, ranks, tree, balance):  # type: ignore[no-untyped-def]
     tree[:] = 0
     taken = 0
     for j in range(n):  # by rising score: those not 1 above; ranks are counted from the top
-        while taken < n and f[taken] - f[j] < 1.0:
+        while taken < n and f[taken] - f[j] < _VIOLATED:
             node = R - np.int64(ranks[taken])
             taken += 1
             while node <= R:

@@ -259,6 +259,7 @@ _CUTTING_PLANES = (
         loss=PAIRS,
         promise=GAP,
         blocks=True,
+        one_bound=True,
     ),
 )
 
@@ -302,6 +303,7 @@ _ALL = (
         (LINEAR, NO_BIAS),
         loss=PAIRS,
         promise=GAP,
+        one_bound=True,
     ),
     SolverSpec(
         "l2svm-mfn",

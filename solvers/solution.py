@@ -51,9 +51,12 @@ class Solution:
         Of a cutting plane: the one slack variable (the largest violation among the planes), and the optimum
         of the relaxed problem, whose only constraints are the planes: no weights do better. For the plain
         algorithm that is ``1/2 w.w + n C xi`` at its ``weights``.
-    witness : (multipliers, points), shapes (k,) and (k, d), optional
-        Of a cutting plane, the planes that have a say, each with the weights at which it was taken: what the
-        judge makes its lower bound of, see :mod:`svmrepro.solvers.lower_bounds`.
+    witness : (ndarray of float64, shape (k,), ndarray of float64, shape (k, d)), optional
+        Of a cutting plane, what a judge needs to form a lower bound by itself: the multipliers ``a_c`` of the
+        planes that have one above 0, together at most the sum of the bounds, and the weights ``w_c`` at which
+        these planes were taken. Plane c is made of the examples with ``y_i w_c.x_i < 1``, of pairs of those
+        with ``w_c.x_i - w_c.x_j < 1``; any other choice gives a valid plane too, so rounding only makes
+        the bound looser.
     loss : {"hinge", "squared hinge", "pairs"}
         What ``weights`` minimise, see :mod:`svmrepro.solvers.certificate`; the driver fills in its solver's.
     promise : {"kkt", "gap", "relative gap"}

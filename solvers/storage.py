@@ -129,7 +129,7 @@ def check_range(X: Any, kernel: Any) -> None:
 
 def distances_cancel(X: Any, gamma: float) -> bool:
     """Tell whether ``|x|^2 + |z|^2 - 2 x.z`` loses what a Gaussian kernel needs of ``|x - z|^2``."""
-    return gamma * 4.0 * np.finfo(float).eps * float(_squared_norms(X).max()) > _CANCELS
+    return bool(gamma * 4.0 * np.finfo(float).eps * float(_squared_norms(X).max()) > _CANCELS)
 
 
 def centred(X: Any) -> Any:

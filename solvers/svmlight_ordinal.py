@@ -127,7 +127,7 @@ def _build(problem: Problem) -> Pairs:
     copies = 2 if count == 1 else 1
     higher, lower = np.repeat(higher, copies), np.repeat(lower, copies)
     signs = np.where(np.arange(count * copies) % 2 == 0, 1.0, -1.0)
-    C = problem.n * problem.C / count / copies
+    C = problem.n * float(problem.bounds[0]) / count / copies
     made = Problem(
         _differences(X, higher, lower, signs, dense),
         signs,

@@ -14,14 +14,15 @@ The first pass, at w = 0, counts as an iteration, and so does the last one, whic
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from svmrepro.solvers import passes
-from svmrepro.solvers.cutting_plane import CuttingPlaneRun, objective, steps
+from svmrepro.solvers.cutting_plane import CuttingPlaneRun, complete, objective, steps
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.sweeps import Violators
 
-__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
+__all__ = ["advance", "complete", "finish", "objective", "prepare", "start", "steps"]
 
 prepare = passes.prepare
 
@@ -31,7 +32,7 @@ class Run(CuttingPlaneRun):
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
         super().__init__(problem, eps, options)
-        self.violators = Violators(problem.y, problem.d)
+        self.violators = Violators(problem.y, problem.d, self.weights)
 
 
 def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
@@ -50,12 +51,16 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     if run.inside:
         return None
     run.passes += 1
-    g, b = found.g / run.n, found.count / run.n
-    if b - float(g @ planes.w) <= planes.xi + run.eps:
+    g, b = found.plane()
+    # At the optimum over the planes this is the paper's test: there bound = w.w / 2 + Cn xi.
+    loss, allowed = b - float(g @ planes.w), run.eps * run.total
+    near = planes.half + run.total * loss - planes.bound <= allowed
+    # Where it is met: by each example's own loss, and less what rounding may have added to the bound.
+    if near and run.objective_at(planes.half, run.f, 0) - planes.lower() <= allowed:
         return OPTIMAL
-    run.keep(found.c, planes.add(g, b))
+    run.keep(found.c, planes.add(g, b, planes.w))
     planes.optimise()
-    return STALLED if planes.stuck else None
+    return STALLED if planes.stuck or not math.isfinite(planes.bound) else None
 
 
 def finish(run: Run, status: str) -> Solution:

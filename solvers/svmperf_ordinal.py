@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 from svmrepro.solvers import passes
-from svmrepro.solvers.cutting_plane import CuttingPlaneRun, objective, steps
+from svmrepro.solvers.cutting_plane import CuttingPlaneRun, complete, objective, steps
 from svmrepro.solvers.ranks import Pairs
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 
-__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
+__all__ = ["advance", "complete", "finish", "objective", "prepare", "start", "steps"]
 
 prepare = passes.prepare
 
@@ -31,10 +31,14 @@ class Run(CuttingPlaneRun):
     """A run under way."""
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
-        super().__init__(problem, eps, options)
         self.pairs = Pairs(problem.y)
+        super().__init__(problem, eps, options)
         self.g = np.zeros(problem.d + 1)
         self.phase = SCORING
+
+    def largest_share(self) -> float:
+        """Return the largest coefficient that an example can have in a normal: all others are its pairs."""
+        return self.n / self.pairs.m
 
 
 def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
@@ -54,9 +58,12 @@ def _score(run: Run, work: int, step_limit: int) -> str | None:
     run.inside = not run.sweep.score(run.planes.w, run.f, work)
     if not run.inside:
         run.passes += 1
+        planes = run.planes
         fewer = run.pairs.find(run.f)
         loss = (run.pairs.violated - float(run.pairs.coefficients @ run.f)) / run.pairs.m
-        if loss <= run.planes.xi + run.eps:
+        reached, allowed = planes.half + run.total * loss, run.eps * run.total
+        # The second time with losses too small for a plane, less what rounding may have added to the bound.
+        if reached - planes.bound <= allowed and reached + run.total * passes.TIE - planes.lower() <= allowed:
             return OPTIMAL
         # The last sum is mended where that touches fewer examples than a new one.
         if run.passes % passes.RENEW == 0 or not fewer:
@@ -69,7 +76,7 @@ def _score(run: Run, work: int, step_limit: int) -> str | None:
 def _add(run: Run, work: int) -> str | None:
     """Go on with the sum of the examples; at its end add the plane."""
     if run.sweep.add(run.pairs.change, run.g, work):
-        run.planes.add(run.g / run.pairs.m, run.pairs.violated / run.pairs.m)
+        run.planes.add(run.g / run.pairs.m, run.pairs.violated / run.pairs.m, run.planes.w)
         run.planes.optimise()
         run.phase = SCORING
     return STALLED if run.planes.stuck else None

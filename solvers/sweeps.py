@@ -12,8 +12,33 @@ from svmrepro.solvers.spread import Spread
 Vector = npt.NDArray[np.float64]
 
 
+class Weights:
+    """The weights of the examples' losses, relative to the largest; free of cost where all are the same.
+
+    Attributes
+    ----------
+    C : float
+        The bound of all examples, or the largest one.
+    shares : ndarray
+        ``C_i / C``, shape (n,); shape (1,), a one, where all are the same.
+    whole : float
+        Their sum over the examples, so that ``C * whole`` is the weight of the mean loss.
+    """
+
+    def __init__(self, problem: Any) -> None:
+        bounds = problem.bounds
+        self.C = float(bounds.max())
+        self.same = bool((bounds == self.C).all())
+        self.shares = np.ones(1) if self.same else bounds / self.C
+        self.whole = float(bounds.size if self.same else self.shares.sum())
+
+    def signed(self, y: Vector) -> Vector:
+        """Return ``y_i C_i / C``, shape (n,)."""
+        return y if self.same else y * self.shares
+
+
 class Violators:
-    """The rows that violate their margin, as c in {0, 1}^n, and the sum of ``y_i x_i`` over them.
+    """The rows that violate their margin, as c in {0, 1}^n, and the weighted sum of ``y_i x_i`` over them.
 
     Parameters
     ----------
@@ -21,10 +46,12 @@ class Violators:
         Labels.
     d : int
         Features.
+    weights : Weights
+        Weights of the rows.
     """
 
-    def __init__(self, y: Vector, d: int) -> None:
-        self.y = y
+    def __init__(self, y: Vector, d: int, weights: Weights) -> None:
+        self.y, self.signed, self._weights = y, weights.signed(y), weights
         self.c = np.zeros(y.size, dtype=np.int8)
         self.g = np.zeros(d + 1)
         self.count = self.age = 0
@@ -40,12 +67,18 @@ class Violators:
 
     def changed(self, f: Vector) -> Vector:
         """Bring c up to date for scores f; return what each row's coefficient in the sum gains."""
-        new = (self.y * f < 1.0).astype(np.int8)
+        new = (self.y * f < 1.0 - passes.TIE).astype(np.int8)
         old = np.int8(0) if self.renew else self.c
-        change = self.y * (new - old)
+        change = self.signed * (new - old)
         self.c[:] = new
         self.count += int(np.count_nonzero(new))
         return change
+
+    def plane(self) -> tuple[Vector, float]:
+        """Return the plane's normal, shape (d + 1,), and its offset: the weighted means of c."""
+        weights = self._weights
+        weight = float(self.count) if weights.same else float(weights.shares @ self.c)
+        return self.g / weights.whole, weight / weights.whole
 
 
 class Sweep:
@@ -99,8 +132,8 @@ class Sweep:
         for block, first, last in self._pieces(work):
             rows = slice(block.first, block.last)
             touched, count = passes.mend_hinge(
-                block.store, self._add, found.y[rows], found.c[rows], found.renew, first, last, f[rows],
-                found.workspace, found.g,
+                block.store, self._add, found.y[rows], found.signed[rows], found.c[rows], found.renew, first,
+                last, f[rows], found.workspace, found.g,
             )  # fmt: skip
             self.touched += touched
             found.count += count
@@ -113,8 +146,8 @@ class Sweep:
         for block, first, last in self._pieces(work):
             rows = slice(block.first, block.last)
             touched, count = passes.sweep_hinge(
-                block.store, self._scores, self._add, w, found.y[rows], found.c[rows], found.renew, first,
-                last, f[rows], found.workspace, found.g,
+                block.store, self._scores, self._add, w, found.y[rows], found.signed[rows], found.c[rows],
+                found.renew, first, last, f[rows], found.workspace, found.g,
             )  # fmt: skip
             self.touched += touched
             found.count += count

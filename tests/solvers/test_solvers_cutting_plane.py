@@ -127,11 +127,15 @@ def test_a_run_is_the_same_in_any_slices(name: str, monkeypatch: pytest.MonkeyPa
 def test_renewed_sums_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = ranked(6, 200, 2)
     problem = Problem(X, 2 * y - 1, 0.5, bias=False)
-    mended = judged(problem, name, 1e-5)[0]
+    eps = 1e-5
+    mended, first = judged(problem, name, eps)
     monkeypatch.setattr(passes, "RENEW", 1)
-    renewed = judged(problem, name, 1e-5)[0]
-    assert abs(renewed.iterations - mended.iterations) <= 1  # rounding decides whether the last step is one
-    assert renewed.weights == pytest.approx(mended.weights, abs=1e-9)
+    renewed, second = judged(problem, name, eps)
+    # Rounding decides which planes are taken where several are as good. What is promised is the gap, and
+    # weights whose objective is so much above the optimum are at most the root of twice that away from it.
+    allowed = eps * (first.primal if name == "ocas" else problem.total)
+    assert abs(second.primal - first.primal) <= allowed
+    assert np.linalg.norm(renewed.weights - mended.weights) <= 2 * np.sqrt(2 * allowed)
     assert renewed.work["nonzeros"] > mended.work["nonzeros"]
 
 
@@ -293,15 +297,16 @@ def test_line_search_finds_the_minimum(seed: int) -> None:
     y = rng.choice([-1.0, 1.0], size=n)
     f, to = (np.round(2 * rng.normal(size=n), int(rng.integers(0, 4))) for _ in range(2))
     slope, curvature = float(rng.normal()), float(10.0 ** rng.uniform(-2, 2))
+    shares = rng.random(n) if seed % 2 else np.ones(1)  # one stands for all
 
     def F(k: float) -> float:
         return (
             slope * k
             + 0.5 * curvature * k * k
-            + C * float(np.maximum(0.0, 1.0 - y * (f + k * (to - f))).sum())
+            + C * float((shares * np.maximum(0.0, 1.0 - y * (f + k * (to - f)))).sum())
         )
 
-    k = float(best_step(y, f, to, C, slope, curvature, np.zeros(n), np.zeros(n)))
+    k = float(best_step(y, f, to, C, shares, slope, curvature, np.zeros(n), np.zeros(n)))
     assert k >= 0.0
     others = [k * (1 + h) for h in (-1.0, -0.1, -1e-4, 1e-4, 0.1, 1.0)] + [1e-3, 0.5, 1.0, 10.0]
     assert all(F(k) <= F(max(other, 0.0)) + 1e-10 * abs(F(other)) + 1e-12 for other in others)
@@ -314,14 +319,16 @@ def test_planes_are_solved_to_optimality(seed: int, drop_after: int) -> None:
     width, total = int(rng.integers(1, 12)), float(10.0 ** rng.uniform(-1, 3))
     planes = Planes(width, total, drop_after)
     kept: dict[int, tuple[Any, float]] = {}
+    points: dict[int, Any] = {}
     for _ in range(100):
         g, b = rng.normal(size=width), float(rng.random())
         if kept and rng.random() < 0.2:  # one that is there already
             g, b = kept[int(rng.choice(list(kept)))]
-        place = planes.add(g, b)
+        point = rng.normal(size=width)
+        place = planes.add(g, b, point)
         planes.optimise()
         assert place not in kept
-        kept[place] = g, b
+        kept[place], points[place] = (g, b), point
         kept = {place: kept[place] for place in planes.used}
         a = np.array([planes.a[place] for place in kept])
         G, offsets = (np.array([plane[part] for plane in kept.values()]) for part in (0, 1))
@@ -332,6 +339,11 @@ def test_planes_are_solved_to_optimality(seed: int, drop_after: int) -> None:
         xi = max(0.0, float((offsets - G @ w).max()))
         assert planes.xi == pytest.approx(xi, abs=1e-9)
         assert planes.bound == pytest.approx(0.5 * float(w @ w) + total * xi, rel=1e-7, abs=1e-9)
+        assert planes.bound * (1 - 1e-12) - 1e-12 * total <= planes.lower() <= planes.bound
+        multipliers, at = planes.witness()
+        binding = [place for place in kept if planes.a[place] > 0]
+        assert np.array_equal(multipliers, planes.a[binding])
+        assert np.array_equal(at, np.array([points[place] for place in binding]).reshape(-1, width))
     if drop_after:
         assert planes.dropped > 0
         assert len(kept) < 100

@@ -31,5 +31,6 @@ def test_the_interpreter_takes_the_same_steps() -> None:
         other = compiled[name]
         assert run["status"] == other["status"] == "optimal", name
         assert run["passed"] and other["passed"], name
-        assert run["primal"] == pytest.approx(other["primal"], rel=1e-3), name
+        # Sums in another order: both are as near to the optimum as they promise, and no nearer to each other.
+        assert abs(run["primal"] - other["primal"]) <= run["allowed"], name
         assert run["iterations"] == pytest.approx(other["iterations"], rel=0.2, abs=3), name
