@@ -104,7 +104,8 @@ class SolverSpec:
             raise ValueError(f"solver {self.name!r} needs bias=False")
         if getattr(problem, "blocks", False) and not self.blocks:
             raise ValueError(f"solver {self.name!r} needs its examples in one piece, not in blocks")
-        if self.one_bound and (problem.bounds != problem.bounds[0]).any():
+        bounds = getattr(problem, "bounds", None)  # a configuration is checked before there are examples
+        if self.one_bound and bounds is not None and (bounds != bounds[0]).any():
             raise ValueError(f"solver {self.name!r} needs one C for all examples")
         if self.loss != PAIRS and not problem.binary:
             odd = next(label for label in problem.y if abs(label) != 1)
