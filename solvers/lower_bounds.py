@@ -29,6 +29,7 @@ from svmrepro.solvers.registry import HINGE, SQUARED_HINGE
 Vector = npt.NDArray[np.float64]
 
 _SEARCH_ENTRIES = 2e8  # stored entries that coordinate descent may read: a second or so
+_SEARCH_SWEEPS = 10_000
 _SEARCH_PLANES = 60
 
 
@@ -130,7 +131,9 @@ def of_search(problem: Problem, w: Vector, loss: str) -> Bound:
     alpha = np.where(margins < 1.0, problem.bounds, 0.0)
     # Whoever finds the multipliers: only their objective counts, and that is formed here.
     descend = importlib.import_module("svmrepro.solvers.dual_descent").descend
-    found = descend(problem, alpha, np.arange(problem.n), 1e-6, _SEARCH_ENTRIES)
+    entries = problem.X.nnz if hasattr(problem.X, "nnz") else problem.n * problem.d
+    most = min(_SEARCH_ENTRIES, _SEARCH_SWEEPS * entries)
+    found = descend(problem, alpha, np.arange(problem.n), 1e-6, most)
     return of_multipliers(problem, np.clip(found, 0.0, problem.bounds), loss)
 
 

@@ -94,7 +94,10 @@ def build_panel(problem: Problem) -> Panel:
     at, features, values = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
     kind = form(problem)
     if kind in ("bytes", "columns"):
-        csr = sp.csr_array(store.dense if store.dense.size else problem.X)
+        if problem.storage == "csr":  # perhaps centred
+            csr = sp.csr_array((store.values, store.indices.astype(np.int64), store.indptr), shape=(n, d))
+        else:
+            csr = sp.csr_array(store.dense if store.dense.size else problem.X)
         used = (
             np.flatnonzero(np.bincount(csr.indices, minlength=d)) if not problem.differences else np.arange(d)
         )

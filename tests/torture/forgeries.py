@@ -131,7 +131,7 @@ def _honest(kind: Kind, exact: Exact, optimum: Optimum) -> Solution:
     largest = max(float(alpha.max()), 1e-300)
     alpha = np.where(alpha < 1e-15 * largest, 0.0, alpha)
     if kind.loss == PAIRS:
-        top: Any = float(exact.pair_bound())
+        top: Any = np.nextafter(float(exact.pair_bound()), 0.0)
     else:
         top = exact.bounds_given
     if kind.loss != SQUARED:
