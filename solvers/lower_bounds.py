@@ -30,7 +30,7 @@ Vector = npt.NDArray[np.float64]
 
 _SEARCH_ENTRIES = 2e8  # stored entries that coordinate descent may read: a second or so
 _SEARCH_SWEEPS = 10_000
-_SEARCH_PLANES = 60
+_SEARCH_PLANES = 25
 
 
 class Bound(NamedTuple):
@@ -327,7 +327,7 @@ def _best_weights(K: npt.NDArray[np.float64], b: Vector, total: float) -> Vector
         bounds=[(0.0, 1.0)] * k,
         constraints={"type": "ineq", "fun": lambda t: 1.0 - t.sum(), "jac": lambda t: -np.ones(k)},
         method="SLSQP",
-        options={"maxiter": 200, "ftol": 1e-12},
+        options={"maxiter": 100, "ftol": 1e-10},
     )
     t = np.clip(np.nan_to_num(found.x), 0.0, 1.0)
     share: Vector = total * t / max(float(t.sum()), 1.0)

@@ -17,7 +17,7 @@ dot products below 2^52. With two roundings of the exponential, and one of its a
 
     E_i <= S_i (2 gamma g_(d+3) max(|x|^2 + |z|^2) + 2 u) + u sum_j |c_j|.
 
-Norms are those of centred columns where the examples are dense. Where even so the first term exceeds 1e-12,
+Norms are those of centred columns where the examples are dense. Where even so the first term exceeds 1e-10,
 distances are taken from differences, column by column; each is then right to ``g_(d+2)`` of itself, and with
 the exponents ``t_ij``
 
@@ -56,7 +56,8 @@ _COLUMNS = 512  # terms of a sum that are added up without their rounding errors
 _BLOCK_BYTES = 16 * 2**20
 _MOST_ROWS = _BLOCK_BYTES // (8 * _COLUMNS)
 _WIDE = 4096  # columns from which sparse rows are multiplied as they are
-_GOOD_ENOUGH = 1e-12  # relative error of kernel values
+_GOOD_ENOUGH = 1e-10  # relative error of kernel values
+_HOPELESS = 1e-6  # from which examples of very many columns are written out for their differences
 _SMALLEST = 1e-300  # what underflow can take from a kernel value, and more
 _WHOLE = 2.0**26
 
@@ -331,13 +332,16 @@ class _Metric:
         """Find out how distances have to be formed."""
         if _whole(A) and (A is B or _whole(B)):
             return
-        factor = 2.0 * self.kernel.gamma * growth(self.d + 3)
+        terms = self.d
+        if _is_sparse(A):  # no more than a row has entries
+            terms = min(terms, int(max(np.diff(X.indptr).max(initial=0) for X in (A, B))))
+        factor = 2.0 * self.kernel.gamma * growth(terms + 3)
         found = factor * (squared_norms(A).max(initial=0.0) + squared_norms(B).max(initial=0.0))
         if found > _GOOD_ENOUGH and not _is_sparse(A):
             self.shift = B.mean(axis=0) if B.shape[0] else None
             if self.shift is not None:
                 found = factor * (self._largest(A) + self._largest(B))
-        self.direct = not found <= _GOOD_ENOUGH
+        self.direct = not found <= (_HOPELESS if self.sparse else _GOOD_ENOUGH)
         if self.direct:
             self.shift, self.sparse = None, False
             self.rows = self._written_out()

@@ -36,7 +36,9 @@ def data(n_classes: int, n: int = 150) -> tuple[Any, Any]:
     return X, y
 
 
-@parametrize_with_checks([SVMClassifier(), SVMClassifier("smo2", kernel="linear")])
+@parametrize_with_checks(
+    [SVMClassifier(gamma=0.1, tol=1e-10), SVMClassifier("smo2", kernel="linear", tol=1e-10)]
+)
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -312,7 +314,7 @@ def test_probabilities(n_classes: int) -> None:
 
 def test_wrong_weights() -> None:
     X, y = data(2, 30)
-    with pytest.raises(ValueError, match="all examples have weight 0"):
+    with pytest.raises(ValueError, match=r"all examples have weight 0|at least one non-zero"):
         SVMClassifier().fit(X, y, np.zeros(30))
     with pytest.raises(ValueError, match=r"(?i)negative"):
         SVMClassifier().fit(X, y, -np.ones(30))
