@@ -74,7 +74,7 @@ def test_other_weights_and_a_wide_gap_would_be_found() -> None:
     for name, said in (("smo2", "distance of the weights"), ("svmperf", "gap")):
         solution = solve(judged.draw.problem(biases(name)), name)
         assert judge(judged, name, solution, 1e-3, 10.0).verdict == SOLVED
-        wrong = dataclasses.replace(solution, weights=2.0 * solution.weights)
+        wrong = dataclasses.replace(solution, weights=solution.weights + 1e15)
         outcome = judge(judged, name, wrong, 1e-3, 10.0)
         assert outcome.verdict == DISHONEST and said in outcome.detail
 

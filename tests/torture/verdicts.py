@@ -183,7 +183,7 @@ def kkt_errors(exact: Exact, solution: Solution, eps: float, factor: float) -> d
     if solution.weights is not None:
         own = exact.conditions(alpha, solution.bias, loss, solution.weights)
         errors["violation by the weights"] = own.violation / allowed
-        off = exact.weights_off(solution.weights, exact.floats * alpha)
+        off = exact.weights_off(solution.weights, exact.floats * alpha) if loss == HINGE else 0.0
         errors["distance of the weights from the multipliers' sum"] = off / eps
     return errors
 
