@@ -245,7 +245,7 @@ def finish(run: Run, status: str) -> Solution:
         problem.give("panel", run.panel)
     weights = None
     if problem.kernel.name == "linear":
-        weights = work.weights[: problem.d] if run.folded else np.asarray(problem.X.T @ beta).ravel()
+        weights = np.asarray(problem.X.T @ beta).ravel()  # those that are folded carry every step's rounding
     return Solution(
         alpha=problem.y * beta,
         weights=weights,

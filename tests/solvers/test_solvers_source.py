@@ -54,7 +54,7 @@ def test_fingerprint_follows_imports(copied: Callable[[], dict[str, str]], tmp_p
 
     assert changed("rows") >= {"smo", "smo-fixed-threshold", "chunking", "all"}
     assert changed("driver") >= {"smo", "smo-fixed-threshold", "chunking", "all"}
-    assert changed("projected_cg") == {"chunking", "all"}
+    assert changed("projected_cg") == {"chunking", "smo", "smo-fixed-threshold", "all"}
     assert changed("fixed_threshold") == {"smo-fixed-threshold", "all"}
     assert changed("registry") == {"all"}
     assert changed("rows", "# a comment") <= {"all"}
