@@ -12,7 +12,7 @@ their violation.
 
 Rounding. Products of normals cancel where features differ much in their scales, and so does whatever is
 formed from them. What is handed out is therefore taken from the planes themselves: ``w`` is their sum,
-``bound`` is ``a.b - w.w / 2``, and :attr:`xi` the largest ``b_j - g_j.w``. :meth:`lower` takes away what
+``bound`` is ``a.b - w.w / 2``, and ``xi`` the largest ``b_j - g_j.w``. ``lower`` takes away what
 rounding can have added to the bound. With u half the spacing of doubles at 1, m planes, and normals that are
 sums of n numbers whose absolute values add up to at most S_k in column k, ``w_k`` is off by at most
 

@@ -101,7 +101,7 @@ class Problem:
                 )
             storage = "precomputed"
         self.storage = choose_storage(self.X, self.kernel.name) if storage == "auto" else storage
-        #: Whether compiled rows take squared distances from differences, see :func:`distance_examples`.
+        #: Whether compiled rows take squared distances from differences, see ``storage.distance_examples``.
         self.differences = False
         self._store: Store | None = None
         self._layouts: dict[str, Any] = {}
