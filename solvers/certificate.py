@@ -46,7 +46,7 @@ all support vectors. If none of them violates by more than v, then with confiden
 sample, ``primal`` and ``dual`` estimates, and ``gap`` is the estimate and the empirical Bernstein bound
 on its error, at the same confidence (Maurer and Pontil 2009, theorem 4).
 
-References:
+Cited above:
 
 B. E. Boser, I. M. Guyon, V. N. Vapnik, A training algorithm for optimal margin classifiers, COLT 1992.
 A. Maurer, M. Pontil, Empirical Bernstein bounds and sample-variance penalization, COLT 2009.

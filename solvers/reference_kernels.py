@@ -32,7 +32,7 @@ column by column, and ``s_i = x_i . v`` is off by at most ``|x_i| . (g_(d+2) |v|
 
 Memory: blocks of 16 MB, whatever the number of examples or of support vectors.
 
-References:
+Cited above:
 
 N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, second edition, SIAM 2002.
 """
