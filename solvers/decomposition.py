@@ -318,10 +318,12 @@ def optimise(state, work, size):  # type: ignore[no-untyped-def]
     """
     qp, chosen, steps = work.qp, work.chosen, work.steps
     G, beta, y, C = state.G, state.beta, state.y, state.C
+    scale = 0.0
     for a in range(size):
         k = chosen[a]
         low, high = (0.0, C[k]) if y[k] > 0.0 else (-C[k], 0.0)
         qp.low[a], qp.high[a], qp.g[a] = low - beta[k], high - beta[k], G[k]
+        scale += abs(beta[k])
     work.counts[ROUNDS] += solve_small(qp, size, work.counts[EQUALITY] != 0)
     gain = 0.0
     for a in range(size):
@@ -339,7 +341,7 @@ def optimise(state, work, size):  # type: ignore[no-untyped-def]
         k = chosen[a]
         before = beta[k]
         if qp.d[a] != 0.0:
-            place(beta, state.status, y, C, k, before + qp.d[a], abs(before) + abs(qp.d[a]))
+            place(beta, state.status, y, C, k, before + qp.d[a], scale)
         if beta[k] != before:
             steps[count], work.moved[count] = beta[k] - before, a
             state.scalars[DRIFT] += abs(steps[count])
