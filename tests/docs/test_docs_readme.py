@@ -21,7 +21,7 @@ from svmrepro.workflow.plan import RULES
 REFERENCE = PROJECT / "results" / "reference"
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 # What ./run takes instead of targets.
-COMMANDS = {"test", "docs", "python", "pytest", "ruff", "snakefmt"}
+COMMANDS = {"test", "sums", "docs", "python", "pytest", "ruff", "snakefmt"}
 
 
 def run_lines(page: str) -> list[str]:
