@@ -25,6 +25,7 @@ from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_
 
 _MOST = 2**31 - 1  # entries of a block, and columns
 _ARRAYS = ("data", "indices", "indptr")
+_VALUES = (np.float64, np.float32)
 
 
 def save_block(X: Any, path: str | os.PathLike[str]) -> None:
@@ -33,7 +34,7 @@ def save_block(X: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     X : ndarray or CSR, shape (rows, d)
-        Column numbers are sorted within each row, values are made double precision.
+        Column numbers are sorted within each row. Values in single precision stay so, others are made double.
     path : path-like
         The folder; it is made. Files of a block that is there are replaced.
 
@@ -52,13 +53,13 @@ def save_block(X: Any, path: str | os.PathLike[str]) -> None:
             )
         if not X.has_sorted_indices:
             X = X.sorted_indices()
-        types = (np.float64, np.int32, np.int32)
+        types = (_kept(X.dtype), np.int32, np.int32)
         arrays = {
             name: getattr(X, name).astype(kind, copy=False) for name, kind in zip(_ARRAYS, types, strict=True)
         }
         arrays["shape"] = np.array(X.shape, dtype=np.int64)
     elif isinstance(X, np.ndarray) and X.ndim == 2:
-        arrays = {"rows": np.ascontiguousarray(X, dtype=np.float64)}
+        arrays = {"rows": np.ascontiguousarray(X, dtype=_kept(X.dtype))}
     else:
         raise ValueError(f"save_block: a {type(X).__name__} is neither CSR nor an array of rows")
     folder = Path(path)
@@ -88,10 +89,10 @@ def open_block(path: str | os.PathLike[str]) -> Any:
     if not dense and missing:
         raise ValueError(f"open_block: {folder} is no block, {missing[0]}.npy is not there")
     if dense:
-        return _mapped(folder, "rows", np.float64, 2)
-    data = _mapped(folder, "data", np.float64, 1)
-    indices, indptr = (_mapped(folder, name, np.int32, 1) for name in ("indices", "indptr"))
-    sizes = _mapped(folder, "shape", np.int64, 1).tolist()
+        return _mapped(folder, "rows", 2, *_VALUES)
+    data = _mapped(folder, "data", 1, *_VALUES)
+    indices, indptr = (_mapped(folder, name, 1, np.int32) for name in ("indices", "indptr"))
+    sizes = _mapped(folder, "shape", 1, np.int64).tolist()
     ends = indptr[[0, -1]].tolist() if indptr.size else []
     if (
         len(sizes) != 2
@@ -105,7 +106,12 @@ def open_block(path: str | os.PathLike[str]) -> Any:
     return sp.csr_array((data, indices, indptr), shape=tuple(sizes))
 
 
-def _mapped(folder: Path, name: str, kind: type[np.generic], dimensions: int) -> Any:
+def _kept(kind: Any) -> Any:
+    """Return the type in which values of a type are written."""
+    return np.float32 if kind == np.float32 else np.float64
+
+
+def _mapped(folder: Path, name: str, dimensions: int, *kinds: type[np.generic]) -> Any:
     """Map an array of a block, once its header is found to be what such a block has.
 
     ``np.load`` takes archives and pickles for arrays too, and dies of items without a size.
@@ -120,8 +126,9 @@ def _mapped(folder: Path, name: str, kind: type[np.generic], dimensions: int) ->
     except Exception as error:  # of a header also what Python's tokenizer raises
         said = " ".join(str(error).split())[:200]
         raise ValueError(f"open_block: {folder} cannot be read: {path.name}: {said}") from None
-    if dtype != kind:
-        raise ValueError(f"open_block: {path.name} in {folder} is of {dtype}, not {np.dtype(kind)}")
+    if dtype not in kinds:
+        known = " or ".join(str(np.dtype(kind)) for kind in kinds)
+        raise ValueError(f"open_block: {path.name} in {folder} is of {dtype}, not {known}")
     if len(shape) != dimensions or min(shape) < 0:
         raise ValueError(f"open_block: {path.name} in {folder} has the shape {shape}")
     if size != start + math.prod(shape) * dtype.itemsize:

@@ -10,6 +10,7 @@
 A solver that takes them reads one block after the other, row by row, and keeps a few numbers a row and some
 vectors of weights; what it has read of a memory-mapped block the system may forget. Arrays are used as they
 are, never copied, so a memory map has to be opened with ``mode="c"`` (copy on write; nothing is written).
+Values in single precision take half the room, and are added up in double.
 :func:`~svmrepro.solvers.save_block` writes a block to a folder, whose path then stands for it.
 """
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,9 @@ class Blocks:
     Parameters
     ----------
     parts : sequence of ndarray, CSR, path-like or callable, each of shape (rows, d)
-        All dense or all sparse; values in double precision, writeable arrays in C order; column numbers of 32
-        bits, ascending within a row. A path is that of a saved block, which is mapped into memory; a callable
-        returns the block.
+        All dense or all sparse; values all in double or all in single precision, writeable arrays in C order;
+        column numbers of 32 bits, ascending within a row. A path is that of a saved block, which is mapped
+        into memory; a callable returns the block.
 
     Raises
     ------
@@ -54,11 +55,14 @@ class Blocks:
             raise ValueError("Blocks: at least one block is needed")
         parts = [loaded(part) for part in parts]
         self.sparse = bool(sp.issparse(parts[0]))
+        values = (parts[0].data if self.sparse else parts[0]) if hasattr(parts[0], "shape") else None
+        #: Whether values are in single precision.
+        self.single = values is not None and getattr(values, "dtype", None) == np.float32
         largest = 0.0
         #: Sum of the absolute values in each column, shape (d,).
         self.sizes = np.zeros(parts[0].shape[-1])
         for number, part in enumerate(parts):
-            fault = _fault(part, self.sparse, parts[0].shape[-1])
+            fault = _fault(part, self.sparse, self.single, parts[0].shape[-1])
             if not fault:
                 most = _largest(part.data if self.sparse else part)
                 largest = max(largest, most)
@@ -77,33 +81,51 @@ class Blocks:
         self.radius = largest * math.sqrt(self.shape[1])
 
     @property
+    def storage(self) -> str:
+        """How a block is stored, a name in :data:`svmrepro.solvers.passes.KERNELS`."""
+        return ("csr" if self.sparse else "dense") + (", single" if self.single else "")
+
+    @property
     def T(self) -> _Transposed:
         """Return what multiplies a vector of shape (n,)."""
         return _Transposed(self)
 
     def __matmul__(self, w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.concatenate([np.asarray(part @ w).ravel() for part in self.parts])
+        return np.concatenate([product(part, w) for part in self.parts])
 
     def transposed_product(self, v: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return ``X' v``, shape (d,)."""
         total = np.zeros(self.shape[1])
         for part, first, last in zip(self.parts, self.firsts, self.firsts[1:], strict=False):
-            total += np.asarray(part.T @ v[first:last]).ravel()
+            total += transposed_product(part, v[first:last])
         return total
 
     def stores(self) -> list[Store]:
         """Return each block as compiled code reads it; nothing is copied but row pointers of 32 bits."""
         none, words = np.zeros(0), np.zeros((0, 0), dtype=np.uint64)
+        nothing = Store(
+            dense=np.zeros((0, 0)),
+            indptr=np.zeros(1, dtype=np.int64),
+            indices=np.zeros(0, dtype=np.uint32),
+            values=none,
+            bits=words,
+            norms=none,
+            table=none,
+            parameters=np.zeros(4),
+            scratch=none,
+            scratch2=none,
+        )
         found = []
         for part in self.parts:
-            if self.sparse:
-                dense, values = np.zeros((0, 0)), _plain(part.data)
-                indptr = np.asarray(part.indptr, dtype=np.int64)
-                indices = _plain(part.indices).view(np.uint32)
-            else:
-                dense, values = _plain(part), none
-                indptr, indices = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32)
-            found.append(Store(dense, indptr, indices, values, words, none, none, np.zeros(4), none, none))
+            if not self.sparse:
+                found.append(nothing._replace(**{"single" if self.single else "dense": _plain(part)}))
+                continue
+            values = _plain(part.data)
+            store = nothing._replace(
+                indptr=np.asarray(part.indptr, dtype=np.int64), indices=_plain(part.indices).view(np.uint32)
+            )
+            own = {"single": values.reshape(1, -1)} if self.single else {"values": values}
+            found.append(store._replace(**own))
         return found
 
 
@@ -112,6 +134,31 @@ def loaded(part: Any) -> Any:
     if isinstance(part, str | os.PathLike):
         return open_block(part)
     return part() if callable(part) else part
+
+
+def product(part: Any, w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return ``X w`` of a block, shape (rows,), in double precision, by NumPy or SciPy alone."""
+    if part.dtype == np.float64:
+        return np.asarray(part @ w).ravel()
+    return np.concatenate([np.asarray(rows @ w).ravel() for _, rows in _in_double(part)])
+
+
+def transposed_product(part: Any, v: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return ``X' v`` of a block, shape (d,), likewise."""
+    if part.dtype == np.float64:
+        return np.asarray(part.T @ v).ravel()
+    total = np.zeros(part.shape[1])
+    for first, rows in _in_double(part):
+        total += np.asarray(rows.T @ v[first : first + rows.shape[0]]).ravel()
+    return total
+
+
+def _in_double(part: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the rows of a block in double precision, some at a time, with the first one's number."""
+    entries = part.nnz if sp.issparse(part) else part.size
+    step = max(1, _CHECKED * part.shape[0] // max(entries, 1))
+    for first in range(0, part.shape[0], step):
+        yield first, part[first : first + step].astype(np.float64)
 
 
 class _Transposed:
@@ -129,7 +176,7 @@ def _plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array.view(np.ndarray)
 
 
-def _fault(part: Any, sparse: bool, d: int) -> str | None:
+def _fault(part: Any, sparse: bool, single: bool, d: int) -> str | None:
     """Return what is wrong with a block, None if nothing is."""
     if bool(sp.issparse(part)) != sparse:
         return "is dense and others are sparse, or the reverse"
@@ -141,8 +188,10 @@ def _fault(part: Any, sparse: bool, d: int) -> str | None:
         return f"has the shape {part.shape}; each needs rows, and {d} columns as the first"
     values = part.data if sparse else part
     arrays = (part.data, part.indices) if sparse else (part,)
-    if values.dtype != np.float64:
-        return f"holds values of {values.dtype}, not float64"
+    kind = np.dtype(np.float32 if single else np.float64)
+    if values.dtype != kind:
+        other = "" if kind == np.float32 else " (or all blocks float32)"
+        return f"holds values of {values.dtype}, not {kind}{other}"
     if sparse and part.indices.dtype == np.int64:
         return (
             "has columns of int64, not int32 (SciPy widens them in a copy where the row pointers are int64; "

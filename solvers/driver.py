@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.registry import NO_BIAS, SolverSpec, get
+from svmrepro.solvers.registry import NO_BIAS, SQUARED_HINGE, SolverSpec, get
 from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LIMIT, Solution
 
 _SLICE_SECONDS = 0.05  # a slice aims at this: limits are kept to about as much
@@ -24,6 +24,7 @@ _LARGEST_SLICE = (
 )  # some 0.05 s too; slices that read nothing (the choice of a chunk) must not grow it on
 _NO_LIMIT = 2**62
 _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
+_LARGEST_START = 1e100  # of a multiplier that has no bound: what is made of it does not overflow
 _FEASIBLE = 1e-9  # share of the multipliers' sum by which given ones may break the equality constraint
 
 Progress = Callable[[float, int, float], None]
@@ -92,7 +93,8 @@ def solve(
     if start is not None and not spec.starts:
         raise ValueError(f"solver {name!r} cannot go on from given multipliers")
     if spec.starts:
-        full["start"] = None if start is None else _checked_start(problem, start)
+        most = np.full(problem.n, _LARGEST_START) if spec.loss == SQUARED_HINGE else problem.bounds
+        full["start"] = None if start is None else _checked_start(problem, start, most)
     if iteration_limit is None:
         iteration_limit = max(_STEPS, _STEPS_AN_EXAMPLE * problem.n)
     eps = float(eps)
@@ -119,7 +121,9 @@ def _verified(problem: Problem, solution: Solution, spec: SolverSpec, eps: float
     return passed
 
 
-def _checked_start(problem: Problem, start: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def _checked_start(
+    problem: Problem, start: npt.ArrayLike, most: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
     """Return multipliers to begin with, a copy, or raise ValueError where they are not feasible."""
     try:
         alpha = np.array(start, dtype=np.float64)
@@ -127,10 +131,10 @@ def _checked_start(problem: Problem, start: npt.ArrayLike) -> npt.NDArray[np.flo
         raise ValueError("start must hold one multiplier an example") from None
     if alpha.shape != (problem.n,):
         raise ValueError(f"start must have shape ({problem.n},), got {alpha.shape}")
-    wrong = np.flatnonzero(~((alpha >= 0) & (alpha <= problem.bounds)))
+    wrong = np.flatnonzero(~((alpha >= 0) & (alpha <= most)))
     if wrong.size:
         i = wrong[0]
-        raise ValueError(f"start[{i}] = {alpha[i]:g} is not in [0, {problem.bounds[i]:g}]")
+        raise ValueError(f"start[{i}] = {alpha[i]:g} is not in [0, {most[i]:g}]")
     off = abs(float(problem.y @ alpha))
     if problem.bias and off > _FEASIBLE * float(alpha.sum()):
         raise ValueError(f"start is not feasible: sum_i y_i alpha_i is {off:g}, and must be 0")

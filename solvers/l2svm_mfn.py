@@ -73,7 +73,7 @@ class Run:
         The least squares under way, or None between two.
     """
 
-    def __init__(self, problem: Problem, eps: float) -> None:
+    def __init__(self, problem: Problem, eps: float, given: Vector | None) -> None:
         self.problem = problem
         self.passes = Passes(problem)
         weights = Weights(problem)
@@ -82,6 +82,9 @@ class Run:
         self.bar = eps / max(self.radius, 1e-300)
         self.w = np.zeros(problem.d)
         self.outputs = np.zeros(problem.n)
+        if given is not None:
+            self.w = self.passes.combination(problem.y * given, self.passes.everyone)
+            self.outputs = self.passes.outputs(self.w, self.passes.everyone)
         self.cg_steps = self.newton_steps = self.futile = 0
         self.loose = True
         self.inner: LeastSquares | None = None
@@ -148,7 +151,7 @@ class LeastSquares:
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
-    """Return a run at w = 0.
+    """Return a run at w = 0, or at the weights of given multipliers.
 
     Parameters
     ----------
@@ -157,9 +160,9 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     eps : float
         Tolerance on the margins, see the module.
     options : dict
-        None.
+        ``start``: multipliers whose weights to begin with, or None.
     """
-    return Run(problem, eps)
+    return Run(problem, eps, options.get("start"))
 
 
 def advance(run: Run, work: int, step_limit: int) -> str | None:

@@ -51,7 +51,8 @@ __all__ = ["MEMORY_LIMITED", "advance", "finish", "objective", "start", "steps"]
 MEMORY_LIMITED = True  # the driver adds the option memory_limit_bytes
 
 _OWN_LIMIT = 512 * 2**20
-_BLOCK = 1024  # rows that go into the matrix at once
+_BLOCK = 1024  # rows that go into the matrix at once, or columns that change in it
+_SLICE = 2**31  # multiplications of a slice of that
 _ROUNDING = 2.0**-53
 _LOOK_EVERY = 10  # iterations between two looks at the stopping test where the residual invites them
 
@@ -63,15 +64,17 @@ class Run:
     ----------
     matrix
         M / nu, upper triangle, shape (d, d); its Cholesky factor once all examples are in.
-    filled
-        Examples in M so far; more than n when it is factored.
+    filled, factored
+        Examples in M so far, and columns of its factor so far.
     z, h, weights
         ``Q u``, ``H s`` and s of the present iterate u = N (z - h).
     C, shares
         nu, the largest bound, and ``N / nu``, shape (n,); None where all bounds are the same.
     """
 
-    def __init__(self, problem: Problem, eps: float, step: float, limit: float) -> None:
+    def __init__(
+        self, problem: Problem, eps: float, step: float, limit: float, given: Vector | None = None
+    ) -> None:
         self.problem, self.eps, self.step = problem, eps, step
         self.passes = Passes(problem)
         self.radius = math.sqrt(float(problem.prepare().norms.max()))
@@ -80,7 +83,7 @@ class Run:
         n, d = problem.n, problem.d
         self.too_large = 8 * d * d > min(limit, _OWN_LIMIT)
         self.iterations = self.hessian_entries = self.looks = self.filled = 0
-        self.factored = False
+        self.factored, self.begun, self.given = 0, False, given
         self.weights = np.zeros(d)
         self.z, self.h = np.ones(n), np.zeros(n)
         self.look_at = 0
@@ -107,7 +110,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     eps : float
         Tolerance on the margins, see the module.
     options : dict
-        ``step``: a nu, between 0 and 2.
+        ``step``: a nu, between 0 and 2. ``start``: multipliers u to begin with, or None.
 
     Raises
     ------
@@ -117,7 +120,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     step = float(options["step"])
     if not 0.0 < step < 2.0:
         raise ValueError(f"solver 'lsvm': option 'step' must lie between 0 and 2, got {step:g}")
-    return Run(problem, eps, step, float(options["memory_limit_bytes"]))
+    return Run(problem, eps, step, float(options["memory_limit_bytes"]), options.get("start"))
 
 
 def advance(run: Run, work: int, step_limit: int) -> str | None:
@@ -128,9 +131,11 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     while run.passes.entries + run.hessian_entries < stop_at:
         if run.filled < run.problem.n:
             _fill(run)
-        elif not run.factored:
+        elif run.factored < run.problem.d:
             if not _factor(run):
                 return STALLED
+        elif not run.begun:
+            _begin(run)
         elif run.iterations >= step_limit:
             return None
         else:
@@ -172,10 +177,10 @@ def finish(run: Run, status: str) -> Solution:
 def _fill(run: Run) -> None:
     """Add the outer products of the next examples to the matrix; y_i^2 = 1."""
     first, d = run.filled, run.problem.d
-    part = run.problem.X[first : first + _BLOCK]
+    part = run.problem.X[first : first + _piece(d, _BLOCK)]
     rows = part.toarray() if sp.issparse(part) else part
     if run.shares is not None:
-        rows = rows * np.sqrt(run.shares[first : first + _BLOCK])[:, np.newaxis]
+        rows = rows * np.sqrt(run.shares[first : first + len(rows)])[:, np.newaxis]
     if d:  # BLAS knows no matrix without columns
         run.matrix = blas.dsyrk(1.0, rows.T, beta=1.0, c=run.matrix, overwrite_c=True)
     run.hessian_entries += len(rows) * d * (d + 1) // 2
@@ -183,15 +188,39 @@ def _fill(run: Run) -> None:
 
 
 def _factor(run: Run) -> bool:
-    """Factor the matrix, and take the first iterate ``u = Q^-1 e``; return whether it can be factored."""
-    if run.problem.d:
-        run.matrix, wrong = lapack.dpotrf(run.matrix, overwrite_a=True)
-        if wrong:
-            return False
-    run.factored = True
-    run.hessian_entries += run.problem.d**3 // 3
-    _solve(run)
+    """Go on to factor the matrix, by some columns; return whether that can be done."""
+    matrix, first, d = run.matrix, run.factored, run.problem.d
+    last = min(first + _piece(d, d), d)
+    block, wrong = lapack.dpotrf(matrix[first:last, first:last])
+    if wrong:
+        return False
+    matrix[first:last, first:last] = block
+    if last < d:
+        right = blas.dtrsm(1.0, block, matrix[first:last, last:], trans_a=1)
+        matrix[first:last, last:] = right
+        for begin in range(last, d, _BLOCK):  # what is below the diagonal is not needed
+            end = min(begin + _BLOCK, d)
+            matrix[last:end, begin:end] -= right[:, : end - last].T @ right[:, begin - last : end - last]
+    run.hessian_entries += (last - first) * (d - first) ** 2 // 2
+    run.factored = last
     return True
+
+
+def _piece(d: int, most: int) -> int:
+    """Return how many rows of d numbers each go into a matrix at once, so that it is done in 0.05 s or so."""
+    return min(max(_SLICE // max(d * d, 1), 16), most)
+
+
+def _begin(run: Run) -> None:
+    """Take the first iterate: ``u = Q^-1 e``, or what was given, with z = Q u."""
+    run.begun = True
+    if run.given is None:
+        _solve(run)
+        return
+    y, everyone = run.problem.y, run.passes.everyone
+    run.weights = run.passes.combination(y * run.given, everyone)
+    run.h = y * run.passes.outputs(run.weights, everyone)
+    run.z = run.given / run.problem.bounds + run.h
 
 
 def _solve(run: Run) -> None:

@@ -188,13 +188,92 @@ def add_bits(store, coefficients, first, last, g):  # type: ignore[no-untyped-de
     return rows * words
 
 
+# The same for values in single precision; sums are in double.
+
+
+@compiled(SCORES, fastmath=REASSOCIATE)
+def scores_dense_single(store, w, first, last, out):  # type: ignore[no-untyped-def]
+    """Scores of whole rows."""
+    X = store.single
+    d = X.shape[1]
+    for k in range(last - first):
+        x = X[first + k]
+        total = 0.0
+        for c in range(d):
+            total += w[c] * np.float64(x[c])
+        out[k] = total
+    return (last - first) * d
+
+
+@compiled(ADD)
+def add_dense_single(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+    """Add whole rows."""
+    X = store.single
+    d, rows = X.shape[1], 0
+    for k in range(last - first):
+        a = coefficients[k]
+        if a != 0.0:
+            x = X[first + k]
+            for c in range(d):
+                g[c] += a * np.float64(x[c])
+            rows += 1
+    return rows * d
+
+
+@compiled(SCORES)
+def scores_csr_single(store, w, first, last, out):  # type: ignore[no-untyped-def]
+    """Scores from stored entries."""
+    indptr, indices, values = store.indptr, store.indices, store.single[0]
+    for k in range(last - first):
+        p, end = np.uint64(indptr[first + k]), np.uint64(indptr[first + k + 1])
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        while p + np.uint64(4) <= end:
+            s0 += np.float64(values[p]) * w[indices[p]]
+            s1 += np.float64(values[p + np.uint64(1)]) * w[indices[p + np.uint64(1)]]
+            s2 += np.float64(values[p + np.uint64(2)]) * w[indices[p + np.uint64(2)]]
+            s3 += np.float64(values[p + np.uint64(3)]) * w[indices[p + np.uint64(3)]]
+            p += np.uint64(4)
+        while p < end:
+            s0 += np.float64(values[p]) * w[indices[p]]
+            p += np.uint64(1)
+        out[k] = (s0 + s1) + (s2 + s3)
+    return indptr[last] - indptr[first]
+
+
+@compiled(ADD)
+def add_csr_single(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+    """Add stored entries."""
+    indptr, indices, values = store.indptr, store.indices, store.single[0]
+    touched = 0
+    for k in range(last - first):
+        a = coefficients[k]
+        if a != 0.0:
+            p, end = np.uint64(indptr[first + k]), np.uint64(indptr[first + k + 1])
+            touched += np.int64(end - p)
+            while p + np.uint64(4) <= end:
+                c0, c1 = indices[p], indices[p + np.uint64(1)]
+                c2, c3 = indices[p + np.uint64(2)], indices[p + np.uint64(3)]
+                g0, g1, g2, g3 = g[c0], g[c1], g[c2], g[c3]
+                g[c0] = g0 + a * np.float64(values[p])
+                g[c1] = g1 + a * np.float64(values[p + np.uint64(1)])
+                g[c2] = g2 + a * np.float64(values[p + np.uint64(2)])
+                g[c3] = g3 + a * np.float64(values[p + np.uint64(3)])
+                p += np.uint64(4)
+            while p < end:
+                g[indices[p]] += a * np.float64(values[p])
+                p += np.uint64(1)
+    return touched
+
+
 KERNELS = {
     "dense": (scores_dense, add_dense),
+    "dense, single": (scores_dense_single, add_dense_single),
     "csr": (scores_csr, add_csr),
+    "csr, single": (scores_csr_single, add_csr_single),
     "index": (scores_index, add_index),
     "bits": (scores_bits, add_bits),
 }
-ENTRY_BYTES = {"dense": 8, "csr": 12, "index": 4, "bits": 8}
+ENTRY_BYTES = {"dense": 8, "dense, single": 4, "csr": 12, "csr, single": 8, "index": 4, "bits": 8}
 
 
 @compiled(types.float64(VECTOR, VECTOR, VECTOR, types.float64))
@@ -307,7 +386,7 @@ class Layout(NamedTuple):
     order : ndarray of int64, shape (d,), or None
         ``order[k]`` is the column that is number k here; None where they are as they were.
     storage : str
-        How a block is stored.
+        How a block is stored, a name in ``KERNELS``.
     d : int
         Number of columns.
     entries : int
@@ -339,7 +418,8 @@ class Layout(NamedTuple):
 
 def entries_of(store: Store) -> int:
     """Return how many entries a block stores."""
-    return int(store.dense.size + store.bits.size + store.indptr[-1])
+    whole = store.dense.size + store.bits.size + (store.single.size if store.indptr.size == 1 else 0)
+    return int(whole + store.indptr[-1])
 
 
 def prepare(problem: Any) -> Layout:
@@ -353,7 +433,7 @@ def _build(problem: Any) -> Layout:
     if isinstance(X, Blocks):
         bounds = zip(X.stores(), X.firsts, X.firsts[1:], strict=False)
         blocks = tuple(Block(store, int(first), int(last)) for store, first, last in bounds)
-        return Layout(blocks, None, problem.storage, d, X.entries, d, X.radius, X.sizes)
+        return Layout(blocks, None, X.storage, d, X.entries, d, X.radius, X.sizes)
     store = problem.prepare()
     radius, sizes = math.sqrt(float(store.norms.max())), column_sizes(problem.X)
     if problem.storage not in ("csr", "index"):

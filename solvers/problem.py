@@ -117,7 +117,7 @@ class Problem:
         return int(self.X.shape[1])
 
     def prepare(self) -> Store:
-        """Build the representation, once; later calls return the same one. Of blocks, that of the first.
+        """Build the representation, once; later calls return the same one. Of blocks, that of one row.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class Problem:
             If the data do not fit the storage asked for, or kernel values overflow.
         """
         if self._store is None:
-            X = next(iter(self.X.parts), np.zeros((1, self.d))) if isinstance(self.X, Blocks) else self.X
+            X = next(iter(self.X.parts), np.zeros((1, self.d)))[:1].astype(float) if self.blocks else self.X
             check_range(X, self.kernel)
             if self.kernel.name == "gaussian" and not is_binary(X):
                 X, self.storage, self.differences = distance_examples(X, self.storage, self.kernel.gamma)

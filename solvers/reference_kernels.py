@@ -95,14 +95,14 @@ class Accumulator:
 
 
 def row_blocks(X: Any, most: int) -> Iterator[tuple[int, Any]]:
-    """Yield the number of the first row, and the rows, of consecutive parts of at most ``most`` rows.
+    """Yield the number of the first row, and the rows in double precision, of consecutive parts.
 
     Parameters
     ----------
     X : ndarray, CSR array or Blocks
         The examples.
     most : int
-        Rows of a part.
+        Rows of a part, at most.
     """
     if isinstance(X, Blocks):
         for part, begin in zip(X.parts, X.firsts, strict=False):
@@ -110,7 +110,7 @@ def row_blocks(X: Any, most: int) -> Iterator[tuple[int, Any]]:
                 yield int(begin) + first, rows
         return
     for first in range(0, X.shape[0], most):
-        yield first, X[first : first + most]
+        yield first, X[first : first + most].astype(np.float64, copy=False)
 
 
 def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:

@@ -313,6 +313,7 @@ _ALL = (
         {},
         (LINEAR, NO_BIAS),
         loss=SQUARED_HINGE,
+        starts=True,
     ),
     SolverSpec(
         "lsvm",
@@ -321,6 +322,7 @@ _ALL = (
         {"step": 1.9},
         (LINEAR, NO_BIAS),
         loss=SQUARED_HINGE,
+        starts=True,
     ),
     *_SECOND_ORDER,
     *_CUTTING_PLANES,

@@ -15,20 +15,21 @@ Nothing here imports Dask: the client that is given does the work (extra ``sprea
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from svmrepro.solvers.blocks import Blocks, loaded
+from svmrepro.solvers.blocks import Blocks, loaded, product, transposed_product
 
 Vector = npt.NDArray[np.float64]
 Loader = str | os.PathLike[str] | Callable[[], Any]
 
 
 class Keeper:
-    """One block, with a worker.
+    """One block, with a worker. Passes over it may come in slices of its rows, from the first to the last.
 
     Parameters
     ----------
@@ -43,11 +44,12 @@ class Keeper:
         self._rows, self._X = blocks.shape[0], blocks.parts[0]
         self._largest, self._sizes = blocks.radius, blocks.sizes
         self._store = blocks.stores()[0]
-        self._scores, self._add = passes.KERNELS["csr" if blocks.sparse else "dense"]
-        self._about = (*blocks.shape, blocks.sparse, passes.entries_of(self._store))
+        self._scores, self._add = passes.KERNELS[blocks.storage]
+        self._about = (*blocks.shape, blocks.sparse, blocks.single, passes.entries_of(self._store))
+        self._w, self._g = np.zeros(0), np.zeros(0)
 
-    def about(self) -> tuple[int, int, bool, int]:
-        """Return rows, columns, whether it is sparse, and stored entries."""
+    def about(self) -> tuple[int, int, bool, bool, int]:
+        """Return rows, columns, whether it is sparse, whether in single precision, and stored entries."""
         return self._about
 
     def sizes(self) -> tuple[float, Vector]:
@@ -56,21 +58,26 @@ class Keeper:
 
     def product(self, w: Vector) -> Vector:
         """Return ``X w`` of the block, shape (rows,), by SciPy: for the judge, who shares no pass."""
-        return np.asarray(self._X @ w).ravel()
+        return product(self._X, w)
 
     def transposed_product(self, v: Vector) -> Vector:
         """Return ``X' v`` of the block, shape (d,), likewise."""
-        return np.asarray(self._X.T @ v).ravel()
+        return transposed_product(self._X, v)
 
-    def scores(self, w: Vector) -> tuple[Vector, int]:
-        """Return ``X w`` of the block, and entries read."""
-        out = np.zeros(self._rows)
-        return out, int(self._scores(self._store, np.array(w), 0, self._rows, out))
+    def scores(self, w: Vector | None, first: int, last: int) -> tuple[Vector, int]:
+        """Return ``X w`` of some rows, and entries read; without weights, by those of the slice before."""
+        if w is not None:
+            self._w = np.array(w)
+        out = np.zeros(last - first)
+        return out, int(self._scores(self._store, self._w, first, last, out))
 
-    def add(self, coefficients: Vector) -> tuple[Vector, int]:
-        """Return ``X' coefficients`` of the block, shape (d + 1,), and entries read."""
-        g = np.zeros(self._about[1] + 1)
-        return g, int(self._add(self._store, np.array(coefficients), 0, self._rows, g))
+    def add(self, coefficients: Vector, first: int, end: bool) -> tuple[Vector | None, int]:
+        """Add some rows to ``X' coefficients``; return it, shape (d + 1,), at the end, and entries read."""
+        if first == 0:
+            self._g = np.zeros(self._about[1] + 1)
+        last = first + coefficients.size
+        read = int(self._add(self._store, np.array(coefficients), first, last, self._g))
+        return (self._g if end else None), read
 
 
 class Spread(Blocks):
@@ -102,37 +109,65 @@ class Spread(Blocks):
         ]
         self._keepers = [future.result() for future in made]
         about = [keeper.about().result() for keeper in self._keepers]
-        if len({entry[1:3] for entry in about}) > 1:
+        if len({entry[1:4] for entry in about}) > 1:
             raise ValueError(
-                "Blocks: the blocks differ in their columns, or some are dense and others sparse"
+                "Blocks: the blocks differ in their columns or their precision, or some are dense and others "
+                "sparse"
             )
         self.parts = ()
-        self.sparse = about[0][2]
+        self.sparse, self.single = about[0][2:4]
         self.firsts = np.concatenate(([0], np.cumsum([entry[0] for entry in about])))
         self.shape = (int(self.firsts[-1]), about[0][1])
-        self.entries = sum(entry[3] for entry in about)
+        self.entries = sum(entry[4] for entry in about)
         found = [keeper.sizes().result() for keeper in self._keepers]
         self.radius = max(radius for radius, _ in found)
         self.sizes = np.sum([sizes for _, sizes in found], axis=0)
+        self.workers = len(workers)
+        #: The part of the rows of each block that the pass under way has read.
+        self.done = 0.0
 
-    def scores(self, w: Vector, f: Vector) -> int:
-        """Write ``f = X w`` for weights of shape (d + 1,); return entries read."""
-        touched = 0
-        asked = [keeper.scores(w) for keeper in self._keepers]
-        for answer, first, last in zip(asked, self.firsts, self.firsts[1:], strict=False):
-            f[first:last], read = answer.result()
-            touched += read
-        return touched
+    def scores(self, w: Vector, f: Vector, share: float) -> tuple[int, bool]:
+        """Go on with ``f = X w`` for weights of shape (d + 1,), by a share of each block's rows.
 
-    def add(self, coefficients: Vector, g: Vector) -> int:
-        """Add ``X' coefficients`` to g, shape (d + 1,), block after block; return entries read."""
-        touched = 0
-        bounds = zip(self._keepers, self.firsts, self.firsts[1:], strict=False)
-        for answer in [keeper.add(coefficients[first:last]) for keeper, first, last in bounds]:
-            part, read = answer.result()
-            g += part
-            touched += read
-        return touched
+        Returns
+        -------
+        (int, bool)
+            Entries read, and whether the pass is over.
+        """
+        pieces, weights = self._pieces(share), w if self.done == 0.0 else None
+        read = 0
+        for answer, first, last in [(k.scores(weights, a, b), o + a, o + b) for k, o, a, b in pieces]:
+            f[first:last], entries = answer.result()
+            read += entries
+        return read, self._over(share)
+
+    def add(self, coefficients: Vector, g: Vector, share: float) -> tuple[int, bool]:
+        """Go on with ``g += X' coefficients``, shape (d + 1,), likewise; at the end, block after block."""
+        read, end = 0, self.done + share >= 1.0
+        for answer in [k.add(coefficients[o + a : o + b], a, end) for k, o, a, b in self._pieces(share)]:
+            part, entries = answer.result()
+            read += entries
+            if part is not None:
+                g += part
+        return read, self._over(share)
+
+    def _pieces(self, share: float) -> list[tuple[Any, int, int, int]]:
+        """Return each keeper with the number of its first row, and which of its rows come next."""
+        until = min(self.done + share, 1.0)
+        found = []
+        for keeper, offset, end in zip(self._keepers, self.firsts, self.firsts[1:], strict=False):
+            rows = int(end - offset)
+            first = math.ceil(self.done * rows)
+            found.append((keeper, int(offset), first, rows if until == 1.0 else math.ceil(until * rows)))
+        return found
+
+    def _over(self, share: float) -> bool:
+        """Tell whether the pass is over, and if so be ready for another one."""
+        self.done = min(self.done + share, 1.0)
+        if self.done < 1.0:
+            return False
+        self.done = 0.0
+        return True
 
     def stores(self) -> list[Any]:
         """Return none: the blocks are elsewhere."""

@@ -52,6 +52,8 @@ class Store(NamedTuple):
         gamma, degree, a, c of the kernel.
     scratch, scratch2 : ndarray of float64, shape (d + 1,)
         Workspace of the row functions; all zero between calls.
+    single : ndarray of float32, shape (n, d) or (1, non-zeros)
+        In place of ``dense`` or ``values``, examples of blocks that are in single precision.
     """
 
     dense: npt.NDArray[np.float64]
@@ -64,6 +66,7 @@ class Store(NamedTuple):
     parameters: npt.NDArray[np.float64]
     scratch: npt.NDArray[np.float64]
     scratch2: npt.NDArray[np.float64]
+    single: npt.NDArray[np.float32] = np.zeros((0, 0), dtype=np.float32)
 
 
 def is_binary(X: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Passes of cutting-plane runs: in slices of rows here, whole where the blocks are spread over workers."""
+"""Passes of cutting-plane runs, in slices: of consecutive rows, on a cluster of the rows of each block."""
 
 from __future__ import annotations
 
@@ -104,12 +104,16 @@ class Sweep:
         self._scores, self._add = passes.KERNELS[self.layout.storage]
         self._entries_a_row = max(self.layout.entries / problem.n, 1.0)
         self._spread: Spread | None = problem.X if isinstance(problem.X, Spread) else None
+        self._change: Vector | None = None  # on a cluster, the coefficients of the sum under way
+        if self._spread is not None:
+            self._spread.done = 0.0
 
     def score(self, w: Vector, f: Vector, work: int) -> bool:
         """Go on with ``f = X w`` for about ``work`` entries; return whether the pass is over."""
         if self._spread is not None:
-            self.touched += self._spread.scores(w, f)
-            return True
+            read, over = self._spread.scores(w, f, self._share(work))
+            self.touched += read
+            return over
         for block, first, last in self._pieces(work):
             out = f[block.first + first : block.first + last]
             self.touched += self._scores(block.store, w, first, last, out)
@@ -118,8 +122,9 @@ class Sweep:
     def add(self, coefficients: Vector, g: Vector, work: int) -> bool:
         """Go on with ``g += X' coefficients``; return whether the pass is over."""
         if self._spread is not None:
-            self.touched += self._spread.add(coefficients, g)
-            return True
+            read, over = self._spread.add(coefficients, g, self._share(work))
+            self.touched += read
+            return over
         for block, first, last in self._pieces(work):
             part = coefficients[block.first + first : block.first + last]
             self.touched += self._add(block.store, part, first, last, g)
@@ -128,7 +133,12 @@ class Sweep:
     def mend(self, found: Violators, f: Vector, work: int) -> bool:
         """Go on with the sum of those that violate their margin at scores f; return whether it is over."""
         if self._spread is not None:
-            return self.add(found.changed(f), found.g, work)
+            if self._change is None:
+                self._change = found.changed(f)
+            over = self.add(self._change, found.g, work)
+            if over:
+                self._change = None
+            return over
         for block, first, last in self._pieces(work):
             rows = slice(block.first, block.last)
             touched, count = passes.mend_hinge(
@@ -142,7 +152,10 @@ class Sweep:
     def both(self, w: Vector, found: Violators, f: Vector, work: int) -> bool:
         """Go on with scores and the sum of violators in one pass; return whether it is over."""
         if self._spread is not None:
-            return self.score(w, f, work) and self.mend(found, f, work)
+            # Scores first, of all rows; then the violators' sum.
+            if self._change is None and not self.score(w, f, work):
+                return False
+            return self.mend(found, f, work)
         for block, first, last in self._pieces(work):
             rows = slice(block.first, block.last)
             touched, count = passes.sweep_hinge(
@@ -152,6 +165,11 @@ class Sweep:
             self.touched += touched
             found.count += count
         return self._over()
+
+    def _share(self, work: int) -> float:
+        """Return the share of a pass over a cluster that comes to so many entries for each worker."""
+        assert self._spread is not None
+        return work * self._spread.workers / max(self.layout.entries, 1)
 
     def _pieces(self, work: int) -> list[tuple[passes.Block, int, int]]:
         """Return the rows of the next ``work`` entries: blocks, each with its own first and last row."""

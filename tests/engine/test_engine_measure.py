@@ -193,9 +193,11 @@ def test_faults_of_one_contender_do_not_stop_the_others() -> None:
     assert re.fullmatch(r"SystemExit: no licence \(engine_solvers.py:\d+\)", found["leaving"]["reason"])
     # What it did to its problem, the others and the certificate do not see.
     assert found["careless"]["status"] == found["last"]["status"] == "optimal"
+    assert found["odd"]["status"] == "error"
+    assert "bias must be 0 for a problem without bias" in found["odd"]["reason"]
     # One run of what would end in the same way again.
     assert Counter(line["contender"] for line in lines) == {
-        "good": 2, "bad": 1, "liar": 1, "gone": 1, "odd": 2,
+        "good": 2, "bad": 1, "liar": 1, "gone": 1, "odd": 1,
         "silent": 1, "leaving": 1, "careless": 2, "last": 2,
     }  # fmt: skip
 

@@ -52,6 +52,26 @@ def test_blocks_are_the_same_examples(name: str, sparse: bool) -> None:
     assert certify(blocked, many).primal == pytest.approx(certify(whole, one).primal, rel=1e-12)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_single_precision_is_the_same_numbers_in_half_the_room(name: str, sparse: bool) -> None:
+    X, y = examples()
+    X = X.astype(np.float32)
+    data = sp.csr_array(X) if sparse else X
+    single = Problem(Blocks(parts(data)), y, 0.5, bias=False)
+    double = Problem(Blocks(parts(data.astype(np.float64))), y, 0.5, bias=False)
+    one, other = solve(single, name, eps=1e-4), solve(double, name, eps=1e-4)
+    assert one.status == "optimal"
+    assert one.work == other.work
+    assert one.weights == pytest.approx(other.weights, abs=1e-12)
+    assert one.info["bytes_a_pass"] < other.info["bytes_a_pass"]
+    found = certify(single, one)
+    assert found.passes(1e-4, 1.0)
+    assert found.primal == pytest.approx(certify(double, one).primal, rel=1e-12)
+    for store, part in zip(single.X.stores(), single.X.parts, strict=True):
+        assert np.shares_memory(store.single, part.data if sparse else part)
+
+
 def test_memory_maps_are_not_copied(tmp_path: Path) -> None:
     X, y = examples()
     maps = []
@@ -73,7 +93,9 @@ def test_products() -> None:
     X, _ = examples()
     rng = np.random.default_rng(0)
     w, v = rng.normal(size=X.shape[1]), rng.normal(size=X.shape[0])
-    for blocks in (Blocks(parts(X)), Blocks(parts(sp.csr_array(X)))):
+    X = X.astype(np.float32).astype(np.float64)
+    for kind in (X, sp.csr_array(X), X.astype(np.float32), sp.csr_array(X).astype(np.float32)):
+        blocks = Blocks(parts(kind))
         assert blocks.shape == X.shape
         assert blocks @ w == pytest.approx(X @ w)
         assert blocks.T @ v == pytest.approx(X.T @ v)
@@ -116,7 +138,15 @@ def fixed(X: Any) -> Any:
         ([np.ones((2, 2)), [[1.0, 2.0]]], "block 1 is a list, no array"),
         ([np.ones((2, 2)), np.ones((2, 3))], "block 1 has the shape (2, 3)"),
         ([np.ones((2, 2)), np.ones((0, 2))], "block 1 has the shape (0, 2)"),
-        ([np.ones((2, 2), dtype=np.float32)], "block 0 holds values of float32, not float64"),
+        ([np.ones((2, 2), dtype=np.float16)], "block 0 holds values of float16, not float64"),
+        (
+            [np.ones((2, 2)), np.ones((2, 2), dtype=np.float32)],
+            "block 1 holds values of float32, not float64 (or all blocks float32)",
+        ),
+        (
+            [np.ones((2, 2), dtype=np.float32), np.ones((2, 2))],
+            "block 1 holds values of float64, not float32",
+        ),
         ([wide()], "block 0 has columns of int64, not int32 (SciPy widens them in a copy"),
         ([np.ones((2, 2)).T.copy("F")], "block 0 has an array that is read-only or not in C order"),
         ([fixed(np.ones((2, 2)))], "block 0 has an array that is read-only or not in C order"),
@@ -179,14 +209,15 @@ def test_saved_blocks_are_opened_by_their_paths(sparse: bool, tmp_path: Path) ->
 
 
 def test_saved_numbers_are_of_32_bits_and_sorted(tmp_path: Path) -> None:
-    shuffled = sp.csr_array(
-        (np.array([1, 2, 3], dtype=np.float32), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3)
-    )
+    shuffled = sp.csr_array((np.array([1, 2, 3]), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3))
     save_block(shuffled, tmp_path)
     found = open_block(tmp_path)
     assert (found.indices.dtype, found.indptr.dtype, found.data.dtype) == (np.int32, np.int32, np.float64)
     assert np.array_equal(found.toarray(), [[2, 0, 1], [0, 3, 0]])
     assert Blocks([tmp_path]).shape == (2, 3)
+    save_block(shuffled.astype(np.float32), tmp_path)
+    assert open_block(tmp_path).dtype == np.float32
+    assert Blocks([tmp_path]).single
 
 
 def test_what_cannot_be_saved_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,14 +252,14 @@ def header(kind: str, shape: str) -> bytes:
         ("data", b"no array", "cannot be read: data.npy: "),
         ("data", b"", "cannot be read: data.npy: "),
         ("data", b"PK\x05\x06" + bytes(18), "cannot be read: data.npy: "),
-        ("data", np.array([None, 1.0]), "data.npy in .* is of object, not float64"),
+        ("data", np.array([None, 1.0]), "data.npy in .* is of object, not float64 or float32"),
         ("data", np.ones((2, 1)), r"data.npy in .* has the shape \(2, 1\)"),
         ("data", header("'<f8'", "(3,)") + bytes(16), "data.npy in .* is not as long as its header says"),
         ("data", header("'<f8'", "(-2,)") + bytes(16), r"data.npy in .* has the shape \(-2,\)"),
         ("data", header("'''", "(2,)") + bytes(16), "cannot be read: data.npy: "),
         # NumPy divides by the size of an item.
         ("data", header("'|S0'", "(3000000000, 3000000000)"), r"data.npy in .* is of \|S0, not float64"),
-        ("rows", np.ones((2, 2), dtype=np.float32), "rows.npy in .* is of float32, not float64"),
+        ("rows", np.ones((2, 2), dtype=np.float16), "rows.npy in .* is of float16, not float64"),
         ("rows", np.ones(2), r"rows.npy in .* has the shape \(2,\)"),
     ],
 )

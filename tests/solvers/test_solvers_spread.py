@@ -61,6 +61,34 @@ def test_workers_change_nothing(client: Any, name: str) -> None:
 ITERATES: dict[str, Any] = {}
 
 
+@pytest.mark.parametrize("name", ["svmperf", "ocas", "svmperf-ordinal"])
+def test_slices_change_nothing(client: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaders = [partial(rows, *cut) for cut in pairwise(CUTS)]
+    whole = solve(Problem(Spread(client, loaders), labels(), 0.5, bias=False), name, eps=1e-4)
+    monkeypatch.setattr("svmrepro.solvers.driver._FIRST_SLICE", 100)
+    monkeypatch.setattr("svmrepro.solvers.driver._next_slice", lambda work, seconds: 100 + work % 7)
+    slices: list[float] = []
+    sliced = solve(
+        Problem(Spread(client, loaders), labels(), 0.5, bias=False), name, eps=1e-4,
+        progress=lambda seconds, *rest: slices.append(seconds),
+    )  # fmt: skip
+    assert len(slices) > 2 * sliced.iterations
+    assert (sliced.iterations, sliced.work) == (whole.iterations, whole.work)
+    assert np.array_equal(sliced.weights, whole.weights)
+
+
+def single(first: int, last: int) -> Any:
+    return rows(first, last).astype(np.float32)
+
+
+def test_single_precision(client: Any) -> None:
+    problem = Problem(Spread(client, [partial(single, *cut) for cut in pairwise(CUTS)]), labels(), bias=False)
+    here = Problem(Blocks([single(*cut) for cut in pairwise(CUTS)]), labels(), bias=False)
+    found = solve(problem, "ocas")
+    assert found.weights == pytest.approx(solve(here, "ocas").weights, abs=1e-12)
+    assert certify(problem, found).passes(1e-3, 1.0)
+
+
 def test_refusals(client: Any) -> None:
     with pytest.raises(ValueError, match="at least one block"):
         Spread(client, [])

@@ -173,7 +173,7 @@ def test_lagrangian_iteration_is_the_paper_s() -> None:
 
     run = lsvm.start(problem, 1e-12, {"step": 1.9, "memory_limit_bytes": 2**40})
     for k in range(6):
-        while lsvm.steps(run) < k or not run.factored:
+        while lsvm.steps(run) < k or not run.begun:
             assert lsvm.advance(run, 1, k) is None
         assert problem.C * (run.z - run.h) == pytest.approx(u, abs=1e-10)
         assert run.weights == pytest.approx(H.T @ u, abs=1e-10)
@@ -239,3 +239,34 @@ def test_a_singular_matrix_ends_a_run() -> None:
         solution = solve(Problem(X, y, C, bias=False), "lsvm")
         assert solution.status == "stalled"
         assert solution.weights is not None and np.isfinite(solution.weights).all()
+
+
+@pytest.mark.parametrize("C", [1.0, np.linspace(0.1, 2.0, 200)], ids=["one C", "own C"])
+@pytest.mark.parametrize("name", NAMES)
+def test_multipliers_to_go_on_from(name: str, C: Any) -> None:
+    given = example()
+    problem = Problem(given.X, given.y, C, bias=False)
+    first = solve(problem, name, eps=1e-8)
+    assert first.status == "optimal"
+    assert first.alpha is not None and (first.alpha > problem.bounds).any()  # there is no upper bound
+    again = solve(problem, name, eps=1e-6, start=first.alpha)
+    assert again.status == "optimal"
+    assert again.iterations <= 0.3 * first.iterations
+    rng = np.random.default_rng(0)
+    elsewhere = solve(problem, name, eps=1e-8, start=rng.uniform(0.0, 3.0, problem.n))
+    assert elsewhere.status == "optimal"
+    assert elsewhere.weights == pytest.approx(first.weights, abs=1e-6)
+    for wrong in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"^start\[0\] = .* is not in \[0, 1e\+100\]$"):
+            solve(problem, name, start=np.full(problem.n, wrong))
+
+
+def test_the_matrix_is_factored_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = example(n=500, d=97)
+    whole = solve(problem, "lsvm", eps=1e-6)
+    monkeypatch.setattr("svmrepro.solvers.lsvm._SLICE", 1)  # pieces of 16
+    monkeypatch.setattr("svmrepro.solvers.lsvm._BLOCK", 24)
+    pieces = solve(problem, "lsvm", eps=1e-6)
+    assert pieces.status == "optimal"
+    assert pieces.weights == pytest.approx(whole.weights, abs=1e-5)
+    assert abs(pieces.iterations - whole.iterations) <= 1
