@@ -41,6 +41,7 @@ LOOK = 10  # iterations between looks at who sits at a bound, as in SVM-light
 _WORTH = 4  # shrinks when one in so many can go
 _MEMORY = 0.7  # of the running mean of the violation, as in SVM-light
 _LONGEST = 255  # looks that are counted
+_ITERATION = 800  # what an iteration costs besides, in entries read
 
 
 class Work(NamedTuple):
@@ -420,7 +421,7 @@ def iterate(  # type: ignore[no-untyped-def]
         extremes_of(state, work, m)
         counts[STEPS] += 1
         counts[UPDATES] += m
-        counts[TICKS] += (2 + count) * m + cache.counts[row_cache.TOUCHED] - touched
+        counts[TICKS] += _ITERATION + (2 + count) * m + cache.counts[row_cache.TOUCHED] - touched
         # A round of the small program factors a minor and follows a direction: cubic and square in its size.
         counts[TICKS] += (work.counts[ROUNDS] - rounds) * size * size * (2 + size // 6)
 

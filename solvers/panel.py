@@ -17,12 +17,13 @@ Both have a uniform type, so that a solver's loop is compiled once.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numba import typeof, types
-from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.compiled import compiled, first_class
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.rows import STORE, VECTOR, dots_bits, dots_csr, dots_index
 from svmrepro.solvers.transforms import exp_of_negative
@@ -330,7 +331,7 @@ def block_of(problem: Problem) -> tuple[Any, Any]:
         "precomputed": shape_none,
     }
     if kind == "bytes" and problem.kernel.name == "gaussian":
-        return block_bytes_table, shape_none
+        return _passed(block_bytes_table, shape_none)
     block = {
         "columns": block_differences if problem.differences else block_columns,
         "precomputed": block_precomputed,
@@ -340,7 +341,13 @@ def block_of(problem: Problem) -> tuple[Any, Any]:
         "csr": block_csr,
     }[kind]
     assert store.norms.size == problem.n
-    return block, shape[problem.kernel.name]
+    return _passed(block, shape[problem.kernel.name])
+
+
+@cache
+def _passed(block: Any, shape: Any) -> tuple[Any, Any]:
+    """Return the two as arguments."""
+    return first_class(block, shape)  # type: ignore[no-any-return]
 
 
 @compiled()

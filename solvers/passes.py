@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 from svmrepro.solvers.blocks import Blocks, column_sizes
-from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.compiled import compiled, first_class
 from svmrepro.solvers.intrinsics import trailing_zeros
 from svmrepro.solvers.rows import REASSOCIATE, STORE, VECTOR
 from svmrepro.solvers.storage import Store
@@ -266,12 +266,12 @@ def add_csr_single(store, coefficients, first, last, g):  # type: ignore[no-unty
 
 
 KERNELS = {
-    "dense": (scores_dense, add_dense),
-    "dense, single": (scores_dense_single, add_dense_single),
-    "csr": (scores_csr, add_csr),
-    "csr, single": (scores_csr_single, add_csr_single),
-    "index": (scores_index, add_index),
-    "bits": (scores_bits, add_bits),
+    "dense": first_class(scores_dense, add_dense),
+    "dense, single": first_class(scores_dense_single, add_dense_single),
+    "csr": first_class(scores_csr, add_csr),
+    "csr, single": first_class(scores_csr_single, add_csr_single),
+    "index": first_class(scores_index, add_index),
+    "bits": first_class(scores_bits, add_bits),
 }
 ENTRY_BYTES = {"dense": 8, "dense, single": 4, "csr": 12, "csr, single": 8, "index": 4, "bits": 8}
 

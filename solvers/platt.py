@@ -160,6 +160,8 @@ def move(state, store, dots, transform, products, update, i, old, new, error):  
             state.support, state.coefficients, state.place, counts[SUPPORT], i, y * new
         )
     was, now = 0.0 < old < C, 0.0 < new < C
+    if was != now:
+        counts[TICKS] += counts[NONBOUND] // 2  # as many places of a sorted list are moved
     if state.margin.size:
         state.margin[i] = -np.inf  # not of this multiplier
     if now and not was:

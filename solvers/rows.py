@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import typeof, types
-from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.compiled import compiled, first_class
 from svmrepro.solvers.intrinsics import popcount, trailing_zeros
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.storage import build_store
@@ -334,11 +334,11 @@ def rows_of(problem):  # type: ignore[no-untyped-def]
 
 
 ROWS = {
-    "dense": (dots_dense, products_dense, update_dense),
-    "csr": (dots_csr, products_csr, update_csr),
-    "index": (dots_index, products_index, update_index),
-    "bits": (dots_bits, products_bits, update_bits),
+    "dense": first_class(dots_dense, products_dense, update_dense),
+    "csr": first_class(dots_csr, products_csr, update_csr),
+    "index": first_class(dots_index, products_index, update_index),
+    "bits": first_class(dots_bits, products_bits, update_bits),
     # Never under a linear kernel: of these no product with weights is asked for.
-    "differences": (dots_differences, products_dense, update_dense),
-    "precomputed": (dots_precomputed, products_dense, update_dense),
+    "differences": first_class(dots_differences, products_dense, update_dense),
+    "precomputed": first_class(dots_precomputed, products_dense, update_dense),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit, types
-from svmrepro.solvers.compiled import compiled
+from svmrepro.solvers.compiled import compiled, first_class
 from svmrepro.solvers.intrinsics import bits_from_float, float_from_bits
 from svmrepro.solvers.rows import MEMBERS, STORE, VECTOR
 
@@ -94,5 +94,11 @@ def polynomial(store, i, members, m, out):  # type: ignore[no-untyped-def]
 def transform_of(kernel_name, store):  # type: ignore[no-untyped-def]
     """Return the compiled transform of a kernel over a store."""
     if kernel_name == "gaussian":
-        return gaussian_integer if store.table.size else gaussian
-    return {"linear": linear, "polynomial": polynomial, "precomputed": linear}[kernel_name]
+        return _GAUSSIANS[store.table.size > 0]
+    return _TRANSFORMS[kernel_name]
+
+
+_GAUSSIANS = first_class(gaussian, gaussian_integer)
+_TRANSFORMS = dict(
+    zip(("linear", "polynomial", "precomputed"), first_class(linear, polynomial, linear), strict=True)
+)
