@@ -201,7 +201,7 @@ def _factor(run: Run) -> bool:
         for begin in range(last, d, _BLOCK):  # what is below the diagonal is not needed
             end = min(begin + _BLOCK, d)
             matrix[last:end, begin:end] -= right[:, : end - last].T @ right[:, begin - last : end - last]
-    run.hessian_entries += (last - first) * (d - first) ** 2 // 2
+    run.hessian_entries += (d - first) ** 3 // 3 - (d - last) ** 3 // 3
     run.factored = last
     return True
 
