@@ -22,8 +22,8 @@ def binary_problem(n: int, d: int, storage: str, *, share: float = 0.2, C: float
 @pytest.mark.parametrize("storage", ["index", "bits"])
 @pytest.mark.parametrize("name", ["smo2", "pasmo", "pasmo-3"])
 def test_same_steps_as_with_floating_point(name: str, storage: str, cache_mb: float) -> None:
-    inexact = solve(binary_problem(600, 40, "dense", C=100.0), name, shrinking=False, cache_mb=cache_mb)
-    problem = binary_problem(600, 40, storage, C=100.0)
+    inexact = solve(binary_problem(300, 40, "dense", C=100.0), name, shrinking=False, cache_mb=cache_mb)
+    problem = binary_problem(300, 40, storage, C=100.0)
     assert panels.whole(problem)
     exact = solve(problem, name, shrinking=False, cache_mb=cache_mb)
     assert exact.iterations == inexact.iterations > 500
@@ -33,8 +33,8 @@ def test_same_steps_as_with_floating_point(name: str, storage: str, cache_mb: fl
 @pytest.mark.parametrize("storage", ["dense", "csr", "index", "bits"])
 @pytest.mark.parametrize("name", ["smo2", "pasmo"])
 def test_shrinking_and_its_way_back(name: str, storage: str) -> None:
-    problem = binary_problem(3000, 60, storage, C=10.0)
-    solution = solve(problem, name, cache_mb=0.5)
+    problem = binary_problem(1500, 60, storage, C=10.0)
+    solution = solve(problem, name, cache_mb=0.25)
     certificate = certify(problem, solution)
     assert solution.info["shrinks"] > 2
     assert solution.info["gradient_restores"] > 0

@@ -66,7 +66,7 @@ def test_optimal_is_only_said_of_what_is(name: str, part: int) -> None:
         X, y, C, kind = hard(seed)
         storage = "dense" if seed % 2 else "csr"
         problem = Problem(X, y, C, bias=False, storage=storage)
-        solution = solve(problem, name, eps=EPS, iteration_limit=5_000)
+        solution = solve(problem, name, eps=EPS, iteration_limit=1_000, time_limit=2.0)
         near, above = judge(X, y, C, solution, name)
         assert not above, (seed, kind, solution.relaxed)
         assert near or solution.status != "optimal", (seed, kind)
