@@ -60,7 +60,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse.linalg import lsqr
 from svmrepro.solvers import lower_bounds
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.lower_bounds import Bound, exact_sum, pair_loss, pair_plane
@@ -429,6 +428,8 @@ def _seen(problem: Problem, off: Vector) -> float:
     if getattr(problem.X, "elsewhere", False) or hasattr(problem.X, "parts"):
         return math.inf
     change = np.asarray(problem.X @ off).ravel()
+    from scipy.sparse.linalg import lsqr  # only here: `import svmrepro.solvers` stays light
+
     along = lsqr(problem.X, change, atol=1e-12, btol=1e-12, iter_lim=10 * problem.d + 100)[0]
     radius = math.sqrt(float(squared_norms(problem.X).max(initial=0.0)))
     return max(float(np.abs(change).max()), float(np.linalg.norm(off - along)) * radius)

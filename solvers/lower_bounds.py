@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import UNIT, Sum, growth, weighted_sum
 from svmrepro.solvers.registry import HINGE, SQUARED_HINGE
@@ -318,6 +317,8 @@ def _pair_search(problem: Problem, w: Vector) -> Bound:
 
 def _best_weights(K: npt.NDArray[np.float64], b: Vector, total: float) -> Vector:
     """Return about the maximiser of ``b.a - a.K a / 2`` over ``a >= 0, sum a <= total``."""
+    from scipy.optimize import minimize  # only here: `import svmrepro.solvers` stays light
+
     k = b.size
     scale = max(total * float(np.abs(K).max(initial=0.0)), float(np.abs(b).max(initial=0.0)), 1e-300)
     found = minimize(

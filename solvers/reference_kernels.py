@@ -45,7 +45,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.spatial.distance import cdist
 from svmrepro.solvers.blocks import Blocks
 from svmrepro.solvers.kernel import Kernel
 
@@ -373,6 +372,8 @@ class _Metric:
         """
         kernel = self.kernel
         if self.direct:
+            from scipy.spatial.distance import cdist  # only here: `import svmrepro.solvers` stays light
+
             return kernel.gamma * cdist(a.X, b.X, "sqeuclidean"), 2.0 * UNIT
         K = (a.X @ b.X.T).toarray() if self.sparse else a.X @ b.X.T
         if kernel.name == "polynomial":

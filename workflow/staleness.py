@@ -3,7 +3,7 @@ What decides that a result is out of date: fingerprints of the code that makes i
 
 Snakemake compares files and parameters, not imported code. Each kind of job therefore carries a fingerprint
 of the source that it runs as a parameter: solvers by name for measurements, modules of the workflow for the
-steps that analyse. Nothing is imported for it; imports are followed in the source.
+steps that analyse. Nothing is imported for it: names are followed in the source.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import re
 import sys
 from contextlib import suppress
 from functools import cache
@@ -22,14 +21,7 @@ from pathlib import Path
 
 from svmrepro.workflow.errors import StepError
 
-_FLOORS = Path(__file__).resolve().parent.parent
-
-#: An import of this project. A parser would be surer, and take half a second at the start of every command.
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from|import)[ \t]+(?P<package>svmrepro[\w.]*)"
-    r"(?:[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#]*))?",
-    re.MULTILINE,
-)
+_REGISTRY = Path(__file__).resolve().parent.parent / "datasets" / "registry.yaml"
 
 
 @cache
@@ -74,7 +66,7 @@ def solver_fingerprint(solver: str) -> str:
 @cache
 def step_fingerprint(step: str) -> str:
     """
-    Hash the source of a step and of all that it imports from this project.
+    Hash the source of a step and of all that it reaches in this project, the solvers left out.
 
     Parameters
     ----------
@@ -86,20 +78,16 @@ def step_fingerprint(step: str) -> str:
     str
         16 hexadecimal digits.
     """
-    seen: set[str] = set()
-    todo = [f"workflow.{step}"]
-    while todo:
-        name = todo.pop()
-        if name not in seen:
-            seen.add(name)
-            todo.extend(_imports(name))
-    return _hash([path for name in seen if (path := _file(name)) is not None])
+    from svmrepro.solvers.source import source
+
+    # Solvers have their own fingerprints, by name.
+    return source().fingerprint((f"workflow.{step}",), without=("solvers",))
 
 
 @cache
 def registry_fingerprint() -> str:
     """Hash the registry of data sets: a new source or checksum is a reason to try again."""
-    return _hash([_FLOORS / "datasets" / "registry.yaml"])
+    return _hash([_REGISTRY])
 
 
 @cache
@@ -140,28 +128,3 @@ def _hash(files: list[Path]) -> str:
     for path in sorted(files):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
-
-
-def _file(name: str) -> Path | None:
-    """Return the source file of a dotted name below ``svmrepro``, or None if it is no module."""
-    path = _FLOORS.joinpath(*name.split("."))
-    if (path / "__init__.py").is_file():
-        return path / "__init__.py"
-    module = path.with_suffix(".py")
-    return module if module.is_file() else None
-
-
-@cache
-def _imports(name: str) -> frozenset[str]:
-    """Return the project's modules that a module imports anywhere in it, dotted below ``svmrepro``."""
-    path = _file(name)
-    if path is None:
-        return frozenset()
-    found: set[str] = set()
-    for statement in _IMPORT.finditer(path.read_text(encoding="utf-8")):
-        package = statement["package"].removeprefix("svmrepro").removeprefix(".")
-        below = f"{package}." if package else ""
-        found.add(package)
-        found.update(below + word for word in re.findall(r"\w+", statement["names"] or ""))
-    # Solvers have their own fingerprints, by name.
-    return frozenset(tail for tail in found if not tail.startswith("solvers") and _file(tail) is not None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
-import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,79 +16,138 @@ import numpy as np
 import pytest
 from svmrepro import solvers
 from svmrepro.solvers import SOLVERS, fingerprint, fingerprint_all
+from svmrepro.solvers.source import Source, _binds, roots
 
-SOURCE = Path(solvers.__file__).parent
+PACKAGE = Path(solvers.__file__).parent
 
 
 @pytest.fixture
-def copied(tmp_path: Path) -> Callable[[], dict[str, str]]:
-    """A copy of the package; the function returns its fingerprints, from a process of its own."""
-    shutil.copytree(SOURCE, tmp_path / "svmrepro" / "solvers", ignore=shutil.ignore_patterns("__pycache__"))
-    program = (
-        "import json, sys; sys.path.insert(0, sys.argv[1])\n"
-        "from svmrepro.solvers import SOLVERS, fingerprint, fingerprint_all, source\n"
-        "assert source.__file__.startswith(sys.argv[1]), source.__file__\n"
-        "print(json.dumps({**{name: fingerprint(name) for name in SOLVERS}, 'all': fingerprint_all()}))\n"
-    )
-
-    def look() -> dict[str, str]:
-        command = [sys.executable, "-c", program, str(tmp_path)]
-        environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-        return dict(json.loads(done.stdout))
-
-    return look
+def copied(tmp_path: Path) -> Path:
+    """A copy of the package, with what was read of it."""
+    shutil.copytree(PACKAGE, tmp_path / "solvers")
+    return tmp_path / "solvers"
 
 
-def test_fingerprint_follows_imports(copied: Callable[[], dict[str, str]], tmp_path: Path) -> None:
-    package = tmp_path / "svmrepro" / "solvers"
-    first = copied()
-    assert first == {**{name: fingerprint(name) for name in SOLVERS}, "all": fingerprint_all()}
+def look(package: Path) -> dict[str, str]:
+    """The fingerprints of a copy, read anew."""
+    copy = Source(package.parent)
+    prints = {name: copy.fingerprint(roots(name), ("solvers.registry",)) for name in SOLVERS}
+    return {**prints, "all": copy.fingerprint(copy.modules("solvers"))}
 
-    def changed(module: str, line: str = "_ADDED = 1") -> set[str]:
-        path = package / f"{module}.py"
+
+def test_what_a_solver_reaches_counts(copied: Path) -> None:
+    first = look(copied)
+    assert first["all"] == fingerprint_all()
+    assert [
+        name for name, spec in SOLVERS.items() if not spec.package and first[name] != fingerprint(name)
+    ] == []
+
+    def changed(module: str, line: str) -> set[str]:
+        path = copied / f"{module}.py"
         text = path.read_text()
         path.write_text(f"{text}\n{line}\n")
-        after = copied()
+        after = look(copied)
         path.write_text(text)
         return {name for name in first if after[name] != first[name]}
 
-    assert changed("rows") >= {"smo", "smo-fixed-threshold", "chunking", "all"}
-    assert changed("driver") >= {"smo", "smo-fixed-threshold", "chunking", "all"}
-    assert changed("projected_cg") == {"chunking", "smo", "smo-fixed-threshold", "all"}
-    assert changed("fixed_threshold") == {"smo-fixed-threshold", "all"}
-    assert changed("registry") == {"all"}
-    assert changed("rows", "# a comment") <= {"all"}
-    assert copied() == first
-
-
-def test_a_touched_file_and_an_unreached_module_change_nothing(
-    copied: Callable[[], dict[str, str]], tmp_path: Path
-) -> None:
-    first = copied()
-    (tmp_path / "svmrepro" / "solvers" / "rows.py").touch()
-    (tmp_path / "svmrepro" / "solvers" / "another.py").write_text("x = 1\n")
-    after = copied()
+    runs = "str()"  # on import, for whoever reaches the module
+    assert changed("rows", runs) >= {"smo", "smo-fixed-threshold", "chunking", "all"}
+    assert changed("driver", runs) == set(first)
+    assert changed("projected_cg", runs) == {"chunking", "smo", "smo-fixed-threshold", "all"}
+    assert changed("fixed_threshold", runs) == {"smo-fixed-threshold", "all"}
+    assert changed("registry", runs) == {"all"}
+    assert changed("rows", "_ADDED = 1") == {"all"}
+    assert changed("rows", "# a comment") == set()
+    (copied / "rows.py").touch()
+    assert look(copied) == first
+    (copied / "another.py").write_text("x = 1\n")
+    after = look(copied)
     assert after.pop("all") != first.pop("all")
     assert after == first
 
 
-def test_what_was_kept_is_taken_by_its_content_alone(
-    copied: Callable[[], dict[str, str]], tmp_path: Path
-) -> None:
-    first = copied()
-    (kept,) = (tmp_path / "svmrepro" / "solvers" / "__pycache__").glob("source.*.json")
+def test_code_may_move(copied: Path) -> None:
+    """To another name or folder, through a package that exports it, and into another module."""
+    first = look(copied)
+
+    def rewrite(change: Callable[[str], str]) -> None:
+        for path in copied.rglob("*.py"):
+            path.write_text(change(path.read_text()))
+
+    (copied / "rooms").mkdir()
+    (copied / "rows.py").rename(copied / "rooms" / "products.py")
+    rewrite(
+        lambda text: text.replace("from svmrepro.solvers.rows import", "from svmrepro.solvers.rooms import")
+    )
+    names = re.findall(
+        r"^(?:def|class) (\w+)|^(\w+)(?:: .*)? = ", (copied / "rooms" / "products.py").read_text(), re.M
+    )
+    exported = ", ".join(sorted({name for pair in names for name in pair if name}))
+    (copied / "rooms" / "__init__.py").write_text(f"from .products import {exported}\n")
+    assert look(copied) == first
+
+    (copied / "lru.py").rename(copied / "recently_used.py")
+    rewrite(lambda text: re.sub(r"(\W)lru\b", r"\1recently_used", text))
+    assert look(copied) == first
+
+    # A module cut in two, the first half of which the second imports.
+    text = (copied / "dual_descent.py").read_text()
+    tree = ast.parse(text)
+    ends = [
+        node.lineno - 1 - len(node.decorator_list) for node in tree.body if isinstance(node, ast.FunctionDef)
+    ]
+    lines = text.splitlines(keepends=True)
+    middle = ends[len(ends) // 2]
+    moved = [name for node in ast.parse("".join(lines[:middle])).body for name in _binds(node)]
+    (copied / "first_half.py").write_text("".join(lines[:middle]))
+    imports = "".join(
+        line + "\n" for line in map(ast.unparse, tree.body) if line.startswith(("import", "from"))
+    )
+    (copied / "dual_descent.py").write_text(
+        f"{imports}from svmrepro.solvers.first_half import {', '.join(moved)}\n" + "".join(lines[middle:])
+    )
+    assert look(copied) == first
+
+
+def test_another_definition_of_the_same_name_counts(copied: Path) -> None:
+    (copied / "first.py").write_text("def step(x):\n    return x\n")
+    (copied / "second.py").write_text("def step(x):\n    return -x\n")
+    smo = copied / "smo.py"
+    both = (
+        "from svmrepro.solvers import first, second\n"
+        "from svmrepro.solvers.{} import step\n"
+        "print(step, first.step, second.step)\n"
+    )
+    text = smo.read_text()
+    seen = set()
+    for chosen in ("first", "second"):
+        smo.write_text(text + both.format(chosen))
+        seen.add(look(copied)["smo"])
+    assert len(seen) == 2
+
+
+def test_what_was_kept_is_taken_by_its_content_alone(copied: Path) -> None:
+    first = look(copied)
+    kept = next((copied / "__pycache__").glob("source.*.json"), None)
+    if kept is None:
+        pytest.skip("Python writes no bytecode here")
     content = json.loads(kept.read_text())
-    # It is read: code that is said to be of the present source is believed, that of another source is not.
-    told = {**content, "rows": {**content["rows"], "code": "another = 1"}}
+    # It is read: what is said of the present source is believed, of another source it is not.
+    told = {**content, "smo.py": {**content["smo.py"], "statements": [["0" * 16, [], [], False]]}}
     kept.write_text(json.dumps(told))
-    assert copied()["smo"] != first["smo"]
-    told["rows"]["source"] = "0" * 64
+    assert look(copied)["smo"] != first["smo"]
+    told["smo.py"]["source"] = "0" * 64
     kept.write_text(json.dumps(told))
-    assert copied() == first
-    for spoiled in ("", "[]", '{"rows": 1}', '{"rows": {"source": 1}}'):
+    assert look(copied) == first
+    for spoiled in ("[]", '{"rows.py": {"source": 1}}'):
         kept.write_text(spoiled)
-        assert copied() == first
+        assert look(copied) == first
+
+
+def test_an_import_that_cannot_be_followed_is_refused(copied: Path) -> None:
+    (copied / "smo.py").write_text("import svmrepro.solvers.rows\n")
+    with pytest.raises(ValueError, match=r"line 1: import svmrepro\.solvers\.rows as a name"):
+        look(copied)
 
 
 def test_fingerprint_of_an_unknown_name() -> None:
@@ -99,7 +159,8 @@ def test_import_is_light() -> None:
     program = (
         "import sys, svmrepro.solvers as s\n"
         "s.Problem([[0.0], [1.0]], [1, -1]).prepare(); s.fingerprint('smo')\n"
-        "print([m for m in ('numba', 'llvmlite', 'pandas', 'sklearn', 'matplotlib') if m in sys.modules])\n"
+        "heavy = ('numba', 'pandas', 'sklearn', 'matplotlib', 'scipy.optimize', 'scipy.spatial')\n"
+        "print([m for m in heavy if m in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
