@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import math
 import numbers
 import time
@@ -113,12 +112,11 @@ def solve(
 
 def _verified(problem: Problem, solution: Solution, spec: SolverSpec, eps: float, verify: bool | str) -> bool:
     """Tell whether a solution need not be judged, or is what the judge calls optimal."""
-    # Not by an import statement: what is measured is no other when the judge changes.
-    judge = importlib.import_module("svmrepro.solvers.certificate")
-    if verify == "auto" and not judge.worth_verifying(problem, solution, eps):
+    from svmrepro.solvers.certificate import certify, worth_verifying
+
+    if verify == "auto" and not worth_verifying(problem, solution, eps):
         return True
-    passed: bool = judge.certify(problem, solution).passes(eps, spec.tolerance_factor)
-    return passed
+    return certify(problem, solution).passes(eps, spec.tolerance_factor)
 
 
 def _checked_start(

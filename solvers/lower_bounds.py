@@ -15,7 +15,6 @@ its rounding subtracted: a lower bound is never too high.
 
 from __future__ import annotations
 
-import importlib
 import math
 from typing import Any, NamedTuple
 
@@ -129,7 +128,8 @@ def of_search(problem: Problem, w: Vector, loss: str) -> Bound:
     margins = problem.y * np.asarray(problem.X @ w).ravel()
     alpha = np.where(margins < 1.0, problem.bounds, 0.0)
     # Whoever finds the multipliers: only their objective counts, and that is formed here.
-    descend = importlib.import_module("svmrepro.solvers.dual_descent").descend
+    from svmrepro.solvers.dual_descent import descend
+
     entries = problem.X.nnz if hasattr(problem.X, "nnz") else problem.n * problem.d
     most = min(_SEARCH_ENTRIES, _SEARCH_SWEEPS * entries)
     found = descend(problem, alpha, np.arange(problem.n), 1e-6, most)

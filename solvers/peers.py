@@ -158,9 +158,8 @@ def multipliers(problem: Problem, w: npt.NDArray[np.float64], eps: float) -> npt
     -------
     ndarray, shape (n,)
     """
-    # Not by an import statement: the search for multipliers is no part of what is measured, and a change of
-    # it, or of the rows that it reads, is no reason to time these programs anew.
-    descend = importlib.import_module("svmrepro.solvers.dual_descent").descend
+    from svmrepro.solvers.dual_descent import descend  # no part of what is measured
+
     margins = problem.y * np.asarray(problem.X @ w).ravel()
     alpha = np.where(margins < 1.0, problem.bounds, 0.0)
     near = np.flatnonzero(np.abs(margins - 1.0) <= eps)

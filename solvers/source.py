@@ -25,6 +25,10 @@ _PROJECT = "svmrepro"
 _MEMORY = Path("__pycache__") / f"source.{sys.implementation.cache_tag}.json"
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
+#: No part of what is measured, though measured code names them: the registry, in which a new line changes no
+#: other solver, the judge, the search for multipliers of solvers that return none, and this module.
+_NOT_MEASURED = ("solvers.registry", "solvers.certificate", "solvers.dual_descent", "solvers.source")
+
 #: A statement by its module and its place there.
 Place = tuple[str, int]
 #: The project's names that a module imports: name there -> modules and names that it may mean.
@@ -50,18 +54,10 @@ def fingerprint(name: str) -> str:
         If the name is unknown.
     """
     spec = get(name)
-    digest = source().fingerprint(roots(name), without=("solvers.registry",))
+    digest = source().fingerprint_of_solver(name)
     if not spec.package:
         return digest
     return hashlib.sha256(f"{digest}|{spec.package} {spec.version}".encode()).hexdigest()[:16]
-
-
-def roots(name: str) -> tuple[str, ...]:
-    """Return the modules from which a solver's code is reached: its own, and what every run passes through.
-
-    The registry, which they reach too, is to be left out: a new line there changes no other solver.
-    """
-    return f"solvers.{get(name).module}", "solvers.driver"
 
 
 @cache
@@ -117,6 +113,10 @@ class Source:
         parts = (file.relative_to(self.root).with_suffix("").parts for file in files)
         return tuple(sorted(".".join(each[:-1] if each[-1] == "__init__" else each) for each in parts))
 
+    def fingerprint_of_solver(self, name: str) -> str:
+        """Return a hash of what a solver's module reaches, and the driver, through which every run passes."""
+        return self.fingerprint((f"solvers.{get(name).module}", "solvers.driver"), without=_NOT_MEASURED)
+
     def fingerprint(self, modules: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
         """Return a hash, 16 hex digits, of modules and of all definitions that they reach.
 
@@ -158,7 +158,7 @@ class Source:
         return " ".join([statements[k].code, *sorted(meant)]), reached
 
     def _resolved(self, module: str, used: str, without: tuple[str, ...]) -> list[Place]:
-        """Return the statements that a name (``name`` or ``alias.name``) of a module may mean."""
+        """Return the statements that a name (see `_uses`) of a module may mean."""
         first, _, rest = used.partition(".")
         found = [] if rest else list(self._bound(module).get(first, []))
         for place, name in self._read(module).imports.get(first, []):
@@ -223,7 +223,7 @@ class Source:
         plain = _Plain({name for name in imports for each in imports[name] if self._file(_dotted(*each))})
         statements = []
         for node in tree.body:
-            uses = _uses(node, imports)
+            uses = _uses(node, imports, plain.modules)
             if (kept := plain.visit(node)) is not None:
                 code = hashlib.sha256(ast.unparse(kept).encode()).hexdigest()[:16]
                 statements.append(Statement(code, _binds(kept), uses, isinstance(kept, _DEFINITIONS)))
@@ -313,6 +313,10 @@ class _Plain(ast.NodeTransformer):
         """Take out docstrings, and constants that stand for one."""
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Forget how a module that is handed on is called."""
+        return ast.Name("_", node.ctx) if node.id in self.modules else node
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Write a name of a module of ours alone."""
         if isinstance(node.value, ast.Name) and node.value.id in self.modules:
@@ -335,8 +339,8 @@ def _binds(node: ast.AST) -> list[str]:
     return sorted(found)
 
 
-def _uses(node: ast.AST, imports: Imports) -> list[str]:
-    """Return the names that a statement uses; of what it imports, ``alias.name`` too."""
+def _uses(node: ast.AST, imports: Imports, modules: set[str]) -> list[str]:
+    """Return the names that a statement uses: ``name``, ``alias.name``, ``alias.`` of a module handed on."""
     found = set()
     todo = [node]
     while todo:
@@ -344,7 +348,7 @@ def _uses(node: ast.AST, imports: Imports) -> list[str]:
         if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id in imports:
             found.add(f"{each.value.id}.{each.attr}")
         elif isinstance(each, ast.Name):
-            found.add(each.id)
+            found.add(f"{each.id}." if each.id in modules else each.id)
         else:
             todo.extend(ast.iter_child_nodes(each))
     return sorted(found)
