@@ -18,9 +18,9 @@ import tempfile
 from pathlib import Path
 
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.plan import Plan, makes_files, one_of
-from svmrepro.workflow.quiet import spare_terminal
-from svmrepro.workflow.summary import closing
+from svmrepro.workflow.graph.plan import Plan, makes_files, one_of
+from svmrepro.workflow.graph.quiet import spare_terminal
+from svmrepro.workflow.steps.closing import closing
 
 # Thousands of jobs are millions of objects, nearly all of which live to the end: looking through them for
 # garbage again and again takes longer than the memory is worth (some 600 MB for 20,000 jobs).

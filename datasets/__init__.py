@@ -9,14 +9,12 @@
 kept and checked in ``<data_dir>/raw``, parsed arrays in ``<data_dir>/prepared``.
 """
 
+from svmrepro.datasets.adult_encoding import compare_encoding
 from svmrepro.datasets.dataset import Dataset
-from svmrepro.datasets.encoding import compare_encoding
+from svmrepro.datasets.download.search import Fetched
 from svmrepro.datasets.encodings import ENCODING_VERSION, ENCODINGS
-from svmrepro.datasets.entries import DownloadedEntry, GeneratedEntry
 from svmrepro.datasets.errors import DataError, DatasetUnavailable, StorageError
-from svmrepro.datasets.fetching import Fetched
 from svmrepro.datasets.generators import GENERATOR_VERSION, GENERATORS, generate
-from svmrepro.datasets.libsvm import read_libsvm, write_libsvm
 from svmrepro.datasets.loading import (
     UserEntry,
     content_key,
@@ -29,6 +27,8 @@ from svmrepro.datasets.loading import (
     resolve_size,
 )
 from svmrepro.datasets.permutations import permute
+from svmrepro.datasets.readers.libsvm import read_libsvm, write_libsvm
+from svmrepro.datasets.registry.model import DownloadedEntry, GeneratedEntry
 
 __all__ = [
     "ENCODINGS",

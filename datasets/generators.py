@@ -46,7 +46,7 @@ from scipy import sparse
 from svmrepro.datasets.dataset import Dataset, FloatArray
 from svmrepro.datasets.documents import TERMS, Documents
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.growing import GrowingRows
+from svmrepro.datasets.sparse_builder import GrowingRows
 
 GENERATOR_VERSION = 1
 

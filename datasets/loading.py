@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from svmrepro.datasets.dataset import Dataset, ExampleSet
+from svmrepro.datasets.download.search import Fetched, StoredFile, ensure_file, fetch_entry
 from svmrepro.datasets.encodings import encoded
-from svmrepro.datasets.entries import DownloadedEntry, GeneratedEntry, Part
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.fetching import Fetched, StoredFile, ensure_file, fetch_entry
 from svmrepro.datasets.files import sha256_of
 from svmrepro.datasets.generators import generate, generator_key
-from svmrepro.datasets.libsvm import DEFAULT_LABELS, LibsvmData, read_libsvm
 from svmrepro.datasets.prepared import read_stored
-from svmrepro.datasets.readers import READER_VERSION
-from svmrepro.datasets.registry import registry
+from svmrepro.datasets.readers.by_name import READER_VERSION
+from svmrepro.datasets.readers.libsvm import DEFAULT_LABELS, LibsvmData, read_libsvm
+from svmrepro.datasets.registry.model import DownloadedEntry, GeneratedEntry, Part
+from svmrepro.datasets.registry.parse import registry
 from svmrepro.datasets.subsets import subset_rows
 
 if TYPE_CHECKING:
-    from svmrepro.datasets.download import Network
+    from svmrepro.datasets.download.http import Network
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet
-from svmrepro.datasets.entries import DownloadedEntry, Part
+from svmrepro.datasets.download.search import StoredFile
 from svmrepro.datasets.errors import DataError, StorageError
-from svmrepro.datasets.fetching import StoredFile
 from svmrepro.datasets.files import locked, replacing
-from svmrepro.datasets.readers import READER_VERSION, read_files
+from svmrepro.datasets.readers.by_name import READER_VERSION, read_files
+from svmrepro.datasets.registry.model import DownloadedEntry, Part
 
 
 def read_stored(

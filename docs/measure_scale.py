@@ -27,10 +27,11 @@ from typing import Any
 import yaml
 from svmrepro import datasets
 from svmrepro.solvers import Blocks, Problem, solve, warm
-from svmrepro.workflow import machine, staleness
-from svmrepro.workflow.config import load_config
-from svmrepro.workflow.grid import rows
-from svmrepro.workflow.journal import Journal
+from svmrepro.workflow import fingerprints
+from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.graph.jobs import rows
+from svmrepro.workflow.measurement import machine
+from svmrepro.workflow.measurement.journal import Journal
 
 PROJECT = Path(__file__).resolve().parent.parent
 RECORD = Path(__file__).with_name("scale.json")
@@ -157,9 +158,9 @@ def start(repeats: int) -> dict[str, Any]:
     found = {key: (many[key] - few[key]) / (MANY - FEW) for key in many}
     phases = {
         "python": "pass",
-        "imports": "import svmrepro.workflow.measure",
+        "imports": "import svmrepro.workflow.steps.measure",
         "solver and its compiled code": (
-            "import svmrepro.workflow.trial; from svmrepro.solvers import warm\n"
+            "import svmrepro.workflow.measurement.contender_run; from svmrepro.solvers import warm\n"
             "warm('smo', 'linear', 'index'); warm('chunking', 'linear', 'index')"
         ),
     }
@@ -265,7 +266,7 @@ def main() -> None:
     if unknown:
         parser.error(f"no part {unknown[0]!r}")
     machine.pin_threads()
-    os.environ["NUMBA_CACHE_DIR"] = str(staleness.compiled_dir())
+    os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
     for part in parts:
         described = machine.describe()
         where = {"cpu": described["cpu"], "cores": described["cores"], "python": described["python"]}

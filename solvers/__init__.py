@@ -14,18 +14,18 @@ over ``solve``, needs scikit-learn, which is imported where it is asked for.
 
 from typing import TYPE_CHECKING, Any
 
-from svmrepro.solvers.block_files import open_block, save_block
-from svmrepro.solvers.blocks import Blocks
-from svmrepro.solvers.certificate import Certificate, certify, gram_matrix
+from svmrepro.solvers.certificate.judge import Certificate, certify, gram_matrix
 from svmrepro.solvers.driver import solve, warm
 from svmrepro.solvers.kernel import Kernel
-from svmrepro.solvers.measures import MEASURES
+from svmrepro.solvers.metrics import MEASURES
+from svmrepro.solvers.passes.dask_blocks import Spread
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import SOLVERS, SolverSpec
 from svmrepro.solvers.solution import Solution
 from svmrepro.solvers.source import fingerprint, fingerprint_all
-from svmrepro.solvers.spread import Spread
-from svmrepro.solvers.storage import STORAGES
+from svmrepro.solvers.storage.block_files import open_block, save_block
+from svmrepro.solvers.storage.blocks import Blocks
+from svmrepro.solvers.storage.stores import STORAGES
 
 if TYPE_CHECKING:
     from svmrepro.solvers.estimator import SVMClassifier as SVMClassifier

@@ -112,7 +112,7 @@ def solve(
 
 def _verified(problem: Problem, solution: Solution, spec: SolverSpec, eps: float, verify: bool | str) -> bool:
     """Tell whether a solution need not be judged, or is what the judge calls optimal."""
-    from svmrepro.solvers.certificate import certify, worth_verifying
+    from svmrepro.solvers.certificate.judge import certify, worth_verifying
 
     if verify == "auto" and not worth_verifying(problem, solution, eps):
         return True

@@ -1,7 +1,7 @@
 """Kernel functions as data: a name and its parameters.
 
-The arithmetic lives in :mod:`svmrepro.solvers.transforms` (compiled, for the
-solvers) and, independently, in :mod:`svmrepro.solvers.certificate` (numpy, for the
+The arithmetic lives in :mod:`svmrepro.solvers.storage.kernel_transforms` (compiled, for the
+solvers) and, independently, in :mod:`svmrepro.solvers.certificate.judge` (numpy, for the
 judge); this module knows neither.
 """
 

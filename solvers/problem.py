@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from svmrepro.solvers.blocks import Blocks
 from svmrepro.solvers.kernel import Kernel
-from svmrepro.solvers.storage import (
+from svmrepro.solvers.storage.blocks import Blocks
+from svmrepro.solvers.storage.stores import (
     STORAGES,
     Store,
     build_store,

@@ -143,7 +143,7 @@ def _second_order(
     """Return a variant of SMO with second-order working sets; the numbers are explained in its module."""
     return SolverSpec(
         name,
-        "second_order",
+        "decomposition.second_order",
         f"{description}, Glasmachers 2008",
         {"cache_mb": 40.0, "single": False, "shrinking": True, "lengths": False},
         (BIAS,),
@@ -181,7 +181,7 @@ def _peer(
     description: str,
     options: Mapping[str, Any],
     needs: tuple[str, ...] = (BIAS,),
-    module: str = "peers",
+    module: str = "peers.estimators",
     promise: str = KKT,
 ) -> SolverSpec:
     """Return a solver of other people's."""
@@ -210,7 +210,7 @@ _PEERS = (
         "libsvm-official",
         "LIBSVM by its own package",
         _KERNEL_OPTIONS,
-        module="libsvm_package",
+        module="peers.libsvm",
     ),
     _peer(
         "liblinear",
@@ -232,7 +232,7 @@ _PEERS = (
 _CUTTING_PLANES = (
     SolverSpec(
         "svmperf",
-        "svmperf",
+        "cutting_planes.svmperf",
         "cutting planes for classification, Joachims 2006, Algorithm 1 (SVM-perf)",
         {"drop_after": 50, "keep_alpha": False},
         (LINEAR, NO_BIAS),
@@ -242,7 +242,7 @@ _CUTTING_PLANES = (
     ),
     SolverSpec(
         "ocas",
-        "ocas",
+        "cutting_planes.ocas",
         "cutting planes with a line search, Franc and Sonnenburg 2008 (OCAS)",
         {"drop_after": 50, "keep_alpha": False},
         (LINEAR, NO_BIAS),
@@ -252,7 +252,7 @@ _CUTTING_PLANES = (
     ),
     SolverSpec(
         "svmperf-ordinal",
-        "svmperf_ordinal",
+        "cutting_planes.svmperf_ordinal",
         "cutting planes for ranks and ROC area, Joachims 2006, Algorithm 2 (SVM-perf)",
         {"drop_after": 50},
         (LINEAR, NO_BIAS),
@@ -267,7 +267,7 @@ _CUTTING_PLANES = (
 _ALL = (
     SolverSpec(
         "smo",
-        "smo",
+        "platt.smo",
         "sequential minimal optimisation, Platt 1998, sections 2.1-2.5",
         {"step_tol": 1e-8, "fold": True, "polish": True, "seed": 0, "shrinking": False, "cache_mb": 0.0},
         (BIAS,),
@@ -275,7 +275,7 @@ _ALL = (
     ),
     SolverSpec(
         "smo-fixed-threshold",
-        "fixed_threshold",
+        "platt.fixed_threshold",
         "one multiplier a step with the threshold held at 0, Platt 1998, section 2.6",
         {"step_tol": 1e-8, "fold": True, "polish": True},
         (NO_BIAS,),
@@ -283,7 +283,7 @@ _ALL = (
     ),
     SolverSpec(
         "chunking",
-        "chunking",
+        "platt.chunking",
         "chunking with projected conjugate gradient, Platt 1998, section 3",
         {"chunk_size": 500, "cg_tol": 3e-10, "bends": True, "whole": False},
         (BIAS,),
@@ -291,14 +291,14 @@ _ALL = (
     ),
     SolverSpec(
         "svmlight",
-        "svmlight",
+        "decomposition.svmlight",
         "decomposition with working sets of q, Joachims 1999 (SVM-light)",
         _SVMLIGHT_OPTIONS,
         starts=True,
     ),
     SolverSpec(
         "svmlight-ordinal",
-        "svmlight_ordinal",
+        "decomposition.svmlight_ordinal",
         "decomposition over all pairs of different ranks, Joachims 2006, section 3.2",
         _SVMLIGHT_OPTIONS,
         (LINEAR, NO_BIAS),
@@ -308,7 +308,7 @@ _ALL = (
     ),
     SolverSpec(
         "l2svm-mfn",
-        "l2svm_mfn",
+        "linear.l2svm_mfn",
         "modified finite Newton for the squared hinge, Keerthi and DeCoste 2005",
         {},
         (LINEAR, NO_BIAS),
@@ -317,7 +317,7 @@ _ALL = (
     ),
     SolverSpec(
         "lsvm",
-        "lsvm",
+        "linear.lsvm",
         "Lagrangian SVM for the squared hinge, Mangasarian and Musicant 2001",
         {"step": 1.9},
         (LINEAR, NO_BIAS),

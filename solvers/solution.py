@@ -58,7 +58,8 @@ class Solution:
         with ``w_c.x_i - w_c.x_j < 1``; any other choice gives a valid plane too, so rounding only makes
         the bound looser.
     loss : {"hinge", "squared hinge", "pairs"}
-        What ``weights`` minimise, see :mod:`svmrepro.solvers.certificate`; the driver fills in its solver's.
+        What ``weights`` minimise, see :mod:`svmrepro.solvers.certificate.judge`; the driver fills in its
+        solver's.
     promise : {"kkt", "gap", "relative gap"}
         What ``eps`` bounds, see :class:`~svmrepro.solvers.registry.SolverSpec`; filled in likewise.
     """
@@ -82,7 +83,7 @@ class Solution:
 
     def decision_function(self, problem: Any, X: Any) -> npt.NDArray[np.float64]:
         """Return ``f(x)`` for the rows of ``X``, shape (m,), by the definition above."""
-        from svmrepro.solvers.certificate import kernel_product
+        from svmrepro.solvers.certificate.judge import kernel_product
 
         if self.weights is not None:
             return np.asarray(X @ self.weights).ravel() + self.bias

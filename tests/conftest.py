@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import os
 
-from svmrepro.workflow import staleness
+from svmrepro.workflow import fingerprints
 
-os.environ["NUMBA_CACHE_DIR"] = str(staleness.compiled_dir())
+os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from svmrepro.workflow.claims import BREAKS, HOLDS, OPEN, UNMEASURED, read_claims, rule_text
-from svmrepro.workflow.config import Artefact, Paper, load_config
+from svmrepro.workflow.configuration.model import Artefact, Paper, load_config
+from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, UNMEASURED, read_claims, rule_text
 
 from sitekit.parts import PartError, Texts
 

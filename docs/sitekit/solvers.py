@@ -44,13 +44,15 @@ def algorithm_modules(texts: Texts) -> str:
 def other_modules(texts: Texts) -> str:
     """Return the texts of the modules that solvers share."""
     own = {solver.module for solver in SOLVERS.values()} | _ELSEWHERE
-    names = sorted(file.stem for file in (texts.root / "solvers").glob("*.py"))
+    folder = texts.root / "solvers"
+    parts = sorted(file.relative_to(folder).with_suffix("").parts for file in folder.rglob("*.py"))
+    names = [".".join(each) for each in parts if each[-1] != "__init__"]
     return "\n\n".join(_module(texts, name) for name in names if name not in own)
 
 
 def _module(texts: Texts, name: str) -> str:
     """Return what a module says of itself; it is read, not imported, for that would compile its code."""
-    file = texts.root / "solvers" / f"{name}.py"
+    file = texts.root.joinpath("solvers", *name.split(".")).with_suffix(".py")
     texts.read.add(file)
     words = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     title, _, text = words.partition("\n")

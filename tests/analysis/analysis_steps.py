@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import analysis_support as synthetic
-from svmrepro.workflow import collect, fit, paths, plot, tabulate
-from svmrepro.workflow.config import Config, write_config
+from svmrepro.workflow.configuration.model import Config, write_config
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.steps import collect, fit, plot, tabulate
 
 
 class Run(NamedTuple):

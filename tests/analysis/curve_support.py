@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.config import Contender, Experiment, Paper
-from svmrepro.workflow.papers import PaperNumbers
-from svmrepro.workflow.results import Results
-from svmrepro.workflow.runs import Run, Runs
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
+from svmrepro.workflow.analysis.results import Results
+from svmrepro.workflow.analysis.runs import Run, Runs
+from svmrepro.workflow.configuration.model import Contender, Experiment, Paper
 
 CONTENDERS = {name: Contender(name, name, bias=False) for name in ("svmperf", "svmlight", "exact")}
 

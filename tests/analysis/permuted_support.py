@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from analysis_support import make_line
-from svmrepro.workflow import collect, fit, paths, plot, tabulate
-from svmrepro.workflow.config import Config, Experiment, load_config, write_config
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
+from svmrepro.workflow.configuration.model import Config, Experiment, load_config, write_config
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.papers import PaperNumbers
-from svmrepro.workflow.record import dump_lines
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.measurement.record import dump_lines
+from svmrepro.workflow.steps import collect, fit, plot, tabulate
 
 PAPER = "glasmachers2008"
 NUMBERS = PaperNumbers(paths.config_dir() / "papers", PAPER)

@@ -8,12 +8,13 @@ import shutil
 import analysis_support as synthetic
 import pytest
 from analysis_steps import analyse
-from svmrepro.workflow import check, paths
-from svmrepro.workflow.baseline import compare, fold, unfold
-from svmrepro.workflow.claims import clocked_claims
-from svmrepro.workflow.config import write_config
+from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.results import load
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.judgement.claims import clocked_claims
+from svmrepro.workflow.judgement.run_summary import compare, fold, unfold
+from svmrepro.workflow.steps import check
 
 RESULTS_ROW = "adult-linear n = 1605, smo"
 

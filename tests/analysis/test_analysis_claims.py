@@ -6,8 +6,11 @@ import analysis_support as synthetic
 import pytest
 import yaml
 from analysis_steps import analyse
-from svmrepro.workflow import paths
-from svmrepro.workflow.claims import (
+from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.judgement.claims import (
     BREAKS,
     HOLDS,
     OPEN,
@@ -18,10 +21,7 @@ from svmrepro.workflow.claims import (
     judge,
     read_claims,
 )
-from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.findings import Finding
-from svmrepro.workflow.results import load
-from svmrepro.workflow.scaling import Interval
+from svmrepro.workflow.judgement.findings import Finding
 
 CLAIMS = paths.config_dir() / "claims" / "platt1998.yaml"
 

@@ -5,11 +5,12 @@ import dataclasses
 
 import analysis_support as synthetic
 import pytest
-from svmrepro.workflow import collect, fit, paths
-from svmrepro.workflow.config import write_config
+from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.analysis.runs import Group, Run, Runs, pairs, read_runs
+from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.results import load
-from svmrepro.workflow.runs import Group, Run, Runs, pairs, read_runs
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.steps import collect, fit
 
 
 def rows_of(path):

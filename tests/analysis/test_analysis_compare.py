@@ -11,14 +11,16 @@ from pathlib import Path
 
 import analysis_support as synthetic
 import pytest
-from svmrepro.workflow import check, compare, paths, table_compare
-from svmrepro.workflow.config import write_config
+from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.comparison import tables
+from svmrepro.workflow.comparison.paired_runs import PairedRuns, ratio_of_ratios
+from svmrepro.workflow.comparison.sides import read_side
+from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.paired_runs import PairedRuns, ratio_of_ratios
-from svmrepro.workflow.plan import Plan
-from svmrepro.workflow.render import to_csv
-from svmrepro.workflow.scaling import Interval
-from svmrepro.workflow.sides import read_side
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.graph.plan import Plan
+from svmrepro.workflow.rendering import to_csv
+from svmrepro.workflow.steps import check, compare
 
 PAPER = synthetic.PAPER
 OTHER_MACHINE = {"machine.cpu": "Other CPU"}
@@ -77,7 +79,7 @@ def test_a_run_agrees_with_itself(full, other):
     assert pair.same_machine and not pair.outcome.faults
     assert {row.verdict for row in pair.rows} == {"equal", "not solved in both"}
     assert all(row.ratio("iterations") == Interval.exact(1.0) for row in pair.rows if row.pairs)
-    (line,) = lines(table_compare.summary(pair))
+    (line,) = lines(tables.summary(pair))
     assert int(line["equal"]) > 200 and int(line["not_solved_in_both"]) > 0
     for nothing in ("differs", "only_here", "claims_changed", "exponents_differ", "ratios_differ"):
         assert line[nothing] == "0"
@@ -112,9 +114,9 @@ def test_counts_are_equal_on_the_same_machine_and_close_elsewhere(full, other):
     assert found(pair, "chunking").ratio("iterations").value == pytest.approx(0.5)
     assert found(pair, "smo-bits").verdict == "differs"
     assert "certificate.n_bound: 578 here, 1156 there" in found(pair, "smo-bits").detail
-    (line,) = lines(table_compare.summary(pair))
+    (line,) = lines(tables.summary(pair))
     assert [line[name] for name in ("within_2_percent", "another_path", "differs")] == ["1", "1", "1"]
-    (row,) = (row for row in lines(table_compare.measurements(pair, [PAPER])) if of_row(row, "chunking"))
+    (row,) = (row for row in lines(tables.measurements(pair, [PAPER])) if of_row(row, "chunking"))
     assert (row["iterations"], row["iterations_low"], row["verdict"]) == ("0.5", "0.5", "another path")
     assert 2 * float(row["iterations_here"]) == float(row["iterations_there"])
 
@@ -129,14 +131,12 @@ def test_seconds_are_ratios_within_a_run_alone(full, other):
         return row
 
     folder, flaw = other(), False
-    assert (
-        "seconds" not in to_csv(table_compare.measurements(paired(full, folder), [PAPER])).partition("\n")[0]
-    )
+    assert "seconds" not in to_csv(tables.measurements(paired(full, folder), [PAPER])).partition("\n")[0]
     for flaw in (False, True):
         rewritten(paths.ratios(full.config, PAPER), folder / PAPER / "ratios.csv", slower)
-        (line,) = lines(table_compare.summary(paired(full, folder)))
+        (line,) = lines(tables.summary(paired(full, folder)))
         assert (int(line["ratios_agree"]) > 300, int(line["ratios_differ"]) > 300) == (not flaw, flaw)
-    row = next(iter(lines(table_compare.ratios(paired(full, folder), [PAPER]))))
+    row = next(iter(lines(tables.ratios(paired(full, folder), [PAPER]))))
     assert float(row["cpu_seconds_change"]) == pytest.approx(1 / 3) and row["verdict"] == "differ"
     assert float(row["work_change"]) == 1.0
 
@@ -159,7 +159,7 @@ def test_exponents_by_intervals(full, other):
         return row
 
     rewritten(paths.fits(full.config, PAPER), folder / PAPER / "fits.csv", steeper)
-    rows = lines(table_compare.exponents(paired(full, folder), [PAPER]))
+    rows = lines(tables.exponents(paired(full, folder), [PAPER]))
     (row,) = (row for row in rows if row["cpu_seconds_verdict"] == "differ")
     assert (row["experiment"], row["contender"]) == ("web-linear", "smo")
     assert float(row["cpu_seconds_difference"]) == pytest.approx(-1.0)
@@ -175,7 +175,7 @@ def test_both_verdicts_of_a_claim(full, other):
         return None if row["id"] == "adult-linear-one-order" else row
 
     rewritten(folder / PAPER / "claims.csv", folder / PAPER / "claims.csv", broken)
-    rows = lines(table_compare.claims(paired(full, folder), [PAPER]))
+    rows = lines(tables.claims(paired(full, folder), [PAPER]))
     assert {row["claim"] for row in rows[:2]} == {"separable-none-at-bound", "adult-linear-one-order"}
     by_name = {row["claim"]: row for row in rows}
     row = by_name["separable-none-at-bound"]
@@ -183,7 +183,7 @@ def test_both_verdicts_of_a_claim(full, other):
     assert by_name["adult-linear-one-order"]["there_reason"] == "not listed"
     pair = paired(full, folder)
     assert pair.changed == [(PAPER, "separable-none-at-bound")]
-    (line,) = lines(table_compare.summary(pair))
+    (line,) = lines(tables.summary(pair))
     assert (line["claims_changed"], line["claims_alone"]) == ("1", "1")
 
 
@@ -224,8 +224,7 @@ def test_what_only_one_run_has_is_counted(full, other):
         0,
     )
     assert any(
-        note.startswith(f"{len(only_here)} rows only in this run")
-        for note in table_compare.summary(pair).notes
+        note.startswith(f"{len(only_here)} rows only in this run") for note in tables.summary(pair).notes
     )
 
 
@@ -310,5 +309,5 @@ def test_a_bad_folder_is_told_before_anything_is_measured(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StepError, match="against: nowhere is no folder"):
         Plan({"scale": "smoke", "against": "nowhere"})
-    reference = Path(check.__file__).parent.parent / "results" / "reference" / "smoke"
+    reference = Path(check.__file__).parents[2] / "results" / "reference" / "smoke"
     assert Plan({"scale": "smoke", "against": str(reference)}).config.against == str(reference)

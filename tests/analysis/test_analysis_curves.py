@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 from curve_support import experiment, results, run
 from matplotlib.figure import Figure
-from svmrepro.workflow import figure_curves, plot, quantities_curves
-from svmrepro.workflow.config import Artefact
-from svmrepro.workflow.curves import Point, absent, by_place, curve, exponent
+from svmrepro.workflow.analysis.curves import Point, absent, by_place, curve, exponent
+from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
+from svmrepro.workflow.analysis.runs import Run
+from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figure_style import styled
-from svmrepro.workflow.papers import PaperNumbers
-from svmrepro.workflow.quantities import KINDS, needs_clock
-from svmrepro.workflow.runs import Run
-from svmrepro.workflow.scaling import Interval
+from svmrepro.workflow.figures import curves
+from svmrepro.workflow.figures.style import styled
+from svmrepro.workflow.judgement import curve_quantities
+from svmrepro.workflow.judgement.quantities import KINDS, needs_clock
+from svmrepro.workflow.steps import plot
 
 
 def over_n() -> Iterator[Run]:
@@ -128,13 +130,13 @@ def test_questions_that_make_no_sense() -> None:
 def test_claims_take_slopes_and_values() -> None:
     found = results(list(over_C()), experiment("set", "C_total", ("accuracy",)))
     spec = {"kind": "curve-exponent", "experiments": ["set"], "contender": "svmperf", "x": "C_total"}
-    (finding,) = quantities_curves.curve_exponents(found, {**spec, "of": "iterations"})
+    (finding,) = curve_quantities.curve_exponents(found, {**spec, "of": "iterations"})
     assert finding.interval is not None and finding.interval.value == pytest.approx(0.5, abs=0.02)
-    (short,) = quantities_curves.curve_exponents(found, {**spec, "to": 1000})
+    (short,) = curve_quantities.curve_exponents(found, {**spec, "to": 1000})
     assert short.interval is None and short.reason == "2 of at least 3 values measured"
-    each = quantities_curves.curve_values(found, {**spec, "from": 1000, "over": "svmlight"})
+    each = curve_quantities.curve_values(found, {**spec, "from": 1000, "over": "svmlight"})
     assert [finding.label for finding in each] == ["set, C = 1,000", "set, C = 10,000"]
-    (nobody,) = quantities_curves.curve_values(found, {**spec, "contender": "smo"})
+    (nobody,) = curve_quantities.curve_values(found, {**spec, "contender": "smo"})
     assert nobody.interval is None and nobody.reason == "not in this experiment"
 
 
@@ -159,7 +161,7 @@ def test_a_figure_has_a_line_a_set_and_tells_who_is_missing() -> None:
         {"contender": "svmperf", "title": "best C", "suffix": "-best", "y": {"best": True}},
     ]
     with styled():
-        figure = figure_curves.build(found, artefact(panels=panels))
+        figure = curves.build(found, artefact(panels=panels))
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["SVM-perf", "best C"]
     lines = [[line for line in axes.get_lines() if line.get_marker() == "o"] for axes in figure.axes]
     assert [len(shown) for shown in lines] == [1, 0] or [len(shown) for shown in lines] == [1, 1]
@@ -181,18 +183,18 @@ def test_arrows_mark_what_lies_below_the_axis(relaxed: list[float], sunk: list[f
     settings = {"x": "eps", "y": {"short_of": "exact"}, "floor": 1e-5}
     with styled():
         described = artefact(panels=[{"contender": "svmperf"}], **settings)
-        figure = figure_curves.build(found, replace(described, experiments=("set",)))
-    arrows = [line for line in figure.axes[0].get_lines() if line.get_label() == figure_curves.BELOW]
+        figure = curves.build(found, replace(described, experiments=("set",)))
+    arrows = [line for line in figure.axes[0].get_lines() if line.get_label() == curves.BELOW]
     assert [x for line in arrows for x in line.get_xdata()] == sunk
     assert all(y == 1e-5 for line in arrows for y in line.get_ydata())
     shown = [text.get_text() for text in figure.legends[0].get_texts()]  # no intervals, no key of them
-    assert shown == ["Set"] + [figure_curves.BELOW] * bool(sunk)
+    assert shown == ["Set"] + [curves.BELOW] * bool(sunk)
 
 
 def test_arrows_at_one_place_stand_side_by_side() -> None:
     axes = Figure().subplots()
     points = [Point(1.0, Interval(0.0)), Point(2.0, Interval(5.0))]
-    figure_curves._below(axes, 1.0, [(points, "#111"), (points, "#222")])
+    curves._below(axes, 1.0, [(points, "#111"), (points, "#222")])
     drawn = [line.get_transform().transform((1.0, 1.0)) for line in axes.lines]
     assert [list(line.get_xdata()) for line in axes.lines] == [[1.0], [1.0]]
     assert drawn[1][0] - drawn[0][0] > 5 and drawn[1][1] == drawn[0][1]
@@ -201,8 +203,8 @@ def test_arrows_at_one_place_stand_side_by_side() -> None:
 def test_a_figure_over_nothing_that_exists() -> None:
     found = results(list(over_n()), experiment("set"), experiment("set-best"), experiment("gone"))
     with pytest.raises(StepError, match="x: one of n, C_total, eps expected"):
-        figure_curves.build(found, artefact(panels=[{"contender": "svmperf"}], x="gamma"))
-    assert plot.KINDS["curves"] is figure_curves.build
+        curves.build(found, artefact(panels=[{"contender": "svmperf"}], x="gamma"))
+    assert plot.KINDS["curves"] is curves.build
 
 
 def test_a_set_of_the_paper_is_solid_and_others_are_dashed(tmp_path) -> None:
@@ -210,6 +212,6 @@ def test_a_set_of_the_paper_is_solid_and_others_are_dashed(tmp_path) -> None:
     path.write_text("experiment,n,svmperf_seconds\nccat,4000,1.0\n")
     described = (experiment("set"), experiment("ccat-best", "C_total", ("accuracy",)))
     found = replace(results(list(over_n()), *described), numbers=PaperNumbers(tmp_path, "joachims2006"))
-    looks = figure_curves.LOOKS
-    assert figure_curves._look(found, "ccat-best") == looks[0] and looks[0].line == "-"
-    assert figure_curves._look(found, "set") == looks[figure_curves.OWN] != looks[0]
+    looks = curves.LOOKS
+    assert curves._look(found, "ccat-best") == looks[0] and looks[0].line == "-"
+    assert curves._look(found, "set") == looks[curves.OWN] != looks[0]

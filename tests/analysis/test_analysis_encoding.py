@@ -7,9 +7,9 @@ import csv
 import analysis_support as synthetic
 import pytest
 from svmrepro import datasets
-from svmrepro.workflow import table_encoding
-from svmrepro.workflow.config import Artefact
-from svmrepro.workflow.render import to_csv
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.rendering import to_csv
+from svmrepro.workflow.tables import adult_encoding
 
 ARTEFACT = Artefact("encoding", "encoding", "table", (), "Encodings", "")
 
@@ -27,7 +27,7 @@ def lines(tmp_path, monkeypatch):
             return outcome
 
         monkeypatch.setattr(datasets, "compare_encoding", compare)
-        table = table_encoding.build(config, synthetic.PAPER, ARTEFACT)
+        table = adult_encoding.build(config, synthetic.PAPER, ARTEFACT)
         return list(csv.DictReader(to_csv(table).splitlines()))
 
     return make

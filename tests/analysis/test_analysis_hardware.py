@@ -9,9 +9,9 @@ import analysis_support as synthetic
 import permuted_support as permuted
 import pytest
 from analysis_steps import analyse
-from svmrepro.workflow import paths
-from svmrepro.workflow.results import load
-from svmrepro.workflow.runs import CPU, Group, Run, pairs, read_runs
+from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.analysis.runs import CPU, Group, Run, pairs, read_runs
+from svmrepro.workflow.graph import paths
 
 NAME = "noise-linear"
 SLOW = {"cpu": "Slow CPU 1.0 GHz", "cores": 4, "threads": 8, "memory_bytes": 16 * 2**30}

@@ -6,14 +6,14 @@ import json
 import math
 
 import pytest
-from svmrepro.workflow import kinds
-from svmrepro.workflow.check_record import CLAIM_COLUMNS, CLAIM_FORM, read_record
+from svmrepro.workflow.analysis import field_types
+from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.analysis.runs import RELATIVE_GAP, read_rows, read_runs
+from svmrepro.workflow.comparison.paired_runs import ratio_of_ratios, ratios
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.fit import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
-from svmrepro.workflow.paired_runs import ratio_of_ratios, ratios
-from svmrepro.workflow.render import Cell, Column, Section, Table, to_markdown
-from svmrepro.workflow.runs import RELATIVE_GAP, read_rows, read_runs
-from svmrepro.workflow.scaling import Interval
+from svmrepro.workflow.judgement.check_record import CLAIM_COLUMNS, CLAIM_FORM, read_record
+from svmrepro.workflow.rendering import Cell, Column, Section, Table, to_markdown
+from svmrepro.workflow.steps.fit import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
 
 RUN = {
     "experiment": "one", "contender": "smo", "n": "50", "status": "optimal", "repeat": "0",
@@ -188,7 +188,11 @@ def test_a_line_break_of_any_kind_ends_no_line_of_a_table():
 
 
 def test_numbers_and_names_are_read_as_they_stand():
-    assert (kinds.number("-.5e-3"), kinds.number("7."), kinds.count("578.0")) == (-5e-4, 7.0, 578)
-    assert kinds.flag("True") and not kinds.flag("0")
-    assert kinds.interval("2", "", "") == Interval(2.0)
-    assert kinds.told(("n", "point"), ("50", "")) == "n '50'"
+    assert (field_types.number("-.5e-3"), field_types.number("7."), field_types.count("578.0")) == (
+        -5e-4,
+        7.0,
+        578,
+    )
+    assert field_types.flag("True") and not field_types.flag("0")
+    assert field_types.interval("2", "", "") == Interval(2.0)
+    assert field_types.told(("n", "point"), ("50", "")) == "n '50'"

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 from analysis_support import EXPERIMENTS
-from svmrepro.workflow import paths
+from svmrepro.workflow.analysis.power_law import fit_power_law
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.papers import PaperNumbers
-from svmrepro.workflow.scaling import fit_power_law
+from svmrepro.workflow.graph import paths
 
 PLATT = PaperNumbers(paths.config_dir() / "papers", "platt1998")
 

@@ -6,15 +6,15 @@ import re
 import permuted_support as permuted
 import pytest
 from permuted_support import PAPER
-from svmrepro.workflow import paths
-from svmrepro.workflow.claims import BREAKS, HOLDS, OPEN, UNMEASURED, judge, read_claims
-from svmrepro.workflow.config import load_config
-from svmrepro.workflow.figure_working_sets import build as build_working_sets
-from svmrepro.workflow.figure_working_sets import relative
-from svmrepro.workflow.permuted import pair_up, problems
-from svmrepro.workflow.quantities import KINDS, needs_clock
-from svmrepro.workflow.results import load
-from svmrepro.workflow.scaling import Interval, mean_ratio
+from svmrepro.workflow.analysis.permutations import pair_up, problems
+from svmrepro.workflow.analysis.power_law import Interval, mean_ratio
+from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.figures.working_sets import build as build_working_sets
+from svmrepro.workflow.figures.working_sets import relative
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, UNMEASURED, judge, read_claims
+from svmrepro.workflow.judgement.quantities import KINDS, needs_clock
 
 SOME = ("banana", "heart", "titanic", "connect-4", "chess-board-1000", "chess-board-10000", "internet-ads")
 
@@ -345,7 +345,7 @@ def test_figure_shows_working_sets_relative_to_one(config):
 def test_each_data_set_has_a_panel_and_crosses_where_nothing_was_solved(config, monkeypatch):
     artefact = config.papers[PAPER].artefacts["working-sets"]
     monkeypatch.setattr(
-        "svmrepro.workflow.figure_working_sets.relative",
+        "svmrepro.workflow.figures.working_sets.relative",
         lambda _, problem, __, ___: [1.0, 0.5] + [None if problem.title == "titanic" else 0.8] * 4,
     )
     figure = build_working_sets(load(config, PAPER, artefact.experiments), artefact)

@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 from analysis_support import make_line
 from matplotlib.figure import Figure
-from svmrepro.workflow import collect, figure_exponents, figure_loglog, figure_settings, fit, paths, tabulate
-from svmrepro.workflow.config import Config, Experiment, load_config, write_config
-from svmrepro.workflow.figure_style import off_axis
+from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.configuration.model import Config, Experiment, load_config, write_config
+from svmrepro.workflow.figures import exponents, loglog
+from svmrepro.workflow.figures import settings as figure_settings
+from svmrepro.workflow.figures.style import off_axis
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.record import dump_lines
-from svmrepro.workflow.results import load
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.measurement.record import dump_lines
+from svmrepro.workflow.steps import collect, fit, tabulate
 
 PAPER = "platt1999"
 SIZES = {
@@ -185,7 +188,7 @@ def test_no_table_holds_a_number_that_is_none(config: Config) -> None:
 
 def colours(config: Config, name: str) -> dict[str, Any]:
     results = load(config, PAPER, [name])
-    handles, _ = figure_loglog.draw(Figure().subplots(), results, name)
+    handles, _ = loglog.draw(Figure().subplots(), results, name)
     shown = [(str(line.get_label()), line.get_color()) for line in handles]
     return {label.partition(":")[0]: colour for label, colour in shown if "in the paper" not in label}
 
@@ -198,7 +201,7 @@ def test_a_solver_looks_the_same_where_another_is_missing(config: Config) -> Non
 
 def test_an_overview_has_one_scale_and_numbers_its_outer_axes(config: Config) -> None:
     artefact = config.papers[PAPER].artefacts["overview-table-2"]
-    figure = figure_loglog.build_overview(load(config, PAPER, artefact.experiments), artefact)
+    figure = loglog.build_overview(load(config, PAPER, artefact.experiments), artefact)
     panels = [axes for axes in figure.axes if axes.get_visible()]
     assert len({(*axes.get_xlim(), *axes.get_ylim()) for axes in panels}) == 1
     low, high = panels[0].get_xlim()
@@ -226,7 +229,7 @@ def test_an_interval_that_leaves_the_axis_has_arrows(
 
 def test_exponents_that_cannot_be_refitted_are_not_in_the_legend(config: Config) -> None:
     artefact = config.papers[PAPER].artefacts["exponents-table-2"]
-    figure = figure_exponents.build(load(config, PAPER, artefact.experiments), artefact)
+    figure = exponents.build(load(config, PAPER, artefact.experiments), artefact)
     shown = [text.get_text() for text in figure.legends[0].get_texts()]
     assert "paper, as printed" in shown and not any("refitted" in text for text in shown)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from curve_support import experiment, results, run
-from svmrepro.workflow import table_precision
-from svmrepro.workflow.config import Artefact
-from svmrepro.workflow.results import Results
-from svmrepro.workflow.runs import Run
-from svmrepro.workflow.table_precision import loosest, reached
+from svmrepro.workflow.analysis.results import Results
+from svmrepro.workflow.analysis.runs import Run
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.tables import precision
+from svmrepro.workflow.tables.precision import loosest, reached
 
 OPTIMUM = 100.0
 
@@ -49,7 +49,7 @@ def test_the_loosest_tolerance_that_reached_it_counts() -> None:
 def test_the_table() -> None:
     settings = {"targets": [0.05, 0.004, 0.0001], "yardstick": "exact"}
     artefact = Artefact("precision", "precision", "table", ("set",), "Equal precision", "", settings)
-    (section,) = table_precision.build(found(), artefact).sections
+    (section,) = precision.build(found(), artefact).sections
     perf, light = section.rows
     assert perf["seconds_0"].value == 10.0 and perf["ratio_0"].text == "fastest"
     assert light["ratio_0"].value == 4.0 and light["eps_0"].value == 0.1
@@ -64,7 +64,7 @@ def test_what_was_reached_on_other_hardware_is_reached_and_has_no_seconds() -> N
         for line in runs()
     ]
     artefact = Artefact("precision", "precision", "table", ("set",), "T", "", {"targets": [0.05, 1e-4]})
-    (section,) = table_precision.build(results(elsewhere, experiment("set", "eps")), artefact).sections
+    (section,) = precision.build(results(elsewhere, experiment("set", "eps")), artefact).sections
     _, light, _ = section.rows
     assert light["seconds_0"].text == "not timed: solved on other hardware" and "ratio_0" not in light
     assert light["seconds_1"].text.startswith("not reached: ")
@@ -76,5 +76,5 @@ def test_nothing_measured_says_so() -> None:
         experiment("set", "eps"),
     )
     artefact = Artefact("precision", "precision", "table", ("set",), "T", "", {"targets": [0.1]})
-    (section,) = table_precision.build(gone, artefact).sections
+    (section,) = precision.build(gone, artefact).sections
     assert section.rows[0]["seconds_0"].text == "not run: data not available"

@@ -10,20 +10,13 @@ from html.parser import HTMLParser
 import analysis_support as synthetic
 import pytest
 from analysis_steps import analyse
-from svmrepro.workflow import (
-    paths,
-    table_contenders,
-    table_scaling,
-    table_sparse,
-    table_timing,
-    table_vectors,
-    tabulate,
-)
-from svmrepro.workflow.config import Artefact, Contender
+from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
+from svmrepro.workflow.analysis.results import display_name, load
+from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.fit import PAPER
-from svmrepro.workflow.papers import PaperNumbers
-from svmrepro.workflow.render import (
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.rendering import (
     DASH,
     Cell,
     Column,
@@ -41,9 +34,10 @@ from svmrepro.workflow.render import (
     to_html,
     to_markdown,
 )
-from svmrepro.workflow.results import display_name, load
-from svmrepro.workflow.scaling import Interval
-from svmrepro.workflow.table_contenders import varying_option
+from svmrepro.workflow.steps import tabulate
+from svmrepro.workflow.steps.fit import PAPER
+from svmrepro.workflow.tables import contenders, scaling, sparse, support_vectors, timing
+from svmrepro.workflow.tables.contenders import varying_option
 
 VOID = {"meta", "br", "link"}
 
@@ -277,7 +271,7 @@ def test_the_one_option_that_varies_names_the_contenders(full):
     varied = replace(results, paper=paper)
     assert varying_option(varied, ["noise-linear"]) == "step_tol"
     artefact = Artefact("t", "contenders", "table", ("noise-linear",), "Title", "")
-    table = table_contenders.build(varied, artefact)
+    table = contenders.build(varied, artefact)
     assert [column.header for column in table.sections[0].columns][2] == "step_tol"
     assert table.sections[0].rows[0]["contender"].text == "0.001"
 
@@ -285,7 +279,7 @@ def test_the_one_option_that_varies_names_the_contenders(full):
 def test_a_kkt_violation_has_the_duality_gap_beside_it(full):
     results = load(full.config, synthetic.PAPER, ["noise-linear"])
     artefact = Artefact("t", "contenders", "table", ("noise-linear",), "Title", "")
-    table = table_contenders.build(results, artefact)
+    table = contenders.build(results, artefact)
     headers = [column.header for column in table.sections[0].columns]
     assert headers[-2:] == ["largest KKT violation", "relative duality gap"]
     (row,) = [
@@ -348,10 +342,10 @@ def test_a_paper_that_prints_no_numbers_is_not_spoken_of(full, tmp_path, kind):
         fits=fits,
     )
     build = {
-        "timing": table_timing,
-        "sparse": table_sparse,
-        "scaling": table_scaling,
-        "support-vectors": table_vectors,
+        "timing": timing,
+        "sparse": sparse,
+        "scaling": scaling,
+        "support-vectors": support_vectors,
     }[kind].build
     table = build(silent, artefact)
     said = to_markdown(table)

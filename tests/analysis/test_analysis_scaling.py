@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from svmrepro.workflow.scaling import Interval, fit_power_law, median_interval, pooled_scatter, ratio_interval
+from svmrepro.workflow.analysis.power_law import (
+    Interval,
+    fit_power_law,
+    median_interval,
+    pooled_scatter,
+    ratio_interval,
+)
 
 
 def draw(rng, sizes, repeats, scatter, noise, exponent=2.0):

@@ -10,13 +10,14 @@ import numpy as np
 import permuted_support as permuted
 import pytest
 from permuted_support import PAPER
-from svmrepro.workflow import machine, paths
-from svmrepro.workflow.config import load_config
+from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.analysis.step_lengths import lengths
+from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figure_path import build, build_gain, read_example
-from svmrepro.workflow.quantities import KINDS
-from svmrepro.workflow.results import load
-from svmrepro.workflow.step_lengths import lengths
+from svmrepro.workflow.figures.step_path import build, build_gain, read_example
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.judgement.quantities import KINDS
+from svmrepro.workflow.measurement import machine
 
 
 @pytest.fixture(scope="module")

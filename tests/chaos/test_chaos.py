@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from chaos import KINDS, summary
 from outcome import broken_lines, differences, litter, read_journal, tables
-from svmrepro.workflow.record import FIELDS, NO_RESULT, SCHEMA, encode
+from svmrepro.workflow.measurement.record import FIELDS, NO_RESULT, SCHEMA, encode
 
 HERE = Path(__file__).resolve().parent
 

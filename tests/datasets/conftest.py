@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 from datasets_support import QUICK, ROWS, Server, libsvm_text, make_entry, sha
-from svmrepro.datasets.download import Network
-from svmrepro.datasets.entries import DownloadedEntry
+from svmrepro.datasets.download.http import Network
+from svmrepro.datasets.registry.model import DownloadedEntry
 
 
 @pytest.fixture

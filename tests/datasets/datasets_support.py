@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 from svmrepro.datasets import DatasetUnavailable
-from svmrepro.datasets.download import Limits
-from svmrepro.datasets.entries import DownloadedEntry
-from svmrepro.datasets.fetching import ensure_file
-from svmrepro.datasets.registry import parse_registry
+from svmrepro.datasets.download.http import Limits
+from svmrepro.datasets.download.search import ensure_file
+from svmrepro.datasets.registry.model import DownloadedEntry
+from svmrepro.datasets.registry.parse import parse_registry
 
 ROWS = 120
 QUICK = Limits(connect=0.5, start=0.6, silence=0.4, back_off=0.01)

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from svmrepro.datasets import DataError
-from svmrepro.datasets.adult import (
+from svmrepro.datasets.adult_encoding import compare_columns
+from svmrepro.datasets.readers.adult import (
     MISSING,
     VALUES,
     AdultEncoder,
@@ -19,8 +20,7 @@ from svmrepro.datasets.adult import (
     quintile_edges,
     read_adult,
 )
-from svmrepro.datasets.encoding import compare_columns
-from svmrepro.datasets.libsvm import LibsvmData
+from svmrepro.datasets.readers.libsvm import LibsvmData
 
 
 def line(age: int = 30, country: str = "Peru", label: str = "<=50K", **other: str) -> str:

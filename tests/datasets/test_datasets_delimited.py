@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from svmrepro.datasets import DataError
-from svmrepro.datasets.delimited import read_delimited
-from svmrepro.datasets.entries import Columns, Label
+from svmrepro.datasets.readers.delimited import read_delimited
+from svmrepro.datasets.registry.model import Columns, Label
 
 SIGNS: dict[Label, float | None] = {1.0: 1.0, -1.0: -1.0}
 GAME = Columns(values=({"x": 1.0, "o": -1.0, "b": 0.0},))

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from datasets_support import ROWS, Handler, Server, left_in, libsvm_text, make_entry, sha
 from svmrepro.datasets import DatasetUnavailable
-from svmrepro.datasets.download import Limits, Network
-from svmrepro.datasets.entries import DownloadedEntry
-from svmrepro.datasets.fetching import ensure_file, fetch_entry
+from svmrepro.datasets.download.http import Limits, Network
+from svmrepro.datasets.download.search import ensure_file, fetch_entry
+from svmrepro.datasets.registry.model import DownloadedEntry
 
 CONTENT = libsvm_text()
 
@@ -323,7 +323,7 @@ FETCH = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from datasets_support import make_entry
-from svmrepro.datasets.fetching import ensure_file
+from svmrepro.datasets.download.search import ensure_file
 entry = make_entry(sys.argv[2])
 print(ensure_file(entry, "toy", sys.argv[3]).path)
 """

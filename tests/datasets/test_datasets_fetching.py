@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 from datasets_support import ROWS, Server, left_in, libsvm_text, make_entry, reason, sha, zipped
-from svmrepro.datasets import StorageError, verify
-from svmrepro.datasets.download import Network
-from svmrepro.datasets.entries import DownloadedEntry
-from svmrepro.datasets.fetching import ensure_file, fetch_entry
+from svmrepro.datasets import StorageError
+from svmrepro.datasets.download import verify
+from svmrepro.datasets.download.http import Network
+from svmrepro.datasets.download.search import ensure_file, fetch_entry
+from svmrepro.datasets.registry.model import DownloadedEntry
 
 CONTENT = libsvm_text()
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from svmrepro.datasets import growing
-from svmrepro.datasets.growing import GrowingRows
+from svmrepro.datasets import sparse_builder
+from svmrepro.datasets.sparse_builder import GrowingRows
 
 
 @pytest.mark.parametrize("piece", [16, 40, 1 << 12, 1 << 26])
 def test_rows_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
-    monkeypatch.setattr(growing, "_PIECE", piece)
+    monkeypatch.setattr(sparse_builder, "_PIECE", piece)
     whole = sparse.random(200, 30, density=0.2, format="csr", random_state=1)
     whole.sort_indices()
     rows = GrowingRows()

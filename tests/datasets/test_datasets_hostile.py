@@ -31,10 +31,10 @@ from datasets_support import (
     sha,
     zipped,
 )
-from svmrepro.datasets.archive import decompress, extract_member
-from svmrepro.datasets.download import Network, _redirected
-from svmrepro.datasets.entries import DownloadedEntry
+from svmrepro.datasets.download.archive import decompress, extract_member
+from svmrepro.datasets.download.http import Network, _redirected
 from svmrepro.datasets.errors import SourceError
+from svmrepro.datasets.registry.model import DownloadedEntry
 
 CONTENT = libsvm_text()
 BOMB = 10 * 2**30
@@ -84,7 +84,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 UNPACK = """
 import resource, sys
 from pathlib import Path
-from svmrepro.datasets.archive import decompress, extract_member
+from svmrepro.datasets.download.archive import decompress, extract_member
 from svmrepro.datasets.errors import SourceError
 kind, path, target = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -199,7 +199,7 @@ def test_a_header_that_asks_for_too_much_memory(tmp_path: Path) -> None:
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1536 * 2**20, "mode": lzma.MODE_FAST, "nice_len": 4}]
     script = (
         "import resource, sys\nfrom pathlib import Path\n"
-        "from svmrepro.datasets.archive import decompress\n"
+        "from svmrepro.datasets.download.archive import decompress\n"
         f"resource.setrlimit(resource.RLIMIT_AS, ({2**30}, {2**30}))\n"
         "decompress(Path(sys.argv[1]), 'xz', Path(sys.argv[2]), 1000, 'toy.xz')\n"
     )
@@ -332,7 +332,7 @@ def test_redirects_that_lead_on_for_ever(
 
 
 def test_a_name_in_the_registry_cannot_lead_out_of_the_folder(server: Server) -> None:
-    from svmrepro.datasets.registry import RegistryError
+    from svmrepro.datasets.registry.parse import RegistryError
 
     for name in ("../evil", "/etc/evil", "a/../../evil", "evil\n", "", ".."):
         with pytest.raises(RegistryError, match="toy"):

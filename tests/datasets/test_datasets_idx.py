@@ -12,9 +12,9 @@ from datasets_support import sha
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import DataError, loading
-from svmrepro.datasets.entries import Registry
-from svmrepro.datasets.idx import read_images
-from svmrepro.datasets.registry import RegistryError, parse_registry
+from svmrepro.datasets.readers.idx import read_images
+from svmrepro.datasets.registry.model import Registry
+from svmrepro.datasets.registry.parse import RegistryError, parse_registry
 
 SIGNS = {float(digit): 1.0 if digit == 8 else -1.0 for digit in range(10)}
 ROWS = 40

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from svmrepro.datasets import DataError, read_libsvm, write_libsvm
-from svmrepro.datasets.libsvm import is_binary
+from svmrepro.datasets.readers.libsvm import is_binary
 
 
 def write(folder: Path, text: str | bytes) -> Path:

@@ -10,9 +10,9 @@ from datasets_support import sha
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import DataError, loading
-from svmrepro.datasets.entries import DownloadedEntry, Registry
-from svmrepro.datasets.physics import NOT_AVAILABLE, read_physics
-from svmrepro.datasets.registry import parse_registry, registry
+from svmrepro.datasets.readers.physics import NOT_AVAILABLE, read_physics
+from svmrepro.datasets.registry.model import DownloadedEntry, Registry
+from svmrepro.datasets.registry.parse import parse_registry, registry
 
 SIGNS = {0.0: -1.0, 1.0: 1.0}
 FEATURES = 78

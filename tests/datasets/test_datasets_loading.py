@@ -13,10 +13,11 @@ import pytest
 from datasets_support import Server, libsvm_text, make_entry, sha
 from scipy import sparse
 from svmrepro import datasets
-from svmrepro.datasets import DataError, DatasetUnavailable, loading, readers
-from svmrepro.datasets.download import Network
-from svmrepro.datasets.entries import Registry
-from svmrepro.datasets.libsvm import LibsvmData
+from svmrepro.datasets import DataError, DatasetUnavailable, loading
+from svmrepro.datasets.download.http import Network
+from svmrepro.datasets.readers import by_name
+from svmrepro.datasets.readers.libsvm import LibsvmData
+from svmrepro.datasets.registry.model import Registry
 
 SMALL, LARGE, TEST = libsvm_text(20), libsvm_text(50), libsvm_text(8, skip=100)
 
@@ -144,13 +145,13 @@ def test_prepared_arrays_are_used_and_checked(
     first = datasets.load("toy", data_dir=tmp_path)
     [kept] = (tmp_path / "prepared").glob("*.npz")
     parsed: list[Path] = []
-    reader = readers.READERS["libsvm"]
+    reader = by_name.READERS["libsvm"]
 
     def counting(path: Path, entry: object) -> LibsvmData:
         parsed.append(path)
         return reader(path, entry)  # type: ignore[arg-type]
 
-    monkeypatch.setitem(readers.READERS, "libsvm", counting)
+    monkeypatch.setitem(by_name.READERS, "libsvm", counting)
     again = datasets.load("toy", data_dir=tmp_path)
     assert parsed == []
     assert rows_of(again) == rows_of(first) and again.y.tolist() == first.y.tolist()

@@ -12,9 +12,9 @@ import pytest
 from datasets_support import sha
 from svmrepro import datasets
 from svmrepro.datasets import DataError, loading
-from svmrepro.datasets.entries import Registry
-from svmrepro.datasets.lyrl2004 import count_documents, count_topics, read_documents
-from svmrepro.datasets.registry import parse_registry
+from svmrepro.datasets.readers.lyrl2004 import count_documents, count_topics, read_documents
+from svmrepro.datasets.registry.model import Registry
+from svmrepro.datasets.registry.parse import parse_registry
 
 # As the real files: two blanks after the document, weights with all their digits, topics by document.
 TRAIN = (
@@ -97,7 +97,7 @@ def test_what_is_refused(tmp_path: Path, train: str, topics: str, message: str) 
 READING = """
 import resource, sys
 from pathlib import Path
-from svmrepro.datasets.lyrl2004 import read_documents
+from svmrepro.datasets.readers.lyrl2004 import read_documents
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -201,7 +201,7 @@ def test_the_hosts_wrapper_vouches_for_its_content(mirror: Path, tmp_path: Path)
     with pytest.raises(datasets.DatasetUnavailable, match=r"train\.gz: train:4: index 0: indices start at 1"):
         datasets.load("toy", 3, mirror=mirror, data_dir=tmp_path)
     parsed = parse_registry(ENTRY.replace(sha(WRAPPED), sha(vouched)))
-    fetched = datasets.fetching.fetch_entry(parsed.downloaded["toy"], tmp_path, mirror)
+    fetched = datasets.download.search.fetch_entry(parsed.downloaded["toy"], tmp_path, mirror)
     assert fetched.files["train"].read_text() == spoilt
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from datasets_support import compress_lzw
-from svmrepro.datasets.lzw import decompress_lzw
+from svmrepro.datasets.download.lzw import decompress_lzw
 
 RNG = np.random.default_rng(1)
 CONTENTS = {

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 from svmrepro.datasets import DataError
-from svmrepro.datasets.matfile import read_splits
+from svmrepro.datasets.readers.matfile import read_splits
 
 SIGNS = {-1.0: -1.0, 1.0: 1.0}
 

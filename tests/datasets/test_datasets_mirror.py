@@ -12,9 +12,9 @@ import pytest
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import DatasetUnavailable
-from svmrepro.datasets.entries import DownloadedEntry
-from svmrepro.datasets.registry import registry
-from svmrepro.datasets.verify import is_ordered_subsequence
+from svmrepro.datasets.download.verify import is_ordered_subsequence
+from svmrepro.datasets.registry.model import DownloadedEntry
+from svmrepro.datasets.registry.parse import registry
 
 MIRROR = os.environ.get("SVMREPRO_MIRROR", "")
 pytestmark = pytest.mark.skipif(not MIRROR, reason="SVMREPRO_MIRROR is not set: the real data are not here")

@@ -8,9 +8,9 @@ import pytest
 import yaml
 from datasets_support import HEAD
 from svmrepro.datasets import GENERATORS
-from svmrepro.datasets.entries import Columns, DownloadedEntry
-from svmrepro.datasets.readers import READERS, READERS_APART
-from svmrepro.datasets.registry import RegistryError, parse_registry, registry
+from svmrepro.datasets.readers.by_name import READERS, READERS_APART
+from svmrepro.datasets.registry.model import Columns, DownloadedEntry
+from svmrepro.datasets.registry.parse import RegistryError, parse_registry, registry
 
 TOY = (
     HEAD.replace("SUBSETS", "[toy]")
@@ -269,5 +269,5 @@ def test_rows_rise_with_positives() -> None:
 
 
 def test_the_file_is_part_of_the_package() -> None:
-    text = resources.files("svmrepro.datasets").joinpath("registry.yaml").read_text(encoding="utf-8")
+    text = resources.files("svmrepro.datasets.registry").joinpath("registry.yaml").read_text(encoding="utf-8")
     assert set(yaml.safe_load(text)) == {"version", "hosts", "downloaded", "generated"}

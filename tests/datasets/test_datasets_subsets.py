@@ -11,8 +11,8 @@ from scipy import sparse
 from scipy.io import savemat
 from svmrepro import datasets
 from svmrepro.datasets import loading
-from svmrepro.datasets.entries import Registry
-from svmrepro.datasets.registry import parse_registry
+from svmrepro.datasets.registry.model import Registry
+from svmrepro.datasets.registry.parse import parse_registry
 from svmrepro.datasets.subsets import subset_rows
 
 ROWS = 60

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from datasets_support import ROWS, Server, compress_lzw, left_in, libsvm_text, make_entry, reason, sha, zipped
-from svmrepro.datasets.download import Network
-from svmrepro.datasets.entries import DownloadedEntry
-from svmrepro.datasets.fetching import ensure_file
+from svmrepro.datasets.download.http import Network
+from svmrepro.datasets.download.search import ensure_file
+from svmrepro.datasets.registry.model import DownloadedEntry
 
 CONTENT = libsvm_text()
 

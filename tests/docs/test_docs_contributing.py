@@ -24,7 +24,7 @@ def test_adding_a_solver(tree: Tree) -> None:
         """
 from solver_cases import make_case, suits
 from svmrepro.solvers import Problem, fingerprint, solve
-from svmrepro.workflow.config import load_config
+from svmrepro.workflow.configuration.model import load_config
 from test_solvers_random import judged
 
 for seed in range(12):
@@ -80,7 +80,7 @@ def test_adding_an_experiment(tree: Tree) -> None:
     out = tree.python(
         "-c",
         """
-from svmrepro.workflow.plan import Plan
+from svmrepro.workflow.graph.plan import Plan
 
 for scale, sizes in {"smoke": (125, 250, 500), "paper": (500, 1000, 2000, 5000)}.items():
     plan = Plan({"scale": scale})
@@ -108,9 +108,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import analysis_support as synthetic
-from svmrepro.workflow import collect, fit, results
-from svmrepro.workflow.claims import judge, read_claims
-from svmrepro.workflow.config import config_dir, load_config, write_config
+from svmrepro.workflow.analysis import results
+from svmrepro.workflow.steps import collect, fit
+from svmrepro.workflow.judgement.claims import judge, read_claims
+from svmrepro.workflow.configuration.model import config_dir, load_config, write_config
 
 config = synthetic.make_config(Path(sys.argv[1]))
 names = ("noise-gaussian", "adult-linear")
@@ -144,9 +145,9 @@ def test_a_solver_of_ones_own(tree: Tree) -> None:
 from pathlib import Path
 
 from svmrepro import datasets
-from svmrepro.workflow.config import load_config
-from svmrepro.workflow.layers import read_yaml
-from svmrepro.workflow.trial import Trials
+from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.configuration.layers import read_yaml
+from svmrepro.workflow.measurement.contender_run import Trials
 
 config = load_config(read_yaml(Path("peers.yaml")))
 experiment = config.papers["platt1998"].experiments["noise-gaussian"]

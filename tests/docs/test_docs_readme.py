@@ -15,8 +15,8 @@ import pytest
 import yaml
 from docs_support import PROJECT, Tree, blocks, the_block
 from svmrepro import datasets
-from svmrepro.workflow.config import load_config
-from svmrepro.workflow.plan import RULES
+from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.graph.plan import RULES
 
 REFERENCE = PROJECT / "results" / "reference"
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")

@@ -13,7 +13,7 @@ from docs_support import PROJECT
 from sitekit import scale as page
 from sitekit.parts import PartError, Texts
 from sitekit.scale import Scale
-from svmrepro.workflow.config import load_config
+from svmrepro.workflow.configuration.model import load_config
 
 FITS = ("experiment", "contender", "quantity", "source", "exponent", "intercept", "n_min", "n_max")
 

@@ -18,7 +18,7 @@ from sitekit.papers import PaperPage
 from sitekit.parts import PartError, Texts
 from sphinx.util.inventory import InventoryFile
 from svmrepro import datasets, solvers
-from svmrepro.workflow.config import load_config
+from svmrepro.workflow.configuration.model import load_config
 
 DESKTOP, PHONE = 1280, 390
 PAPERS = sorted(page.stem for page in (PROJECT / "docs" / "papers").glob("*.md"))

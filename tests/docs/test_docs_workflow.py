@@ -8,8 +8,8 @@ import tomllib
 
 import yaml
 from docs_support import PROJECT
-from svmrepro.workflow.config import load_config
-from svmrepro.workflow.plan import RULES
+from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.graph.plan import RULES
 
 TEXT = (PROJECT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
 JOBS = yaml.safe_load(TEXT)["jobs"]

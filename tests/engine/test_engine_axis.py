@@ -10,17 +10,27 @@ import pytest
 from engine_support import EXPERIMENT, tiny
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem, solve
-from svmrepro.solvers.measures import roc_area
-from svmrepro.workflow import baseline, collect, data, fit, grid, paths
-from svmrepro.workflow import measure as measure_module
-from svmrepro.workflow.config import Config, Experiment, HeldOut, load_config, read_config, write_config
+from svmrepro.solvers.metrics import roc_area
+from svmrepro.workflow.analysis.power_law import fit_power_law
+from svmrepro.workflow.analysis.runs import Group, Run, Runs, read_runs
+from svmrepro.workflow.configuration.model import (
+    Config,
+    Experiment,
+    HeldOut,
+    load_config,
+    read_config,
+    write_config,
+)
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.forecast import Forecast
-from svmrepro.workflow.measure import measure_job
-from svmrepro.workflow.progress import Progress
-from svmrepro.workflow.record import read_lines
-from svmrepro.workflow.runs import Group, Run, Runs, read_runs
-from svmrepro.workflow.scaling import fit_power_law
+from svmrepro.workflow.graph import jobs, paths
+from svmrepro.workflow.judgement import run_summary
+from svmrepro.workflow.measurement import data_sets
+from svmrepro.workflow.measurement.forecast import Forecast
+from svmrepro.workflow.measurement.progress import Progress
+from svmrepro.workflow.measurement.record import read_lines
+from svmrepro.workflow.steps import collect, fit
+from svmrepro.workflow.steps import measure as measure_module
+from svmrepro.workflow.steps.measure import measure_job
 
 QUICK = {"solver": "engine_solvers:quick"}
 SEEN = {"test": {"skip": 40, "rows": 30}, "measures": ["accuracy", "roc-area"]}
@@ -45,7 +55,7 @@ def prepare(contenders: dict[str, Any] | None = None, **settings: Any) -> tuple[
 
 def measure(config: Config, experiment: Experiment, job: str = "all") -> tuple[list[dict[str, Any]], str]:
     stream = io.StringIO()
-    part = grid.job(config, experiment, job)
+    part = jobs.job(config, experiment, job)
     with Progress(config, experiment, part, Path("log.txt"), stream) as progress:
         measure_job(config, experiment, part, progress)
     return read_lines(paths.job_file(config, "platt1998", EXPERIMENT, job)), stream.getvalue()
@@ -103,10 +113,10 @@ def test_over_eps_a_contender_with_a_tolerance_of_its_own_is_measured_once() -> 
         sizes=[20],
     )[1]
     # Another tolerance of its own: it is measured again, and nobody else.
-    before, after = ([row.key for row in grid.rows(each)] for each in (experiment, changed))
+    before, after = ([row.key for row in jobs.rows(each)] for each in (experiment, changed))
     assert before[:2] == after[:2] and before[2] != after[2]
     over_C = replace(experiment, axis="C", points=(0.001, 0.1))
-    assert [len(row.contenders) for row in grid.rows(over_C)] == [
+    assert [len(row.contenders) for row in jobs.rows(over_C)] == [
         2,
         2,
     ]  # over C it is another problem each time
@@ -138,7 +148,7 @@ def test_a_limit_of_a_solver_s_own_is_told() -> None:
 def test_total_C_is_shared_out_among_the_examples() -> None:
     _, experiment = prepare()
     total = replace(experiment, C=None, C_total=100.0, axis="C_total", points=(10.0, 1000.0))
-    assert [(row.n, row.point, row.C) for row in grid.rows(total)] == [
+    assert [(row.n, row.point, row.C) for row in jobs.rows(total)] == [
         (20, 10.0, 0.5),
         (20, 1000.0, 50.0),
         (40, 10.0, 0.25),
@@ -146,7 +156,7 @@ def test_total_C_is_shared_out_among_the_examples() -> None:
     ]
     # The same problem by another name has the same key.
     plain = replace(experiment, C=None, C_total=1000.0)
-    assert grid.rows(total)[1].key == grid.rows(plain)[0].key
+    assert jobs.rows(total)[1].key == jobs.rows(plain)[0].key
 
 
 def test_configuration_survives_being_written(tmp_path: Path) -> None:
@@ -186,7 +196,7 @@ def test_a_small_eps_is_harder() -> None:
 
 def test_keys_follow_axis_test_and_measures() -> None:
     def keys(**settings: Any) -> list[str]:
-        return [row.key for row in grid.rows(prepare(**settings)[1])]
+        return [row.key for row in jobs.rows(prepare(**settings)[1])]
 
     plain = keys()
     assert len(set(keys(axis={"C": [0.1, 0.2]}))) == 4
@@ -204,7 +214,7 @@ def test_keys_follow_axis_test_and_measures() -> None:
 
 def test_jobs_by_size_hold_all_points() -> None:
     config = load_config({**overrides(axis={"C": [0.1, 0.2]}), "job": "size"})
-    found = grid.jobs(config, config.experiment("platt1998", EXPERIMENT))
+    found = jobs.jobs(config, config.experiment("platt1998", EXPERIMENT))
     assert [(job.name, [row.point for row in job.rows]) for job in found] == [
         ("n20", [0.1, 0.2]),
         ("n40", [0.1, 0.2]),
@@ -230,7 +240,7 @@ def test_a_test_set_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[int] = []
     real = measure_module.load_test
 
-    def counted(config: Any, row: grid.Row, features: int) -> Any:
+    def counted(config: Any, row: jobs.Row, features: int) -> Any:
         loaded.append(row.n)
         return real(config, row, features)
 
@@ -273,7 +283,7 @@ def test_another_data_set_can_be_the_test_set(tmp_path: Path, features: int) -> 
         measures=["prbep"],
     )
     config = load_config({**changed, "datasets": own_files(tmp_path, features)})
-    data.register(config)
+    data_sets.register(config)
     experiment = config.experiment("platt1998", EXPERIMENT)
     if features == 2:
         (line,), _ = measure(config, experiment)
@@ -287,9 +297,9 @@ def test_another_data_set_can_be_the_test_set(tmp_path: Path, features: int) -> 
 def test_a_test_set_that_is_missing_is_told() -> None:
     config, experiment = prepare(dataset="adult", sizes=[40], measures=["accuracy"])
     # Its training file is missing as well; the test set's own reason is the loader's.
-    row = grid.rows(experiment)[0]
-    with pytest.raises(data.NotAvailable, match="test set: "):
-        data.load_test(config, row, 123)
+    row = jobs.rows(experiment)[0]
+    with pytest.raises(data_sets.NotAvailable, match="test set: "):
+        data_sets.load_test(config, row, 123)
     (line,), _ = measure(config, experiment)
     assert line["status"] == "not_run"
 
@@ -361,9 +371,9 @@ def test_runs_are_grouped_by_point() -> None:
     assert list(along) == [0.001, 0.01, 0.1] and along[0.001] < along[0.1]
     assert set(runs.series(EXPERIMENT, "a", "performance.accuracy", 0.01)) == {20, 40}
     assert runs.series(EXPERIMENT, "a", "iterations") == runs.along(EXPERIMENT, "a", "iterations", 40)
-    entries = baseline.summarise(runs)
+    entries = run_summary.summarise(runs)
     assert len(entries) == 12 and {entry["point"] for entry in entries} == {"0.001", "0.01", "0.1"}
     # Written down and read again, no point is taken for another.
-    again = baseline.unfold(baseline.fold(entries))
-    assert {baseline._key(entry) for entry in again} == {baseline._key(entry) for entry in entries}
+    again = run_summary.unfold(run_summary.fold(entries))
+    assert {run_summary._key(entry) for entry in again} == {run_summary._key(entry) for entry in entries}
     assert len(again) == 12

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from engine_support import EXPERIMENT, snakemake, tiny
-from svmrepro.workflow import grid
-from svmrepro.workflow.config import config_dir, load_config, read_config, write_config
+from svmrepro.workflow.configuration.layers import Layers, read_yaml
+from svmrepro.workflow.configuration.model import config_dir, load_config, read_config, write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.fetch import wanted
-from svmrepro.workflow.layers import Layers, read_yaml
+from svmrepro.workflow.graph import jobs
+from svmrepro.workflow.steps.fetch import wanted
 
 
 def experiment(**settings: Any) -> dict[str, Any]:
@@ -298,7 +298,7 @@ def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path: P
     assert read_config(tmp_path / "config.json") == config
     # The solver's own cap is what rows had before, and another limit is another row.
     keys = [
-        grid.rows(load_config(experiment(**settings)).experiment("platt1998", "adult-linear"))[0].key
+        jobs.rows(load_config(experiment(**settings)).experiment("platt1998", "adult-linear"))[0].key
         for settings in (
             {},
             {"iteration_limit": None},

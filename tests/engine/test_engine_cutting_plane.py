@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from engine_support import EXPERIMENT, tiny
 from svmrepro.solvers import Problem, solve
-from svmrepro.workflow import grid, paths
-from svmrepro.workflow.config import load_config
+from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.measure import measure_job
-from svmrepro.workflow.progress import Progress
-from svmrepro.workflow.record import decode, encode, read_lines
-from svmrepro.workflow.trial import Trials
+from svmrepro.workflow.graph import jobs, paths
+from svmrepro.workflow.measurement.contender_run import Trials
+from svmrepro.workflow.measurement.progress import Progress
+from svmrepro.workflow.measurement.record import decode, encode, read_lines
+from svmrepro.workflow.steps.measure import measure_job
 
 OWN = ("svmperf", "ocas", "svmperf-ordinal")
 
@@ -30,7 +30,7 @@ def test_lines_of_cutting_planes() -> None:
     contenders: dict[str, Any] = {name: {"solver": name, "bias": False} for name in OWN}
     config = load_config(tiny(contenders, sizes=(30,), repeats=1))
     experiment = config.experiment("platt1998", EXPERIMENT)
-    part = grid.job(config, experiment, "all")
+    part = jobs.job(config, experiment, "all")
     with Progress(config, experiment, part, Path("log.txt"), io.StringIO()) as progress:
         measure_job(config, experiment, part, progress)
     lines = read_lines(paths.job_file(config, "platt1998", EXPERIMENT, "all"))
@@ -64,7 +64,7 @@ def test_a_promise_that_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         return solve(problem, name, eps=0.2)
 
     good = Trials(experiment, X, y).run(contender)
-    monkeypatch.setattr("svmrepro.workflow.trial.solve", hasty)
+    monkeypatch.setattr("svmrepro.workflow.measurement.contender_run.solve", hasty)
     bad = Trials(experiment, X, y).run(contender)
     assert (good["status"], bad["status"]) == ("optimal", "uncertified")
     assert bad["reason"].startswith("certificate failed at eps 0.001: gap ")

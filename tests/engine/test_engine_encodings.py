@@ -10,14 +10,16 @@ from engine_solvers import quick
 from engine_support import EXPERIMENT, tiny
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem
-from svmrepro.workflow import baseline, collect, fit, grid, paths
-from svmrepro.workflow.config import Config, load_config, write_config
-from svmrepro.workflow.data import register
-from svmrepro.workflow.journal import Journal
-from svmrepro.workflow.measure import measure_job
-from svmrepro.workflow.progress import Progress
-from svmrepro.workflow.record import read_lines
-from svmrepro.workflow.runs import read_rows, read_runs
+from svmrepro.workflow.analysis.runs import read_rows, read_runs
+from svmrepro.workflow.configuration.model import Config, load_config, write_config
+from svmrepro.workflow.graph import jobs, paths
+from svmrepro.workflow.judgement import run_summary
+from svmrepro.workflow.measurement.data_sets import register
+from svmrepro.workflow.measurement.journal import Journal
+from svmrepro.workflow.measurement.progress import Progress
+from svmrepro.workflow.measurement.record import read_lines
+from svmrepro.workflow.steps import collect, fit
+from svmrepro.workflow.steps.measure import measure_job
 
 QUICK = {"solver": "engine_solvers:quick"}
 HOT = {**QUICK, "encoding": "one-hot"}
@@ -48,14 +50,14 @@ def prepare(contenders: dict[str, Any], **settings: Any) -> Config:
 
 def measure(config: Config) -> list[dict[str, Any]]:
     experiment = config.experiment("platt1998", EXPERIMENT)
-    part = grid.job(config, experiment, "all")
+    part = jobs.job(config, experiment, "all")
     with Progress(config, experiment, part, None, io.StringIO()) as progress:
         measure_job(config, experiment, part, progress)
     return read_lines(paths.job_file(config, "platt1998", EXPERIMENT, "all"))
 
 
-def rows(config: Config) -> tuple[grid.Row, ...]:
-    return grid.rows(config.experiment("platt1998", EXPERIMENT))
+def rows(config: Config) -> tuple[jobs.Row, ...]:
+    return jobs.rows(config.experiment("platt1998", EXPERIMENT))
 
 
 def test_contenders_solve_the_same_permutation_in_their_encodings() -> None:
@@ -117,7 +119,7 @@ def test_ratios_are_formed_on_the_same_problem_only() -> None:
     assert {(row["numerator"], row["denominator"]) for row in ratios} == {
         ("again", "plain"), ("hot-again", "hot"),
     }  # fmt: skip
-    entries = baseline.summarise(read_runs([paths.measurements(config, "platt1998", EXPERIMENT)]))
+    entries = run_summary.summarise(read_runs([paths.measurements(config, "platt1998", EXPERIMENT)]))
     said = {entry["contender"]: entry["setting"].get("encoding") for entry in entries}
     # Rows without an encoding compare with references from before there was any.
     assert said == {"plain": None, "again": None, "hot": "one-hot", "hot-again": "one-hot"}

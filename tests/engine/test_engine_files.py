@@ -14,8 +14,8 @@ import pytest
 from engine_support import on_full_disk, unprivileged
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import Owner, _owner, any_lock, atomic_path, atomic_write, lock
-from svmrepro.workflow.journal import Journal
-from svmrepro.workflow.record import ADDED, FIELDS, NO_RESULT, encode, fault, read_lines
+from svmrepro.workflow.measurement.journal import Journal
+from svmrepro.workflow.measurement.record import ADDED, FIELDS, NO_RESULT, encode, fault, read_lines
 
 TEXTS = ("run_id", "row", "scale", "paper", "experiment", "dataset", "contender", "solver", "storage")
 
@@ -109,7 +109,7 @@ FILL_JOURNAL = """
 import json, os
 from pathlib import Path
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.journal import Journal
+from svmrepro.workflow.measurement.journal import Journal
 line = json.loads(os.environ["LINE"])
 journal = Journal(Path("journal.jsonl"))
 made = 0

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from engine_support import PROJECT, snakemake
-from svmrepro.workflow import grid
-from svmrepro.workflow.config import Config, load_config
+from svmrepro.workflow.configuration.model import Config, load_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.forecast import Forecast
-from svmrepro.workflow.plan import Plan
+from svmrepro.workflow.graph import jobs
+from svmrepro.workflow.graph.plan import Plan
+from svmrepro.workflow.measurement.forecast import Forecast
 
 PAPER = "glasmachers2008"
 with (PROJECT / "config" / "papers" / f"{PAPER}_table1.csv").open() as stream:
@@ -75,12 +75,12 @@ def test_papers_do_not_change_each_other() -> None:
 
 def test_only_the_first_permutations_have_every_contender() -> None:
     experiment = load("paper").experiment(PAPER, "heart")
-    assert len(grid.rows(experiment)) == 100
-    banana = grid.rows(load("default").experiment(PAPER, "banana"))
+    assert len(jobs.rows(experiment)) == 100
+    banana = jobs.rows(load("default").experiment(PAPER, "banana"))
     assert [len(row.contenders) for row in banana] == [12] * 5 + [7] * 5
     more = load("default", experiments={PAPER: {"banana": {"permutations": 12}}})
-    assert len(grid.rows(more.experiment(PAPER, "banana"))) == 12
-    assert len(grid.rows(load("default", most_permutations=2).experiment(PAPER, "banana"))) == 2
+    assert len(jobs.rows(more.experiment(PAPER, "banana"))) == 12
+    assert len(jobs.rows(load("default", most_permutations=2).experiment(PAPER, "banana"))) == 2
 
 
 def test_what_is_left_is_counted_beforehand() -> None:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from engine_support import EXPERIMENT, PROJECT, snakemake, tiny
-from svmrepro.workflow.config import config_dir, load_config
+from svmrepro.workflow.configuration.layers import read_yaml
+from svmrepro.workflow.configuration.model import config_dir, load_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.layers import read_yaml
 
 #: What a shell, a path or a format string would make something of.
 WORDS = (

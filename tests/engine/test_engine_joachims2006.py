@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from engine_support import PROJECT
-from svmrepro.workflow.claims import read_claims
-from svmrepro.workflow.config import Config, load_config
-from svmrepro.workflow.curves import KEYS
+from svmrepro.workflow.analysis.curves import KEYS
+from svmrepro.workflow.configuration.model import Config, load_config
+from svmrepro.workflow.judgement.claims import read_claims
 
 PAPER = "joachims2006"
 SCALES = ("smoke", "default", "paper")

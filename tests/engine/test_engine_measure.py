@@ -9,16 +9,19 @@ from typing import Any
 
 import pytest
 from engine_support import EXPERIMENT, environment, tiny
-from svmrepro.workflow import data, fetch, generate, grid, machine, paths, staleness
-from svmrepro.workflow.config import Config, Experiment, load_config
+from svmrepro.workflow import fingerprints
+from svmrepro.workflow.configuration.model import Config, Experiment, load_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.forecast import Forecast, duration, extrapolate
-from svmrepro.workflow.journal import Journal
-from svmrepro.workflow.measure import measure_job
-from svmrepro.workflow.plan import Plan
-from svmrepro.workflow.progress import Progress
-from svmrepro.workflow.record import read_lines
-from svmrepro.workflow.summary import closing
+from svmrepro.workflow.graph import jobs, paths
+from svmrepro.workflow.graph.plan import Plan
+from svmrepro.workflow.measurement import data_sets, machine
+from svmrepro.workflow.measurement.forecast import Forecast, duration, extrapolate
+from svmrepro.workflow.measurement.journal import Journal
+from svmrepro.workflow.measurement.progress import Progress
+from svmrepro.workflow.measurement.record import read_lines
+from svmrepro.workflow.steps import fetch, generate
+from svmrepro.workflow.steps.closing import closing
+from svmrepro.workflow.steps.measure import measure_job
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +37,7 @@ def prepare(contenders: dict[str, Any] | None = None, **settings: Any) -> tuple[
 
 def measure(config: Config, experiment: Experiment, job: str = "all") -> tuple[list[dict[str, Any]], str]:
     stream = io.StringIO()
-    part = grid.job(config, experiment, job)
+    part = jobs.job(config, experiment, job)
     with Progress(config, experiment, part, Path("log.txt"), stream) as progress:
         measure_job(config, experiment, part, progress)
     return read_lines(paths.job_file(config, "platt1998", EXPERIMENT, job)), stream.getvalue()
@@ -87,7 +90,7 @@ def test_killed_job_goes_on_with_what_is_missing() -> None:
 def test_changed_solver_times_its_rows_anew_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     config, experiment = prepare()
     first, _ = measure(config, experiment)
-    monkeypatch.setattr(staleness, "solver_fingerprint", lambda name: f"new {name}")
+    monkeypatch.setattr(fingerprints, "solver_fingerprint", lambda name: f"new {name}")
     second, _ = measure(config, experiment)
     assert len(journal(config)) == 16
     assert {line["row"] for line in first}.isdisjoint(line["row"] for line in second)
@@ -97,12 +100,12 @@ def test_changed_solver_times_its_rows_anew_and_no_others(monkeypatch: pytest.Mo
 def test_row_key_follows_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     def keys(**settings: Any) -> list[str]:
         _, experiment = prepare(**settings)
-        return [row.key for row in grid.rows(experiment)]
+        return [row.key for row in jobs.rows(experiment)]
 
     def edited(**fields: Any) -> list[str]:
         overrides = tiny()
         overrides["experiments"]["platt1998"][EXPERIMENT].update(fields)
-        return [row.key for row in grid.rows(load_config(overrides).experiment("platt1998", EXPERIMENT))]
+        return [row.key for row in jobs.rows(load_config(overrides).experiment("platt1998", EXPERIMENT))]
 
     base = keys()
     assert base == keys(repeats=9) == keys(timed_jobs=2) == edited(title="Another")
@@ -110,18 +113,18 @@ def test_row_key_follows_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> No
     for change in ({"C": 0.2}, {"eps": 1e-4}, {"seeds": [1]}, {"time_limit": 1}, {"dataset": "separable"}):
         assert set(edited(**change)).isdisjoint(base)
     monkeypatch.setattr(
-        staleness, "solver_fingerprint", lambda name: "changed" if name == "chunking" else "same"
+        fingerprints, "solver_fingerprint", lambda name: "changed" if name == "chunking" else "same"
     )
-    before = staleness.solver_fingerprint
+    before = fingerprints.solver_fingerprint
     config = load_config({})
     rows = {
-        name: grid.rows(config.experiment("platt1998", name))[0]
+        name: jobs.rows(config.experiment("platt1998", name))[0]
         for name in ("noise-linear", "step-tolerance-noise")
     }
     old = {name: row.key for name, row in rows.items()}
-    monkeypatch.setattr(staleness, "solver_fingerprint", lambda name: "same")
+    monkeypatch.setattr(fingerprints, "solver_fingerprint", lambda name: "same")
     assert before("chunking") == "changed"
-    new = {name: grid.Row(row.experiment, row.n, row.seed).key for name, row in rows.items()}
+    new = {name: jobs.Row(row.experiment, row.n, row.seed).key for name, row in rows.items()}
     assert old["noise-linear"] != new["noise-linear"]
     assert old["step-tolerance-noise"] == new["step-tolerance-noise"]
 
@@ -152,7 +155,7 @@ def test_limit_stops_larger_sizes_at_once() -> None:
         sizes=(20, 40, 60, 80),
         job="size",
     )
-    assert [(job.name, job.after) for job in grid.jobs(by_size, same)] == [
+    assert [(job.name, job.after) for job in jobs.jobs(by_size, same)] == [
         ("n20", None), ("n40", "n20"), ("n60", "n40"), ("n80", "n60"),
     ]  # fmt: skip
     again, told = measure(by_size, same, "n80")
@@ -263,17 +266,17 @@ def test_data_that_cannot_be_had_is_not_run_with_the_reason() -> None:
     overrides["experiments"]["platt1998"][EXPERIMENT]["dataset"] = "adult"
     config = load_config(overrides)
     experiment = config.experiment("platt1998", EXPERIMENT)
-    marker = data.Marker("adult", False, ("a1a: mirror: no such file",), 1.0)
-    data.write_marker(config, marker)
-    assert data.read_marker(config, "adult") == marker
+    marker = data_sets.Marker("adult", False, ("a1a: mirror: no such file",), 1.0)
+    data_sets.write_marker(config, marker)
+    assert data_sets.read_marker(config, "adult") == marker
     file = paths.marker(config, "adult")
     whole = json.loads(file.read_text())
     for spoilt in ({"tried": "1"}, {"available": 0}, {"missing": "ab"}, {"missing": [None]}, {"name": None}):
         file.write_text(json.dumps({**whole, **spoilt}))
-        assert data.read_marker(config, "adult") is None
+        assert data_sets.read_marker(config, "adult") is None
     file.write_text("[" * 200_000)
-    assert data.read_marker(config, "adult") is None
-    data.write_marker(config, marker)
+    assert data_sets.read_marker(config, "adult") is None
+    data_sets.write_marker(config, marker)
     lines, _ = measure(config, experiment)
     reason = "data set adult not available: a1a: mirror: no such file"
     assert [(line["contender"], line["status"], line["reason"]) for line in lines] == [
@@ -290,7 +293,7 @@ def test_own_file_is_measured_and_its_faults_are_errors() -> None:
     overrides = tiny(sizes=[40], datasets={"mine": {"path": "mine.libsvm"}})
     overrides["experiments"]["platt1998"][EXPERIMENT].update(dataset="mine")
     config = load_config(overrides)
-    data.register(config)
+    data_sets.register(config)
     lines, _ = measure(config, config.experiment("platt1998", EXPERIMENT))
     assert Counter((line["n"], line["status"]) for line in lines) == {(40, "optimal"): 4}
     # It may be spoiled while a run is at work.
@@ -350,9 +353,9 @@ def test_retry_tries_only_what_was_incomplete_before(monkeypatch: pytest.MonkeyP
     config, _ = prepare()
     tried: list[str] = []
 
-    def fake(_: Config, name: str) -> data.Marker:
+    def fake(_: Config, name: str) -> data_sets.Marker:
         tried.append(name)
-        return data.Marker(name, True, (), 50.0)
+        return data_sets.Marker(name, True, (), 50.0)
 
     monkeypatch.setattr(fetch, "fetch", fake)
     for available, missing, when, expected in [
@@ -361,10 +364,10 @@ def test_retry_tries_only_what_was_incomplete_before(monkeypatch: pytest.MonkeyP
         (False, ("x",), 1.0, ["noise"]),
     ]:
         tried.clear()
-        data.write_marker(config, data.Marker("noise", available, missing, when))
+        data_sets.write_marker(config, data_sets.Marker("noise", available, missing, when))
         fetch.retry(config, before=10.0)
         assert tried == expected
-    assert data.read_marker(config, "noise") == data.Marker("noise", True, (), 50.0)
+    assert data_sets.read_marker(config, "noise") == data_sets.Marker("noise", True, (), 50.0)
 
 
 def test_generated_set_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,13 +390,13 @@ def test_job_process_has_one_thread_whatever_it_inherits(tmp_path: Path) -> None
     import subprocess
     import sys
 
-    from svmrepro.workflow.config import write_config
+    from svmrepro.workflow.configuration.model import write_config
 
     config, _ = prepare({"t": solver("threads")}, sizes=[20], repeats=1)
     write_config(config, tmp_path / "c.json")
     arguments = ["--config", "c.json", "--paper", "platt1998", "--experiment", EXPERIMENT, "--job", "all"]
     subprocess.run(
-        [sys.executable, "-m", "svmrepro.workflow.measure", *arguments],
+        [sys.executable, "-m", "svmrepro.workflow.steps.measure", *arguments],
         env=environment(OMP_NUM_THREADS="2", NUMBA_NUM_THREADS="2"),
         check=True,
         timeout=120,

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_support import EXPERIMENT, command, environment, journal_lines, tiny
-from svmrepro.workflow import staleness
+from svmrepro.workflow import fingerprints
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.trial import _as_solution
+from svmrepro.workflow.measurement.contender_run import _as_solution
 
 PACKAGE = {
     "__init__.py": '"""A solver of mine."""\n',
@@ -176,15 +176,15 @@ def test_a_package_that_is_installed_editable(folder: Path, monkeypatch: pytest.
             )
 
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
-    first = staleness.solver_fingerprint("elsewhere.train:dual")
+    first = fingerprints.solver_fingerprint("elsewhere.train:dual")
     with (folder / "mysvm" / "train.py").open("a") as stream:
         stream.write("\n")
-    staleness.solver_fingerprint.cache_clear()
-    assert staleness.solver_fingerprint("elsewhere.train:dual") != first
+    fingerprints.solver_fingerprint.cache_clear()
+    assert fingerprints.solver_fingerprint("elsewhere.train:dual") != first
     monkeypatch.setitem(sys.modules, "made", ModuleType("made"))
     for name in ("nowhere.train:dual", "made:dual"):
         with pytest.raises(StepError, match="there is no module"):
-            staleness.solver_fingerprint(name)
+            fingerprints.solver_fingerprint(name)
 
 
 def test_a_package_that_is_not_there_is_told_at_once(folder: Path, tmp_path: Path) -> None:

@@ -11,14 +11,17 @@ import pytest
 from engine_support import EXPERIMENT, tiny
 from svmrepro import datasets
 from svmrepro.datasets.permutations import permuted_rows
-from svmrepro.workflow import collect, data, generate, grid, paths
-from svmrepro.workflow.config import Config, load_config, read_config, write_config
+from svmrepro.workflow.configuration.model import Config, load_config, read_config, write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.forecast import Forecast
-from svmrepro.workflow.journal import Journal
-from svmrepro.workflow.measure import measure_job
-from svmrepro.workflow.progress import Progress
-from svmrepro.workflow.record import read_lines
+from svmrepro.workflow.graph import jobs as grid
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.measurement import data_sets
+from svmrepro.workflow.measurement.forecast import Forecast
+from svmrepro.workflow.measurement.journal import Journal
+from svmrepro.workflow.measurement.progress import Progress
+from svmrepro.workflow.measurement.record import read_lines
+from svmrepro.workflow.steps import collect, generate
+from svmrepro.workflow.steps.measure import measure_job
 
 QUICK = {"solver": "engine_solvers:quick"}
 
@@ -78,7 +81,7 @@ def test_rows_are_the_same_sample_in_other_orders() -> None:
     assert [(row.n, row.permutation, row.sample) for row in found] == [
         (n, k, 0) for n in (20, 40) for k in range(3)
     ]
-    sets = [data.load_row(config, row) for row in found[:3]]
+    sets = [data_sets.load_row(config, row) for row in found[:3]]
     whole = datasets.generate("noise", n=20)
     for k, one in enumerate(sets):
         assert (one.y == whole.y[permuted_rows(20, k)]).all()

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from engine_support import PROJECT
 from svmrepro.solvers import SOLVERS
-from svmrepro.workflow.claims import read_claims
-from svmrepro.workflow.config import Config, Contender, load_config
-from svmrepro.workflow.plan import Plan
+from svmrepro.workflow.configuration.model import Config, Contender, load_config
+from svmrepro.workflow.graph.plan import Plan
+from svmrepro.workflow.judgement.claims import read_claims
 
 PAPER = "platt1999"
 SCALES = ("smoke", "default", "paper")

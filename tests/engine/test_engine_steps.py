@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 from engine_support import EXPERIMENT, tiny
-from svmrepro.workflow import compile, grid, progress, trial
-from svmrepro.workflow.config import Config, Experiment, load_config, read_config
+from svmrepro.workflow.configuration.model import Config, Experiment, load_config, read_config
 from svmrepro.workflow.errors import StepError, reading_table, run_step
 from svmrepro.workflow.files import Owner, any_lock
-from svmrepro.workflow.measure import measure_job
-from svmrepro.workflow.plan import Plan
+from svmrepro.workflow.graph import jobs
+from svmrepro.workflow.graph.plan import Plan
+from svmrepro.workflow.measurement import contender_run, progress
+from svmrepro.workflow.steps import compile
+from svmrepro.workflow.steps.measure import measure_job
 
 
 @pytest.mark.parametrize(
@@ -62,9 +64,9 @@ def test_what_is_not_installed_is_not_compiled_and_says_how_to_get_it(
     output = tmp_path / "compiled.txt"
     assert compile.main(["--config", str(plan.file), "--output", str(output)]) == 0
     assert output.read_text() == "smo linear csr\n"
-    assert trial.not_installed("libsvm-package") == "not installed: libsvm-official (extra peers)"
-    assert trial.not_installed("onedal") == "not installed: scikit-learn-intelex (extra peers)"
-    assert trial.not_installed("thundersvm") == "not installed: thundersvm"
+    assert contender_run.not_installed("libsvm-package") == "not installed: libsvm-official (extra peers)"
+    assert contender_run.not_installed("onedal") == "not installed: scikit-learn-intelex (extra peers)"
+    assert contender_run.not_installed("thundersvm") == "not installed: thundersvm"
     # Once it is there, it is compiled: the file that says what is has another name.
     absent.clear()
     assert "libsvm-package linear csr" in Plan(overrides).combinations
@@ -147,7 +149,7 @@ def test_a_long_run_is_seen_to_be_alive(
     monkeypatch.setattr(progress, "TICK_TERMINAL", 0.02)
     monkeypatch.setattr(progress, "TICK_PLAIN", 0.02)
     config, experiment = job(tmp_path, monkeypatch)
-    part = grid.job(config, experiment, "all")
+    part = jobs.job(config, experiment, "all")
     with progress.Progress(config, experiment, part, Path("log.txt"), stream) as told:
         measure_job(config, experiment, part, told)
     text = stream.getvalue()
@@ -161,13 +163,13 @@ def test_a_log_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pyte
     config, experiment = job(tmp_path, monkeypatch)
     (tmp_path / "logs").write_text("a file")
     with pytest.raises(StepError, match=r"cannot write logs/log\.txt"):
-        progress.Progress(config, experiment, grid.job(config, experiment, "all"), Path("logs/log.txt"))
+        progress.Progress(config, experiment, jobs.job(config, experiment, "all"), Path("logs/log.txt"))
 
 
 def test_who_waits_for_a_killed_run_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config, experiment = job(tmp_path, monkeypatch)
     stream = io.StringIO()
-    told = progress.Progress(config, experiment, grid.job(config, experiment, "all"), None, stream)
+    told = progress.Progress(config, experiment, jobs.job(config, experiment, "all"), None, stream)
     told.waiting(None)
     told.waiting(Owner(12, "node-3", "2026-11-22T22:31:50Z"))
     first, second = stream.getvalue().splitlines()

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_support import EXPERIMENT, tiny
-from svmrepro.workflow import trial
-from svmrepro.workflow.config import Experiment, load_config
+from svmrepro.workflow.configuration.model import Experiment, load_config
+from svmrepro.workflow.measurement import contender_run
 
 NAMES = ("pasmo", "smo2", "smo")
 
@@ -29,24 +29,24 @@ def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
 def verdicts(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> tuple[list[dict[str, Any]], int]:
     """Return what three contenders' runs were found to be, and how often kernel values were worked out."""
     count = 0
-    real = trial.gram_matrix
+    real = contender_run.gram_matrix
 
     def counted(problem: Any) -> Any:
         nonlocal count
         count += 1
         return real(problem)
 
-    monkeypatch.setattr(trial, "gram_matrix", counted)
+    monkeypatch.setattr(contender_run, "gram_matrix", counted)
     rng = np.random.default_rng(3)
     X = rng.normal(size=(60, 4))
     y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
-    row = trial.Trials(experiment, X, y)
+    row = contender_run.Trials(experiment, X, y)
     return [row.run(experiment.contenders[name]) for name in NAMES], count
 
 
 def test_kernel_values_are_shared(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
     shared, once = verdicts(experiment, monkeypatch)
-    monkeypatch.setattr(trial, "GRAM_BYTES", 8 * 60**2 - 1)
+    monkeypatch.setattr(contender_run, "GRAM_BYTES", 8 * 60**2 - 1)
     alone, never = verdicts(experiment, monkeypatch)
     assert (once, never) == (1, 0)
     for one, other in zip(shared, alone, strict=True):
@@ -74,13 +74,15 @@ def test_dense_examples_may_be_kept_as_rows_of_entries(experiment: Experiment) -
     """What warms a solver is dense, whatever the storage; few features are then kept as columns."""
     sparse = replace(experiment.contenders["smo2"], storage="csr")
     rng = np.random.default_rng(4)
-    row = trial.Trials(experiment, rng.normal(size=(30, 3)), np.where(np.arange(30) % 2, 1.0, -1.0))
+    row = contender_run.Trials(experiment, rng.normal(size=(30, 3)), np.where(np.arange(30) % 2, 1.0, -1.0))
     assert row.run(sparse)["status"] == "optimal"
 
 
 def test_a_run_that_meets_its_cap_says_so(experiment: Experiment) -> None:
     rng = np.random.default_rng(5)
-    row = trial.Trials(experiment, rng.normal(size=(60, 2)), np.where(rng.random(60) < 0.5, 1.0, -1.0))
+    row = contender_run.Trials(
+        experiment, rng.normal(size=(60, 2)), np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    )
     for name in NAMES:
         line = row.run(replace(experiment.contenders[name], iteration_limit=7))
         assert (line["status"], line["iterations"]) == ("iteration_limit", 7)
@@ -92,12 +94,12 @@ def test_what_the_harness_certifies_the_solver_does_not(
     experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[dict[str, Any]] = []
-    real = trial.solve
+    real = contender_run.solve
 
     def noted(*arguments: Any, **options: Any) -> Any:
         given.append(options)
         return real(*arguments, **options)
 
-    monkeypatch.setattr(trial, "solve", noted)
+    monkeypatch.setattr(contender_run, "solve", noted)
     verdicts(experiment, monkeypatch)
     assert [(options["verify"], options["iteration_limit"]) for options in given] == [(False, None)] * 3

@@ -131,8 +131,8 @@ def test_targets_by_name(tmp_path: Path, target: str, expected: str) -> None:
 def test_parsing_is_light() -> None:
     script = (
         "import sys, time\nbegan = time.process_time()\n"
-        "from svmrepro.workflow.plan import Plan\nplan = Plan({'scale': 'smoke'})\n"
-        "plan.sources, plan.compiled, [plan.code(step) for step in ('analyse', 'tabulate', 'plot')]\n"
+        "from svmrepro.workflow.graph.plan import Plan\nplan = Plan({'scale': 'smoke'})\n"
+        "plan.sources, plan.compiled, [plan.code(step) for step in ('steps.analyse', 'steps.tabulate', 'steps.plot')]\n"
         "print(time.process_time() - began, *{'numba', 'pandas', 'matplotlib', 'sklearn'} & set(sys.modules))"
     )
     folder = PROJECT

@@ -39,7 +39,7 @@ class Fault:
 FAULTS = (
     Fault(
         "wrong sign in the planning step",
-        "planning.py",
+        "decomposition/planning.py",
         (
             (
                 "ahead = (Q2 * slope - cross * slope2) / determinant",
@@ -51,7 +51,7 @@ FAULTS = (
     ),
     Fault(
         "shrinking that never comes back",
-        "second_order.py",
+        "decomposition/second_order.py",
         (
             (
                 "        if counts[ACTIVE] < n:\n            run.restoring",
@@ -67,7 +67,7 @@ FAULTS = (
     ),
     Fault(
         "shrinking of SMO that never comes back",
-        "smo.py",
+        "platt/smo.py",
         (
             (
                 "            if counts[ACTIVE] < n:\n",
@@ -78,7 +78,7 @@ FAULTS = (
     ),
     Fault(
         "a cache row off by one",
-        "row_cache.py",
+        "caches/row_cache.py",
         (
             (
                 "counts[TOUCHED] += fill_row(store, panel, block, shape, i, have, m, cache.rows[slot])\n"
@@ -92,7 +92,7 @@ FAULTS = (
     ),
     Fault(
         "a cached row used beyond its end",
-        "row_cache.py",
+        "caches/row_cache.py",
         (
             (
                 "if slot < 0 or cache.have[slot] < m or cache.single.shape[0]:",
@@ -104,7 +104,7 @@ FAULTS = (
     ),
     Fault(
         "a kept row read one column off",
-        "step_rows.py",
+        "caches/smo_rows.py",
         (
             (
                 "        value = row[column[members[k]]]\n",
@@ -115,7 +115,7 @@ FAULTS = (
     ),
     Fault(
         "wrong clip bound of a pair",
-        "smo.py",
+        "platt/smo.py",
         (
             (
                 "low, high = max(0.0, a2 - a1), min(C2, C1 + a2 - a1)",
@@ -127,7 +127,7 @@ FAULTS = (
     ),
     Fault(
         "a step that heeds one box of two",
-        "pair_state.py",
+        "decomposition/pair_state.py",
         (
             (
                 "min(high_i - beta[i], beta[j] - low_j)",
@@ -139,7 +139,7 @@ FAULTS = (
     ),
     Fault(
         "wrong threshold update",
-        "smo.py",
+        "platt/smo.py",
         (
             (
                 "b2 = E2 + d1 * k12 + d2 * k22 + b",
@@ -151,7 +151,7 @@ FAULTS = (
     ),
     Fault(
         "wrong sign in the second-order curvature",
-        "scans.py",
+        "decomposition/active_set_scans.py",
         (
             (
                 "gain = slope * slope / larger(own + d - 2.0 * r, tiny)",
@@ -163,7 +163,7 @@ FAULTS = (
     ),
     Fault(
         "chunking that drops a support vector",
-        "chunking.py",
+        "platt/chunking.py",
         (
             (
                 "left = occupied[qp.a[occupied] == 0.0]",
@@ -175,7 +175,7 @@ FAULTS = (
     ),
     Fault(
         "a gradient update that skips a row",
-        "decomposition.py",
+        "decomposition/svmlight_iteration.py",
         (
             (
                 "shift(state.G, cache.rows, moved, work.steps, count, status, work.peaks, m)",
@@ -186,13 +186,13 @@ FAULTS = (
     ),
     Fault(
         "a folded gradient one place off",
-        "shrinking.py",
+        "decomposition/shrinking.py",
         (("G[k] = state.G_then[k] - row[k - begin]", "G[k] = state.G_then[k] - row[k - begin - 1]"),),
         contender="smo2",
     ),
     Fault(
         "a gradient restored from the active set alone",
-        "shrinking.py",
+        "decomposition/shrinking.py",
         (
             (
                 "        j += 1\n        if change == 0.0:",
@@ -203,7 +203,7 @@ FAULTS = (
     ),
     Fault(
         "a fixed threshold that is clipped at the wrong end",
-        "fixed_threshold.py",
+        "platt/fixed_threshold.py",
         (
             (
                 "new = min(max(a - slope / curvature, 0.0), C)",
@@ -215,7 +215,7 @@ FAULTS = (
     ),
     Fault(
         "a dense Gaussian whose distance forgets half of the product",
-        "transforms.py",
+        "storage/kernel_transforms.py",
         (
             (
                 "        out[k] = own + norms[members[k]] - 2.0 * out[k]\n",
@@ -226,7 +226,7 @@ FAULTS = (
     ),
     Fault(
         "sparse rows that lose what does not fill a group of four",
-        "rows.py",
+        "storage/row_products.py",
         (
             (
                 "        while p < last:\n"
@@ -241,7 +241,7 @@ FAULTS = (
     ),
     Fault(
         "a certificate that forgets C in the conditions",
-        "certificate.py",
+        "certificate/judge.py",
         (
             (
                 "self.y - self.g, self.alpha < self.C, self.alpha > 0",
@@ -253,7 +253,7 @@ FAULTS = (
     ),
     Fault(
         "a certificate that forgets C in the primal objective",
-        "certificate.py",
+        "certificate/judge.py",
         (
             (
                 "float((problem.bounds * np.maximum(0.0, seen.m)).sum())",
@@ -264,7 +264,7 @@ FAULTS = (
     ),
     Fault(
         "a certificate that lets multipliers above C pass",
-        "certificate.py",
+        "certificate/judge.py",
         (
             (
                 "~((alpha >= 0) & (alpha <= top) & np.isfinite(alpha))",
@@ -275,7 +275,7 @@ FAULTS = (
     ),
     Fault(
         "a gap that is asked for twenty times too large",
-        "svmperf.py",
+        "cutting_planes/svmperf.py",
         (
             (
                 "loss, allowed = b - float(g @ planes.w), run.eps * run.total",
@@ -287,7 +287,7 @@ FAULTS = (
     ),
     Fault(
         "a line search that adds the loss it should take away",
-        "ocas.py",
+        "cutting_planes/ocas.py",
         (
             (
                 "            slope -= C * (shares[",
@@ -298,7 +298,7 @@ FAULTS = (
     ),
     Fault(
         "a plane of pairs with the offset of examples",
-        "svmperf_ordinal.py",
+        "cutting_planes/svmperf_ordinal.py",
         (
             (
                 "run.pairs.violated / run.pairs.m, run.planes.w)",

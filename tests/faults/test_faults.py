@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from faults import FAULTS, Fault
-from svmrepro.workflow.baseline import Comparison, compare
-from svmrepro.workflow.config import load_config
+from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.judgement.run_summary import Comparison, compare
 from toy_runs import CONTENDERS
 
 PROJECT = Path(__file__).resolve().parent.parent.parent

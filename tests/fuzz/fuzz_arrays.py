@@ -17,11 +17,11 @@ import scipy.sparse as sp
 from fuzz_inputs import Target, folder, mutated
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from svmrepro.datasets import registry as known_sets
 from svmrepro.datasets.prepared import _load
+from svmrepro.datasets.registry import parse as known_sets
 from svmrepro.solvers import Blocks, open_block, save_block
-from svmrepro.workflow.data import _understood
 from svmrepro.workflow.files import _owner
+from svmrepro.workflow.measurement.data_sets import _understood
 
 FILES = ("data", "indices", "indptr", "shape", "rows")
 _SPARSE = sp.csr_array(np.array([[0.0, 1.5, -2.0], [0.0, 0.0, 0.0], [3.0, 0.0, 0.25]]))

@@ -12,16 +12,16 @@ from typing import Any
 import yaml
 from fuzz_inputs import TOKENS, Target, folder, mutated, on_file
 from hypothesis import strategies as st
-from svmrepro.datasets import registry as known_sets
-from svmrepro.datasets.registry import RegistryError, parse_registry
-from svmrepro.workflow.claims import read_claims
-from svmrepro.workflow.config import config_dir, dump_config, load_config, read_config
+from svmrepro.datasets.registry import parse as known_sets
+from svmrepro.datasets.registry.parse import RegistryError, parse_registry
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
+from svmrepro.workflow.analysis.runs import read_runs
+from svmrepro.workflow.configuration.model import config_dir, dump_config, load_config, read_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.grid import jobs
-from svmrepro.workflow.papers import PaperNumbers
-from svmrepro.workflow.paths import job_files
-from svmrepro.workflow.record import decode
-from svmrepro.workflow.runs import read_runs
+from svmrepro.workflow.graph.jobs import jobs
+from svmrepro.workflow.graph.paths import job_files
+from svmrepro.workflow.judgement.claims import read_claims
+from svmrepro.workflow.measurement.record import decode
 
 _PAPER = """
 paper: mini

@@ -20,16 +20,17 @@ from typing import Any
 from fuzz_inputs import TOKENS, Target, folder, mutated
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from svmrepro.workflow import check, compare, figure_compare, table_compare
-from svmrepro.workflow.baseline import compare as compare_records
-from svmrepro.workflow.baseline import machine_identity, summarise
+from svmrepro.workflow.analysis.runs import read_runs
+from svmrepro.workflow.comparison import figure, tables
+from svmrepro.workflow.comparison.paired_runs import PairedRuns
+from svmrepro.workflow.comparison.sides import Side, read_side
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figure_style import save, styled
-from svmrepro.workflow.fit import FIT_COLUMNS, RATIO_COLUMNS
-from svmrepro.workflow.paired_runs import PairedRuns
-from svmrepro.workflow.render import html_page, to_csv, to_html, to_markdown
-from svmrepro.workflow.runs import read_runs
-from svmrepro.workflow.sides import Side, read_side
+from svmrepro.workflow.figures.style import save, styled
+from svmrepro.workflow.judgement.run_summary import compare as compare_records
+from svmrepro.workflow.judgement.run_summary import machine_identity, summarise
+from svmrepro.workflow.rendering import html_page, to_csv, to_html, to_markdown
+from svmrepro.workflow.steps import check, compare
+from svmrepro.workflow.steps.fit import FIT_COLUMNS, RATIO_COLUMNS
 
 PAPER = "mini"
 RECORD = "check.json"
@@ -140,9 +141,9 @@ def _sound_html(text: str) -> None:
 
 
 def _sound(pair: PairedRuns, draw: bool) -> None:
-    for table in (table_compare.about(pair), table_compare.summary(pair)):
+    for table in (tables.about(pair), tables.summary(pair)):
         _sound_html(html_page("t", compare.html_body(table)))
-    for build in table_compare.TABLES.values():
+    for build in tables.TABLES.values():
         table = build(pair, pair.here.papers)
         _sound_csv(to_csv(table))
         _sound_markdown(to_markdown(table))
@@ -152,7 +153,7 @@ def _sound(pair: PairedRuns, draw: bool) -> None:
             assert all(map(math.isfinite, (*here, *there)))
     if draw:
         with styled():
-            save(figure_compare.build(pair, PAPER), folder() / "figure.png", "png")
+            save(figure.build(pair, PAPER), folder() / "figure.png", "png")
 
 
 def _compared(place: Path, name: str, seed: bytes) -> None:

@@ -27,20 +27,20 @@ from fuzz_strangers import strangers
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from scipy.io import savemat
-from svmrepro.datasets import registry as known_sets
-from svmrepro.datasets.adult import AdultEncoder, read_adult
-from svmrepro.datasets.archive import decompress, extract_member
-from svmrepro.datasets.delimited import read_delimited
-from svmrepro.datasets.download import _number, _redirected
-from svmrepro.datasets.entries import Columns
+from svmrepro.datasets.download.archive import decompress, extract_member
+from svmrepro.datasets.download.http import _number, _redirected
+from svmrepro.datasets.download.verify import Ledger
 from svmrepro.datasets.errors import DataError, SourceError
-from svmrepro.datasets.idx import read_images
-from svmrepro.datasets.libsvm import read_libsvm
-from svmrepro.datasets.lyrl2004 import count_documents, count_topics, read_documents
-from svmrepro.datasets.matfile import read_splits
-from svmrepro.datasets.physics import read_physics
 from svmrepro.datasets.prepared import _load
-from svmrepro.datasets.verify import Ledger
+from svmrepro.datasets.readers.adult import AdultEncoder, read_adult
+from svmrepro.datasets.readers.delimited import read_delimited
+from svmrepro.datasets.readers.idx import read_images
+from svmrepro.datasets.readers.libsvm import read_libsvm
+from svmrepro.datasets.readers.lyrl2004 import count_documents, count_topics, read_documents
+from svmrepro.datasets.readers.matfile import read_splits
+from svmrepro.datasets.readers.physics import read_physics
+from svmrepro.datasets.registry import parse as known_sets
+from svmrepro.datasets.registry.model import Columns
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "datasets"))
 from datasets_support import compress_lzw

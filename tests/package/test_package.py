@@ -80,9 +80,9 @@ def test_what_is_in_them(built: tuple[Path, Path]) -> None:
     with tarfile.open(sdist) as archive:
         sources = {name.partition("/")[2] for name in archive.getnames()}
     packages = {
-        f"{floor}/{path.name}"
+        str(path.relative_to(PROJECT))
         for floor in ("solvers", "datasets", "workflow")
-        for path in (PROJECT / floor).glob("*")
+        for path in (PROJECT / floor).rglob("*")
         if path.suffix == ".py" or path.name in ("py.typed", "registry.yaml")
     }
     assert packages <= sources
@@ -117,7 +117,7 @@ import datasets, solvers, workflow
 assert {module.OWNER for module in (datasets, solvers, workflow)} == {"somebody else"}
 from svmrepro import datasets as ours
 from svmrepro.solvers import Kernel, Problem, certify, solve
-import svmrepro.workflow.record
+import svmrepro.workflow.measurement.record
 assert ours is not datasets and "site-packages" in ours.__file__ and ours.__file__.startswith(sys.prefix)
 data = ours.generate("chess-board", n=200, seed=0)
 problem = Problem(data.X, data.y, C=10.0, kernel=Kernel.gaussian(gamma=2.0))
@@ -220,7 +220,7 @@ def test_it_lives_beside_another_datasets(built: tuple[Path, Path], tmp_path: Pa
     if real:
         print(python(environment, ALL_MODULES.replace("{extras}", repr(set(EXTRAS.values()))), elsewhere))
     # A step finds its own modules and says in one line what is missing.
-    step = [environment / "bin" / "python", "-m", "svmrepro.workflow.check", "--config", "nowhere.json"]
+    step = [environment / "bin" / "python", "-m", "svmrepro.workflow.steps.check", "--config", "nowhere.json"]
     done = attempt(*step, cwd=elsewhere)
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 import yaml
 from report_browser import Browser, GoneError, find_browser
-from svmrepro.workflow.config import load_config
+from svmrepro.workflow.configuration.model import load_config
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 REPORT = PROJECT / "results" / "smoke" / "report.html"

@@ -108,7 +108,7 @@ class AtWork:
 def at_work(slurm: Cluster, folder: Path) -> Iterator[AtWork]:
     for number, node in slurm.running().items():
         for process, words in slurm.processes_of(number).items():
-            if "svmrepro.workflow.measure" in words:
+            if "svmrepro.workflow.steps.measure" in words:
                 paper, experiment, job, log = (
                     words[words.index(f"--{name}") + 1] for name in ("paper", "experiment", "job", "log")
                 )

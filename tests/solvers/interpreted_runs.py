@@ -11,21 +11,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from svmrepro.solvers import (
-    SOLVERS,
-    Blocks,
-    Kernel,
-    Problem,
-    Solution,
-    certify,
-    lru,
-    passes,
-    platt,
-    solve,
-    step_rows,
-    svmlight,
-)
-from svmrepro.solvers.dual_descent import descend
+from svmrepro.solvers import SOLVERS, Blocks, Kernel, Problem, Solution, certify, solve
+from svmrepro.solvers.caches import lru, smo_rows
+from svmrepro.solvers.decomposition import svmlight
+from svmrepro.solvers.linear.dual_descent import descend
+from svmrepro.solvers.passes import row_passes
+from svmrepro.solvers.platt import state
 from svmrepro.solvers.registry import GAP
 
 N, EPS = 40, 1e-3
@@ -89,11 +80,11 @@ SMALL: tuple[tuple[str, Kernel, str, float, str, dict[str, Any]], ...] = (
     ("words", LINEAR, "index", 1.0, "svmperf-ordinal", {}),
 )
 SIZES = (
-    (platt, "POLISH_AFTER", 5),
+    (state, "POLISH_AFTER", 5),
     (svmlight, "_WIDEN_AFTER", 2),
-    (step_rows, "_FIRST_LENGTH", 8),
+    (smo_rows, "_FIRST_LENGTH", 8),
     (lru, "_FIRST_BYTES", 0),
-    (passes, "RENEW", 3),
+    (row_passes, "RENEW", 3),
 )
 
 

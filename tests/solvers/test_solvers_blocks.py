@@ -109,7 +109,7 @@ def unsorted(first: int, second: int) -> Any:
 
 @pytest.mark.parametrize("checked", [1, 2, 3, 100])
 def test_the_order_of_columns_is_checked_in_pieces(checked: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("svmrepro.solvers.blocks._CHECKED", checked)
+    monkeypatch.setattr("svmrepro.solvers.storage.blocks._CHECKED", checked)
     assert Blocks([unsorted(0, 1)]).shape == (4, 2)
     with pytest.raises(ValueError, match="do not ascend"):
         Blocks([unsorted(1, 0)])
@@ -225,7 +225,7 @@ def test_what_cannot_be_saved_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         save_block(sp.csc_array(np.eye(2)), tmp_path)
     with pytest.raises(ValueError, match=r"^save_block: a list is neither CSR nor an array of rows$"):
         save_block([[1.0]], tmp_path)
-    monkeypatch.setattr("svmrepro.solvers.block_files._MOST", 1)
+    monkeypatch.setattr("svmrepro.solvers.storage.block_files._MOST", 1)
     with pytest.raises(ValueError, match=r"^save_block: 2 entries in 2 columns .* into more blocks$"):
         save_block(sp.csr_array(np.eye(2)), tmp_path)
     assert not list(tmp_path.iterdir())

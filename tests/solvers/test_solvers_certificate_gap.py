@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from svmrepro.solvers import Problem, Solution, certify, solve
-from svmrepro.solvers.lower_bounds import pair_coefficients, pair_loss
+from svmrepro.solvers.certificate.lower_bounds import pair_coefficients, pair_loss
 
 LOSSES = ("hinge", "squared hinge", "pairs")
 SOLVER = {"hinge": "ocas", "squared hinge": "l2svm-mfn", "pairs": "svmperf-ordinal"}

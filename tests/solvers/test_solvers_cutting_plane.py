@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from solver_cases import KERNELS, STORAGES, Case, make_case
-from svmrepro.solvers import SOLVERS, Certificate, Kernel, Problem, Solution, certify, passes, solve
-from svmrepro.solvers.certificate import pair_loss
-from svmrepro.solvers.ocas import best_step
-from svmrepro.solvers.planes import Planes
-from svmrepro.solvers.ranks import Pairs
+from svmrepro.solvers import SOLVERS, Certificate, Kernel, Problem, Solution, certify, solve
+from svmrepro.solvers.certificate.judge import pair_loss
+from svmrepro.solvers.cutting_planes.ocas import best_step
+from svmrepro.solvers.cutting_planes.pair_counts import Pairs
+from svmrepro.solvers.cutting_planes.relaxed_problem import Planes
+from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.registry import GAP, KKT
 
 CLASSIFIERS = ("svmperf", "ocas")
@@ -129,7 +130,7 @@ def test_renewed_sums_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch)
     problem = Problem(X, 2 * y - 1, 0.5, bias=False)
     eps = 1e-5
     mended, first = judged(problem, name, eps)
-    monkeypatch.setattr(passes, "RENEW", 1)
+    monkeypatch.setattr(row_passes, "RENEW", 1)
     renewed, second = judged(problem, name, eps)
     # Rounding decides which planes are taken where several are as good. What is promised is the gap; weights
     # whose objective is by so much above the optimum are off by no more than the root of twice that.

@@ -174,7 +174,7 @@ def test_the_gap_stands_beside_the_violation() -> None:
 
 
 def test_verification_takes_the_word_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    from svmrepro.solvers import second_order
+    from svmrepro.solvers.decomposition import second_order
 
     finish = second_order.finish
 

@@ -7,7 +7,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 from svmrepro.solvers import MEASURES
-from svmrepro.solvers.measures import accuracy, prbep, roc_area, swapped_pairs
+from svmrepro.solvers.metrics import accuracy, prbep, roc_area, swapped_pairs
 
 
 def by_every_order(y: np.ndarray, values: np.ndarray) -> float:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from solver_cases import make_case
-from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, fingerprint, peers, registry, solve, source
+from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, fingerprint, registry, solve, source
+from svmrepro.solvers.peers import estimators
 
 PEERS = [name for name, spec in SOLVERS.items() if spec.package]
 HERE = [name for name in PEERS if SOLVERS[name].version is not None]
@@ -92,13 +93,13 @@ def test_multipliers_of_repeated_and_empty_examples() -> None:
 
 
 def test_multipliers_are_sought_once_for_the_same_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    search, sought = peers.multipliers, []
+    search, sought = estimators.multipliers, []
 
     def counted(*arguments: Any) -> Any:
         sought.append(arguments[2])
         return search(*arguments)
 
-    monkeypatch.setattr(peers, "multipliers", counted)
+    monkeypatch.setattr(estimators, "multipliers", counted)
     same = problem(bias=False)
     first = solve(same, "liblinear", eps=1e-5)
     assert first.alpha is not None

@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from sklearn.svm import SVC
-from svmrepro.solvers import Kernel, Problem, Solution, face, platt, projected_cg, smo, solve
+from svmrepro.solvers import Kernel, Problem, Solution, solve
+from svmrepro.solvers.platt import free_set_cg, smo, state
+from svmrepro.solvers.quadratic_programs import projected_cg
 
 Array = npt.NDArray[np.float64]
 NAMES = ("smo", "smo-fixed-threshold", "chunking")
@@ -294,8 +296,8 @@ def test_drift_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
             problem = Problem(X, y, 10.0, kernel, bias=bias_of(name))
             plain = solve(problem, name, verify=False)
             with monkeypatch.context() as patch:
-                patch.setattr(platt, "_ROUNDING", 1e-6)
-                patch.setattr("svmrepro.solvers.chunking._UNIT_ROUNDING", 1e-6)
+                patch.setattr(state, "_ROUNDING", 1e-6)
+                patch.setattr("svmrepro.solvers.platt.chunking._UNIT_ROUNDING", 1e-6)
                 renewed = solve(problem, name, verify=False)
             assert plain.info["renewals"] == 0 and renewed.info["renewals"] >= 1
             assert_solved(problem, renewed)
@@ -335,7 +337,7 @@ def test_slices_change_nothing(name: str, slice_work: int, monkeypatch: pytest.M
 @pytest.mark.parametrize("stop", [3, 11, 40, 200, 900])
 def test_chunking_ends_anywhere(stop: int) -> None:
     # Whatever it is at, what it returns is feasible and consistent.
-    from svmrepro.solvers import chunking
+    from svmrepro.solvers.platt import chunking
 
     X, y = cloud(5, 400, 3)
     for kernel in (LINEAR, Kernel.gaussian(gamma=0.3)):
@@ -362,11 +364,11 @@ def test_the_polish_runs_in_slices(fold: bool, bias: bool) -> None:
     X, y = cloud(6, 60, 3)
     problem = Problem(X, y, 1e3, bias=bias)
     options = {"step_tol": 1e-8, "fold": fold, "polish": True}
-    module = smo if bias else __import__("svmrepro.solvers.fixed_threshold", fromlist=["x"])
+    module = smo if bias else __import__("svmrepro.solvers.platt.fixed_threshold", fromlist=["x"])
     found = []
     for work in (500, 10**9):
-        run = platt.start(problem, EPS, options)
-        run.state.counts[platt.POLISH_AT] = 200
+        run = state.start(problem, EPS, options)
+        run.state.counts[state.POLISH_AT] = 200
         while run.descent is None:
             module.advance(run, 1000, 2**62)
         slices = 0
@@ -374,8 +376,8 @@ def test_the_polish_runs_in_slices(fold: bool, bias: bool) -> None:
             module.advance(run, work, 2**62)
             slices += 1
         found.append(run.state.alpha.copy())
-        errors = (gram(problem) @ (y * found[-1]) - y).astype(float) - run.state.scalars[platt.B]
-        members = run.state.members[: run.state.counts[platt.NONBOUND]]
+        errors = (gram(problem) @ (y * found[-1]) - y).astype(float) - run.state.scalars[state.B]
+        members = run.state.members[: run.state.counts[state.NONBOUND]]
         assert np.array_equal(members, np.flatnonzero((found[-1] > 0) & (found[-1] < 1e3)))
         assert run.state.errors[: members.size] == pytest.approx(errors[members], abs=1e-6)
         assert slices > 20 or work > 500
@@ -408,9 +410,9 @@ def test_sub_problems_with_a_diagonal_of_many_scales(bends: bool) -> None:
 
 
 def test_a_descent_without_room_ends() -> None:
-    descent = face.allocate(3, 0)
+    descent = free_set_cg.allocate(3, 0)
     descent.face[:], descent.y[:], descent.C[:] = [0, 1, 2], 1.0, 1.0
     descent.beta[:], descent.g[:], descent.q[:] = 0.5, [np.nan, 1.0, 1.0], np.nan
-    assert not face.choose_direction(descent)
+    assert not free_set_cg.choose_direction(descent)
     descent.d[:] = 1.0
-    assert not face.step_along(descent)
+    assert not free_set_cg.step_along(descent)

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from solver_cases import STORAGES
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
-from svmrepro.solvers.storage import choose_storage, is_binary
+from svmrepro.solvers.storage.stores import choose_storage, is_binary
 
 GOOD = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
 LABELS = [1, -1, 1]

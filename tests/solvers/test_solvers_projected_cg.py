@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy.optimize import minimize
-from svmrepro.solvers import projected_cg as pcg
+from svmrepro.solvers.quadratic_programs import projected_cg as pcg
 
 Array = npt.NDArray[np.float64]
 

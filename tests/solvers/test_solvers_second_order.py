@@ -7,13 +7,14 @@ import numpy.typing as npt
 import pytest
 from sklearn.svm import SVC
 from solver_cases import gram, make_case
-from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, planning, solve
-from svmrepro.solvers import panel as panels
-from svmrepro.solvers.row_cache import ENTRIES, HITS, MISSES, build_cache, fetch, rearrange_rows
-from svmrepro.solvers.scans import DOWN, UP, best_partner, move_gradient
+from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
+from svmrepro.solvers.caches import feature_columns as panels
+from svmrepro.solvers.caches.row_cache import ENTRIES, HITS, MISSES, build_cache, fetch, rearrange_rows
+from svmrepro.solvers.decomposition import planning
+from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP, best_partner, move_gradient
 
 Vector = npt.NDArray[np.float64]
-VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "second_order"]
+VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "decomposition.second_order"]
 CASES, QUICK = 500, 150
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from solver_cases import make_case
-from svmrepro.solvers import Kernel, Problem, certify, solve, step_rows
+from svmrepro.solvers import Kernel, Problem, certify, solve
+from svmrepro.solvers.caches import smo_rows
 
 KERNELS = {"gaussian": Kernel.gaussian(gamma=0.05), "polynomial": Kernel.polynomial(2, a=0.1, c=1.0)}
 
@@ -46,15 +47,15 @@ def test_rows_grow_with_the_columns() -> None:
 
 
 def test_longer_rows_in_the_same_memory() -> None:
-    cache = step_rows.first_cache(5000, 8 * 2**20)
+    cache = smo_rows.first_cache(5000, 8 * 2**20)
     assert cache.rows.shape == (1024, 1024)
     cache.counts[:] = 7
-    longer = step_rows.longer(cache)
+    longer = smo_rows.longer(cache)
     assert longer.rows.shape == (512, 2048)
     assert np.shares_memory(longer.rows, cache.rows)
     assert (longer.slot_of == -1).all() and longer.counts[0] == 7
     while longer.rows.shape[1] < 5000:
-        longer = step_rows.longer(longer)
+        longer = smo_rows.longer(longer)
     assert longer.rows.shape == (209, 5000)
     assert longer.rows.nbytes <= 8 * 2**20
 

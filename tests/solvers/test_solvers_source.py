@@ -51,14 +51,15 @@ def test_what_a_solver_reaches_counts(copied: Path) -> None:
         return {name for name in first if after[name] != first[name]}
 
     runs = "str()"  # on import, for whoever reaches the module
-    assert changed("rows", runs) >= {"smo", "smo-fixed-threshold", "chunking", "all"}
+    assert changed("storage/row_products", runs) >= {"smo", "smo-fixed-threshold", "chunking", "all"}
     assert changed("driver", runs) == set(first)
-    assert changed("projected_cg", runs) == {"chunking", "smo", "smo-fixed-threshold", "all"}
-    assert changed("fixed_threshold", runs) == {"smo-fixed-threshold", "all"}
+    chosen = changed("quadratic_programs/projected_cg", runs)
+    assert chosen == {"chunking", "smo", "smo-fixed-threshold", "all"}
+    assert changed("platt/fixed_threshold", runs) == {"smo-fixed-threshold", "all"}
     assert changed("registry", runs) == {"all"}
-    assert changed("rows", "_ADDED = 1") == {"all"}
-    assert changed("rows", "# a comment") == set()
-    (copied / "rows.py").touch()
+    assert changed("storage/row_products", "_ADDED = 1") == {"all"}
+    assert changed("storage/row_products", "# a comment") == set()
+    (copied / "storage" / "row_products.py").touch()
     assert look(copied) == first
     (copied / "another.py").write_text("x = 1\n")
     after = look(copied)
@@ -75,9 +76,11 @@ def test_code_may_move(copied: Path) -> None:
             path.write_text(change(path.read_text()))
 
     (copied / "rooms").mkdir()
-    (copied / "rows.py").rename(copied / "rooms" / "products.py")
+    (copied / "storage" / "row_products.py").rename(copied / "rooms" / "products.py")
     rewrite(
-        lambda text: text.replace("from svmrepro.solvers.rows import", "from svmrepro.solvers.rooms import")
+        lambda text: text.replace(
+            "from svmrepro.solvers.storage.row_products import", "from svmrepro.solvers.rooms import"
+        )
     )
     names = re.findall(
         r"^(?:def|class) (\w+)|^(\w+)(?:: .*)? = ", (copied / "rooms" / "products.py").read_text(), re.M
@@ -86,12 +89,12 @@ def test_code_may_move(copied: Path) -> None:
     (copied / "rooms" / "__init__.py").write_text(f"from .products import {exported}\n")
     assert look(copied) == first
 
-    (copied / "lru.py").rename(copied / "recently_used.py")
+    (copied / "caches" / "lru.py").rename(copied / "caches" / "recently_used.py")
     rewrite(lambda text: re.sub(r"(\W)lru\b", r"\1recently_used", text))
     assert look(copied) == first
 
     # A module cut in two, the first half of which the second imports.
-    text = (copied / "dual_descent.py").read_text()
+    text = (copied / "linear" / "dual_descent.py").read_text()
     tree = ast.parse(text)
     ends = [
         node.lineno - 1 - len(node.decorator_list) for node in tree.body if isinstance(node, ast.FunctionDef)
@@ -103,7 +106,7 @@ def test_code_may_move(copied: Path) -> None:
     imports = "".join(
         line + "\n" for line in map(ast.unparse, tree.body) if line.startswith(("import", "from"))
     )
-    (copied / "dual_descent.py").write_text(
+    (copied / "linear" / "dual_descent.py").write_text(
         f"{imports}from svmrepro.solvers.first_half import {', '.join(moved)}\n" + "".join(lines[middle:])
     )
     assert look(copied) == first
@@ -112,7 +115,7 @@ def test_code_may_move(copied: Path) -> None:
 def test_another_definition_of_the_same_name_counts(copied: Path) -> None:
     (copied / "first.py").write_text("def step(x):\n    return x\n")
     (copied / "second.py").write_text("def step(x):\n    return -x\n")
-    smo = copied / "smo.py"
+    smo = copied / "platt" / "smo.py"
     both = (
         "from svmrepro.solvers import first, second\n"
         "from svmrepro.solvers.{} import step\n"
@@ -129,7 +132,7 @@ def test_another_definition_of_the_same_name_counts(copied: Path) -> None:
 def test_what_was_kept_is_taken_by_its_content_alone(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     first = look(copied)
-    (kept,) = (copied / "__pycache__").glob("source.*.json")
+    (kept,) = (copied / "platt" / "__pycache__").glob("source.*.json")
     content = json.loads(kept.read_text())
     # It is read: what is said of the present source is believed, of another source it is not.
     told = {**content, "smo.py": {**content["smo.py"], "statements": [["0" * 16, [], [], False]]}}
@@ -144,8 +147,10 @@ def test_what_was_kept_is_taken_by_its_content_alone(copied: Path, monkeypatch: 
 
 
 def test_an_import_that_cannot_be_followed_is_refused(copied: Path) -> None:
-    (copied / "smo.py").write_text("import svmrepro.solvers.rows\n")
-    with pytest.raises(ValueError, match=r"line 1: import svmrepro\.solvers\.rows as a name"):
+    (copied / "platt" / "smo.py").write_text("import svmrepro.solvers.storage.row_products\n")
+    with pytest.raises(
+        ValueError, match=r"line 1: import svmrepro\.solvers\.storage\.row_products as a name"
+    ):
         look(copied)
 
 
@@ -167,7 +172,7 @@ def test_import_is_light() -> None:
 
 def test_exponential_to_two_ulp() -> None:
     from numba import njit
-    from svmrepro.solvers.transforms import exp_of_negative
+    from svmrepro.solvers.storage.kernel_transforms import exp_of_negative
 
     @njit
     def apply(x, out):  # type: ignore[no-untyped-def]
@@ -197,8 +202,8 @@ def test_exponential_to_two_ulp() -> None:
 @pytest.mark.parametrize("storage", ["dense", "csr", "index", "bits"])
 def test_row_functions(storage: str) -> None:
     from svmrepro.solvers import Kernel
-    from svmrepro.solvers.rows import ROWS
-    from svmrepro.solvers.storage import build_store
+    from svmrepro.solvers.storage.row_products import ROWS
+    from svmrepro.solvers.storage.stores import build_store
 
     rng = np.random.default_rng(1)
     for d in (1, 64, 65, 128, 300, 321):

@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 from solver_cases import STORAGES, make_case
 from svmrepro.solvers import Kernel, Problem, Solution, certify, solve
-from svmrepro.solvers.l2svm_mfn import line_minimum
-from svmrepro.solvers.lsvm import Run as LagrangianRun
+from svmrepro.solvers.linear.l2svm_mfn import line_minimum
+from svmrepro.solvers.linear.lsvm import Run as LagrangianRun
 
 NAMES = ("l2svm-mfn", "lsvm")
 
@@ -169,7 +169,7 @@ def test_lagrangian_iteration_is_the_paper_s() -> None:
     H = problem.y[:, None] * (problem.X.toarray() if sp.issparse(problem.X) else problem.X)
     Q = np.eye(40) / problem.C + H @ H.T
     u = np.linalg.solve(Q, np.ones(40))
-    from svmrepro.solvers import lsvm
+    from svmrepro.solvers.linear import lsvm
 
     run = lsvm.start(problem, 1e-12, {"step": 1.9, "memory_limit_bytes": 2**40})
     for k in range(6):
@@ -264,8 +264,8 @@ def test_multipliers_to_go_on_from(name: str, C: Any) -> None:
 def test_the_matrix_is_factored_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = example(n=500, d=97)
     whole = solve(problem, "lsvm", eps=1e-6)
-    monkeypatch.setattr("svmrepro.solvers.lsvm._SLICE", 1)  # pieces of 16
-    monkeypatch.setattr("svmrepro.solvers.lsvm._BLOCK", 24)
+    monkeypatch.setattr("svmrepro.solvers.linear.lsvm._SLICE", 1)  # pieces of 16
+    monkeypatch.setattr("svmrepro.solvers.linear.lsvm._BLOCK", 24)
     pieces = solve(problem, "lsvm", eps=1e-6)
     assert pieces.status == "optimal"
     assert pieces.weights == pytest.approx(whole.weights, abs=1e-5)

@@ -10,18 +10,10 @@ import pytest
 from sklearn.svm import SVC
 from solver_cases import gram, make_case
 from svmrepro import datasets
-from svmrepro.solvers import (
-    SOLVERS,
-    Kernel,
-    Problem,
-    Solution,
-    certify,
-    decomposition,
-    small_qp,
-    solve,
-    svmlight,
-)
-from svmrepro.solvers import panel as panels
+from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve
+from svmrepro.solvers.caches import feature_columns as panels
+from svmrepro.solvers.decomposition import svmlight, svmlight_iteration
+from svmrepro.solvers.quadratic_programs import working_set_qp
 
 Vector = npt.NDArray[np.float64]
 
@@ -65,12 +57,12 @@ def program(rng: np.random.Generator, m: int, kind: str) -> tuple[Vector, Vector
 @pytest.mark.parametrize("kind", ["definite", "singular", "zero", "indefinite"])
 def test_small_program_ends_at_a_stationary_point(kind: str, equality: bool) -> None:
     rng = np.random.default_rng(7)
-    qp = small_qp.allocate(12)
+    qp = working_set_qp.allocate(12)
     for _ in range(300):
         m = int(rng.integers(1, 13))
         K, g, low, high = program(rng, m, kind)
         qp.K[:m, :m], qp.g[:m], qp.low[:m], qp.high[:m] = K, g, low, high
-        rounds = small_qp.solve_small(qp, m, equality)
+        rounds = working_set_qp.solve_small(qp, m, equality)
         d = qp.d[:m].copy()
         assert rounds < 10 * (m + 2)
         assert (d >= low).all() and (d <= high).all()
@@ -93,11 +85,11 @@ def test_small_program_ends_at_a_stationary_point(kind: str, equality: bool) -> 
 def test_small_program_against_every_face() -> None:
     # Three variables of a definite program: the best of all 27 faces is the solution.
     rng = np.random.default_rng(1)
-    qp = small_qp.allocate(3)
+    qp = working_set_qp.allocate(3)
     for _ in range(100):
         K, g, low, high = program(rng, 3, "definite")
         qp.K[:], qp.g[:], qp.low[:], qp.high[:] = K, g, low, high
-        small_qp.solve_small(qp, 3, False)
+        working_set_qp.solve_small(qp, 3, False)
         best = 0.0
         for face in np.ndindex(3, 3, 3):
             place = np.array(face)
@@ -291,14 +283,14 @@ def test_a_slice_counts_the_rounds_of_the_small_program() -> None:
     problem.prepare()
     run = svmlight.start(problem, 1e-8, SOLVERS["svmlight"].check(problem, {}))
     counts = run.work.counts
-    while counts[decomposition.Q] < 14:
+    while counts[svmlight_iteration.Q] < 14:
         assert svmlight.advance(run, 100_000, 10**9) is None
         counts = run.work.counts
     steps = svmlight.steps(run)
     for _ in range(40):
-        rounds = counts[decomposition.ROUNDS]
+        rounds = counts[svmlight_iteration.ROUNDS]
         assert svmlight.advance(run, 100_000, 10**9) is None
-        assert (counts[decomposition.ROUNDS] - rounds) * 14**2 <= 110_000
+        assert (counts[svmlight_iteration.ROUNDS] - rounds) * 14**2 <= 110_000
     assert svmlight.steps(run) > steps + 1_000
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from solver_cases import STORAGES, make_case
-from svmrepro.solvers import Kernel, Problem, certify, solve, svmlight_ordinal
+from svmrepro.solvers import Kernel, Problem, certify, solve
+from svmrepro.solvers.decomposition import svmlight_ordinal
 
 Vector = Any
 

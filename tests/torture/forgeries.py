@@ -28,7 +28,8 @@ from unittest import mock
 import numpy as np
 import numpy.typing as npt
 from exact import HINGE, PAIRS, SQUARED, Exact, Optimum
-from svmrepro.solvers import Kernel, Problem, Solution, certify, lower_bounds
+from svmrepro.solvers import Kernel, Problem, Solution, certify
+from svmrepro.solvers.certificate import lower_bounds
 
 Generator = np.random.Generator
 Vector = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ rule analyse:
         f"{RESULTS}/logs/analyse/{{paper}}/{{experiment}}.log",
     localrule: True
     params:
-        code=PLAN.code("analyse"),
+        code=PLAN.code("steps.analyse"),
         wanted=lambda wildcards: PLAN.wanted(wildcards.paper, [wildcards.experiment]),
     shell:
         "{STEPS[analyse]} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q} 2>&1 | tee {log:q}"
@@ -30,7 +30,7 @@ rule collect_paper:
         f"{RESULTS}/logs/collect/{{paper}}.log",
     localrule: True
     params:
-        code=PLAN.code("collect"),
+        code=PLAN.code("steps.collect"),
         wanted=lambda wildcards: PLAN.wanted(wildcards.paper, CONFIG.papers[wildcards.paper].experiments),
     shell:
         "{STEPS[collect]} --paper {wildcards.paper:q} 2>&1 | tee {log:q}"

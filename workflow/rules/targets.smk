@@ -56,7 +56,7 @@ rule report:
         f"{RESULTS}/logs/report.log",
     localrule: True
     params:
-        code=PLAN.code("plan"),
+        code=PLAN.code("graph.plan"),
     shell:
         "{PLAN.snakemake} --snakefile {workflow.main_snakefile:q} --report {output:q}"
         " --report-stylesheet {PLAN.stylesheet:q} all > {log:q} 2>&1"

@@ -1,0 +1,116 @@
+"""Our encoding of the census file beside the one in circulation, row by row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from svmrepro.datasets.dataset import ExampleSet
+from svmrepro.datasets.download.search import ensure_file
+from svmrepro.datasets.errors import DatasetUnavailable
+from svmrepro.datasets.prepared import read_stored
+from svmrepro.datasets.readers.adult import MISSING, AdultEncoder, AdultRecords, describe_bins, read_adult
+from svmrepro.datasets.registry.parse import registry
+
+ComparisonRow = dict[str, str | int]
+
+
+def compare_encoding(
+    data_dir: str | Path = "data", mirror: str | Path | None = None, *, download: bool = True
+) -> list[ComparisonRow]:
+    """Compare our 123 columns of adult.data with a9a, and of adult.test with a9a.t.
+
+    Row i of a9a is row i of adult.data. The quintiles are those of adult.data for both parts.
+
+    Parameters
+    ----------
+    data_dir, mirror, download
+        As for :func:`svmrepro.datasets.load`.
+
+    Returns
+    -------
+    list of dict
+        For each part (``part``: the two files), one row per ``attribute`` and one for all of them with the
+        label: ``columns_ours``; ``columns_a9a``, those of the same place that occur in the file in
+        circulation; ``rows``; ``rows_agreeing``, rows whose bits of this attribute are all the same;
+        ``note``, the bins or the number of rows with a missing value.
+
+    Raises
+    ------
+    DatasetUnavailable
+        One of the four files cannot be had.
+    DataError
+        One of them does not hold what it should.
+    """
+    entry = registry().downloaded["adult"]
+    encoder: AdultEncoder | None = None
+    table: list[ComparisonRow] = []
+    for ours, theirs in (("adult.data", "a9a"), ("adult.test", "a9a.t")):
+        raw = ensure_file(entry, ours, data_dir, mirror, download=download)
+        records = read_adult(raw.path)
+        encoder = encoder or AdultEncoder.fit(records)
+        stored = ensure_file(entry, theirs, data_dir, mirror, download=download)
+        if stored.form.reader == "uci-adult":  # a9a made by this encoder would prove nothing
+            raise DatasetUnavailable(f"adult ({theirs})", ["only UCI's form of it is there"])
+        data = read_stored(entry, entry.parts[theirs], {theirs: stored}, data_dir)
+        table += compare_columns(encoder, records, data, f"{ours} and {theirs}")
+    return table
+
+
+def compare_columns(
+    encoder: AdultEncoder, records: AdultRecords, other: ExampleSet, part: str
+) -> list[ComparisonRow]:
+    """Compare encoded rows with another encoding of the same rows, attribute by attribute.
+
+    Raises
+    ------
+    ValueError
+        The two have different numbers of rows.
+    """
+    mine = encoder.encode(records)
+    rows = mine.shape[0]
+    if len(other.y) != rows:
+        raise ValueError(f"{part}: {rows} rows against {len(other.y)}")
+    columns = max(mine.shape[1], other.X.shape[1])
+    left, right = _widened(mine, columns), _widened(other.X, columns)
+    differing = (left != right).astype(np.int64).tocsc()
+    used = np.asarray(right.getnnz(axis=0)) > 0
+
+    table: list[ComparisonRow] = []
+
+    def add(attribute: str, ours: int, theirs: int, agreeing: int, note: str) -> None:
+        table.append(
+            {
+                "part": part,
+                "attribute": attribute,
+                "columns_ours": ours,
+                "columns_a9a": theirs,
+                "rows": rows,
+                "rows_agreeing": agreeing,
+                "note": note,
+            }
+        )
+
+    first = 0
+    for name, width in encoder.widths().items():
+        block = slice(first, first + width)
+        first += width
+        agreeing = rows - int((differing[:, block].getnnz(axis=1) > 0).sum())
+        add(name, width, int(used[block].sum()), agreeing, _note(encoder, records, name))
+    same = (differing.getnnz(axis=1) == 0) & (records.y == other.y)
+    agreeing = int(same.sum())
+    note = "bits and labels are the same" if agreeing == rows else f"{rows - agreeing} rows differ"
+    add("all, and the label", mine.shape[1], int(used.sum()), agreeing, note)
+    return table
+
+
+def _widened(X: sparse.csr_matrix, columns: int) -> sparse.csr_matrix:
+    return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], columns))
+
+
+def _note(encoder: AdultEncoder, records: AdultRecords, name: str) -> str:
+    if name in encoder.edges:
+        return f"quintiles: {describe_bins(encoder.edges[name])}"
+    missing = int((records.columns[name] == MISSING).sum())
+    return f"one-hot; {missing} rows without a value set no bit" if missing else "one-hot"

@@ -1,0 +1,311 @@
+"""Getting the raw files of a data set: from the folder, the mirror, or the hosts, in this order.
+
+Raw files are kept decompressed in ``<data_dir>/raw/<data set>/``; sets that share a folder in a mirror share
+it here too, and with it a file that holds them all. Nothing gets its final name before its content has been
+checked, and what a person puts there by hand is judged by the same checks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from svmrepro.datasets.download.archive import copy_stream, decompress, extract_member, is_compressed
+from svmrepro.datasets.download.verify import Ledger, check_content
+from svmrepro.datasets.errors import DatasetUnavailable, SourceError
+from svmrepro.datasets.files import CHUNK, locked, part_of, sha256_of, storage_errors
+from svmrepro.datasets.registry.model import DownloadedEntry, FileEntry, Form, Source
+
+if TYPE_CHECKING:
+    from svmrepro.datasets.download.http import Network
+
+MIRROR_VARIABLE = "SVMREPRO_MIRROR"
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A raw file that is on disk and was found right, and where it came from."""
+
+    path: Path
+    form: Form
+    sha256: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What a fetch of a data set brought.
+
+    Attributes
+    ----------
+    name : str
+        The data set.
+    files : mapping of file name to path
+        Files that are on disk and right.
+    missing : mapping of file name to reasons
+        Files that no source gave, each with one reason per source tried.
+    """
+
+    name: str
+    files: Mapping[str, Path]
+    missing: Mapping[str, tuple[str, ...]]
+
+
+def raw_folder(entry: DownloadedEntry, data_dir: str | Path) -> Path:
+    """Return the folder in which the set's raw files are kept: named as the one in a mirror."""
+    return Path(data_dir) / "raw" / entry.mirror
+
+
+def choose_mirror(mirror: str | Path | None) -> str | None:
+    """Return the mirror to use: the one named, else the environment's; an empty text means none."""
+    return str(mirror if mirror is not None else os.environ.get(MIRROR_VARIABLE, "")) or None
+
+
+@contextlib.contextmanager
+def _removed_at_end(path: Path) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def _is_vouched(path: Path, form: Form) -> bool:
+    """Return whether a file is the wrapper whose checksum the registry has."""
+    return form.wrapper_sha256 is not None and sha256_of(path) == form.wrapper_sha256
+
+
+class _Search:
+    """The search for one file of a data set, with the reasons of those sources that failed."""
+
+    def __init__(
+        self, entry: DownloadedEntry, file: FileEntry, data_dir: str | Path, network: Network | None
+    ) -> None:
+        self.entry = entry
+        self.file = file
+        self.folder = raw_folder(entry, data_dir)
+        self.reasons: list[str] = []
+        self._network = network
+
+    def try_source(self, label: str, get: Callable[[], StoredFile | None]) -> StoredFile | None:
+        """Ask one source; where it fails, keep the reason and return None."""
+        try:
+            return get()
+        except SourceError as error:
+            self.reasons.append(f"{label}: {error}")
+        except OSError as error:  # of reading: those of writing are StorageError by now
+            self.reasons.append(f"{label}: {error.strerror or error}")
+        return None
+
+    def in_folder(self) -> StoredFile | None:
+        """Look into the folder for any accepted form of the file."""
+        for form in self.file.forms:
+            path = self.folder / form.stored
+            if path.is_file():
+                found = self.try_source(str(path), partial(self._judge, path, form))
+                if found is not None:
+                    return found
+        return None
+
+    def everywhere(self, mirror: str | None) -> StoredFile | None:
+        """Try all sources in order. The caller holds the folder's lock."""
+        for label, get in self._sources(mirror):
+            found = self.try_source(label, get)
+            if found is not None:
+                return found
+        if not self.file.sources:
+            self.reasons.append("no host is known that gives it to programs")
+        return None
+
+    def error(self) -> DatasetUnavailable:
+        """Return the error that names every source tried."""
+        by_hand = str(self.folder / self.file.forms[0].file)
+        by_hand += f" ({self.entry.obtain})" if self.entry.obtain else ""
+        return DatasetUnavailable(f"{self.entry.name} ({self.file.name})", self.reasons, by_hand)
+
+    def _sources(self, mirror: str | None) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
+        for form in self.file.forms:
+            wrapped = self.folder / form.file
+            if form.compression and wrapped.is_file():
+                yield str(wrapped), partial(self._copy, wrapped, form, "put there by hand")
+        for form in self.file.forms if mirror is not None else ():
+            place = f"{self.entry.mirror}/{form.file}"
+            if mirror is not None and "://" in mirror:
+                source = Source(f"{mirror.rstrip('/')}/{place}", form)
+                yield f"mirror {source.url}", partial(self._download, source, "mirror")
+            elif mirror is not None:
+                path = Path(mirror).expanduser() / place
+                yield f"mirror {path}", partial(self._copy, path, form, "mirror")
+        for source in self.file.sources:
+            origin = source.url + (f" ({source.member})" if source.member else "")
+            yield origin, partial(self._download, source, origin)
+
+    def _judge(self, path: Path, form: Form) -> StoredFile:
+        ledger = Ledger(self.folder)
+        known = ledger.recall(path, form)
+        if known is None:
+            known = check_content(path, self.entry, self.file, form, self.folder), "found in the folder"
+            ledger.note(path, form, *known)
+        return StoredFile(path, form, *known)
+
+    def _copy(self, path: Path, form: Form, origin: str) -> StoredFile:
+        with self._accepting(form, origin, _is_vouched(path, form)) as part:
+            if form.compression and is_compressed(path, form.compression):
+                decompress(path, form.compression, part, form.limit, form.file)
+            else:
+                with path.open("rb") as stream:
+                    copy_stream(stream, part, form.limit, form.file)
+        return self._judge(self.folder / form.stored, form)
+
+    def _download(self, source: Source, origin: str) -> StoredFile:
+        if self._network is None:
+            from svmrepro.datasets.download.http import shared_network  # imports requests: only when needed
+
+            self._network = shared_network()
+        form = source.form
+        whole = source.member is None and form.compression is None
+        limit = source.limit or (form.limit if whole else 2 * form.limit + CHUNK)
+        # Parts of different sources are kept apart: wrappers differ from host to host.
+        tag = hashlib.sha256(source.url.encode()).hexdigest()[:8]
+        download = part_of(self.folder / form.stored, f".{tag}")
+        with _removed_at_end(download):
+            resumed = self._network.download(source.url, download, limit)
+            try:
+                return self._unwrap(download, source, origin)
+            except SourceError:
+                # What a killed process left behind may have been the beginning of another file.
+                if not resumed:
+                    raise
+            download.unlink(missing_ok=True)
+            self._network.download(source.url, download, limit)
+            return self._unwrap(download, source, origin)
+
+    def _unwrap(self, download: Path, source: Source, origin: str) -> StoredFile:
+        form = source.form
+        name = source.url.rsplit("/", 1)[-1]
+        if source.member is not None:
+            member = part_of(self.folder / form.stored, ".member")
+            with _removed_at_end(member):
+                extract_member(download, source.member, member, form.limit, name)
+                return self._unwrap(member, Source(source.member, form), origin)
+        with self._accepting(form, origin, _is_vouched(download, form)) as part:
+            if form.compression and is_compressed(download, form.compression):
+                decompress(download, form.compression, part, form.limit, name)
+            else:
+                with storage_errors(part):
+                    download.replace(part)
+        return self._judge(self.folder / form.stored, form)
+
+    @contextlib.contextmanager
+    def _accepting(self, form: Form, origin: str, vouched: bool) -> Iterator[Path]:
+        """Yield a temporary path; check what was written there and only then give it the file's name."""
+        target = self.folder / form.stored
+        part = part_of(target)
+        with _removed_at_end(part):
+            yield part
+            digest = check_content(part, self.entry, self.file, form, self.folder, vouched=vouched)
+            with storage_errors(target):
+                part.replace(target)
+        Ledger(self.folder).note(target, form, digest, origin)
+
+
+def ensure_file(
+    entry: DownloadedEntry,
+    file: str,
+    data_dir: str | Path,
+    mirror: str | Path | None = None,
+    *,
+    download: bool = True,
+    network: Network | None = None,
+) -> StoredFile:
+    """Return a raw file of a data set, getting it where it is absent or not right.
+
+    Parameters
+    ----------
+    entry, file
+        Which file.
+    data_dir
+        Data folder; the file is kept in :func:`raw_folder`.
+    mirror
+        Folder or http(s) prefix to try first; by default that of the environment.
+    download
+        False: only look whether it is there.
+    network
+        The connection, with its limits and its memory of hosts that failed; by default one per process.
+
+    Raises
+    ------
+    DatasetUnavailable
+        No source gave it; each is named with the reason.
+    StorageError
+        It cannot be written.
+    """
+    search = _Search(entry, entry.files[file], data_dir, network)
+    found = search.in_folder()
+    if found is None and not download:
+        search.reasons.append("it has not been fetched")
+    elif found is None:
+        with locked(search.folder):
+            # Another process may have fetched it while this one waited for the lock.
+            search.reasons.clear()
+            found = search.in_folder() or search.everywhere(choose_mirror(mirror))
+    if found is None:
+        raise search.error()
+    return found
+
+
+def _in_short(missing: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return one reason for each host and mirror, with the first file that it failed for."""
+    reasons: dict[str, str] = {}
+    told: set[str] = set()
+    for file, failures in missing.items():
+        for failure in failures:
+            address = re.search(r"https?://[^/]+", failure)
+            source = address[0] if address else failure.partition(" ")[0]
+            if source not in reasons:
+                reasons[source] = f"{file}: {failure}"
+                told.add(file)
+    more = len(missing) - len(told)
+    return [*reasons.values(), *([f"{more} more files likewise"] if more else [])]
+
+
+def fetch_entry(
+    entry: DownloadedEntry,
+    data_dir: str | Path,
+    mirror: str | Path | None = None,
+    *,
+    files: Mapping[str, FileEntry] | None = None,
+    network: Network | None = None,
+) -> Fetched:
+    """Get the files of a data set, all of them by default; those that cannot be had are listed, not raised.
+
+    Raises
+    ------
+    DatasetUnavailable
+        Not one of the files could be had.
+    StorageError
+        The data folder cannot be written.
+    """
+    wanted = entry.files if files is None else files
+    # Files without a checksum last: they are judged by their place between others.
+    order = sorted(wanted.values(), key=lambda file: file.between is not None)
+    present: dict[str, Path] = {}
+    missing: dict[str, tuple[str, ...]] = {}
+    for file in order:
+        try:
+            stored = ensure_file(entry, file.name, data_dir, mirror, network=network)
+        except DatasetUnavailable as error:
+            missing[file.name] = error.reasons
+        else:
+            present[file.name] = stored.path
+    if missing and not present:
+        by_hand = f"{raw_folder(entry, data_dir)}{os.sep}" + (f" ({entry.obtain})" if entry.obtain else "")
+        raise DatasetUnavailable(entry.name, _in_short(missing), by_hand)
+    return Fetched(entry.name, present, missing)

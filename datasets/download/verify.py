@@ -1,0 +1,179 @@
+"""Whether a file is the one that the registry means.
+
+A file is judged by the SHA-256 of its content; where the registry knows only a copy whose spelling may
+differ from the host's, by that of its rows in a canonical spelling; where it knows neither, by what is in
+it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from svmrepro.datasets.errors import DataError, SourceError
+from svmrepro.datasets.files import sha256_of
+from svmrepro.datasets.readers.by_name import READERS, READERS_APART
+from svmrepro.datasets.registry.model import DownloadedEntry, FileEntry, Form
+
+LEDGER = ".verified.json"
+
+
+def looks_like_html(start: bytes) -> bool:
+    """Return whether the first bytes are those of a web page."""
+    text = start[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    return text.startswith((b"<!doctype", b"<html", b"<head", b"<?xml", b"<!--"))
+
+
+def _canonical_rows(path: Path) -> Iterator[bytes]:
+    """Yield each row with single spaces, none at its ends, and the label 1 written +1."""
+    with path.open("rb") as stream:
+        for line in stream:
+            tokens = line.split()
+            if tokens:
+                if tokens[0] == b"1":
+                    tokens[0] = b"+1"
+                yield b" ".join(tokens) + b"\n"
+
+
+def canonical_sha256(path: Path) -> str:
+    """Return the SHA-256 of a LIBSVM file's rows, whatever their white space and sign of the label."""
+    digest = hashlib.sha256()
+    for row in _canonical_rows(path):
+        digest.update(row)
+    return digest.hexdigest()
+
+
+def is_ordered_subsequence(part: Iterable[bytes], whole: Iterable[bytes]) -> bool:
+    """Return whether all of ``part`` occurs in ``whole`` in the same order."""
+    rest = iter(whole)
+    return all(any(row == other for other in rest) for row in part)
+
+
+def check_content(
+    path: Path, entry: DownloadedEntry, file: FileEntry, form: Form, folder: Path, *, vouched: bool = False
+) -> str:
+    """Check a decompressed file against one of its accepted forms.
+
+    Parameters
+    ----------
+    path
+        The file to judge, under whatever name.
+    entry, file, form
+        What it should be.
+    folder
+        Where the set's other files are, for one that is judged by its place between two of them.
+    vouched
+        It came out of a wrapper whose checksum is the registry's: where that of the content is not known,
+        there is no need to read it.
+
+    Returns
+    -------
+    str
+        SHA-256 of the file.
+
+    Raises
+    ------
+    SourceError
+        It is not the file that is meant; the message says in which respect.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        if looks_like_html(stream.read(512)):
+            raise SourceError("an HTML page in place of the file")
+    if size > form.limit or (form.rows_sha256 is None and form.bytes not in (None, size)):
+        raise SourceError(f"{size} bytes where {form.bytes or f'at most {form.limit}'} were expected")
+    digest = sha256_of(path)
+    if digest == form.sha256:
+        return digest
+    if form.rows_sha256 is not None:
+        if canonical_sha256(path) == form.rows_sha256:
+            return digest
+    elif form.sha256 is None and vouched:
+        return digest
+    elif form.sha256 is None:
+        _check_by_content(path, entry, file, form, folder)
+        return digest
+    raise SourceError(
+        f"wrong checksum: sha256 {digest[:12]}... where {(form.sha256 or '')[:12]}... was expected"
+    )
+
+
+def _check_by_content(path: Path, entry: DownloadedEntry, file: FileEntry, form: Form, folder: Path) -> None:
+    """Judge a file for which no checksum is known by its rows and its neighbours."""
+    try:
+        rows, positives = _count(path, entry, file, form)
+    except DataError as error:
+        raise SourceError(str(error).replace(str(path), file.name)) from error
+    if file.rows not in (None, rows):
+        raise SourceError(f"{rows} rows where {file.rows} were expected")
+    if file.positives is not None and positives not in (None, file.positives):
+        raise SourceError(f"{positives} positive examples where {file.positives} were expected")
+    if file.between is not None:
+        smaller, larger = (folder / name for name in file.between)
+        if smaller.exists() and not is_ordered_subsequence(_canonical_rows(smaller), _canonical_rows(path)):
+            raise SourceError(f"the rows of {smaller.name} are not among its own in the same order")
+        if larger.exists() and not is_ordered_subsequence(_canonical_rows(path), _canonical_rows(larger)):
+            raise SourceError(f"its rows are not among those of {larger.name} in the same order")
+
+
+def _count(path: Path, entry: DownloadedEntry, file: FileEntry, form: Form) -> tuple[int, int | None]:
+    """Read a file by itself; return its rows, and the positive ones where it tells."""
+    reader = form.reader or entry.reader
+    if reader in READERS:
+        y = READERS[reader](path, entry).y
+        return len(y), int((y > 0.0).sum())
+    apart = READERS_APART[reader]
+    holds_labels = any(part.labels == file.name for part in entry.parts.values())
+    return (apart.count_labels if holds_labels else apart.count_examples)(path, entry), None
+
+
+class Ledger:
+    """Files of a folder that were found right, so that a large one is not hashed at every run.
+
+    An entry counts as long as the file's size and modification time are what they were.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / LEDGER
+        self._entries: dict[str, dict[str, object]] = {}
+        try:
+            content = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return  # no ledger, or a spoilt one: everything is hashed again
+        if isinstance(content, dict):
+            self._entries = {name: item for name, item in content.items() if isinstance(item, dict)}
+
+    @staticmethod
+    def _stamp(path: Path) -> list[int]:
+        status = path.stat()
+        return [status.st_size, status.st_mtime_ns]
+
+    def recall(self, path: Path, form: Form) -> tuple[str, str] | None:
+        """Return (SHA-256, origin) of a file that has not changed since it was found right, or None."""
+        item = self._entries.get(path.name, {})
+        known = item.get("expected") == _expectation(form) and item.get("stamp") == self._stamp(path)
+        return (str(item["sha256"]), str(item["origin"])) if known else None
+
+    def note(self, path: Path, form: Form, sha256: str, origin: str) -> None:
+        """Write down that a file was found right; where that fails, it is hashed again the next time."""
+        self._entries[path.name] = {
+            "stamp": self._stamp(path),
+            "expected": _expectation(form),
+            "sha256": sha256,
+            "origin": origin,
+        }
+        part = self._path.with_name(f"{LEDGER}.{os.getpid()}.part")
+        try:
+            part.write_text(json.dumps(self._entries, indent=1, sort_keys=True), encoding="utf-8")
+            part.replace(self._path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+
+
+def _expectation(form: Form) -> list[str | int | None]:
+    return [form.sha256, form.rows_sha256, form.bytes]

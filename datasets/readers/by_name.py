@@ -1,0 +1,153 @@
+"""The readers that the registry can name.
+
+Each makes a CSR matrix of the examples, or an array where the entry says ``dense``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from svmrepro.datasets.dataset import ExampleSet
+from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.readers.adult import AdultEncoder, read_adult
+from svmrepro.datasets.readers.delimited import read_delimited
+from svmrepro.datasets.readers.idx import count_images, count_labels, read_images
+from svmrepro.datasets.readers.libsvm import read_libsvm
+from svmrepro.datasets.readers.lyrl2004 import count_documents, count_topics, read_documents
+from svmrepro.datasets.readers.matfile import read_splits
+from svmrepro.datasets.readers.physics import read_physics
+from svmrepro.datasets.registry.model import DownloadedEntry
+
+READER_VERSION: Final = 1
+"""Part of every content key and of the names of prepared files: raised when a reader gives other arrays."""
+
+
+def _as_asked(data: ExampleSet, entry: DownloadedEntry) -> ExampleSet:
+    """Return the examples in the representation that the entry asks for."""
+    X = data.X
+    if isinstance(X, np.ndarray) == entry.dense:
+        return data
+    if not isinstance(X, np.ndarray):
+        return ExampleSet(X=X.toarray(), y=data.y)
+    rows = sparse.csr_matrix(X)
+    rows.has_sorted_indices = True
+    return ExampleSet(X=rows, y=data.y)
+
+
+def _libsvm(path: Path, entry: DownloadedEntry) -> ExampleSet:
+    return _as_asked(read_libsvm(path, features=entry.features, labels=entry.numeric_labels), entry)
+
+
+def _delimited(path: Path, entry: DownloadedEntry) -> ExampleSet:
+    assert entry.columns is not None  # the registry sees to it
+    data = read_delimited(path, features=entry.features, labels=entry.labels, columns=entry.columns)
+    for j, (mean, spread) in enumerate(entry.standard):
+        data.X[:, j] = (data.X[:, j] - mean) / spread
+    return _as_asked(data, entry)
+
+
+def _splits(path: Path, entry: DownloadedEntry) -> ExampleSet:
+    assert entry.variable is not None  # the registry sees to it
+    labels = entry.numeric_labels
+    data = read_splits(path, variable=entry.variable, features=entry.features, labels=labels)
+    return _as_asked(data, entry)
+
+
+def _physics(path: Path, entry: DownloadedEntry) -> ExampleSet:
+    return _as_asked(read_physics(path, features=entry.features, labels=entry.numeric_labels), entry)
+
+
+def _adult(path: Path, entry: DownloadedEntry) -> ExampleSet:
+    records = read_adult(path)
+    X = AdultEncoder.fit(records).encode(records)
+    if X.shape[1] != entry.features:
+        raise DataError(
+            f"{path}: its quintiles give {X.shape[1]} columns where {entry.features} were expected"
+        )
+    return ExampleSet(X=X, y=records.y)
+
+
+READERS: Final[dict[str, Callable[[Path, DownloadedEntry], ExampleSet]]] = {
+    "libsvm": _libsvm,
+    "delimited": _delimited,
+    "mat-splits": _splits,
+    "kdd04-physics": _physics,
+    "uci-adult": _adult,
+}
+
+
+class Apart(NamedTuple):
+    """The reader of a format in which examples and labels stand in files of their own.
+
+    Attributes
+    ----------
+    read
+        Makes arrays of the files of the examples, in their order, and the file of the labels.
+    count_examples, count_labels
+        Check one file of its kind by itself, and return how many it holds.
+    """
+
+    read: Callable[[Sequence[Path], Path, DownloadedEntry], ExampleSet]
+    count_examples: Callable[[Path, DownloadedEntry], int]
+    count_labels: Callable[[Path, DownloadedEntry], int]
+
+
+def _images(examples: Sequence[Path], labels: Path, entry: DownloadedEntry) -> ExampleSet:
+    if len(examples) != 1:
+        raise DataError(f"{entry.name}: one file of images was expected, not {len(examples)}")
+    data = read_images(examples[0], labels, features=entry.features, signs=entry.numeric_labels)
+    return _as_asked(data, entry)
+
+
+def _documents(examples: Sequence[Path], labels: Path, entry: DownloadedEntry) -> ExampleSet:
+    assert entry.topic is not None  # the registry sees to it
+    data = read_documents(examples, labels, topic=entry.topic, features=entry.features)
+    return _as_asked(data, entry)
+
+
+READERS_APART: Final[dict[str, Apart]] = {
+    "idx": Apart(_images, lambda path, entry: count_images(path), lambda path, entry: count_labels(path)),
+    "lyrl2004": Apart(
+        _documents,
+        lambda path, entry: count_documents(path, entry.features),
+        lambda path, entry: count_topics(path),
+    ),
+}
+
+
+def read_files(
+    reader: str, examples: Sequence[Path], labels: Path | None, entry: DownloadedEntry
+) -> ExampleSet:
+    """Read the files of a part of a data set.
+
+    Parameters
+    ----------
+    reader
+        One of ``READERS``, or with a file of labels one of ``READERS_APART``.
+    examples
+        Files whose examples follow one another.
+    labels
+        The file of the labels, where they stand apart.
+    entry
+        What the registry says of the set.
+
+    Raises
+    ------
+    DataError
+        What the reader raises: one line that names the file.
+    """
+    if labels is not None:
+        return READERS_APART[reader].read(examples, labels, entry)
+    sets = [READERS[reader](path, entry) for path in examples]
+    if len(sets) == 1:
+        return sets[0]
+    y = np.concatenate([data.y for data in sets])
+    if entry.dense:
+        return ExampleSet(X=np.concatenate([data.X for data in sets]), y=y)
+    X = sparse.vstack([data.X for data in sets], format="csr")
+    X.has_sorted_indices = True
+    return ExampleSet(X=X, y=y)

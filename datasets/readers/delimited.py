@@ -1,0 +1,130 @@
+"""Comma-separated files: one reader, told by the registry how to take a line apart.
+
+One example a line, its label first or last, no header, no quotes; blanks around a value do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from svmrepro.datasets.dataset import ExampleSet, FloatArray
+from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.readers.tokens import NUMBER, VALUE, brief, is_not_finite, show
+from svmrepro.datasets.registry.model import Columns, Label
+
+# Whole-line match in C, as for LIBSVM files: only a line that fails is looked at field by field.
+_NUMBERS = re.compile(NUMBER + rb"(?:," + NUMBER + rb")*")
+
+
+def read_delimited(
+    path: str | Path, *, features: int, labels: Mapping[Label, float | None], columns: Columns
+) -> ExampleSet:
+    """Read a comma-separated file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    features
+        Number of values on a line beside the label.
+    labels
+        Label in the file -> -1, +1, or None for rows that are left out; a number stands for all its
+        spellings (1, +1, 1.0), a text for itself. Any other label is an error.
+    columns
+        Where the label stands, what texts stand for numbers, and what marks a missing value.
+
+    Returns
+    -------
+    ExampleSet
+        ``X`` is an array (n, features); rows in the file's order, without those with a missing value or a
+        label that is left out.
+
+    Raises
+    ------
+    DataError
+        ``file:line: what``: a short, long or empty line, a label that is not expected, a value that is not
+        a finite number or none of the known texts; or a file that is empty, has no row that is kept, or
+        keeps one class only.
+    OSError
+        The file cannot be read.
+    """
+    lines = Path(path).read_bytes().rstrip().split(b"\n")
+    if lines == [b""]:
+        raise DataError(f"{path}:1: the file is empty")
+    parser = _Parser(features, labels, columns)
+    rows: list[FloatArray] = []
+    signs: list[float] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            sign, row = parser.parse(line)
+        except ValueError as error:
+            raise DataError(f"{path}:{number}: {error}") from None
+        if sign is not None and row is not None:
+            rows.append(row)
+            signs.append(sign)
+    if not rows:
+        raise DataError(f"{path}:1: no row is left: each lacks a value or has a label that is left out")
+    y = np.array(signs)
+    if np.all(y == y[0]):
+        raise DataError(f"{path}:1: one class only: every row that is kept has the label {y[0]:+g}")
+    return ExampleSet(X=np.stack(rows), y=y)
+
+
+class _Parser:
+    """What is known of every line of one file."""
+
+    def __init__(self, features: int, labels: Mapping[Label, float | None], columns: Columns) -> None:
+        self._features = features
+        self._numeric = {label: sign for label, sign in labels.items() if not isinstance(label, str)}
+        self._texts = {label.encode(): sign for label, sign in labels.items() if isinstance(label, str)}
+        self._expected = ", ".join(label if isinstance(label, str) else brief(label) for label in labels)
+        self._label_first = columns.label == "first"
+        self._missing = columns.missing.encode() if columns.missing is not None else None
+        tables = [{text.encode(): value for text, value in table.items()} for table in columns.values]
+        self._tables = [tables[j % len(tables)] for j in range(features)] if tables else []
+
+    def parse(self, line: bytes) -> tuple[float | None, FloatArray | None]:
+        """Return the sign (None: left out) and the values (None: one is missing) of a line."""
+        fields = [field.strip(b" \t\r") for field in line.split(b",")]
+        if fields == [b""]:
+            raise ValueError("empty line")
+        if len(fields) != self._features + 1:
+            raise ValueError(f"{len(fields)} fields where {self._features + 1} were expected")
+        sign = self._sign(fields.pop(0 if self._label_first else -1))
+        # What stands beside a missing value is checked all the same: the line may be another fault.
+        known = [j for j, field in enumerate(fields) if field != self._missing]
+        row = self._looked_up(fields, known) if self._tables else self._numbers(fields, known)
+        return sign, row if len(known) == self._features else None
+
+    def _sign(self, label: bytes) -> float | None:
+        if label in self._texts:
+            return self._texts[label]
+        if VALUE.fullmatch(label) and float(label) in self._numeric:
+            return self._numeric[float(label)]
+        raise ValueError(f"label {show(label)} where one of {self._expected} was expected")
+
+    def _column(self, j: int) -> str:
+        return f"column {j + 1 + self._label_first}"
+
+    def _looked_up(self, fields: Sequence[bytes], known: Sequence[int]) -> FloatArray:
+        try:
+            return np.array([self._tables[j][fields[j]] for j in known])
+        except KeyError:
+            j = next(j for j in known if fields[j] not in self._tables[j])
+            texts = b", ".join(self._tables[j]).decode()
+            raise ValueError(f"{self._column(j)}: {show(fields[j])} is none of {texts}") from None
+
+    def _numbers(self, fields: Sequence[bytes], known: Sequence[int]) -> FloatArray:
+        tokens = fields if len(known) == len(fields) else [fields[j] for j in known]
+        if tokens and _NUMBERS.fullmatch(b",".join(tokens)) is None:
+            j = next(j for j in known if VALUE.fullmatch(fields[j]) is None)
+            what = "finite" if is_not_finite(fields[j]) else "a number"
+            raise ValueError(f"{self._column(j)}: {show(fields[j])} is not {what}")
+        row = np.fromiter(map(float, tokens), dtype=np.float64, count=len(tokens))
+        if not np.isfinite(row).all():
+            j = known[int(np.argmin(np.isfinite(row)))]
+            raise ValueError(f"{self._column(j)}: {show(fields[j])} is not finite")
+        return row

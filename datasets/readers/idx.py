@@ -1,0 +1,138 @@
+"""IDX files, the form in which MNIST is published: images in one file, their labels in another.
+
+A file is two zero bytes, the code of the type (8: unsigned byte), the number of dimensions, each dimension
+as a big-endian 32-bit integer, then the values, the last dimension fastest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from svmrepro.datasets.dataset import ExampleSet
+from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.readers.tokens import brief
+
+BRIGHTEST: Final = 255.0
+"""What a pixel is divided by: a double in [0, 1]."""
+
+_ROWS: Final = 4096
+_UNSIGNED_BYTE: Final = 8
+
+
+def read_idx(path: str | Path, dimensions: int) -> npt.NDArray[np.uint8]:
+    """Read an IDX file of unsigned bytes.
+
+    Parameters
+    ----------
+    path
+        The file, decompressed.
+    dimensions
+        How many it must have: 3 for images, 1 for labels.
+
+    Returns
+    -------
+    ndarray of uint8
+        In the shape that the file's header gives; read-only.
+
+    Raises
+    ------
+    DataError
+        ``file: what``: another magic number, fewer or more bytes than the header announces, no examples.
+    OSError
+        The file cannot be read.
+    """
+    content = Path(path).read_bytes()
+    if not content:
+        raise DataError(f"{path}: the file is empty")
+    header = 4 + 4 * dimensions
+    magic = bytes([0, 0, _UNSIGNED_BYTE, dimensions])
+    if content[:4] != magic:
+        raise DataError(f"{path}: magic number {content[:4].hex()} where {magic.hex()} was expected")
+    if len(content) < header:
+        raise DataError(f"{path}: {len(content)} bytes: cut short within its header of {header} bytes")
+    shape = tuple(np.frombuffer(content, dtype=">u4", count=dimensions, offset=4).tolist())
+    if shape[0] == 0:
+        raise DataError(f"{path}: it holds no examples")
+    expected = header + math.prod(shape)
+    if len(content) != expected:
+        sizes = " x ".join(map(str, shape))
+        raise DataError(f"{path}: {len(content)} bytes where {expected} were expected for {sizes} values")
+    return np.frombuffer(content, dtype=np.uint8, offset=header).reshape(shape)
+
+
+def read_images(
+    images: str | Path, labels: str | Path, *, features: int, signs: Mapping[float, float]
+) -> ExampleSet:
+    """Read images with their labels.
+
+    Parameters
+    ----------
+    images, labels
+        The two files.
+    features
+        Pixels of an image.
+    signs
+        Label in the file -> -1 or +1; any other label is an error.
+
+    Returns
+    -------
+    ExampleSet
+        ``X`` is a CSR matrix (n, features), an image row by row, pixels divided by 255.
+
+    Raises
+    ------
+    DataError
+        One line that names the file: what :func:`read_idx` raises, images of another size, files of
+        different length, a label that is not expected, one class only.
+    OSError
+        A file cannot be read.
+    """
+    pixels = read_idx(images, 3)
+    n, height, width = pixels.shape
+    if height * width != features:
+        raise DataError(f"{images}: images of {height} x {width} where {features} pixels were expected")
+    given = read_idx(labels, 1)
+    if len(given) != n:
+        raise DataError(f"{labels}: {len(given)} labels for the {n} images of {images}")
+    table = np.zeros(256)
+    for label, sign in signs.items():
+        if not (0.0 <= label <= 255.0 and label.is_integer()):
+            raise DataError(f"{labels}: {brief(label)} can be no label of a file of bytes")
+        table[int(label)] = sign
+    y = table[given]
+    unknown = np.flatnonzero(y == 0.0)
+    if unknown.size:
+        row = int(unknown[0])
+        expected = ", ".join(brief(label) for label in sorted(signs))
+        raise DataError(
+            f"{labels}: example {row + 1}: label {given[row]} where one of {expected} was expected"
+        )
+    if np.all(y == y[0]):
+        raise DataError(f"{labels}: one class only: every example has a label that stands for {y[0]:+g}")
+    return ExampleSet(X=_scaled(pixels.reshape(n, features)), y=y)
+
+
+def _scaled(pixels: npt.NDArray[np.uint8]) -> sparse.csr_matrix:
+    # By blocks: the coordinates of a whole matrix would take twice the room of the result.
+    blocks = [sparse.csr_matrix(pixels[i : i + _ROWS]) for i in range(0, len(pixels), _ROWS)]
+    X = sparse.vstack(blocks, format="csr")
+    values = X.data.astype(np.float64) / BRIGHTEST
+    rows = sparse.csr_matrix((values, X.indices, X.indptr), shape=X.shape)
+    rows.has_sorted_indices = True
+    return rows
+
+
+def count_images(path: str | Path) -> int:
+    """Return the number of images in a file; errors as of :func:`read_idx`."""
+    return len(read_idx(path, 3))
+
+
+def count_labels(path: str | Path) -> int:
+    """Return the number of labels in a file; errors as of :func:`read_idx`."""
+    return len(read_idx(path, 1))

@@ -1,0 +1,153 @@
+"""RCV1-v2 as Lewis, Yang, Rose and Li published it (LYRL2004): term weights in some files, topics in another.
+
+Vectors
+    One document a line, ``document  term:weight term:weight ...``: Reuters' number of the document, then the
+    terms' numbers from 1 to 47,236 in rising order with cosine-normalised log-tf x idf weights. Column ``j``
+    holds term ``j + 1``.
+Topics ("qrels")
+    One topic of one document a line, ``topic document 1``. Every document has at least one.
+
+Reference: D. Lewis, Y. Yang, T. Rose and F. Li, RCV1: a new benchmark collection for text categorization
+research, Journal of Machine Learning Research 5, 2004, appendices 8 and 13.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from svmrepro.datasets.dataset import ExampleSet
+from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.readers.index_value_lines import Block, Rows, read_blocks
+from svmrepro.datasets.readers.tokens import brief, show
+
+Documents = npt.NDArray[np.int64]
+
+_BLOCK: Final = 1 << 22
+_LARGEST: Final = 10**9
+_TOPIC: Final = re.compile(rb"([A-Z0-9]+)[ \t]+([1-9]\d{0,8})[ \t]+1[ \t]*\r?\n?")
+
+
+def read_documents(
+    vectors: Sequence[str | Path], topics: str | Path, *, topic: str, features: int
+) -> ExampleSet:
+    """Read documents, labelled by whether they have a topic.
+
+    Memory beyond the result is about as much as the result's values take, whatever the size of the text.
+
+    Parameters
+    ----------
+    vectors
+        Files of vectors, whose documents follow one another.
+    topics
+        The file of topics; documents that are in none of the vectors' files do not matter.
+    topic
+        The topic's code, such as ``CCAT``.
+    features
+        Number of terms; a larger number is an error.
+
+    Returns
+    -------
+    ExampleSet
+        ``X`` is a CSR matrix (n, features) with 32-bit indices; ``y`` is +1 for documents of the topic.
+
+    Raises
+    ------
+    DataError
+        ``file:line: what``: a line that has not the form, a document's number that is none or repeated, a
+        document without any topic, an index that is zero, out of range, repeated or out of order, a value
+        that is not finite; a topic that no document has, or all.
+    OSError
+        A file cannot be read.
+    """
+    every, chosen = _read_topics(topics, topic)
+    rows = Rows(features)
+    numbers: list[Documents] = []
+    for path in vectors:
+        for block in read_blocks(path, str(path), "document"):
+            numbers.append(_documents(block, path, every, topics))
+            rows.add(block, str(path))
+    documents = np.concatenate(numbers)
+    y = np.where(np.isin(documents, chosen), 1.0, -1.0)
+    if np.all(y == y[0]):
+        share = "no document has" if y[0] < 0.0 else "all documents have"
+        raise DataError(f"{topics}: one class only: {share} the topic {topic}")
+    _refuse_repeated(documents, vectors)
+    return ExampleSet(X=rows.matrix(), y=y)
+
+
+def count_documents(path: str | Path, features: int) -> int:
+    """Return the number of documents in one file of vectors; errors as of :func:`read_documents`."""
+    total = 0
+    for block in read_blocks(path, str(path), "document"):
+        _documents(block, path, None, path)
+        Rows(features).add(block, str(path))
+        total += len(block.head)
+    return total
+
+
+def count_topics(path: str | Path) -> int:
+    """Return the number of documents in a file of topics; errors as of :func:`read_documents`."""
+    return len(_read_topics(path, "")[0])
+
+
+def _documents(block: Block, path: str | Path, known: Documents | None, topics: str | Path) -> Documents:
+    """Return the documents' numbers of a block, checked."""
+    head = block.head
+    bad = np.flatnonzero(~((head >= 1.0) & (head < _LARGEST) & (head == np.floor(head))))
+    if bad.size:
+        row = int(bad[0])
+        raise DataError(f"{path}:{block.numbers[row]}: {brief(head[row])} is no document's number")
+    documents: Documents = head.astype(np.int64)
+    if known is not None:
+        place = np.minimum(np.searchsorted(known, documents), len(known) - 1)
+        bad = np.flatnonzero(known[place] != documents)
+        if bad.size:
+            row = int(bad[0])
+            raise DataError(
+                f"{path}:{block.numbers[row]}: document {documents[row]} has no topic in {topics}"
+            )
+    return documents
+
+
+def _refuse_repeated(documents: Documents, vectors: Sequence[str | Path]) -> None:
+    order = np.sort(documents)
+    twice = order[1:][order[1:] == order[:-1]]
+    if twice.size:
+        raise DataError(f"{vectors[-1]}: document {twice[0]} is there twice, in this file or those before it")
+
+
+def _read_topics(path: str | Path, topic: str) -> tuple[Documents, Documents]:
+    """Return all documents of a file of topics, and those that have this topic; both sorted."""
+    every: list[Documents] = []
+    chosen: list[Documents] = []
+    for documents, of_topic in _topic_blocks(path, topic.encode()):
+        every.append(np.unique(documents))
+        chosen.append(of_topic)
+    if not every:
+        raise DataError(f"{path}:1: the file is empty")
+    return np.unique(np.concatenate(every)), np.unique(np.concatenate(chosen))
+
+
+def _topic_blocks(path: str | Path, topic: bytes) -> Iterator[tuple[Documents, Documents]]:
+    number = 0
+    with Path(path).open("rb") as stream:
+        for lines in iter(lambda: stream.readlines(_BLOCK), []):
+            documents: list[int] = []
+            of_topic: list[int] = []
+            for line in lines:
+                number += 1
+                match = _TOPIC.fullmatch(line)
+                if match is None:
+                    raise DataError(
+                        f"{path}:{number}: {show(line.strip())} where 'topic document 1' was expected"
+                    )
+                document = int(match[2])
+                documents.append(document)
+                if match[1] == topic:
+                    of_topic.append(document)
+            yield np.array(documents, dtype=np.int64), np.array(of_topic, dtype=np.int64)

@@ -1,0 +1,117 @@
+"""MATLAB files that hold a benchmark's examples once and its splits as indices.
+
+Each set is a structure with the fields ``x`` (n, d), ``t`` (n labels), ``train`` and ``test``, whose rows
+are splits: one-based positions in ``x``. That is the form in which Raetsch's benchmark is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from svmrepro.datasets.dataset import ExampleSet, FloatArray
+from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.readers.tokens import brief
+
+FIELDS: Final = ("x", "t", "train", "test")
+
+
+def read_splits(
+    path: str | Path, *, variable: str, features: int, labels: Mapping[float, float]
+) -> ExampleSet:
+    """Read a whole set: the training part of its first split, then the test part.
+
+    Parameters
+    ----------
+    path
+        The file, of MATLAB's version 5 to 7.
+    variable
+        The structure.
+    features
+        Number of columns that ``x`` must have.
+    labels
+        Label in ``t`` -> -1 or +1; any other label is an error.
+
+    Returns
+    -------
+    ExampleSet
+        ``X`` is an array (n, features).
+
+    Raises
+    ------
+    DataError
+        ``file: variable: what``: no MATLAB file or a damaged one, no such structure or field, a field of
+        another shape or type, a position out of range, a label that is not expected, a value that is not
+        finite, one class only. Such a file has no lines that could be named.
+    OSError
+        The file cannot be read.
+    """
+    fields = _structure(path, variable)
+    where = f"{path}: {variable}"
+    x = _numbers(fields["x"], f"{where}.x")
+    t = _numbers(fields["t"], f"{where}.t").ravel()
+    if x.shape[1] != features:
+        raise DataError(f"{where}.x: {x.shape[1]} columns where {features} were expected")
+    if len(t) != len(x):
+        raise DataError(f"{where}.t: {len(t)} labels for {len(x)} examples")
+    parts = [_first_split(fields[name], len(x), f"{where}.{name}") for name in ("train", "test")]
+    # Concatenated, not sorted: a position may occur twice where the file stores equal examples once.
+    order = np.concatenate(parts)
+    X, raw = np.ascontiguousarray(x[order]), t[order]
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if bad.size:
+        raise DataError(f"{where}.x: row {order[bad[0]] + 1}: a value is not finite")
+    y = np.zeros(len(raw))
+    for given, sign in labels.items():
+        y[raw == given] = sign
+    unknown = np.flatnonzero(y == 0.0)
+    if unknown.size:
+        expected = " or ".join(brief(label) for label in sorted(labels))
+        i = int(unknown[0])
+        raise DataError(f"{where}.t: row {order[i] + 1}: label {brief(raw[i])} where {expected} was expected")
+    if np.all(y == y[0]):
+        raise DataError(f"{where}.t: one class only: every example has the label {brief(raw[0])}")
+    return ExampleSet(X=X, y=y)
+
+
+def _structure(path: str | Path, variable: str) -> Mapping[str, npt.NDArray[Any]]:
+    from scipy.io import loadmat  # only here: `import svmrepro.datasets` stays light
+
+    content = BytesIO(Path(path).read_bytes())
+    try:
+        value = loadmat(content, variable_names=[variable]).get(variable)
+    except Exception as error:  # the parser ends in whatever error the damaged bytes lead it to
+        reason = " ".join(str(error).split())[:160] or type(error).__name__
+        raise DataError(f"{path}: no MATLAB file that can be read: {reason}") from error
+    if value is None:
+        raise DataError(f"{path}: it holds no variable {variable!r}")
+    if not isinstance(value, np.ndarray) or value.size != 1 or value.dtype.names is None:
+        raise DataError(f"{path}: {variable}: a structure was expected")
+    absent = [name for name in FIELDS if name not in value.dtype.names]
+    if absent:
+        raise DataError(f"{path}: {variable}: the field {absent[0]!r} is missing")
+    record = value.reshape(())[()]
+    return {name: record[name] for name in FIELDS}
+
+
+def _numbers(value: object, where: str) -> FloatArray:
+    """Return a matrix of real numbers as doubles: MATLAB stores whole numbers as narrow integers."""
+    if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "iuf":
+        raise DataError(f"{where}: a matrix of real numbers was expected")
+    if value.size == 0:
+        raise DataError(f"{where}: it is empty")
+    return value.astype(np.float64)
+
+
+def _first_split(value: object, rows: int, where: str) -> npt.NDArray[np.int64]:
+    """Return the first split's positions, counted from zero."""
+    positions = _numbers(value, where)[0]
+    bad = np.flatnonzero(~((positions >= 1) & (positions <= rows) & (positions == np.floor(positions))))
+    if bad.size:
+        raise DataError(f"{where}: {brief(positions[bad[0]])} is no position among {rows} examples")
+    order: npt.NDArray[np.int64] = positions.astype(np.int64) - 1
+    return order

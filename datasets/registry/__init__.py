@@ -1,0 +1,5 @@
+"""The data sets that are known by name.
+
+model  an entry, as plain records
+parse  reading ``registry.yaml``
+"""

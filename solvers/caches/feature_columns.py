@@ -1,0 +1,450 @@
+"""Kernel rows over the active set, from examples laid out feature by feature.
+
+A *panel* keeps the examples in the order of a solver's active set, each feature contiguous, so that
+a row of the kernel matrix over the first m of them is a few sums over contiguous memory, in vector
+registers: only the features in which x_i is not zero are read. Binary features are bytes, and their
+dot products counts of at most 255 that are added up 64 at a time. Data too sparse or too wide for
+that go through the functions of :mod:`svmrepro.solvers.storage.row_products`.
+
+``block(store, panel, i, first, last, out)``
+    ``out[k - first] = x_i . x_order[k]`` for first <= k < last (or already the kernel value, where
+    ``shape`` is the identity); returns the entries read. ``i`` is the example's own number.
+``shape(store, panel, i, first, last, out)``
+    Turns dot products into kernel values, in place.
+
+Both have a uniform type, so that a solver's loop is compiled once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numba import typeof, types
+from svmrepro.solvers.compilation.compiled import compiled, first_class
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.storage.kernel_transforms import exp_of_negative
+from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots_csr, dots_index
+
+STRETCH = 4096  # entries of a row made at a time: they stay in the first-level cache
+_BYTE_LIMIT = 1 << 30  # of a byte a feature and example; beyond, packed bits or index lists
+_COLUMN_LIMIT = 1 << 30  # of dense columns for data that came sparse
+_CHEAP = 32  # features of dense examples below which a kernel row is computed as fast as it is fetched
+_DENSE_FROM = 0.05  # share of non-zeros from which sparse data are read faster as dense columns
+_BYTES_FROM = 0.005  # share of ones, in columns that have any, from which moving columns of bytes pays
+
+
+class Panel(NamedTuple):
+    """Examples in the order of the active set.
+
+    Attributes
+    ----------
+    order : ndarray of uint32, shape (n,)
+        The example at each position.
+    norms : ndarray of float64, shape (n,)
+        Squared norms by position.
+    columns : ndarray of float64, shape (d, n)
+        Features of dense data by position, those that any example has, or empty.
+    bytes : ndarray of uint8, shape (d, n)
+        Features of binary data by position, those that any example has, or empty.
+    at : ndarray of int64, shape (n + 1,)
+        Where an example's own entries begin in ``features`` and ``values``.
+    features : ndarray of uint32
+        The features in which an example is not zero.
+    values : ndarray of float64
+        Their values; empty for binary data.
+    counts : ndarray of uint8, shape (STRETCH,)
+        Workspace.
+    ones : ndarray of uint16, shape (n,)
+        Ones of each example of binary data by position.
+    distances : ndarray of uint16, shape (STRETCH,)
+        Workspace.
+    """
+
+    order: Any
+    norms: Any
+    columns: Any
+    bytes: Any
+    at: Any
+    features: Any
+    values: Any
+    counts: Any
+    ones: Any
+    distances: Any
+
+
+def build_panel(problem: Problem) -> Panel:
+    """Lay the examples of a problem out, in their own order.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its storage decides: ``dense`` gives dense columns, ``bits`` and ``index`` bytes, ``csr`` dense
+        columns where a twentieth of the data is not zero. What would take more than 1 GiB stays as it is, and
+        so do binary data with few ones: moving their columns would cost more than reading them saves.
+
+    Returns
+    -------
+    Panel
+    """
+    n, d = problem.n, problem.d
+    store = problem.prepare()
+    columns, small = np.zeros((0, 0)), np.zeros((0, 0), dtype=np.uint8)
+    at, features, values = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
+    kind = form(problem)
+    if kind in ("bytes", "columns"):
+        if problem.storage == "csr":  # perhaps centred
+            csr = sp.csr_array((store.values, store.indices.astype(np.int64), store.indptr), shape=(n, d))
+        else:
+            csr = sp.csr_array(store.dense if store.dense.size else problem.X)
+        used = (
+            np.flatnonzero(np.bincount(csr.indices, minlength=d)) if not problem.differences else np.arange(d)
+        )
+        number = np.zeros(d, dtype=np.uint32)
+        number[used] = np.arange(used.size, dtype=np.uint32)
+        at, features = csr.indptr.astype(np.int64), number[csr.indices]
+        if kind == "bytes":
+            small = np.zeros((used.size, n), dtype=np.uint8)
+            small[features, np.repeat(np.arange(n), np.diff(csr.indptr))] = 1
+        else:
+            values = np.ascontiguousarray(csr.data, dtype=np.float64)
+            X = store.dense if store.dense.size else csr.toarray()
+            columns = np.ascontiguousarray((X if used.size == d else X[:, used]).T)
+    return Panel(
+        order=np.arange(n, dtype=np.uint32),
+        norms=store.norms.copy(),
+        columns=columns,
+        bytes=small,
+        at=at,
+        features=features,
+        values=values,
+        counts=np.zeros(STRETCH, dtype=np.uint8),
+        ones=np.minimum(store.norms, 255).astype(np.uint16),
+        distances=np.zeros(STRETCH, dtype=np.uint16),
+    )
+
+
+def form(problem: Problem) -> str:
+    """Return how a panel holds a problem's examples: "bytes", "columns" or the problem's storage."""
+    store, n, d = problem.prepare(), problem.n, problem.d
+    if problem.storage in ("bits", "index"):
+        entries = n * problem.layout("columns in use", _columns_in_use)
+        pays = entries <= _BYTE_LIMIT and store.norms.sum() >= _BYTES_FROM * entries
+        return "bytes" if pays and store.norms.max() <= 255 else problem.storage
+    if problem.storage == "csr":
+        filled = store.values.size >= _DENSE_FROM * n * d
+        return "columns" if filled and 8 * n * d <= _COLUMN_LIMIT else "csr"
+    return "precomputed" if problem.storage == "precomputed" else "columns"
+
+
+def _columns_in_use(problem: Problem) -> int:
+    """Return how many columns have an entry."""
+    X = problem.X
+    return int(np.unique(X.indices).size if sp.issparse(X) else np.count_nonzero(X.any(axis=0)))
+
+
+def cheap_rows(problem: Problem) -> bool:
+    """Tell whether a kernel row is computed in about the time that memory takes to bring it."""
+    kind = form(problem)
+    return kind == "bytes" or (kind == "columns" and problem.d < _CHEAP)
+
+
+def whole(problem: Problem) -> bool:
+    """Tell whether the entries of kernel rows are whole numbers that fit into a byte."""
+    return form(problem) == "bytes" and problem.kernel.name == "linear"
+
+
+PANEL = typeof(
+    Panel(
+        np.zeros(1, dtype=np.uint32),
+        np.zeros(1),
+        np.zeros((1, 1)),
+        np.zeros((1, 1), dtype=np.uint8),
+        np.zeros(2, dtype=np.int64),
+        np.zeros(1, dtype=np.uint32),
+        np.zeros(1),
+        np.zeros(1, dtype=np.uint8),
+        np.zeros(1, dtype=np.uint16),
+        np.zeros(1, dtype=np.uint16),
+    )
+)
+BLOCK = types.int64(STORE, PANEL, types.int64, types.int64, types.int64, VECTOR)
+SHAPE = types.void(STORE, PANEL, types.int64, types.int64, types.int64, VECTOR)
+
+# Contraction only fuses a product with the sum it enters.
+_FUSE = {"contract"}
+
+
+@compiled(BLOCK, fastmath=_FUSE)
+def block_columns(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Add up the columns in which x_i is not zero, four at a time."""
+    columns, features, values = panel.columns, panel.features, panel.values
+    size = last - first
+    p, end = panel.at[i], panel.at[i + 1]
+    touched = (end - p) * size
+    out[:size] = 0.0
+    while p + 4 <= end:
+        a0, a1, a2, a3 = values[p], values[p + 1], values[p + 2], values[p + 3]
+        c0 = columns[features[p], first:last]
+        c1 = columns[features[p + 1], first:last]
+        c2 = columns[features[p + 2], first:last]
+        c3 = columns[features[p + 3], first:last]
+        for k in range(size):
+            out[k] += a0 * c0[k] + a1 * c1[k] + a2 * c2[k] + a3 * c3[k]
+        p += 4
+    while p < end:
+        a0, c0 = values[p], columns[features[p], first:last]
+        for k in range(size):
+            out[k] += a0 * c0[k]
+        p += 1
+    return touched
+
+
+@compiled(BLOCK, fastmath=_FUSE)
+def block_differences(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Write ``-|x_i - z|^2 / 2`` from the differences in each column; norms are 0."""
+    columns, x = panel.columns, store.dense[i]
+    size = last - first
+    out[:size] = 0.0
+    for c in range(x.size):
+        own, column = x[c], columns[c, first:last]
+        for k in range(size):
+            gap = own - column[k]
+            out[k] += -0.5 * gap * gap
+    return x.size * size
+
+
+@compiled(BLOCK)
+def block_precomputed(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Read kernel values."""
+    row, order = store.dense[i], panel.order[first:last]
+    for k in range(last - first):
+        out[k] = row[order[k]]
+    return last - first
+
+
+@compiled()
+def count_common(panel, i, first, last, counts):  # type: ignore[no-untyped-def]
+    """Write into ``counts`` how many ones x_i shares with each example; return entries read."""
+    small, features = panel.bytes, panel.features
+    size = last - first
+    p, end = panel.at[i], panel.at[i + 1]
+    touched = (end - p) * size
+    for k in range(size):
+        counts[k] = 0
+    while p + 4 <= end:
+        c0 = small[features[p], first:last]
+        c1 = small[features[p + 1], first:last]
+        c2 = small[features[p + 2], first:last]
+        c3 = small[features[p + 3], first:last]
+        for k in range(size):
+            counts[k] = np.uint8(counts[k] + c0[k] + c1[k] + c2[k] + c3[k])
+        p += 4
+    while p < end:
+        c0 = small[features[p], first:last]
+        for k in range(size):
+            counts[k] = np.uint8(counts[k] + c0[k])
+        p += 1
+    return touched
+
+
+@compiled(BLOCK)
+def block_bytes(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Count common ones."""
+    touched = count_common(panel, i, first, last, panel.counts)
+    counts = panel.counts
+    for k in range(last - first):
+        out[k] = np.float64(counts[k])
+    return touched
+
+
+@compiled(BLOCK)
+def block_bytes_table(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Look Gaussian kernel values of binary data up by integer distance."""
+    touched = count_common(panel, i, first, last, panel.counts)
+    size = last - first
+    counts, table, ones, distances = panel.counts, store.table, panel.ones[first:last], panel.distances
+    own = np.uint16(store.norms[i])
+    for k in range(size):
+        distances[k] = np.uint16(own + ones[k] - np.uint16(2) * counts[k])
+    for k in range(size):
+        out[k] = table[distances[k]]
+    return touched
+
+
+@compiled(BLOCK)
+def block_bits(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Take dot products of packed bits."""
+    return dots_bits(store, i, panel.order[first:last], last - first, out)
+
+
+@compiled(BLOCK)
+def block_index(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Take dot products of index lists."""
+    return dots_index(store, i, panel.order[first:last], last - first, out)
+
+
+@compiled(BLOCK)
+def block_csr(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Take dot products of sparse rows."""
+    return dots_csr(store, i, panel.order[first:last], last - first, out)
+
+
+@compiled(SHAPE)
+def shape_none(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Leave the values as they are."""
+    return
+
+
+@compiled(SHAPE)
+def shape_gaussian(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """``exp(-gamma (x.x + z.z - 2 x.z))``."""
+    norms, gamma = panel.norms[first:last], store.parameters[0]
+    own = store.norms[i]
+    for k in range(last - first):
+        exponent = -gamma * (own + norms[k] - 2.0 * out[k])
+        # Rounding can leave a tiny negative distance between equal rows.
+        out[k] = exp_of_negative(exponent if exponent < 0.0 else 0.0)
+
+
+@compiled(SHAPE)
+def shape_polynomial(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Raise ``a x.z + c`` to the degree by repeated multiplication."""
+    degree, a, c = np.int64(store.parameters[1]), store.parameters[2], store.parameters[3]
+    for k in range(last - first):
+        base = a * out[k] + c
+        value = base
+        for _ in range(degree - 1):
+            value *= base
+        out[k] = value
+
+
+def block_of(problem: Problem) -> tuple[Any, Any]:
+    """Return the compiled functions ``block`` and ``shape`` for a problem."""
+    kind, store = form(problem), problem.prepare()
+    shape = {
+        "linear": shape_none,
+        "gaussian": shape_gaussian,
+        "polynomial": shape_polynomial,
+        "precomputed": shape_none,
+    }
+    if kind == "bytes" and problem.kernel.name == "gaussian":
+        return _passed(block_bytes_table, shape_none)
+    block = {
+        "columns": block_differences if problem.differences else block_columns,
+        "precomputed": block_precomputed,
+        "bytes": block_bytes,
+        "bits": block_bits,
+        "index": block_index,
+        "csr": block_csr,
+    }[kind]
+    assert store.norms.size == problem.n
+    return _passed(block, shape[problem.kernel.name])
+
+
+@cache
+def _passed(block: Any, shape: Any) -> tuple[Any, Any]:
+    """Return the two as arguments."""
+    return first_class(block, shape)  # type: ignore[no-any-return]
+
+
+@compiled()
+def fill(store, panel, block, shape, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Write ``K(x_i, x_order[k])`` to ``out[k]`` for first <= k < last; return entries read."""
+    touched = 0
+    while first < last:
+        end = min(first + STRETCH, last)
+        part = out[first:end]
+        touched += block(store, panel, i, first, end, part)
+        shape(store, panel, i, first, end, part)
+        first = end
+    return touched
+
+
+@compiled()
+def count_all(panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Write ``x_i . x_order[k]`` of binary data to the bytes ``out[k]`` for first <= k < last."""
+    touched = 0
+    while first < last:
+        end = min(first + STRETCH, last)
+        touched += count_common(panel, i, first, end, out[first:end])
+        first = end
+    return touched
+
+
+def exchanges(goes: Any, m: int) -> Any:
+    """Return the exchanges that move the positions with ``goes == 1`` behind the others.
+
+    Each takes the last that stays into the place of the first that goes, as in LIBSVM: little is moved,
+    and of several copies of an example it is not always the same that comes first.
+
+    Parameters
+    ----------
+    goes : ndarray of uint8, shape (m,)
+        1 where an example leaves the active set.
+    m : int
+        Length of the present active set.
+
+    Returns
+    -------
+    ndarray of int64, shape (k, 2)
+    """
+    pairs = np.empty((m // 2, 2), dtype=np.int64)
+    return pairs[: find_exchanges(goes, m, pairs)]
+
+
+@compiled(types.int64(types.uint8[::1], types.int64, types.int64[:, ::1]))
+def find_exchanges(goes, m, pairs):  # type: ignore[no-untyped-def]
+    """Fill ``pairs`` with :func:`exchanges`; return how many they are."""
+    count, front, last = 0, 0, m - 1
+    while True:
+        while front < last and not goes[front]:
+            front += 1
+        while front < last and goes[last]:
+            last -= 1
+        if front >= last:
+            return count
+        pairs[count, 0], pairs[count, 1] = front, last
+        count, front, last = count + 1, front + 1, last - 1
+
+
+@compiled()
+def exchange(array, pairs):  # type: ignore[no-untyped-def]
+    """Exchange entries."""
+    for p in range(pairs.shape[0]):
+        a, b = pairs[p, 0], pairs[p, 1]
+        array[a], array[b] = array[b], array[a]
+
+
+@compiled(types.void(PANEL, types.int64[:, ::1]))
+def rearrange(panel, pairs):  # type: ignore[no-untyped-def]
+    """Exchange positions, except in ``order``; see :func:`exchanges`."""
+    exchange(panel.norms, pairs)
+    exchange(panel.ones, pairs)
+    for c in range(panel.columns.shape[0]):
+        exchange(panel.columns[c], pairs)
+    for c in range(panel.bytes.shape[0]):
+        exchange(panel.bytes[c], pairs)
+
+
+@compiled(types.void(PANEL, VECTOR, types.uint8[::1]))
+def in_order(panel, doubles, bytes):  # type: ignore[no-untyped-def]
+    """Put the examples back into their own order; ``doubles`` and ``bytes``, shape (n,), are workspace."""
+    order, n = panel.order, panel.order.size
+    for c in range(-1, panel.columns.shape[0]):
+        column = panel.columns[c] if c >= 0 else panel.norms
+        for k in range(n):
+            doubles[order[k]] = column[k]
+        for k in range(n):
+            column[k] = doubles[k]
+    for c in range(panel.bytes.shape[0]):
+        column8 = panel.bytes[c]
+        for k in range(n):
+            bytes[order[k]] = column8[k]
+        for k in range(n):
+            column8[k] = bytes[k]
+    for k in range(n):
+        panel.ones[k] = np.uint16(min(panel.norms[k], 255.0))
+        order[k] = np.uint32(k)

@@ -1,0 +1,138 @@
+"""Least-recently-used cache of kernel rows, kept in the order of the active set.
+
+A row is as long as the active set was when it was last asked for; where the set has grown since,
+only the missing end is computed. Entries are kept in double precision, or in single, which holds
+twice as many rows; a row is then rounded before its first use, so that every use sees one matrix. Which rows
+are kept is the matter of :mod:`svmrepro.solvers.caches.lru`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+from svmrepro.solvers.caches.feature_columns import count_all, exchange, fill
+from svmrepro.solvers.caches.lru import (
+    CACHE,
+    CALLS,
+    ENTRIES,
+    HITS,
+    MISSES,
+    TOUCHED,
+    USED,
+    RowCache,
+    build_cache,
+    claim,
+    forget,
+    make_newest,
+)
+from svmrepro.solvers.compilation.compiled import compiled
+
+__all__ = [
+    "CACHE",
+    "ENTRIES",
+    "HITS",
+    "MISSES",
+    "TOUCHED",
+    "USED",
+    "RowCache",
+    "build_cache",
+    "fetch",
+    "forget",
+    "kept",
+    "rearrange_rows",
+]
+
+
+def fill_row(store: Any, panel: Any, block: Any, shape: Any, i: int, first: int, last: int, out: Any) -> int:
+    """Fill a row by ``fill``, or by ``count_all`` where it is one of bytes."""
+    if out.dtype == np.uint8:
+        return int(count_all(panel, i, first, last, out))
+    return int(fill(store, panel, block, shape, i, first, last, out))
+
+
+@overload(fill_row, inline="always")
+def _fill_row(store, panel, block, shape, i, first, last, out):  # type: ignore[no-untyped-def]
+    if out.dtype == types.uint8:
+        return lambda store, panel, block, shape, i, first, last, out: count_all(panel, i, first, last, out)
+    return lambda store, panel, block, shape, i, first, last, out: fill(
+        store, panel, block, shape, i, first, last, out
+    )
+
+
+@compiled(forceinline=True)
+def kept(cache, i, m):  # type: ignore[no-untyped-def]
+    """Do what :func:`fetch` does where the row is there in double precision; return its slot, or -1.
+
+    Where few examples are active, a call that hands on all the arrays takes longer than an iteration.
+    """
+    slot = cache.slot_of[i]
+    if slot < 0 or cache.have[slot] < m or cache.single.shape[0]:
+        return -1
+    counts = cache.counts
+    counts[CALLS] += 1
+    counts[HITS] += 1
+    cache.called[i] = counts[MISSES]
+    make_newest(cache.newer, cache.older, slot)
+    return slot
+
+
+@compiled()
+def fetch(cache, store, panel, block, shape, i, m, which):  # type: ignore[no-untyped-def]
+    """See to it that ``cache.rows[r, :m]`` is K(x_i, x_order[k]) for k < m; return r.
+
+    It holds until as many other rows are asked for as are kept in any case. ``which``, less than that number,
+    is r where rows are kept in single precision.
+    """
+    counts = cache.counts
+    slot = claim(cache, i)
+    have = cache.have[slot]
+    if have >= m:
+        counts[HITS] += 1
+    else:
+        counts[MISSES] += 1
+        counts[ENTRIES] += m - have
+        cache.have[slot] = m
+    cache.called[i] = counts[MISSES]
+    if cache.single.shape[0] == 0:
+        if have < m:
+            counts[TOUCHED] += fill_row(store, panel, block, shape, i, have, m, cache.rows[slot])
+        return slot
+    narrow, wide = cache.single[slot], cache.rows[which]
+    if have < m:
+        counts[TOUCHED] += fill_row(store, panel, block, shape, i, have, m, wide)
+        for k in range(have, m):
+            narrow[k] = np.float32(wide[k])
+    for k in range(m):
+        wide[k] = np.float64(narrow[k])
+    return np.int64(which)
+
+
+def signature(cache):  # type: ignore[no-untyped-def]
+    """Return the type of :func:`rearrange_rows` over a type of cache."""
+    return types.void(cache, types.int64[:, ::1])
+
+
+@compiled(signature(CACHE))
+def rearrange_rows(cache, pairs):  # type: ignore[no-untyped-def]
+    """Follow a change of order, see :func:`svmrepro.solvers.caches.feature_columns.exchanges`.
+
+    A row that lacks its end keeps what stands before the first place that an entry of that end would take.
+    """
+    for slot in range(cache.owner.size):
+        have = cache.have[slot]
+        if cache.owner[slot] < 0:
+            continue
+        count = 0
+        for p in range(pairs.shape[0]):
+            if pairs[p, 1] >= have:
+                have = min(have, pairs[p, 0])
+                break
+            count += 1
+        cache.have[slot] = have
+        if cache.single.shape[0]:
+            exchange(cache.single[slot], pairs[:count])
+        else:
+            exchange(cache.rows[slot], pairs[:count])

@@ -1,0 +1,609 @@
+r"""The judge: objectives, gap and KKT violations from the data alone, each with a bound on its rounding.
+
+It believes nothing that a solution says of itself. From multipliers, or from weights, and the examples it
+recomputes all else, in arithmetic of its own (:mod:`svmrepro.solvers.certificate.reference_kernels`). With
+bounds C_i,
+
+    g_i = sum_j y_j alpha_j k(x_j, x_i),    f_i = g_i + bias,    m_i = 1 - y_i f_i,
+
+and ``|fl(g_i) - g_i| <= E_i`` from that module, what it promises follows so:
+
+*KKT.* An example violates its condition by ``m_i`` where ``alpha_i < C_i`` and by ``-m_i`` where
+``alpha_i > 0``, each off by at most E_i. The true violation is at most ``max_violation + rounding``. A result
+passes only if that is at most twice what ``eps`` allows.
+
+*Gap.* For multipliers in the box that fulfil the equality constraint, weak duality (Boser, Guyon and Vapnik
+1992) becomes a sum of terms none of which is negative,
+
+    primal - dual = sum_i (C_i - alpha_i) max(0, m_i) + alpha_i max(0, -m_i),
+
+so that nothing cancels; each m_i is taken E_i larger and E_i smaller. Where ``r = sum_i y_i alpha_i`` is not
+quite 0, the multipliers of the class that outweighs the other are scaled down by ``r / s``, s their sum: a
+feasible point, at which the gap is larger by
+
+    (r / s) sum alpha_i m_i  +  1/2 (r / s)^2 (sum alpha_i sqrt(k(x_i, x_i)))^2        (sums over that class)
+
+at most, for a kernel that is positive semidefinite. So ``gap`` is an upper bound: with f, the objective is at
+most so much above the optimum. (Of an indefinite kernel there is no such bound; its KKT conditions are all
+that is promised.)
+
+*Equality.* ``|r|`` may be at most 1e-9 of the sum of the multipliers, whatever the box is: millions of steps
+round r to 1e-12 of it or less.
+
+*Weights.* Beside multipliers they must be ``v = sum_i y_i alpha_i x_i``: on no point as far from the origin
+as an example may outputs differ by more than eps, ``|w - v| max |x_i| <= eps``, and, so that this holds in
+units of any column, each ``w_k - v_k`` may be at most 1e-6 of ``sum_i |alpha_i x_ik|``; up to the rounding of
+v. (Of squared hinges w and alpha are two answers: asked is that no output of an example differs by more than
+eps, and of what lies across all examples that it does not by the first rule.)
+
+*Weights alone* are judged by ``primal(w) - dual(alpha)`` for a dual point that is formed here, see
+:mod:`svmrepro.solvers.certificate.lower_bounds`. The primal objective is taken with margins E_i worse, the
+dual one less its rounding; the difference bounds how far w is from the optimum.
+
+*Samples.* Of 800,000 examples and 200,000 support vectors all kernel values would take an hour. Beyond 5e10
+of them, or where a sample is asked for, the conditions are judged at s examples drawn at random, each against
+all support vectors. If none of them violates by more than v, then with confidence 1 - 1e-6 at most a share
+``ln(1e6) / s`` of all examples does (``unseen``). ``max_violation`` and ``pair_gap`` are then those of the
+sample, ``primal`` and ``dual`` estimates, and ``gap`` is the estimate and the empirical Bernstein bound
+on its error, at the same confidence (Maurer and Pontil 2009, theorem 4).
+
+Cited above:
+
+B. E. Boser, I. M. Guyon, V. N. Vapnik, A training algorithm for optimal margin classifiers, COLT 1992.
+A. Maurer, M. Pontil, Empirical Bernstein bounds and sample-variance penalization, COLT 2009.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from svmrepro.solvers.certificate import lower_bounds
+from svmrepro.solvers.certificate.lower_bounds import Bound, exact_sum, pair_loss, pair_plane
+from svmrepro.solvers.certificate.reference_kernels import (
+    UNIT,
+    Sum,
+    column_sizes,
+    diagonal,
+    kernel_matrix,
+    kernel_sums,
+    matrix_sums,
+    outputs,
+    squared_norms,
+    weighted_sum,
+)
+from svmrepro.solvers.kernel import Kernel
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.registry import GAP, HINGE, KKT, PAIRS, SQUARED_HINGE
+from svmrepro.solvers.solution import Solution
+
+Vector = npt.NDArray[np.float64]
+
+_SLACK = 0.01  # share of eps that is let pass
+_INFEASIBLE = 1e-9  # share of the multipliers' sum by which the equality constraint may be broken
+_DRIFT = 1e-6  # share of what makes a weight by which it may be off
+_MOST_VALUES = 5e10  # kernel values beyond which a sample is judged
+_SAMPLE = 20_000
+_DOUBT = 1e-6  # 1 - the confidence of what is said of a sample
+_QUICK = 4e6  # kernel values or stored entries that are judged in some hundredths of a second
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What an independent look at a solution finds; see the module for what it promises.
+
+    Attributes
+    ----------
+    dual : float
+        ``sum_i alpha_i - 1/2 sum_i y_i alpha_i g_i``, to be maximised; of squared hinges
+        ``- 1/2 sum_i alpha_i^2 / C_i`` is added. Of weights alone, the lower bound that was found.
+    primal : float
+        ``1/2 sum_i y_i alpha_i g_i + sum_i C_i max(0, m_i)``. Of weights ``1/2 w.w`` comes first; of squared
+        hinges ``C_i / 2 max(0, m_i)^2`` second; of pairs the sum of the C_i times the mean of
+        ``max(0, 1 - f_i + f_j)`` over the pairs with y_i > y_j.
+    gap : float
+        Upper bound on ``primal - optimum``, rounding included.
+    max_violation : float
+        Largest violation of a condition at ``bias``; nan where the promise is another one than ``kkt``.
+    pair_gap : float
+        ``max over I_up - min over I_down`` of ``G = y - g``, at least 0, with I_up = {y_i alpha_i may grow},
+        I_down = {it may fall}; twice ``max_violation`` for a problem without bias; nan likewise.
+    equality_residual : float
+        ``|sum_i y_i alpha_i|``, 0 for a problem without bias.
+    n_bound, n_nonbound : int or None
+        Multipliers at their bound, and strictly between; None where there are none.
+    relaxed : float
+        Of a cutting plane, what it says of its relaxed problem, else nan. It is not believed.
+    promise : {"kkt", "gap", "relative gap"}
+        What ``eps`` is to bound.
+    rounding : float
+        Bound on the error of ``max_violation``; of ``pair_gap`` it is twice that.
+    weights_residual, weights_rounding : float
+        ``|w - v| max |x_i|`` where there are weights beside multipliers, and the rounding of v in it; else 0.
+    weights_share : float
+        Largest ``|w_k - v_k|``, less the rounding, over ``sum_i |alpha_i x_ik|``; 0 without weights.
+    total, alpha_sum : float
+        Sum of the bounds C_i, and of the multipliers.
+    sampled : int
+        Examples that were looked at, 0 for all.
+    unseen : float
+        Of a sample, the share of all examples of which nothing is said.
+    """
+
+    dual: float
+    primal: float
+    gap: float
+    max_violation: float
+    pair_gap: float
+    equality_residual: float
+    n_bound: int | None
+    n_nonbound: int | None
+    relaxed: float = math.nan
+    promise: str = KKT
+    rounding: float = 0.0
+    weights_residual: float = 0.0
+    weights_rounding: float = 0.0
+    weights_share: float = 0.0
+    total: float = math.nan
+    alpha_sum: float = math.nan
+    sampled: int = 0
+    unseen: float = 0.0
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap over the primal objective; infinite where that is 0 and the gap is not."""
+        if self.gap == 0.0:
+            return 0.0
+        return self.gap / abs(self.primal) if self.primal else math.inf
+
+    def passes(self, eps: float, factor: float, n: int | None = None, C: Any = None) -> bool:
+        """Tell whether the result meets ``eps``: whether :meth:`failures` finds nothing.
+
+        Parameters
+        ----------
+        eps : float
+            Stopping tolerance.
+        factor : float
+            The solver's ``tolerance_factor``.
+        n, C
+            Not used; the certificate knows them.
+        """
+        return not self.failures(eps, factor)
+
+    def failures(self, eps: float, factor: float) -> list[str]:
+        """Return a line for each condition that is not met: its value, and what is allowed.
+
+        ``kkt``: the pair gap is at most ``factor eps``, the violation at the solution's own bias at most
+        ``eps`` (a threshold halfway has half the pair gap), weights agree with multipliers to eps, and the
+        equality constraint holds to 1e-9 of the multipliers' sum. ``gap``: the gap is at most eps times the
+        sum of the C_i; ``relative gap``: at most eps times the primal objective. A hundredth of eps and the
+        rounding of the judge are let pass, but never as much as twice what is allowed.
+        """
+        found: list[str] = []
+        if self.promise != KKT:
+            allowed = eps * (self.total if self.promise == GAP else self.primal)
+            _ask(found, "gap", self.gap, 0.0, allowed)
+            return found
+        _ask(found, "violation", self.max_violation, self.rounding, max(1.0, factor / 2.0) * eps)
+        _ask(found, "pair gap", self.pair_gap, 2.0 * self.rounding, factor * eps)
+        _ask(found, "weights beside multipliers", self.weights_residual, self.weights_rounding, eps)
+        if not self.weights_share <= _DRIFT:
+            found.append(f"weights off by {self.weights_share:.3g} of what is summed, allowed {_DRIFT:g}")
+        allowed = _INFEASIBLE * self.alpha_sum
+        if not self.equality_residual <= allowed:
+            found.append(f"equality constraint broken by {self.equality_residual:.3g}, allowed {allowed:.3g}")
+        return found
+
+    def summary(self, eps: float | None = None, factor: float = 2.0) -> str:
+        """Say which conditions are not met at eps; without one, how far the result is from its promise."""
+        found = self.failures(eps, factor) if eps is not None else []
+        if found:
+            return "; ".join(found)
+        if self.promise == KKT:
+            return f"pair gap {self.pair_gap:.3g}, violation {self.max_violation:.3g}"
+        return f"gap {self.gap:.3g}, primal objective {self.primal:.6g}"
+
+
+def _ask(found: list[str], what: str, value: float, rounding: float, allowed: float) -> None:
+    """Add a line unless a value is as small as allowed, and surely below twice that."""
+    if not (value <= (1.0 + _SLACK) * allowed + rounding and value + rounding <= 2.0 * allowed):
+        known = f" (known to {rounding:.3g})" if rounding > _SLACK * allowed else ""
+        found.append(f"{what} {value:.3g}{known}, allowed {allowed:.3g}")
+
+
+def certify(
+    problem: Problem,
+    solution: Solution,
+    gram: npt.NDArray[np.float64] | None = None,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+) -> Certificate:
+    """Judge a solution.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, of n examples.
+    solution : Solution
+        With multipliers ``alpha``, shape (n,), or, where its promise is a gap, with ``weights``; then a lower
+        bound is formed from multipliers or a ``witness`` beside them, or searched for.
+    gram : ndarray of float64, shape (n, n), optional
+        The problem's :func:`gram_matrix`, for who judges several solutions of the same examples.
+    sample : int, optional
+        Judge the KKT conditions at so many examples. By default at all, beyond 5e10 kernel values at 20,000.
+    seed : int
+        Of the sample.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    ValueError
+        If the solution has not what its promise needs, a number that is not finite, or a multiplier outside
+        its box; if it has weights of a kernel that is not linear, or a bias of a problem without one; or if
+        the labels are ranks although its loss is another one than ``pairs``.
+    """
+    _check(problem, solution)
+    if solution.promise != KKT:
+        return _certify_gap(problem, solution)
+    if solution.loss == SQUARED_HINGE:
+        return _certify_squared(problem, solution)
+    if solution.alpha is None:
+        raise ValueError("certify needs alpha; this solution has none")
+    if solution.loss != HINGE:
+        raise ValueError(f"certify: the loss {solution.loss!r} is judged by a gap only")
+    values = problem.n * float(np.count_nonzero(solution.alpha))
+    if sample is None and values > _MOST_VALUES and problem.kernel.name != "linear":
+        sample = _SAMPLE
+    if sample is not None and sample < problem.n:
+        return _certify_sample(problem, solution, sample, seed)
+    return _certify_kkt(problem, solution, gram)
+
+
+def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
+    """Tell whether a judgement is quick, or what a solver calls optimal may be the work of rounding."""
+    if getattr(problem.X, "elsewhere", False):
+        return False
+    entries = problem.X.nnz if hasattr(problem.X, "nnz") else problem.n * problem.d
+    alpha = solution.alpha
+    if problem.kernel.name == "linear" or alpha is None:
+        planes = 1 if solution.witness is None else len(solution.witness[0])
+        if entries * planes <= _QUICK:
+            return True
+    elif problem.n * np.count_nonzero(alpha) <= _QUICK:
+        return True
+    largest = float(np.abs(diagonal(problem.kernel, problem.X)).max())
+    size = float(np.abs(alpha).sum()) if alpha is not None else problem.total
+    if solution.promise != KKT:
+        largest, size = 1.0, problem.total / max(_primal_size(solution), 1e-300)
+    return not 1e3 * UNIT * largest * size <= eps
+
+
+def _primal_size(solution: Solution) -> float:
+    """Return half of the squared weights."""
+    return 0.5 * float(solution.weights @ solution.weights) if solution.weights is not None else 0.0
+
+
+def _check(problem: Problem, solution: Solution) -> None:
+    """Raise ValueError where a solution is of another kind than its problem, or not finite."""
+    w, alpha, loss = solution.weights, solution.alpha, solution.loss
+    if loss not in (HINGE, SQUARED_HINGE, PAIRS):
+        raise ValueError(f"certify: loss {loss!r} unknown")
+    if loss != PAIRS and not problem.binary:
+        raise ValueError(f"certify: the loss {loss!r} needs labels -1 and +1 only")
+    if not math.isfinite(solution.bias):
+        raise ValueError(f"bias must be a finite number, got {solution.bias!r}")
+    if solution.bias != 0.0 and not problem.bias:
+        raise ValueError(f"bias must be 0 for a problem without bias, got {solution.bias:g}")
+    linear = problem.kernel.name == "linear"
+    if w is not None:
+        if not linear:
+            raise ValueError(f"weights belong to a linear kernel, not to a {problem.kernel.name} one")
+        if w.shape != (problem.d,) or not np.isfinite(w).all():
+            raise ValueError(f"weights must be {problem.d} finite numbers")
+    if not linear and (loss != HINGE or solution.promise != KKT):
+        raise ValueError(f"certify: {loss}, {solution.promise} needs a linear kernel")
+    if problem.bias and loss != HINGE:
+        raise ValueError(f"certify: the loss {loss!r} needs a problem without bias")
+    if alpha is not None:
+        if loss == PAIRS:
+            m = pair_plane(problem.y, np.zeros(problem.n)).pairs
+            _check_multipliers(alpha, m, np.full(m, problem.total / m))
+        else:
+            top = problem.bounds if loss == HINGE else np.full(problem.n, np.inf)
+            _check_multipliers(alpha, problem.n, top)
+
+
+def _check_multipliers(alpha: Vector, count: int, top: Vector) -> None:
+    """Raise ValueError unless there are ``count`` finite multipliers, each in [0, top]."""
+    if alpha.shape != (count,):
+        raise ValueError(f"alpha must have shape ({count},), got {alpha.shape}")
+    wrong = np.flatnonzero(~((alpha >= 0) & (alpha <= top) & np.isfinite(alpha)))
+    if wrong.size:
+        i = wrong[0]
+        raise ValueError(f"alpha[{i}] = {alpha[i]!r} is not in [0, {top[i]:g}]")
+
+
+class _Margins:
+    """Multipliers, what follows from them at some examples, and bounds on its rounding."""
+
+    def __init__(self, problem: Problem, solution: Solution, at: Any, g: Sum) -> None:
+        assert solution.alpha is not None
+        self.alpha, self.C, self.y = solution.alpha[at], problem.bounds[at], problem.y[at]
+        self.g, self.error = g.value, g.error
+        self.f = g.value + solution.bias
+        self.m = 1.0 - self.y * self.f
+        self.error = g.error + 4.0 * UNIT * (np.abs(self.f) + 1.0)
+
+    def violation(self, f: Vector | None = None) -> float:
+        """Return the largest violation of a condition, at these outputs or at others."""
+        m = self.m if f is None else 1.0 - self.y * f
+        below, above = np.where(self.alpha < self.C, m, 0.0), np.where(self.alpha > 0, -m, 0.0)
+        return float(max(below.max(), above.max(), 0.0))
+
+    def pair_gap(self) -> float:
+        """Return max over I_up less min over I_down of ``y - g``."""
+        G, rises, falls = self.y - self.g, self.alpha < self.C, self.alpha > 0
+        up, down = np.where(self.y > 0, rises, falls), np.where(self.y > 0, falls, rises)
+        return float(max(G[up].max() - G[down].min(), 0.0)) if up.any() and down.any() else 0.0
+
+    def gaps(self) -> Vector:
+        """Return each example's part of the gap, rounding included."""
+        below = (self.C - self.alpha) * np.maximum(self.m + self.error, 0.0)
+        return below + self.alpha * np.maximum(self.error - self.m, 0.0)
+
+
+def _certify_kkt(problem: Problem, solution: Solution, gram: npt.NDArray[np.float64] | None) -> Certificate:
+    """Judge multipliers by the conditions of Karush, Kuhn and Tucker."""
+    alpha, y, kernel = solution.alpha, problem.y, problem.kernel
+    assert alpha is not None
+    signed = y * alpha
+    residual, rounding, share = 0.0, 0.0, 0.0
+    v: Sum | None = None
+    if kernel.name == "linear":
+        v = weighted_sum(problem.X, signed)
+        g = outputs(problem.X, v)
+    elif gram is not None:
+        g = matrix_sums(kernel, problem.X, gram, signed)
+    else:
+        g = kernel_sums(kernel, problem.X, problem.X, signed)
+    seen = _Margins(problem, solution, slice(None), g)
+    violation = seen.violation()
+    if v is not None and solution.weights is not None:
+        residual, rounding = _residual(problem, solution.weights, v)
+        share = _share(problem, solution.weights, v, signed)
+        f = outputs(problem.X, Sum(solution.weights, np.zeros(problem.d)))
+        violation = max(violation, seen.violation(f.value + solution.bias))
+    quadratic = exact_sum(signed * g.value)
+    alpha_sum = exact_sum(alpha)
+    r = exact_sum(signed) if problem.bias else 0.0
+    gap = float(seen.gaps().sum()) + (_repair(problem, alpha, seen, r) if r else 0.0)
+    return Certificate(
+        dual=alpha_sum - 0.5 * quadratic,
+        primal=0.5 * quadratic + float((problem.bounds * np.maximum(0.0, seen.m)).sum()),
+        gap=gap * (1.0 + 1e-12),
+        max_violation=violation,
+        pair_gap=seen.pair_gap() if problem.bias else 2.0 * violation,
+        equality_residual=abs(r),
+        n_bound=int(np.count_nonzero(alpha == problem.bounds)),
+        n_nonbound=int(np.count_nonzero((alpha > 0) & (alpha < problem.bounds))),
+        rounding=float(seen.error.max()),
+        weights_residual=residual,
+        weights_rounding=rounding,
+        weights_share=share,
+        total=problem.total,
+        alpha_sum=alpha_sum,
+    )
+
+
+def _repair(problem: Problem, alpha: Vector, seen: _Margins, r: float) -> float:
+    """Return by how much the gap is larger at the nearest multipliers that fulfil the equality constraint."""
+    side = problem.y * r > 0
+    share = abs(r) / exact_sum(alpha[side])
+    moved = share * alpha[side]
+    root = np.sqrt(np.abs(diagonal(problem.kernel, problem.X))[side])
+    slope = float((moved * (seen.m[side] + seen.error[side])).sum())
+    return max(slope, 0.0) + 0.5 * float((moved * root).sum()) ** 2
+
+
+def _residual(problem: Problem, w: Vector, v: Sum) -> tuple[float, float]:
+    """Return ``|w - v| max |x_i|``, and what rounding of v has in it."""
+    radius = math.sqrt(float(squared_norms(problem.X).max(initial=0.0)))
+    if radius == 0.0:
+        return (0.0, 0.0) if not w.any() else (math.inf, 0.0)
+    sizes = v.error + 4.0 * UNIT * np.abs(v.value)
+    return float(np.linalg.norm(w - v.value)) * radius, float(np.linalg.norm(sizes)) * radius
+
+
+def _seen(problem: Problem, off: Vector) -> float:
+    """Return by how much weights that are ``off`` change the output of an example, or of what none is near.
+
+    That is the part of ``off`` that no combination of examples makes, times the length of the longest one.
+    """
+    if getattr(problem.X, "elsewhere", False) or hasattr(problem.X, "parts"):
+        return math.inf
+    change = np.asarray(problem.X @ off).ravel()
+    from scipy.sparse.linalg import lsqr  # only here: `import svmrepro.solvers` stays light
+
+    along = lsqr(problem.X, change, atol=1e-12, btol=1e-12, iter_lim=10 * problem.d + 100)[0]
+    radius = math.sqrt(float(squared_norms(problem.X).max(initial=0.0)))
+    return max(float(np.abs(change).max()), float(np.linalg.norm(off - along)) * radius)
+
+
+def _share(problem: Problem, w: Vector, v: Sum, signed: Vector) -> float:
+    """Return by what share of the terms of its sum a weight is off, beyond rounding, at most."""
+    off = np.maximum(np.abs(w - v.value) - v.error - 4.0 * UNIT * np.abs(v.value), 0.0)
+    if not off.any():
+        return 0.0
+    sizes = column_sizes(problem.X, signed)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.where(off > 0.0, off / sizes, 0.0).max())
+
+
+def _certify_sample(problem: Problem, solution: Solution, sample: int, seed: int) -> Certificate:
+    """Judge the conditions at some examples drawn at random, each against all support vectors."""
+    alpha, y, n = solution.alpha, problem.y, problem.n
+    assert alpha is not None
+    signed = y * alpha
+    drawn = np.sort(np.random.default_rng(seed).choice(n, size=sample, replace=False))
+    # The worst of what is missed otherwise: a class of a few.
+    g = kernel_sums(problem.kernel, problem.X[drawn], problem.X, signed)
+    seen = _Margins(problem, solution, drawn, g)
+    scale = n / sample
+    quadratic = scale * exact_sum(signed[drawn] * g.value)
+    alpha_sum, r = exact_sum(alpha), exact_sum(signed) if problem.bias else 0.0
+    parts = seen.gaps()
+    doubt = math.log(2.0 / _DOUBT)
+    root = math.sqrt(max(quadratic, 0.0) * float(np.abs(diagonal(problem.kernel, problem.X)).max()))
+    most = float(problem.bounds.max()) * (1.0 + abs(solution.bias) + root)
+    blur = math.sqrt(2.0 * float(parts.var(ddof=1)) * doubt / sample) + 7.0 * most * doubt / (
+        3 * (sample - 1)
+    )
+    violation = seen.violation()
+    return Certificate(
+        dual=alpha_sum - 0.5 * quadratic,
+        primal=0.5 * quadratic + scale * float((seen.C * np.maximum(0.0, seen.m)).sum()),
+        gap=n * (float(parts.mean()) + blur),
+        max_violation=violation,
+        pair_gap=seen.pair_gap() if problem.bias else 2.0 * violation,
+        equality_residual=abs(r),
+        n_bound=int(np.count_nonzero(alpha == problem.bounds)),
+        n_nonbound=int(np.count_nonzero((alpha > 0) & (alpha < problem.bounds))),
+        rounding=float(seen.error.max()),
+        total=problem.total,
+        alpha_sum=alpha_sum,
+        sampled=sample,
+        unseen=math.log(1.0 / _DOUBT) / sample,
+    )
+
+
+def _certify_gap(problem: Problem, solution: Solution) -> Certificate:
+    """Judge weights by the gap between the primal objective and a lower bound."""
+    w, alpha, loss = solution.weights, solution.alpha, solution.loss
+    if w is None:
+        raise ValueError("certify needs weights; this solution has none")
+    primal, above = _primal(problem, w, solution.bias, loss)
+    if loss == SQUARED_HINGE:
+        if alpha is None:
+            alpha = _squared_multipliers(problem, w)
+        bound = lower_bounds.of_multipliers(problem, alpha, loss)
+    elif alpha is not None:
+        bound = (
+            lower_bounds.of_pairs(problem, alpha)
+            if loss == PAIRS
+            else lower_bounds.of_multipliers(problem, alpha, loss)
+        )
+    elif solution.witness is not None and not problem.bias:
+        bound = lower_bounds.of_witness(problem, solution.witness, loss)
+    elif not problem.bias:
+        bound = lower_bounds.of_search(problem, w, loss)
+    else:
+        raise ValueError("certify needs alpha beside the weights of a problem with a bias")
+    return _by_gap(problem, solution, primal, above, bound)
+
+
+def _by_gap(problem: Problem, solution: Solution, primal: float, above: float, bound: Bound) -> Certificate:
+    """Return the certificate of weights whose objective is at most ``above`` more than ``primal``."""
+    # Of no multipliers at all the dual objective is 0.
+    lower = max(bound.value - bound.error, 0.0)
+    return Certificate(
+        dual=bound.value,
+        primal=primal,
+        gap=primal + above - lower,
+        max_violation=math.nan,
+        pair_gap=math.nan,
+        equality_residual=0.0,
+        n_bound=bound.n_bound,
+        n_nonbound=bound.n_nonbound,
+        relaxed=math.nan if solution.relaxed is None else solution.relaxed,
+        promise=solution.promise,
+        rounding=above + bound.error,
+        total=problem.total,
+    )
+
+
+def _primal(problem: Problem, w: Vector, bias: float, loss: str) -> tuple[float, float]:
+    """Return the primal objective of weights, and by how much rounding may have made it too low."""
+    found = outputs(problem.X, Sum(w, np.zeros(problem.d)))
+    f, y, C = found.value + bias, problem.y, problem.bounds
+    error = found.error + 4.0 * UNIT * (np.abs(f) + 1.0)
+    if loss == PAIRS:
+        total, m = pair_loss(y, f)
+        risk = problem.total * (total / m)
+        wrong = 2.0 * problem.total * float(error.max())
+    else:
+        slack, worse = np.maximum(0.0, 1.0 - y * f), np.maximum(0.0, 1.0 - y * f + error)
+        if loss == HINGE:
+            risk = exact_sum(C * slack)
+            wrong = float((C * (worse - slack)).sum())
+        else:
+            risk = 0.5 * exact_sum(C * slack * slack)
+            wrong = 0.5 * float((C * (worse - slack)) @ (worse + slack))
+    square = exact_sum(w * w)
+    return 0.5 * square + risk, wrong + 8.0 * UNIT * (square + risk)
+
+
+def _squared_multipliers(problem: Problem, w: Vector) -> Vector:
+    """Return the multipliers ``C_i max(0, 1 - y_i w.x_i)`` that weights give under squared hinges."""
+    multipliers: Vector = problem.bounds * np.maximum(
+        0.0, 1.0 - problem.y * np.asarray(problem.X @ w).ravel()
+    )
+    return multipliers
+
+
+def _certify_squared(problem: Problem, solution: Solution) -> Certificate:
+    """Judge weights under squared hinges by the gap, and their multipliers by their own conditions.
+
+    With ``v = sum_i y_i alpha_i x_i``: ``y_i v.x_i = 1 - alpha_i / C_i`` where alpha_i > 0, else at least 1.
+    """
+    w, y, C = solution.weights, problem.y, problem.bounds
+    if w is None:
+        raise ValueError("certify needs weights; this solution has none")
+    alpha = _squared_multipliers(problem, w) if solution.alpha is None else solution.alpha
+    primal, above = _primal(problem, w, 0.0, SQUARED_HINGE)
+    found = _by_gap(
+        problem, solution, primal, above, lower_bounds.of_multipliers(problem, alpha, SQUARED_HINGE)
+    )
+    v = weighted_sum(problem.X, y * alpha)
+    g = outputs(problem.X, v)
+    wrong = 1.0 - alpha / C - y * g.value
+    worst = float(np.where(alpha > 0, np.abs(wrong), np.maximum(wrong, 0.0)).max())
+    residual, rounding = _residual(problem, w, v)
+    if residual > rounding:
+        residual = min(residual, _seen(problem, w - v.value))
+    return Certificate(
+        dual=found.dual,
+        primal=primal,
+        gap=found.gap,
+        max_violation=worst,
+        pair_gap=2.0 * worst,
+        equality_residual=0.0,
+        n_bound=found.n_bound,
+        n_nonbound=found.n_nonbound,
+        rounding=float((g.error + 4.0 * UNIT * (alpha / C + 1.0)).max()),
+        weights_residual=residual,
+        weights_rounding=rounding,
+        total=problem.total,
+        alpha_sum=exact_sum(alpha),
+    )
+
+
+def gram_matrix(problem: Problem) -> npt.NDArray[np.float64]:
+    """Return ``k(x_i, x_j)`` for all pairs of a problem's examples, shape (n, n), 8 n^2 bytes."""
+    return kernel_matrix(problem.kernel, problem.X)
+
+
+def kernel_product(kernel: Kernel, A: Any, B: Any, coefficients: Vector) -> Vector:
+    """Return ``sum_j coefficients_j k(a_i, b_j)`` for every row of A, shape (len(A),), in blocks.
+
+    Of a precomputed kernel A holds the values of its rows with all of B's.
+    """
+    if B.shape[0] == 0:
+        return np.zeros(A.shape[0])
+    return kernel_sums(kernel, A, B, coefficients).value

@@ -1,0 +1,335 @@
+r"""Lower bounds for linear problems: dual points, and their objective from the data.
+
+Weights w are judged by the gap between their primal objective and a lower bound of it. The bound is the dual
+objective of multipliers that are feasible whatever anybody says of them. They come, in this order, from
+
+1. the solution's own multipliers;
+2. its *witness*: planes ``(a_c, w_c)``. A plane stands for the examples that violate their margin at w_c, so
+   it is made anew from the data: ``alpha_i = sum_c a_c (C_i / total) [y_i w_c.x_i < 1]`` lies in ``[0, C_i]``
+   as soon as ``a >= 0`` and ``sum a <= total`` (of pairs likewise, with total over their number for C_i);
+3. a search from w: coordinate descent on the dual, for pairs cutting planes.
+
+Who found the multipliers does not matter. What counts is their dual objective, and that is formed here, with
+its rounding subtracted: a lower bound is never too high.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from svmrepro.solvers.certificate.reference_kernels import UNIT, Sum, growth, weighted_sum
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.registry import HINGE, SQUARED_HINGE
+
+Vector = npt.NDArray[np.float64]
+
+_SEARCH_ENTRIES = 2e8  # stored entries that coordinate descent may read: a second or so
+_SEARCH_SWEEPS = 10_000
+_SEARCH_PLANES = 25
+
+
+class Bound(NamedTuple):
+    """A dual point.
+
+    Attributes
+    ----------
+    value : float
+        Its dual objective.
+    error : float
+        Bound on the error of that.
+    n_bound, n_nonbound : int or None
+        Multipliers at their bound, and strictly inside, where there is one for each example.
+    """
+
+    value: float
+    error: float
+    n_bound: int | None = None
+    n_nonbound: int | None = None
+
+
+def of_multipliers(problem: Problem, alpha: Vector, loss: str) -> Bound:
+    """Return the dual objective of one multiplier for each example, made to sum to 0 with a bias.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a linear kernel.
+    alpha : ndarray, shape (n,)
+        In the box; the upper end of squared hinges' is infinite.
+    loss : {"hinge", "squared hinge"}
+        The loss.
+    """
+    y = problem.y
+    if problem.bias:
+        alpha = _balanced(alpha, y)
+    v = weighted_sum(problem.X, y * alpha)
+    linear = exact_sum(alpha)
+    penalty = exact_sum(alpha * (alpha / problem.bounds)) if loss == SQUARED_HINGE else 0.0
+    bound = _objective(linear, v, penalty)
+    top = problem.bounds if loss == HINGE else np.inf
+    return bound._replace(
+        n_bound=int(np.count_nonzero(alpha == top)),
+        n_nonbound=int(np.count_nonzero((alpha > 0) & (alpha < top))),
+    )
+
+
+def of_witness(problem: Problem, witness: tuple[Any, Any], loss: str) -> Bound:
+    """Return the dual objective of planes that are made anew at their points.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a linear kernel and no bias.
+    witness : (multipliers, points), shapes (k,) and (k, d)
+        See the module; not negative.
+    loss : {"hinge", "pairs"}
+        The loss.
+
+    Raises
+    ------
+    ValueError
+        If the shapes are wrong, or a number is negative or not finite.
+    """
+    a, points = np.asarray(witness[0], dtype=np.float64), np.asarray(witness[1], dtype=np.float64)
+    if a.ndim != 1 or points.shape != (a.size, problem.d):
+        raise ValueError(f"witness must have shapes (k,) and (k, {problem.d}), got {a.shape}, {points.shape}")
+    if not (np.isfinite(a).all() and np.isfinite(points).all() and (a >= 0).all()):
+        raise ValueError("witness must hold finite numbers, and multipliers that are not negative")
+    over = exact_sum(a) / problem.total
+    if over > 1.0:
+        a = a / (over * (1.0 + 4.0 * UNIT * a.size))
+    if loss == HINGE:
+        alpha = np.zeros(problem.n)
+        for weight, w in zip(a, points, strict=True):
+            alpha[problem.y * np.asarray(problem.X @ w).ravel() < 1.0] += weight
+        alpha = np.minimum(alpha * (problem.bounds / problem.total), problem.bounds)
+        return of_multipliers(problem, alpha, loss)
+    planes = [pair_plane(problem.y, np.asarray(problem.X @ w).ravel()) for w in points]
+    return _of_pair_planes(problem, a, planes)
+
+
+def of_search(problem: Problem, w: Vector, loss: str) -> Bound:
+    """Return the best dual objective that a search from weights finds in some seconds.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a linear kernel and no bias.
+    w : ndarray, shape (d,)
+        Weights.
+    loss : {"hinge", "pairs"}
+        The loss.
+    """
+    if loss != HINGE:
+        return _pair_search(problem, w)
+    margins = problem.y * np.asarray(problem.X @ w).ravel()
+    alpha = np.where(margins < 1.0, problem.bounds, 0.0)
+    # Whoever finds the multipliers: only their objective counts, and that is formed here.
+    from svmrepro.solvers.linear.dual_descent import descend
+
+    entries = problem.X.nnz if hasattr(problem.X, "nnz") else problem.n * problem.d
+    most = min(_SEARCH_ENTRIES, _SEARCH_SWEEPS * entries)
+    found = descend(problem, alpha, np.arange(problem.n), 1e-6, most)
+    return of_multipliers(problem, np.clip(found, 0.0, problem.bounds), loss)
+
+
+def _objective(linear: float, v: Sum, penalty: float) -> Bound:
+    """Return ``linear - (v.v + penalty) / 2`` and a bound on its error."""
+    square = float(v.value @ v.value)
+    wrong = 2.0 * float(np.abs(v.value) @ v.error) + float(v.error @ v.error)
+    wrong += (v.value.size + 4) * UNIT * square + 4.0 * UNIT * (abs(linear) + penalty)
+    return Bound(linear - 0.5 * (square + penalty), wrong)
+
+
+def exact_sum(values: Vector) -> float:
+    """Return a sum with one rounding."""
+    return math.fsum(values.tolist())
+
+
+def _balanced(alpha: Vector, y: Vector) -> Vector:
+    """Scale the multipliers of the class that outweighs the other so that ``sum_i y_i alpha_i`` is 0."""
+    positive, negative = exact_sum(alpha[y > 0]), exact_sum(alpha[y < 0])
+    if positive == negative:
+        return alpha
+    heavier, ratio = (1.0, negative / positive) if positive > negative else (-1.0, positive / negative)
+    return np.where(y == heavier, alpha * ratio, alpha)
+
+
+def pair_loss(y: Vector, f: Vector) -> tuple[float, int]:
+    """Sum ``max(0, 1 - f_i + f_j)`` over the pairs with y_i > y_j.
+
+    The ranks are halved again and again; the pairs of one half with the other are added up by sorting.
+
+    Parameters
+    ----------
+    y, f : ndarray of float64, shape (n,)
+        Ranks, and scores.
+
+    Returns
+    -------
+    total : float
+        The sum.
+    m : int
+        Number of pairs.
+    """
+    total, m = 0.0, 0
+    for low_at, high_at in _halves(y):
+        low, high = np.sort(f[low_at]), f[high_at]
+        # Of a higher one, those lower ones count whose score is above its own less 1.
+        from_here = np.searchsorted(low, high - 1.0, side="right")
+        above = np.concatenate((np.cumsum(low[::-1])[::-1], [0.0]))
+        total += float((above[from_here] + (low.size - from_here) * (1.0 - high)).sum())
+        m += low.size * high.size
+    return total, m
+
+
+class PairPlane(NamedTuple):
+    """The pairs that violate their margin at some scores.
+
+    Attributes
+    ----------
+    coefficients : ndarray, shape (n,)
+        How often each example is the higher one of such a pair, less how often it is the lower one.
+    violated, pairs : int
+        Such pairs, and all pairs of different ranks.
+    """
+
+    coefficients: Vector
+    violated: int
+    pairs: int
+
+
+def pair_plane(y: Vector, f: Vector) -> PairPlane:
+    """Return the pairs ``y_i > y_j`` with ``f_i - 1 < f_j``.
+
+    Parameters
+    ----------
+    y, f : ndarray of float64, shape (n,)
+        Ranks, and scores.
+    """
+    coefficients, violated, m = np.zeros(y.size), 0, 0
+    for low_at, high_at in _halves(y):
+        low, bar = f[low_at], f[high_at] - 1.0
+        above = low.size - np.searchsorted(np.sort(low), bar, side="right")
+        below = np.searchsorted(np.sort(bar), low, side="left")
+        coefficients[high_at] += above
+        coefficients[low_at] -= below
+        violated += int(above.sum())
+        m += low.size * bar.size
+    return PairPlane(coefficients, violated, m)
+
+
+def _halves(y: Vector) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+    """Return sets of lower and higher examples; each pair of different ranks is in one of their products."""
+    order = np.argsort(y, kind="stable")
+    ranks = y[order]
+    found, todo = [], [(0, y.size)]
+    while todo:
+        first, last = todo.pop()
+        if ranks[first] == ranks[last - 1]:
+            continue
+        starts = np.flatnonzero(np.diff(ranks[first:last])) + first + 1
+        cut = int(starts[np.abs(starts - (first + last) // 2).argmin()])
+        found.append((order[first:cut], order[cut:last]))
+        todo += [(first, cut), (cut, last)]
+    return found
+
+
+def pair_coefficients(y: Vector, alpha: Vector) -> tuple[Vector, Vector]:
+    """Return what each example is multiplied by in ``sum alpha_ij (x_i - x_j)``, and the sum of its pairs'.
+
+    Parameters
+    ----------
+    y : ndarray of float64, shape (n,)
+        Ranks.
+    alpha : ndarray of float64, shape (m,)
+        A multiplier for each pair with y_i > y_j, in the order of i and then of j.
+
+    Returns
+    -------
+    coefficients, sizes : ndarray, shape (n,)
+    """
+    coefficients, sizes, at = np.zeros(y.size), np.zeros(y.size), 0
+    for i in range(y.size):
+        lower = np.flatnonzero(y < y[i])
+        part = alpha[at : at + lower.size]
+        coefficients[i] += part.sum()
+        coefficients[lower] -= part
+        sizes[i] += part.sum()
+        sizes[lower] += part
+        at += lower.size
+    return coefficients, sizes
+
+
+def of_pairs(problem: Problem, alpha: Vector) -> Bound:
+    """Return the dual objective of one multiplier for each pair of different ranks.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a linear kernel and no bias; ranks as labels.
+    alpha : ndarray, shape (m,)
+        In the order of :func:`pair_coefficients`.
+    """
+    coefficients, sizes = pair_coefficients(problem.y, alpha)
+    v = weighted_sum(problem.X, coefficients, growth(problem.n + 2) * sizes)
+    bound = _objective(exact_sum(alpha), v, 0.0)
+    top = problem.total / max(alpha.size, 1)
+    inside = int(np.count_nonzero((alpha > 0) & (alpha < top)))
+    return bound._replace(n_bound=int(np.count_nonzero(alpha == top)), n_nonbound=inside)
+
+
+def _of_pair_planes(problem: Problem, a: Vector, planes: list[PairPlane]) -> Bound:
+    """Return the dual objective of planes over pairs; their multipliers are feasible."""
+    coefficients, sizes, linear = np.zeros(problem.n), np.zeros(problem.n), 0.0
+    for weight, plane in zip(a, planes, strict=True):
+        coefficients += (weight / plane.pairs) * plane.coefficients
+        sizes += (weight / plane.pairs) * np.abs(plane.coefficients)
+        linear += (weight / plane.pairs) * plane.violated
+    rounding = growth(len(planes) + 3)
+    bound = _objective(linear, weighted_sum(problem.X, coefficients, rounding * sizes), 0.0)
+    return bound._replace(error=bound.error + rounding * linear)
+
+
+def _pair_search(problem: Problem, w: Vector) -> Bound:
+    """Return the best bound of cutting planes, taken at the optimum of the last ones or halfway."""
+    planes: list[PairPlane] = []
+    normals: list[Vector] = []
+    best, point = Bound(0.0, 0.0), w
+    for _ in range(_SEARCH_PLANES):
+        plane = pair_plane(problem.y, np.asarray(problem.X @ point).ravel())
+        planes.append(plane)
+        normals.append(np.asarray(problem.X.T @ (plane.coefficients / plane.pairs)).ravel())
+        offsets = np.array([one.violated / one.pairs for one in planes])
+        stacked = np.array(normals)
+        a = _best_weights(stacked @ stacked.T, offsets, problem.total)
+        found = _of_pair_planes(problem, a, planes)
+        if found.value - found.error > best.value - best.error:
+            best = found
+        model = a @ stacked
+        # Between the weights that are judged and the model's optimum planes tell most.
+        point = model if len(planes) % 2 else w + 0.5 * (model - w)
+    return best
+
+
+def _best_weights(K: npt.NDArray[np.float64], b: Vector, total: float) -> Vector:
+    """Return about the maximiser of ``b.a - a.K a / 2`` over ``a >= 0, sum a <= total``."""
+    from scipy.optimize import minimize  # only here: `import svmrepro.solvers` stays light
+
+    k = b.size
+    scale = max(total * float(np.abs(K).max(initial=0.0)), float(np.abs(b).max(initial=0.0)), 1e-300)
+    found = minimize(
+        lambda t: (0.5 * total * (t @ K @ t) - b @ t) / scale,
+        np.full(k, 0.5 / k),
+        jac=lambda t: (total * (K @ t) - b) / scale,
+        bounds=[(0.0, 1.0)] * k,
+        constraints={"type": "ineq", "fun": lambda t: 1.0 - t.sum(), "jac": lambda t: -np.ones(k)},
+        method="SLSQP",
+        options={"maxiter": 100, "ftol": 1e-10},
+    )
+    t = np.clip(np.nan_to_num(found.x), 0.0, 1.0)
+    share: Vector = total * t / max(float(t.sum()), 1.0)
+    return share

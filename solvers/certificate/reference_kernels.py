@@ -1,0 +1,416 @@
+r"""The judge's own arithmetic: kernel values, sums of them, products with weights, each with an error bound.
+
+Nothing here is shared with the solvers, and nothing is compiled: NumPy and SciPy on the examples as they
+were given. With unit roundoff u = 2^-53 and ``g_m = m u / (1 - m u)``, sums and their bounds are as follows.
+
+*Sums.* ``s_i = sum_j c_j k_ij`` is formed over blocks of B terms, at most 512, whose sums are added up with
+their rounding errors kept (Knuth's two-sum). In any order of the terms of a block
+
+    |fl(s_i) - s_i| <= g_(B+2) S_i + E_i,        S_i = sum_j |c_j k_ij|,
+
+with E_i what the errors of the kernel values make of it (Higham 2002, sections 3.1 and 4.3).
+
+*Gaussian kernel.* ``|x - z|^2`` comes from norms and dot products where that is good enough: its error is
+then at most ``2 g_(d+3) (|x|^2 + |z|^2)`` for d columns, and nothing where all entries are whole numbers with
+dot products below 2^52. With two roundings of the exponential, and one of its argument t, of which
+``t exp(-t) < 1/2`` remains,
+
+    E_i <= S_i (2 gamma g_(d+3) max(|x|^2 + |z|^2) + 2 u) + u sum_j |c_j|.
+
+Norms are those of centred columns where the examples are dense. Where even so the first term exceeds 1e-10,
+distances are taken from differences, column by column; each is then right to ``g_(d+2)`` of itself, and with
+the exponents ``t_ij``
+
+    E_i <= g_(d+5) sum_j |c_j k_ij| t_ij + 2 u S_i.
+
+*Polynomial kernel.* With ``b_ij = a x.z + c`` and degree p,
+
+    E_i <= p g_(d+p+3) sum_j |c_j| |b_ij|^(p-1) (|a| |x_i| |z_j| + |c|).
+
+*Linear kernel.* ``v = sum_j c_j x_j`` is summed in blocks as above, so ``|fl(v) - v| <= g_(B+2) |X|'|c|``
+column by column, and ``s_i = x_i . v`` is off by at most ``|x_i| . (g_(d+2) |v| + |fl(v) - v|)``.
+
+Memory: blocks of 16 MB, whatever the number of examples or of support vectors.
+
+Cited above:
+
+N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, second edition, SIAM 2002.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from svmrepro.solvers.kernel import Kernel
+from svmrepro.solvers.storage.blocks import Blocks
+
+Vector = npt.NDArray[np.float64]
+
+UNIT = 2.0**-53
+_COLUMNS = 512  # terms of a sum that are added up without their rounding errors
+_BLOCK_BYTES = 16 * 2**20
+_MOST_ROWS = _BLOCK_BYTES // (8 * _COLUMNS)
+_WIDE = 4096  # columns from which sparse rows are multiplied as they are
+_GOOD_ENOUGH = 1e-10  # relative error of kernel values
+_HOPELESS = 1e-6  # from which examples of very many columns are written out for their differences
+_SMALLEST = 1e-300  # what underflow can take from a kernel value, and more
+_WHOLE = 2.0**26
+
+
+class Sum(NamedTuple):
+    """Values, and a bound on the error of each."""
+
+    value: Vector
+    error: Vector
+
+
+def growth(terms: int) -> float:
+    """Return ``g_m = m u / (1 - m u)``."""
+    return terms * UNIT / (1.0 - terms * UNIT)
+
+
+class Accumulator:
+    """Sums of many arrays, with the rounding errors of their addition kept (Knuth's two-sum)."""
+
+    def __init__(self, size: int) -> None:
+        self._high, self._low = np.zeros(size), np.zeros(size)
+
+    def add(self, part: Vector, at: slice = slice(None)) -> None:
+        """Add an array to the entries ``at``."""
+        old = self._high[at]
+        new = old + part
+        back = new - old
+        self._low[at] += (old - (new - back)) + (part - back)
+        self._high[at] = new
+
+    @property
+    def total(self) -> Vector:
+        """The sums."""
+        return self._high + self._low
+
+
+def row_blocks(X: Any, most: int) -> Iterator[tuple[int, Any]]:
+    """Yield the number of the first row, and the rows in double precision, of consecutive parts.
+
+    Parameters
+    ----------
+    X : ndarray, CSR array or Blocks
+        The examples.
+    most : int
+        Rows of a part, at most.
+    """
+    if isinstance(X, Blocks):
+        for part, begin in zip(X.parts, X.firsts, strict=False):
+            for first, rows in row_blocks(part, most):
+                yield int(begin) + first, rows
+        return
+    for first in range(0, X.shape[0], most):
+        yield first, X[first : first + most].astype(np.float64, copy=False)
+
+
+def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
+    """Return ``sum_j c_j x_j``, shape (d,).
+
+    Parameters
+    ----------
+    X : ndarray, CSR array or Blocks, shape (n, d)
+        Examples.
+    c : ndarray, shape (n,)
+        Coefficients.
+    wrong : ndarray, shape (n,), optional
+        Bounds on what these are off by.
+    """
+    n, d = X.shape
+    if getattr(X, "elsewhere", False):
+        # Workers add up their own rows; there is no bound but that of the sums' order.
+        value = X.transposed_product(c)
+        return Sum(value, growth(n) * np.abs(value))
+    total, error = Accumulator(d), np.zeros(d)
+    for first, part in row_blocks(X, _COLUMNS):
+        at = slice(first, first + part.shape[0])
+        coefficients = c[at]
+        if not coefficients.any():
+            continue
+        total.add(np.asarray(part.T @ coefficients).ravel())
+        sizes = growth(part.shape[0] + 2) * np.abs(coefficients)
+        error += np.asarray(abs(part).T @ (sizes if wrong is None else sizes + wrong[at])).ravel()
+    return Sum(total.total, error)
+
+
+def column_sizes(X: Any, c: Vector) -> Vector:
+    """Return ``sum_j |c_j x_j|`` by column, shape (d,).
+
+    Parameters
+    ----------
+    X : ndarray, CSR array or Blocks, shape (n, d)
+        Examples, not elsewhere.
+    c : ndarray, shape (n,)
+        Coefficients.
+    """
+    sizes = np.zeros(X.shape[1])
+    for first, part in row_blocks(X, _COLUMNS):
+        sizes += np.asarray(abs(part).T @ np.abs(c[first : first + part.shape[0]])).ravel()
+    return sizes
+
+
+def outputs(X: Any, v: Sum) -> Sum:
+    """Return ``x_i . v`` for all rows, shape (n,).
+
+    Parameters
+    ----------
+    X : ndarray, CSR array or Blocks, shape (n, d)
+        Examples.
+    v : Sum
+        Weights, shape (d,).
+    """
+    n, d = X.shape
+    wrong = growth(d + 2) * np.abs(v.value) + v.error
+    if getattr(X, "elsewhere", False):
+        value = np.asarray(X @ v.value).ravel()
+        return Sum(value, growth(d + 2) * np.abs(value))
+    value, error = np.empty(n), np.empty(n)
+    rows = max(_COLUMNS, _BLOCK_BYTES // (8 * max(d, 1))) if not _is_sparse(X) else 1 << 16
+    for first, part in row_blocks(X, rows):
+        at = slice(first, first + part.shape[0])
+        value[at] = np.asarray(part @ v.value).ravel()
+        error[at] = np.asarray(abs(part) @ wrong).ravel()
+    return Sum(value, error)
+
+
+def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector) -> Sum:
+    """Return ``sum_j c_j k(a_i, b_j)`` for every row of A, shape (len(A),).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel; precomputed, A holds its values, one column for each of ``c``.
+    A, B : ndarray or CSR array, shapes (m, d) and (k, d)
+        Examples.
+    c : ndarray, shape (k,)
+        Coefficients; those that are 0 cost nothing.
+    """
+    if kernel.name == "linear":
+        return outputs(A, weighted_sum(B, c))
+    total, error = Accumulator(A.shape[0]), np.zeros(A.shape[0])
+    support = np.flatnonzero(c)
+    if kernel.name == "precomputed":
+        for first in range(0, support.size, _COLUMNS):
+            members = support[first : first + _COLUMNS]
+            _add_block(total, error, slice(None), A[:, members], c[members], 0.0)
+        return Sum(total.total, error)
+    metric = _Metric(kernel, A, B)
+    for begin in range(0, support.size, _COLUMNS):
+        members = support[begin : begin + _COLUMNS]
+        coefficients, right = c[members], metric.ready(B[members])
+        for first, a in row_blocks(A, metric.rows):
+            at = slice(first, first + a.shape[0])
+            left = metric.ready(a)
+            values, relative = metric.block(left, right)
+            if kernel.name == "polynomial":
+                error[at] += metric.polynomial_error(values, left, right, coefficients)
+                values = values**kernel.degree
+            elif metric.direct:
+                error[at] += metric.difference_error(values, coefficients)
+                np.exp(np.negative(values, out=values), out=values)
+            _add_block(total, error, at, values, coefficients, relative)
+    return Sum(total.total, error + _exponents(kernel) * float(np.abs(c).sum()))
+
+
+def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
+    """Return ``k(x_i, x_j)`` for all pairs of rows, shape (n, n), 8 n^2 bytes.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : ndarray or CSR array, shape (n, d)
+        Examples; of a precomputed kernel its values.
+    """
+    if kernel.name == "precomputed":
+        return np.array(X)
+    n = X.shape[0]
+    gram = np.empty((n, n))
+    metric = _Metric(kernel, X, X)
+    for begin, b in row_blocks(X, _COLUMNS):
+        right = metric.ready(b)
+        for first, a in row_blocks(X, metric.rows):
+            values, _ = metric.block(metric.ready(a), right)
+            if kernel.name == "polynomial":
+                values = values**kernel.degree
+            elif metric.direct:
+                values = np.exp(-values)
+            gram[first : first + a.shape[0], begin : begin + b.shape[0]] = values
+    return gram
+
+
+def matrix_sums(kernel: Kernel, X: Any, gram: npt.NDArray[np.float64], c: Vector) -> Sum:
+    """Return what :func:`kernel_sums` does of X with itself, from its :func:`kernel_matrix`."""
+    if kernel.name not in ("gaussian", "precomputed"):
+        return kernel_sums(kernel, X, X, c)  # bounds need more than the values
+    total, error = Accumulator(len(gram)), np.zeros(len(gram))
+    relative = 0.0
+    if kernel.name == "gaussian":
+        metric = _Metric(kernel, X, X)
+        if metric.direct:
+            return kernel_sums(kernel, X, X, c)
+        relative = metric.relative
+    support = np.flatnonzero(c)
+    for first in range(0, support.size, _COLUMNS):
+        members = support[first : first + _COLUMNS]
+        _add_block(total, error, slice(None), gram[:, members], c[members], relative)
+    return Sum(total.total, error + _exponents(kernel) * float(np.abs(c).sum()))
+
+
+def diagonal(kernel: Kernel, X: Any) -> Vector:
+    """Return ``k(x_i, x_i)``, shape (n,), to a few units in the last place."""
+    if kernel.name == "precomputed":
+        return np.diagonal(X).copy()
+    if kernel.name == "gaussian":
+        return np.ones(X.shape[0])
+    norms = squared_norms(X)
+    return norms if kernel.name == "linear" else (kernel.a * norms + kernel.c) ** kernel.degree
+
+
+def squared_norms(X: Any) -> Vector:
+    """Return ``x_i . x_i``, shape (n,); of examples elsewhere unknown, infinite."""
+    if getattr(X, "elsewhere", False):
+        return np.full(X.shape[0], np.inf)
+    norms = np.empty(X.shape[0])
+    for first, part in row_blocks(X, _COLUMNS):
+        squares = part.multiply(part).sum(axis=1) if sp.issparse(part) else np.einsum("ij,ij->i", part, part)
+        norms[first : first + part.shape[0]] = np.asarray(squares).ravel()
+    return norms
+
+
+def _exponents(kernel: Kernel) -> float:
+    """Return what a kernel value may be off by beside what is relative to it: ``t exp(-t) u < u / 2``."""
+    return UNIT if kernel.name == "gaussian" else _SMALLEST
+
+
+def _add_block(total: Accumulator, error: Vector, at: slice, K: Any, c: Vector, relative: float) -> None:
+    """Add ``K c`` to the sums, and to their errors what follows from those of K's entries."""
+    total.add(K @ c, at)
+    error[at] += (relative + growth(c.size + 2)) * (np.abs(K, out=K if K.base is None else None) @ np.abs(c))
+
+
+class _Rows(NamedTuple):
+    """Examples ready to be multiplied, and their squared norms."""
+
+    X: Any
+    norms: Vector
+
+
+class _Metric:
+    """Dot products or distances of two sets of examples, by the way that is good enough.
+
+    Attributes
+    ----------
+    direct : bool
+        Whether squared distances come from differences.
+    relative : float
+        Bound on the relative error of Gaussian kernel values that come from norms.
+    rows : int
+        Examples that may be written out at a time.
+    """
+
+    def __init__(self, kernel: Kernel, A: Any, B: Any) -> None:
+        self.kernel, self.d = kernel, A.shape[1]
+        self.shift: Vector | None = None
+        self.direct = False
+        self.relative = 2.0 * UNIT
+        self.sparse = _is_sparse(A) and self.d > _WIDE
+        self.rows = _MOST_ROWS if self.sparse else self._written_out()
+        if kernel.name == "gaussian":
+            self._choose(A, B)
+
+    def _choose(self, A: Any, B: Any) -> None:
+        """Find out how distances have to be formed."""
+        if _whole(A) and (A is B or _whole(B)):
+            return
+        terms = self.d
+        if _is_sparse(A):  # no more than a row has entries
+            terms = min(terms, int(max(np.diff(X.indptr).max(initial=0) for X in (A, B))))
+        factor = 2.0 * self.kernel.gamma * growth(terms + 3)
+        found = factor * (squared_norms(A).max(initial=0.0) + squared_norms(B).max(initial=0.0))
+        if found > _GOOD_ENOUGH and not _is_sparse(A):
+            self.shift = B.mean(axis=0) if B.shape[0] else None
+            if self.shift is not None:
+                found = factor * (self._largest(A) + self._largest(B))
+        self.direct = not found <= (_HOPELESS if self.sparse else _GOOD_ENOUGH)
+        if self.direct:
+            self.shift, self.sparse = None, False
+            self.rows = self._written_out()
+        else:
+            self.relative += found
+
+    def _written_out(self) -> int:
+        """Return how many examples may be written out at a time."""
+        return min(_MOST_ROWS, max(16, _BLOCK_BYTES // (8 * max(self.d, 1))))
+
+    def _largest(self, X: Any) -> float:
+        """Return the largest squared norm of centred examples."""
+        norms = [squared_norms(part - self.shift).max() for _, part in row_blocks(X, 4 * _COLUMNS)]
+        return float(max(norms, default=0.0))
+
+    def ready(self, part: Any) -> _Rows:
+        """Return rows as they are to be multiplied."""
+        if self.sparse:
+            return _Rows(part, squared_norms(part))
+        X = part.toarray() if sp.issparse(part) else np.asarray(part, dtype=np.float64)
+        X = X if self.shift is None else X - self.shift
+        return _Rows(X, np.einsum("ij,ij->i", X, X))
+
+    def block(self, a: _Rows, b: _Rows) -> tuple[npt.NDArray[np.float64], float]:
+        """Return values for all pairs, and the bound on their relative error that is known in advance.
+
+        Gaussian kernel values; their exponents where distances come from differences; of a polynomial
+        kernel what is raised to the degree.
+        """
+        kernel = self.kernel
+        if self.direct:
+            from scipy.spatial.distance import cdist  # only here: `import svmrepro.solvers` stays light
+
+            return kernel.gamma * cdist(a.X, b.X, "sqeuclidean"), 2.0 * UNIT
+        K = (a.X @ b.X.T).toarray() if self.sparse else a.X @ b.X.T
+        if kernel.name == "polynomial":
+            K *= kernel.a
+            K += kernel.c
+            return K, growth(kernel.degree + 2)
+        K *= -2.0
+        K += a.norms[:, None]
+        K += b.norms
+        K *= -kernel.gamma
+        np.minimum(K, 0.0, out=K)
+        np.exp(K, out=K)
+        return K, self.relative
+
+    def difference_error(self, exponents: npt.NDArray[np.float64], c: Vector) -> Vector:
+        """Return the error of the sums that comes from the distances."""
+        return growth(self.d + 5) * ((exponents * np.exp(-exponents)) @ np.abs(c))
+
+    def polynomial_error(self, base: npt.NDArray[np.float64], a: _Rows, b: _Rows, c: Vector) -> Vector:
+        """Return the error of the sums that comes from the dot products."""
+        kernel = self.kernel
+        powers = np.abs(base) ** (kernel.degree - 1)
+        sizes = np.abs(c)
+        spread = abs(kernel.a) * np.sqrt(a.norms) * (powers @ (sizes * np.sqrt(b.norms)))
+        spread += abs(kernel.c) * (powers @ sizes)
+        return kernel.degree * growth(self.d + kernel.degree + 3) * spread
+
+
+def _is_sparse(X: Any) -> bool:
+    """Tell whether examples are sparse."""
+    return bool(X.sparse) if isinstance(X, Blocks) else bool(sp.issparse(X))
+
+
+def _whole(X: Any) -> bool:
+    """Tell whether all entries are whole numbers so small that dot products of rows are exact."""
+    values = X.data if sp.issparse(X) else X
+    if not values.size:
+        return True
+    largest = float(np.abs(values).max())
+    return largest * largest * X.shape[1] < _WHOLE * _WHOLE and bool((values == np.rint(values)).all())

@@ -1,0 +1,9 @@
+"""Cutting planes for linear problems (Joachims 2006; Franc and Sonnenburg 2008).
+
+svmperf          classification, Algorithm 1
+svmperf_ordinal  ranks and ROC area, Algorithm 2
+ocas             cutting planes with a line search
+run              what the three have in common
+relaxed_problem  planes in place of examples: the problem solved at each iteration
+pair_counts      the most violated constraint of ranks, without the pairs
+"""

@@ -1,0 +1,232 @@
+r"""The most violated constraint of ordinal regression without the pairs (Joachims 2006, Algorithm 2).
+
+With P = {(i, j) : y_i > y_j} and scores f = X w, pair (i, j) is violated where ``f_i - f_j < 1``. The
+constraint needs of the pairs only how often each example is the higher one, and the lower one, of a violated
+pair:
+
+    c+_i = |{j : y_j < y_i, f_i - f_j < 1}|        c-_j = |{i : y_i > y_j, f_i - f_j < 1}|
+
+The paper walks down the sorted scores once for each rank, O(R n), by two pointers. (Where it meets a lower
+example its listing prints ``n_r - a + 1``; ``n_r - a``, as in its proof, is right.) Here one walk serves all
+ranks: as the score of i falls, the examples with ``f_j > f_i - 1`` only become more, and how many of them
+have a lower rank is asked of a Fenwick tree over the ranks; c- is found likewise from below. That is
+O(n log R) beside the sort, for R up to n. Ties may come in any order: no count depends on it.
+
+The sort is by digits, as the scores' representations in order are those of their values once the sign is seen
+to: linear, and five times as fast here as sorting by comparison.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.intrinsics import bits_from_float
+from svmrepro.solvers.passes.row_passes import TIE
+from svmrepro.solvers.storage.row_products import VECTOR
+
+_VIOLATED = 1.0 - TIE  # differences of scores below this; what is nearer to 1 rounding would decide
+_DIGIT = 11  # bits
+_DIGITS = 6
+_SIZE = 1 << _DIGIT
+
+_COUNTS = types.int64[::1]
+_KEYS = types.uint64[::1]
+_ORDER = types.uint32[::1]
+_RANKS = types.int32[::1]
+
+
+@compiled(types.int64(VECTOR, _KEYS, _KEYS, _ORDER, _ORDER, types.int64[:, ::1]))
+def sort_by_digits(f, keys, spare_keys, order, spare_order, counts):  # type: ignore[no-untyped-def]
+    """Sort scores, none of them NaN; equal ones keep their order.
+
+    Parameters
+    ----------
+    f : ndarray, shape (n,)
+        Scores.
+    keys, spare_keys : ndarray of uint64, shape (n,)
+        Workspace.
+    order, spare_order : ndarray of uint32, shape (n,)
+        One of them gets the examples by rising score.
+    counts : ndarray of int64, shape (6, 2048)
+        Workspace.
+
+    Returns
+    -------
+    int
+        0 if it is ``order``, 1 if it is ``spare_order``.
+    """
+    n = f.size
+    counts[:] = 0
+    for i in range(n):
+        # To -0 another zero is added: it is to equal 0.
+        word = bits_from_float(f[i] + 0.0)
+        key = np.uint64(word) ^ (np.uint64(word >> 63) | np.uint64(1 << 63))
+        keys[i] = key
+        order[i] = i
+        for digit in range(_DIGITS):
+            counts[digit, (key >> np.uint64(digit * _DIGIT)) & np.uint64(_SIZE - 1)] += 1
+    swapped = 0
+    for digit in range(_DIGITS):
+        shift = np.uint64(digit * _DIGIT)
+        places = counts[digit]
+        if places[(keys[0] >> shift) & np.uint64(_SIZE - 1)] == n:
+            continue  # the same digit everywhere
+        total = 0
+        for value in range(_SIZE):
+            count = places[value]
+            places[value] = total
+            total += count
+        for i in range(n):
+            key = keys[i]
+            value = (key >> shift) & np.uint64(_SIZE - 1)
+            place = places[value]
+            places[value] = place + 1
+            spare_keys[place] = key
+            spare_order[place] = order[i]
+        keys, spare_keys = spare_keys, keys
+        order, spare_order = spare_order, order
+        swapped = 1 - swapped
+    return swapped
+
+
+@compiled(types.int64(VECTOR, _RANKS, _COUNTS, _COUNTS))
+def count_violations(f, ranks, tree, balance):  # type: ignore[no-untyped-def]
+    """Count the violated pairs, and write c+ - c- of each example.
+
+    Parameters
+    ----------
+    f : ndarray, shape (n,)
+        Scores, rising.
+    ranks : ndarray of int32, shape (n,)
+        Ranks 0 ... R - 1 of the same examples.
+    tree : ndarray of int64, shape (R + 1,)
+        Workspace.
+    balance : ndarray of int64, shape (n,)
+        Written.
+
+    Returns
+    -------
+    int
+        Number of violated pairs, the sum of c+ and that of c-.
+    """
+    n, R = f.size, tree.size - 1
+    tree[:] = 0
+    violated, taken = 0, n
+    for i in range(n - 1, -1, -1):  # by falling score: those not 1 below
+        while taken > 0 and f[i] - f[taken - 1] < _VIOLATED:
+            taken -= 1
+            node = np.int64(ranks[taken]) + 1
+            while node <= R:
+                tree[node] += 1
+                node += node & -node
+        node, count = np.int64(ranks[i]), 0
+        while node > 0:
+            count += tree[node]
+            node &= node - 1
+        balance[i] = count
+        violated += count
+    tree[:] = 0
+    taken = 0
+    for j in range(n):  # by rising score: those not 1 above; ranks are counted from the top
+        while taken < n and f[taken] - f[j] < _VIOLATED:
+            node = R - np.int64(ranks[taken])
+            taken += 1
+            while node <= R:
+                tree[node] += 1
+                node += node & -node
+        node, count = R - 1 - np.int64(ranks[j]), 0
+        while node > 0:
+            count += tree[node]
+            node &= node - 1
+        balance[j] -= count
+    return violated
+
+
+@compiled(types.void(VECTOR, _RANKS, _ORDER, VECTOR, _RANKS))
+def gather(f, ranks, order, sorted_f, sorted_ranks):  # type: ignore[no-untyped-def]
+    """Write scores and ranks in an order."""
+    for place in range(f.size):
+        i = order[place]
+        sorted_f[place] = f[i]
+        sorted_ranks[place] = ranks[i]
+
+
+@compiled(types.int64(_COUNTS, _ORDER, VECTOR, VECTOR))
+def spread(balance, order, coefficients, change):  # type: ignore[no-untyped-def]
+    """Write balances, given in an order, as coefficients, and what they gain.
+
+    Parameters
+    ----------
+    balance : ndarray of int64, shape (n,)
+        c+ - c- by place.
+    order : ndarray of uint32, shape (n,)
+        The example at each place.
+    coefficients, change : ndarray, shape (n,)
+        By example: brought up to date, and written.
+
+    Returns
+    -------
+    int
+        Examples that change, less those whose new coefficient is not zero.
+    """
+    saved = 0
+    for place in range(order.size):
+        i = order[place]
+        new = np.float64(balance[place])
+        change[i] = new - coefficients[i]
+        coefficients[i] = new
+        saved += int(change[i] != 0.0) - int(new != 0.0)
+    return saved
+
+
+def ranks_of(y: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int32], int, int]:
+    """Return ranks 0 ... R - 1, R, and the number of pairs m."""
+    values, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    lower = np.cumsum(sizes) - sizes
+    return ranks.astype(np.int32).ravel(), values.size, int(lower @ sizes)
+
+
+class Pairs:
+    """The violated pairs of a problem, as the coefficient c+ - c- of each example.
+
+    Parameters
+    ----------
+    y : ndarray, shape (n,)
+        Ranks, any numbers.
+
+    Attributes
+    ----------
+    R, m : int
+        Different ranks, and pairs.
+    violated : int
+        Violated pairs.
+    coefficients, change : ndarray of float64, shape (n,)
+        c+ - c- of each example, and what it gained by the last :meth:`find`.
+    """
+
+    def __init__(self, y: npt.NDArray[np.float64]) -> None:
+        n = y.size
+        self._ranks, self.R, self.m = ranks_of(y)
+        self._tree = np.zeros(self.R + 1, dtype=np.int64)
+        self._keys = np.zeros((2, n), dtype=np.uint64)
+        self._orders = np.zeros((2, n), dtype=np.uint32)
+        self._counts = np.zeros((_DIGITS, _SIZE), dtype=np.int64)
+        self._sorted_ranks = np.zeros(n, dtype=np.int32)
+        self.coefficients, self.change = np.zeros(n), np.zeros(n)
+        self.violated = 0
+
+    def find(self, f: npt.NDArray[np.float64]) -> bool:
+        """Count for scores f; return whether fewer coefficients change than are not zero."""
+        keys, orders = self._keys, self._orders
+        order = orders[sort_by_digits(f, keys[0], keys[1], orders[0], orders[1], self._counts)]
+        # The keys are of no more use: their memory holds the sorted scores and the balances.
+        sorted_f, balance = keys[0].view(np.float64), keys[1].view(np.int64)
+        gather(f, self._ranks, order, sorted_f, self._sorted_ranks)
+        self.violated = int(count_violations(sorted_f, self._sorted_ranks, self._tree, balance))
+        return bool(spread(balance, order, self.coefficients, self.change) < 0)
+
+    def forget(self) -> None:
+        """Count from zero what the coefficients have gained."""
+        self.change[:] = self.coefficients

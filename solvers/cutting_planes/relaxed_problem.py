@@ -1,0 +1,240 @@
+r"""The relaxed problem of cutting-plane solvers: planes instead of examples (Joachims 2006, OP2 and OP3).
+
+    min  1/2 w.w + Cn xi    subject to    w . g_j >= b_j - xi  for each plane j,  xi >= 0
+
+by its dual over the |W| planes that there are,
+
+    max  sum_j a_j b_j - 1/2 |sum_j a_j g_j|^2    subject to    a >= 0,  sum_j a_j <= Cn,
+
+and ``w = sum_j a_j g_j``. A slack multiplier with the plane ``0.w >= 0 - xi`` makes an equality of the sum.
+:mod:`svmrepro.solvers.quadratic_programs.plane_qp` goes on from the last solution with the new planes in the
+face, to 1e-9 of their violation.
+
+Rounding. Products of normals cancel where features differ much in their scales, and so does whatever is
+formed from them. What is handed out is therefore taken from the planes themselves: ``w`` is their sum,
+``bound`` is ``a.b - w.w / 2``, and ``xi`` the largest ``b_j - g_j.w``. ``lower`` takes away what
+rounding can have added to the bound. With u half the spacing of doubles at 1, m planes, and normals that are
+sums of n numbers whose absolute values add up to at most S_k in column k, ``w_k`` is off by at most
+
+    e_k = u (m sum_j a_j |g_jk| + n S_k sum_j a_j)
+
+and the true sum is at most ``|w_k| + e_k`` long in that direction.
+
+Beside each plane lies the point at which it was taken, the witness from which a judge makes it anew.
+
+A plane whose multiplier has been zero for ``drop_after`` iterations is dropped, as SVM-perf does (50 there;
+0 here keeps all). It was not binding, so the optimum over the planes left is the same; should it matter
+again, it comes back as the one that is violated most.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from svmrepro.solvers.quadratic_programs import plane_qp
+
+_CHUNK = 32  # planes in one array
+_NOTHING = 1e-15  # share of the bound that is no gain
+PATIENCE = 50  # iterations without any
+_FIRST_CAPACITY = 64
+_ROUNDING = 2.0**-53
+
+Vector = npt.NDArray[np.float64]
+
+
+class Planes:
+    """Planes, their products, and the optimum over them.
+
+    Parameters
+    ----------
+    width : int
+        Length of a normal.
+    total : float
+        Cn, the weight of xi.
+    drop_after : int
+        Iterations without a say after which a plane is dropped; 0: never.
+    used : int, optional
+        Entries of a normal that can differ from zero, the first ones; all by default.
+    terms : int
+        How many numbers are added up in an entry of a normal, and in an offset.
+    sizes : ndarray, shape (used,), optional
+        What their absolute values add up to at most; 0 by default.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        total: float,
+        drop_after: int,
+        used: int | None = None,
+        terms: int = 0,
+        sizes: Vector | None = None,
+    ) -> None:
+        self.width, self.total, self.drop_after = width, total, drop_after
+        self._kept = width if used is None else used
+        self._terms, self._sizes = terms, np.zeros(self._kept) if sizes is None else sizes
+        self._chunks: list[Vector] = []
+        self._points: list[Vector] = []
+        self._qp = plane_qp.allocate(_FIRST_CAPACITY)
+        self._idle = np.zeros(_FIRST_CAPACITY, dtype=np.int64)
+        self.b[0], self.a[0] = 0.0, total  # the slack multiplier
+        plane_qp.enter(self._qp, 0)
+        self._places = 1
+        self.w = np.zeros(width)
+        self.half = 0.0  # w.w / 2
+        self.bound = 0.0  # the dual objective, which no weights of the whole problem undercut
+        self.rounds = self.dropped = self.most = self._stuck = 0
+        self._best = 0.0
+        self._new: list[int] = []
+        self._lower: float | None = None  # what the next call of lower returns again
+
+    @property
+    def a(self) -> Vector:
+        """Multipliers by place, shape (capacity,), first that of xi >= 0."""
+        multipliers: Vector = self._qp.a
+        return multipliers
+
+    @property
+    def b(self) -> Vector:
+        """Offsets by place, shape (capacity,); -inf where a place is not used."""
+        offsets: Vector = self._qp.b
+        return offsets
+
+    @property
+    def stuck(self) -> bool:
+        """Whether planes have long ceased to raise the bound: eps is below what double precision gives."""
+        return self._stuck >= PATIENCE
+
+    @property
+    def used(self) -> npt.NDArray[np.intp]:
+        """Places of planes, without that of the slack multiplier."""
+        return np.flatnonzero(np.isfinite(self.b[1 : self._places])) + 1
+
+    @property
+    def xi(self) -> float:
+        """Slack of the plane that w violates most, at least 0."""
+        worst = 0.0
+        for first, chunk in self._used_chunks():
+            b = self.b[first : first + len(chunk)]
+            known = np.isfinite(b)
+            if known.any():
+                worst = max(worst, float((b[known] - (chunk @ self.w[: self._kept])[known]).max()))
+        return worst
+
+    def _used_chunks(self) -> list[tuple[int, Vector]]:
+        """Return the place of the first plane of each chunk, and its normals as far as places go."""
+        firsts = range(1, self._places, _CHUNK)
+        return [(k, chunk[: self._places - k]) for k, chunk in zip(firsts, self._chunks, strict=False)]
+
+    def add(self, g: Vector, b: float, point: Vector) -> int:
+        """Take a plane ``w . g >= b - xi`` in, of which :meth:`optimise` takes note; return its place.
+
+        Parameters
+        ----------
+        g : ndarray, shape (width,)
+            Copied.
+        b : float
+            Offset.
+        point : ndarray, shape (width,)
+            The weights at which it was taken, copied too.
+        """
+        place = self._place()
+        self._chunks[(place - 1) // _CHUNK][(place - 1) % _CHUNK] = g[: self._kept]
+        self._points[(place - 1) // _CHUNK][(place - 1) % _CHUNK] = point[: self._kept]
+        self.b[place], self.a[place], self._idle[place] = b, 0.0, 0
+        self._new.append(place)
+        return place
+
+    def _multiply(self) -> None:
+        """Make the products of the new planes with all: one sweep over the planes, however many are new."""
+        K, m, new = self._qp.K, self._places, np.array(self._new, dtype=np.int64)
+        normals = np.array([self._chunks[(place - 1) // _CHUNK][(place - 1) % _CHUNK] for place in new])
+        for number, chunk in enumerate(self._chunks):
+            first = 1 + number * _CHUNK
+            last = min(first + _CHUNK, m)
+            for place, normal in zip(new, normals, strict=True):  # a chunk stays in the cache meanwhile
+                K[first:last, place] = chunk[: last - first] @ normal
+        K[:m, new] *= np.isfinite(self.b[:m])[:, np.newaxis]
+        K[new, :m] = K[:m, new].T
+
+    def _place(self) -> int:
+        """Return a free place."""
+        free = np.flatnonzero(~np.isfinite(self.b[: self._places]))
+        if free.size:
+            return int(free[0])
+        place = self._places
+        if place == self.a.size:
+            self._grow()
+        if (place - 1) // _CHUNK == len(self._chunks):
+            self._chunks.append(np.zeros((_CHUNK, self._kept)))
+            self._points.append(np.zeros((_CHUNK, self._kept)))
+        self._places += 1
+        return place
+
+    def _grow(self) -> None:
+        """Double the room for planes."""
+        self._qp = plane_qp.grown(self._qp)
+        self._idle = np.concatenate((self._idle, np.zeros_like(self._idle)))
+
+    def optimise(self) -> None:
+        """Find the optimum over the planes that there are now: ``w`` and ``bound``."""
+        m, a, b = self._places, self.a, self.b
+        self._lower = None
+        if self._new:
+            self._multiply()
+        self.rounds += plane_qp.optimise(self._qp, m, np.array(self._new, dtype=np.int64))
+        self._new.clear()
+        used = np.isfinite(b[:m])
+        self.w = np.zeros(self.width)
+        for number, chunk in enumerate(self._chunks):
+            first = 1 + number * _CHUNK
+            weights = a[first : first + _CHUNK]
+            if weights.any():
+                self.w[: self._kept] += weights @ chunk[: weights.size]
+        self.half = 0.5 * float(self.w @ self.w)
+        self.bound = float(a[:m][used] @ b[:m][used]) - self.half
+        if self.bound > self._best + _NOTHING * abs(self._best):
+            self._best, self._stuck = self.bound, 0
+        else:
+            self._stuck += 1
+        self._idle[:m] += 1
+        self._idle[:m][a[:m] > 0.0] = 0
+        self.most = max(self.most, int(used.sum()) - 1)
+        if self.drop_after:
+            late = self._idle[:m] >= self.drop_after
+            late[0] = False
+            late &= used
+            self.b[:m][late] = -np.inf
+            self._qp.K[:m][late] = 0.0
+            self._qp.K[:, :m][:, late] = 0.0
+            self.dropped += int(late.sum())
+
+    def lower(self) -> float:
+        """Return what of ``bound`` is left when rounding has had its way: a true lower bound, at least 0."""
+        if self._lower is not None:
+            return self._lower
+        binding = np.flatnonzero(self.a[1 : self._places]) + 1
+        a, b = self.a[binding], self.b[binding]
+        w, size = np.zeros(self._kept), np.zeros(self._kept)
+        for first, chunk in self._used_chunks():
+            weights = self.a[first : first + len(chunk)]
+            if weights.any():
+                w += weights @ chunk
+                size += weights @ np.abs(chunk)
+        size *= binding.size + 4
+        size += (self._terms * float(a.sum())) * self._sizes
+        longest = np.abs(w) + _ROUNDING * size
+        half = 0.5 * float(longest @ longest) * (1.0 + _ROUNDING * longest.size)
+        # Multipliers that are too large together are made smaller together.
+        share = min(1.0, self.total / max(math.fsum(a), self.total))
+        gain = math.fsum(a * b) * (1.0 - _ROUNDING * (self._terms + 8))
+        self._lower = max(share * gain - share * share * half, 0.0)
+        return self._lower
+
+    def witness(self) -> tuple[Vector, Vector]:
+        """Return the multipliers that are not zero, shape (k,), and the points of their planes, (k, used)."""
+        binding = np.flatnonzero(self.a[1 : self._places])
+        points = [self._points[k // _CHUNK][k % _CHUNK] for k in binding]
+        return self.a[binding + 1], np.array(points).reshape(binding.size, self._kept)

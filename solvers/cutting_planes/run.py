@@ -1,0 +1,127 @@
+"""What the cutting-plane solvers have in common: their runs, and how a solution is made of one."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from svmrepro.solvers.cutting_planes.relaxed_problem import Planes
+from svmrepro.solvers.passes import row_passes
+from svmrepro.solvers.passes.sliced_passes import Sweep, Weights
+from svmrepro.solvers.solution import Solution
+
+Vector = npt.NDArray[np.float64]
+
+_ROUNDING = 2.0**-53
+_A_SCORE, _A_MOVE = 4.0, 4.0  # rounding errors of a score, and of moving one
+
+
+class CuttingPlaneRun:
+    """A run under way, at w = 0 with no plane.
+
+    Parameters
+    ----------
+    problem, eps, options
+        As the driver gives them; ``drop_after`` is an option, ``keep_alpha`` one that need not be there.
+
+    Attributes
+    ----------
+    passes : int
+        Passes over the data for scores so far: the iterations.
+    inside : bool
+        Whether such a pass is under way.
+    """
+
+    def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
+        self.problem, self.eps, self.n = problem, eps, problem.n
+        self.sweep = Sweep(problem)
+        self.weights = Weights(problem)
+        self.total = self.weights.whole * self.weights.C
+        drop_after = int(options["drop_after"])
+        layout = self.sweep.layout
+        sizes = layout.sizes[: layout.used] * self.largest_share()
+        self.planes = Planes(problem.d + 1, self.total, drop_after, layout.used, self.n, sizes)
+        self.f = np.zeros(problem.n)
+        self.passes, self.inside = 0, False
+        self._bits: dict[int, npt.NDArray[np.uint8]] | None = {} if options.get("keep_alpha") else None
+
+    def largest_share(self) -> float:
+        """Return the largest coefficient that an example can have in a normal."""
+        return 1.0 / self.weights.whole
+
+    def keep(self, c: npt.NDArray[np.int8], place: int) -> None:
+        """Keep which examples a plane is made of, shape (n,), where that is asked for."""
+        if self._bits is not None:
+            self._bits[place] = np.packbits(c.astype(bool))
+
+    def multipliers(self) -> Vector | None:
+        """Return ``alpha_i = (C_i / sum C) sum_c a_c c_i``, shape (n,), where the planes' c were kept."""
+        if self._bits is None:
+            return None
+        alpha, weights, bounds = np.zeros(self.n), self.weights, self.problem.bounds
+        for place in np.flatnonzero(self.planes.a[1:]) + 1:
+            alpha += self.planes.a[place] * np.unpackbits(self._bits[place], count=self.n)
+        alpha *= weights.shares
+        alpha /= weights.whole
+        return np.where(alpha > bounds * (1.0 - 1e-12), bounds, alpha)
+
+    def objective_at(self, half: float, f: Vector, moves: int = -1) -> float:
+        """Return the primal objective at weights with ``w.w / 2 = half`` and scores f.
+
+        With ``moves`` it is the largest that it can be: each score may be off by some rounding errors of the
+        largest product in it, and some more for each time that it was moved rather than made from the data.
+        """
+        weights, margin = self.weights, 1.0
+        if moves >= 0:
+            layout = self.sweep.layout
+            errors = _A_SCORE + math.sqrt(layout.entries / self.n) + _A_MOVE * moves
+            margin += _ROUNDING * errors * (1.0 + layout.radius * math.sqrt(2.0 * half))
+        return half + weights.C * float(row_passes.slack(self.problem.y, f, weights.shares, margin))
+
+    def solution(self, status: str, w: Vector, xi: float, **info: float) -> Solution:
+        """Return a solution with weights w, shape (d + 1,), and what there is to say of planes and passes."""
+        planes, sweep = self.planes, self.sweep
+        moved = sweep.touched * row_passes.ENTRY_BYTES[sweep.layout.storage]
+        return Solution(
+            alpha=self.multipliers(),
+            weights=sweep.layout.outside(w),
+            bias=0.0,
+            status=status,
+            iterations=self.passes,
+            kernel_evaluations=self.passes * self.n,
+            work={"nonzeros": sweep.touched, "passes": self.passes},
+            info={
+                "planes": float(planes.used.size),
+                "most_planes": float(planes.most),
+                "dropped_planes": float(planes.dropped),
+                "qp_rounds": float(planes.rounds),
+                "bytes_a_pass": moved / max(self.passes, 1),
+                **info,
+            },
+            xi=xi,
+            relaxed=planes.lower(),
+        )
+
+
+def complete(run: CuttingPlaneRun, solution: Solution) -> Solution:
+    """Add the points of the planes that bind, by which a judge makes them anew: no work of the solver's."""
+    multipliers, points = run.planes.witness()
+    layout = run.sweep.layout
+    outside = np.zeros((len(points), layout.d))
+    columns = slice(None) if layout.order is None else layout.order[: layout.used]
+    outside[:, columns] = points
+    outside /= 1.0 - row_passes.TIE
+    return dataclasses.replace(solution, witness=(multipliers, outside))
+
+
+def objective(run: CuttingPlaneRun) -> float:
+    """Return the dual objective of the relaxed problem, which rises to the optimum from below."""
+    return run.planes.bound
+
+
+def steps(run: CuttingPlaneRun) -> int:
+    """Return the iterations: passes over the data."""
+    return run.passes

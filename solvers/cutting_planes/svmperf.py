@@ -1,0 +1,69 @@
+r"""Cutting planes for classification (Joachims 2006, Algorithm 1: SVM-perf).
+
+    min  1/2 w.w + Cn xi    subject to
+         w . (1/n) sum_i c_i y_i x_i >= (1/n) sum_i c_i - xi    for all c in {0,1}^n
+
+with Cn = n C. Each iteration finds w and xi over the planes that there are
+(:mod:`svmrepro.solvers.cutting_planes.relaxed_problem`), then in one pass over the data
+(:mod:`svmrepro.solvers.passes.row_passes`) the plane that is violated most, c_i = 1 where ``y_i w.x_i < 1``,
+and adds it, until none is violated by more than eps. A plane is kept as its normal and offset, not as c,
+unless multipliers are asked for (``keep_alpha``): then c is kept as bits, and ``alpha_i = (1/n) sum over
+planes of a_c c_i``.
+
+The first pass, at w = 0, counts as an iteration, and so does the last one, which adds no plane.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from svmrepro.solvers.cutting_planes.run import CuttingPlaneRun, complete, objective, steps
+from svmrepro.solvers.passes import row_passes
+from svmrepro.solvers.passes.sliced_passes import Violators
+from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
+
+__all__ = ["advance", "complete", "finish", "objective", "prepare", "start", "steps"]
+
+prepare = row_passes.prepare
+
+
+class Run(CuttingPlaneRun):
+    """A run under way."""
+
+    def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
+        super().__init__(problem, eps, options)
+        self.violators = Violators(problem.y, problem.d, self.weights)
+
+
+def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run with no plane, at w = 0."""
+    return Run(problem, eps, options)
+
+
+def advance(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    found, planes = run.violators, run.planes
+    if not run.inside:
+        if run.passes >= step_limit:
+            return None
+        found.begin()
+    run.inside = not run.sweep.both(planes.w, found, run.f, work)
+    if run.inside:
+        return None
+    run.passes += 1
+    g, b = found.plane()
+    # At the optimum over the planes this is the paper's test: there bound = w.w / 2 + Cn xi.
+    loss, allowed = b - float(g @ planes.w), run.eps * run.total
+    near = planes.half + run.total * loss - planes.bound <= allowed
+    # Where it is met: by each example's own loss, and less what rounding may have added to the bound.
+    if near and run.objective_at(planes.half, run.f, 0) - planes.lower() <= allowed:
+        return OPTIMAL
+    run.keep(found.c, planes.add(g, b, planes.w))
+    planes.optimise()
+    return STALLED if planes.stuck or not math.isfinite(planes.bound) else None
+
+
+def finish(run: Run, status: str) -> Solution:
+    """Return the optimum over the planes that there are."""
+    return run.solution(status, run.planes.w, run.planes.xi)

@@ -1,0 +1,139 @@
+"""The state of SMO over pairs of examples: what its iteration, its shrinking and its end have in common."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof, types
+from svmrepro.solvers.caches.feature_columns import BLOCK, SHAPE
+from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP, extremes
+
+# Positions in ``State.counts``.
+(
+    ACTIVE,
+    STEPS,
+    TICKS,
+    TOP,
+    SHRINK_AT,
+    AGES,
+    PLANNED,
+    FREE,
+    PLANS,
+    OFFERED,
+    UPDATES,
+    NEAR,
+    LEAVERS,
+    INTERVAL,
+) = range(14)
+# Positions in ``State.scalars``.
+GMAX, GMIN, OBJECTIVE, RATIO, DRIFT, STRETCH, TINY = range(7)
+# Positions in ``State.rules``.
+PLAN, OFFER, SETS = range(3)
+
+_SNAP = 1e-15
+
+
+class State(NamedTuple):
+    """Arrays by position in the active order, of length n, unless said otherwise."""
+
+    y: Any
+    C: Any  # bounds of alpha
+    beta: Any
+    G: Any
+    diagonal: Any
+    status: Any  # uint8, bits UP and DOWN
+    goes: Any  # uint8, 1 where an example leaves the active set
+    position: Any  # int64, by example
+    beta_then: Any  # when the first example of the present active set's complement went
+    G_then: Any
+    # The latest working sets, newest first, as examples, and their Q.
+    first: Any  # int64, (sets + 1,)
+    second: Any
+    curvature: Any  # float64
+    counts: Any  # (14,) int64
+    scalars: Any  # (7,) float64
+    rules: Any  # (3,) int64
+    lengths: Any  # int64, (2, bins or 0), steps by their length relative to Newton's: plain, planned
+
+
+def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> State:
+    """Return the state at given multipliers, of which G does not know yet, or at alpha = 0.
+
+    Parameters
+    ----------
+    y : ndarray of float64, shape (n,)
+        Labels.
+    C : ndarray of float64, shape (n,)
+        Bounds of the multipliers.
+    sets : int
+        How many working sets are planned with.
+    bins : int
+        Bins of the histograms of lengths; 0 for none.
+    start : ndarray of float64, shape (n,), optional
+        Multipliers.
+    """
+    n = y.size
+    alpha = np.zeros(n) if start is None else start
+    grows, falls = alpha < C, alpha > 0
+    rises = np.where(y > 0, grows, falls) * UP + np.where(y > 0, falls, grows) * DOWN
+    return State(
+        y=y.copy(),
+        C=C.copy(),
+        beta=y * alpha,
+        G=y.copy(),
+        diagonal=np.zeros(n),
+        status=rises.astype(np.uint8),
+        goes=np.zeros(n, dtype=np.uint8),
+        position=np.arange(n, dtype=np.int64),
+        beta_then=np.zeros(n),
+        G_then=y.copy(),
+        first=np.zeros(sets + 1, dtype=np.int64),
+        second=np.zeros(sets + 1, dtype=np.int64),
+        curvature=np.zeros(sets + 1),
+        counts=np.zeros(14, dtype=np.int64),
+        scalars=np.zeros(7),
+        rules=np.zeros(3, dtype=np.int64),
+        lengths=np.zeros((2, bins), dtype=np.int64),
+    )
+
+
+STATE = typeof(allocate(np.ones(1), np.ones(1), 1, 1))
+CALLS = (types.FunctionType(BLOCK), types.FunctionType(SHAPE))
+
+
+@compiled(forceinline=True)
+def clipped(value, low, high):  # type: ignore[no-untyped-def]
+    """Return the nearest value in [low, high]."""
+    return low if value < low else (high if value > high else value)
+
+
+@compiled(forceinline=True)
+def room(beta, y, C, i, j):  # type: ignore[no-untyped-def]
+    """Return the interval of mu for which ``beta_i + mu`` and ``beta_j - mu`` stay in their boxes."""
+    low_i, high_i = (0.0, C[i]) if y[i] > 0.0 else (-C[i], 0.0)
+    low_j, high_j = (0.0, C[j]) if y[j] > 0.0 else (-C[j], 0.0)
+    return max(low_i - beta[i], beta[j] - high_j), min(high_i - beta[i], beta[j] - low_j)
+
+
+@compiled(forceinline=True)
+def place(beta, status, y, C, i, value, scale):  # type: ignore[no-untyped-def]
+    """Set a multiplier, on the bound where rounding alone keeps it off, and its status.
+
+    ``scale`` is the size of what was added up: the multiplier before, and its change.
+    """
+    alpha, top = y[i] * value, C[i]
+    if alpha <= _SNAP * scale:
+        alpha = 0.0
+    elif alpha >= top * (1.0 - _SNAP):
+        alpha = top
+    beta[i] = y[i] * alpha
+    may_grow, may_fall = (UP, DOWN) if y[i] > 0.0 else (DOWN, UP)
+    status[i] = (may_grow if alpha < top else 0) | (may_fall if alpha > 0.0 else 0)
+
+
+def look(state: State) -> None:
+    """Find the extremes of the gradient over the active set."""
+    counts, scalars = state.counts, state.scalars
+    counts[TOP], scalars[GMAX], scalars[GMIN] = extremes(state.G, state.status, counts[ACTIVE])

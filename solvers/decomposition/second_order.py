@@ -1,0 +1,394 @@
+r"""SMO with second-order working sets, and with planning ahead (Glasmachers 2008).
+
+In signed multipliers, ``beta_i = y_i alpha_i`` in ``[L_i, U_i] = [min(0, y_i C), max(0, y_i C)]`` and
+``G = y - K beta``, each iteration takes
+
+    i = argmax { G_n : n in I_up }
+    j = argmax { (G_i - G_n)^2 / (2 Q_in) : n in I_down, G_n < G_i },  Q_in = K_ii + K_nn - 2 K_in
+    mu = clip(l / Q_ij, L~, U~),  l = G_i - G_j,  beta_i += mu,  beta_j -= mu,  G -= mu (K_i - K_j)
+
+until ``max over I_up - min over I_down`` of G is at most eps (Algorithm 1, which is that of LIBSVM 2.84).
+*Planning ahead* (Algorithms 2 to 5) takes in place of mu the step that is best if the working set of
+the last iteration comes next,
+
+    mu = (Q_22 w_1 - Q_12 w_2) / det Q,
+
+and offers earlier working sets to the selection. What the named solvers differ in is data, the
+options ``plan``, ``offer``, ``sets`` and ``stretch`` of the registry:
+
+``plan``
+    0 never; 1 after a free SMO step (Algorithm 4); 2 after any SMO step (Algorithm 2).
+``offer``
+    When earlier working sets are candidates: 0 never; 1 after a planned step, as the convergence proof
+    needs it; 2 after an unplanned one, as Algorithms 3 and 5 are printed; 3 always, by the Newton gain
+    (section 7.2).
+``sets``
+    How many of the latest working sets are planned with and offered (section 7.4).
+``stretch``
+    Factor on the Newton step, before it is clipped (section 7.3).
+
+Where the paper is silent:
+
+* A curvature that is not positive counts as 1e-12, as in LIBSVM, or 1e-12 max K_ii where that is less;
+  a determinant below 1e-12 Q_11 Q_22 gives the Newton step. A working set that has been shrunk is neither
+  planned with nor offered.
+* Shrinking is LIBSVM's rule, applied when at least a tenth of the active set can go. The gradient of
+  what was shrunk is computed from the multipliers that have changed since the first of it went.
+* The gradient is a sum over all steps. Where their rounding together could exceed a hundredth of eps, it
+  is computed anew, in double precision, before the run ends: rows kept in single precision so cost steps,
+  never the result. Where that does not come to an end the run is ``stalled``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from svmrepro.solvers.caches import row_cache
+from svmrepro.solvers.caches.feature_columns import (
+    block_of,
+    build_panel,
+    cheap_rows,
+    exchanges,
+    form,
+    rearrange,
+    whole,
+)
+from svmrepro.solvers.caches.row_cache import build_cache
+from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP
+from svmrepro.solvers.decomposition.pair_state import (
+    ACTIVE,
+    DRIFT,
+    GMAX,
+    GMIN,
+    INTERVAL,
+    LEAVERS,
+    NEAR,
+    OBJECTIVE,
+    OFFERED,
+    PLANNED,
+    PLANS,
+    RATIO,
+    SHRINK_AT,
+    STEPS,
+    STRETCH,
+    TINY,
+    UPDATES,
+    State,
+    allocate,
+    look,
+)
+from svmrepro.solvers.decomposition.planning import CONVERGED, NEARLY, RATIO_BINS, SHRINK, iterate
+from svmrepro.solvers.decomposition.shrinking import rearrange_state, restore_folded, restore_gradient
+from svmrepro.solvers.platt.state import fill_diagonal
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
+from svmrepro.solvers.storage.row_products import rows_of
+
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
+
+_DEGENERATE = 1e-12
+_NEVER = 2**62
+BEGIN, RENEW = -1, -2  # reasons to compute the gradient, beside verdicts of the iteration
+_ROUNDING = {"double": 2.3e-16, "single": 6.0e-8, "byte": 2.3e-16}  # of an entry of a kept row
+_FUTILE = 30
+_ENTRY_BYTES = {
+    "bytes": 1,
+    "columns": 8,
+    "bits": 8,
+    "index": 4,
+    "csr": 12,
+    "precomputed": 8,
+}  # of a stored entry
+
+
+class Loops(NamedTuple):
+    """The compiled loops over one kind of cache."""
+
+    iterate: Any
+    rearrange_rows: Any
+
+
+def loops_of(precision: str) -> Loops:
+    """Return the loops over rows of a precision."""
+    if precision == "byte":
+        from svmrepro.solvers.decomposition import byte_rows
+
+        return Loops(byte_rows.iterate, byte_rows.rearrange_rows)
+    return Loops(iterate, row_cache.rearrange_rows)
+
+
+class Restoring:
+    """The computation of G from a position on, in slices.
+
+    Attributes
+    ----------
+    G
+        What is written: the gradient's own end, or an array that takes its place once it is whole.
+    at
+        The multiplier to go on with.
+    why
+        What asked for it: BEGIN, NEARLY, CONVERGED or RENEW.
+    """
+
+    def __init__(self, run: Run, begin: int, why: int) -> None:
+        state = run.state
+        if begin == 0:
+            state.beta_then[:] = 0.0
+            state.G_then[:] = state.y
+        self.begin, self.why, self.at = begin, why, 0
+        self.G = state.G if begin else np.empty(run.problem.n)
+        self.row = np.empty(run.problem.n)
+
+    def advance(self, run: Run, work: int) -> bool:
+        """Go on for about ``work`` entries read; return whether it is done."""
+        problem, state, cache, order = run.problem, run.state, run.cache, run.panel.order
+        if problem.kernel.name == "linear":
+            _, products, update = rows_of(problem)
+            weights = np.empty(problem.d + 1)
+            changed = np.count_nonzero(state.beta != state.beta_then)
+            touched = restore_folded(
+                state, self.G, run.store, products, update, order, self.begin, weights, self.row
+            )
+            cache.counts[row_cache.TOUCHED] += touched
+            cache.counts[row_cache.ENTRIES] += problem.n - self.begin + changed
+            self.at = problem.n
+        else:
+            self.at = restore_gradient(
+                state, self.G, cache, run.store, run.panel, run.block, run.shape, self.begin, self.at, work,
+                self.row,
+            )  # fmt: skip
+        if self.at < problem.n:
+            return False
+        state.G[self.begin :] = self.G[self.begin :]
+        return True
+
+
+class Run:
+    """A run under way.
+
+    Attributes
+    ----------
+    state, cache, panel
+        See their classes. The panel is the problem's own until the first example leaves the active set.
+    tried : bool
+        Whether the whole set was looked at when the gap first came under ten times eps, as in LIBSVM.
+    futile : int
+        How often the exact gradient disagreed at the end.
+    """
+
+    def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
+        n = problem.n
+        self.problem, self.eps = problem, eps
+        self.store = problem.prepare()
+        self.panel = problem.layout("panel", build_panel)
+        self.block, self.shape = block_of(problem)
+        self.shrinking = bool(options["shrinking"])
+        precision = "byte" if whole(problem) else "single" if options["single"] else "double"
+        self.loops = loops_of(precision)
+        limit = float(options["cache_mb"]) * 2**20
+        self.cache = build_cache(n, limit, precision, cheap=cheap_rows(problem))
+        self.rounding = _ROUNDING[precision]
+        sets = int(options["sets"])
+        bins = RATIO_BINS if options["lengths"] else 0
+        self.state = allocate(problem.y, problem.bounds, sets, bins, options["start"])
+        self.state.rules[:] = options["plan"], options["offer"], sets
+        fill_diagonal(self.state.diagonal, problem, self.store)
+        counts, scalars = self.state.counts, self.state.scalars
+        counts[ACTIVE] = n
+        counts[INTERVAL] = min(n, 1000)
+        counts[SHRINK_AT] = counts[INTERVAL] if self.shrinking else _NEVER
+        counts[PLANNED] = 0
+        scalars[STRETCH] = options["stretch"]
+        scalars[TINY] = _DEGENERATE * min(1.0, float(np.abs(self.state.diagonal).max()) or 1.0)
+        scalars[RATIO] = 1.0
+        self.own = False
+        self.tried = False
+        self.restoring: Restoring | None = None
+        self.futile = 0
+        self.shrinks = self.restores = 0
+        self.smallest = n
+        if options["start"] is None:
+            look(self.state)
+        else:
+            self.restoring = Restoring(self, 0, BEGIN)
+
+
+def prepare(problem: Problem) -> None:
+    """Lay the examples out before the clock starts."""
+    problem.layout("panel", build_panel)
+
+
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run at the multipliers to begin with.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a bias.
+    eps : float
+        Tolerance on the maximal violation of a pair.
+    options : dict
+        ``start``: multipliers to begin with, or None. ``lengths``: whether the lengths of steps relative to
+        Newton's are counted, as in Figure 3.
+        ``cache_mb``: megabytes (2^20) of kernel rows. ``single``: whether they are kept in single precision.
+        ``shrinking``: whether examples at a bound may leave the active set. ``plan``, ``offer``, ``sets``,
+        ``stretch``: see the module.
+    """
+    return Run(problem, eps, options)
+
+
+def advance(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    state, n = run.state, run.problem.n
+    counts, scalars = state.counts, state.scalars
+    if run.restoring is not None:
+        return _restored(run, run.restoring) if run.restoring.advance(run, work) else None
+    verdict = run.loops.iterate(
+        state, run.cache, run.store, run.panel, run.block, run.shape, run.eps, work, step_limit
+    )
+    if verdict == SHRINK:
+        _shrink(run)
+    elif verdict == NEARLY:
+        counts[NEAR] = 0
+        run.restoring = Restoring(run, int(counts[ACTIVE]), NEARLY)
+    elif verdict == CONVERGED:
+        if counts[ACTIVE] < n:
+            run.restoring = Restoring(run, int(counts[ACTIVE]), CONVERGED)
+        elif scalars[DRIFT] * float(np.abs(state.diagonal).max()) * run.rounding > 0.01 * run.eps:
+            run.restoring = Restoring(run, 0, RENEW)
+        else:
+            return OPTIMAL
+    return None
+
+
+def _restored(run: Run, done: Restoring) -> str | None:
+    """Go on with the whole gradient; return a status where that does not lead anywhere."""
+    state = run.state
+    counts, scalars = state.counts, state.scalars
+    run.restoring = None
+    if done.why in (NEARLY, CONVERGED):
+        counts[ACTIVE] = run.problem.n
+        run.restores += 1
+    else:
+        scalars[DRIFT] = 0.0
+    look(state)
+    if done.why == NEARLY:
+        counts[SHRINK_AT] = counts[STEPS]
+        return None
+    if done.why == BEGIN:
+        scalars[OBJECTIVE] = 0.5 * state.beta @ (state.y + state.G)
+        return None
+    if done.why == CONVERGED:
+        counts[SHRINK_AT] = counts[STEPS] + 1  # as LIBSVM: at once, should it go on
+        counts[INTERVAL] *= 2  # the set was taken for too small
+    else:
+        run.futile += 1
+    return STALLED if scalars[GMAX] - scalars[GMIN] > run.eps and run.futile > _FUTILE else None
+
+
+def objective(run: Run) -> float:
+    """Return the present dual objective W."""
+    return float(run.state.scalars[OBJECTIVE])
+
+
+def steps(run: Run) -> int:
+    """Return the number of iterations so far."""
+    return int(run.state.counts[STEPS])
+
+
+def finish(run: Run, status: str) -> Solution:
+    """Return the solution as it stands."""
+    state, problem, cache = run.state, run.problem, run.cache
+    counts, scalars = state.counts, state.scalars
+    beta = np.empty(problem.n)
+    beta[run.panel.order] = state.beta
+    # After a limit G may be known of the active examples only, after none at all of a start that was given.
+    known = 0 if run.restoring is not None and run.restoring.why == BEGIN else int(counts[ACTIVE])
+    free = state.status[:known] == UP | DOWN
+    middle = 0.5 * float(scalars[GMAX] + scalars[GMIN])
+    bias = float(state.G[:known][free].mean()) if free.any() else middle
+    whole_gradient = known == problem.n
+    weights = np.asarray(problem.X.T @ beta).ravel() if problem.kernel.name == "linear" else None
+    entries = int(cache.counts[row_cache.ENTRIES])
+    return Solution(
+        alpha=problem.y * beta,
+        weights=weights,
+        bias=bias,
+        status=status,
+        iterations=int(counts[STEPS]),
+        kernel_evaluations=entries,
+        work={
+            "nonzeros": int(cache.counts[row_cache.TOUCHED]),
+            "gradient_updates": int(counts[UPDATES]),
+        },
+        info={
+            "cache_hits": float(cache.counts[row_cache.HITS]),
+            "cache_misses": float(cache.counts[row_cache.MISSES]),
+            "planned_steps": float(counts[PLANS]),
+            "offered_taken": float(counts[OFFERED]),
+            "shrinks": float(run.shrinks),
+            "active_min": float(run.smallest),
+            "gradient_restores": float(run.restores),
+            "objective": float(0.5 * state.beta @ (state.y + state.G) if whole_gradient else objective(run)),
+            "bytes_moved": float(_bytes_moved(run)),
+            **_lengths(state),
+        },
+    )
+
+
+def _bytes_moved(run: Run) -> int:
+    """Return the bytes that the run read and wrote, were there no caches.
+
+    A pass for the partner reads G, K_ii, a row and a status of each example of the active set; the change
+    of the gradient reads it, two rows and the status and writes it; a row reads what it touches of the
+    examples and is written.
+    """
+    counts = run.cache.counts
+    entry = _ENTRY_BYTES[form(run.problem)]
+    row = run.cache.rows.itemsize
+    steps = (2 * 8 + row + 1) + (2 * 8 + 2 * row + 1)
+    kept = 4 if run.cache.single.shape[0] else 0
+    return int(
+        steps * run.state.counts[UPDATES]
+        + entry * counts[row_cache.TOUCHED]
+        + (row + kept) * counts[row_cache.ENTRIES]
+    )
+
+
+def _shrink(run: Run) -> None:
+    """Let those leave who are marked."""
+    state, n = run.state, run.problem.n
+    counts = state.counts
+    m, count = int(counts[ACTIVE]), int(counts[LEAVERS])
+    if m == n:
+        state.beta_then[:] = state.beta
+        state.G_then[:] = state.G
+        counts[NEAR] = 0 if run.tried else 1
+        run.tried = True
+    if not run.own:
+        run.own = True
+        panel = run.panel
+        run.panel = panel._replace(
+            order=panel.order.copy(),
+            norms=panel.norms.copy(),
+            ones=panel.ones.copy(),
+            columns=panel.columns.copy(),
+            bytes=panel.bytes.copy(),
+        )
+    pairs = exchanges(state.goes, m)
+    rearrange(run.panel, pairs)
+    run.loops.rearrange_rows(run.cache, pairs)
+    rearrange_state(state, run.panel.order, pairs)
+    counts[ACTIVE] = m - count
+    run.shrinks += 1
+    run.smallest = min(run.smallest, m - count)
+    look(run.state)
+
+
+def _lengths(state: State) -> dict[str, list[int]]:
+    """Return the histograms of the lengths of steps that were not planned and of those that were."""
+    if not state.lengths.size:
+        return {}
+    plain, planned = state.lengths.tolist()
+    return {"plain_lengths": plain, "planned_lengths": planned}

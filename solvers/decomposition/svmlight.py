@@ -1,0 +1,353 @@
+r"""Decomposition with small working sets, as in SVM-light (Joachims 1999).
+
+In signed multipliers, ``beta_i = y_i alpha_i`` and ``G = y - K beta``, each iteration picks q variables,
+solves the dual over these alone by :mod:`svmrepro.solvers.quadratic_programs.working_set_qp`, and brings G up
+to date from their q kernel rows.
+
+*Working set.* The steepest feasible direction with q non-zero entries: the q / 2 largest G of those that may
+rise and the q / 2 smallest of those that may fall. Without a bias the equality constraint falls away, and
+the q largest G of those that may rise and -G of those that may fall are taken. With q = 2 this is first-order
+SMO, the maximal violating pair. As in SVM-light half of the set (q / 4 each way) comes first from the
+examples whose kernel row is kept; the worst pair is always in it.
+
+*Shrinking.* At every tenth iteration it is noted who sits at a bound on its right side by more than the
+running mean of the largest violation; who did so for ``patience`` iterations leaves the active set, once a
+quarter of it can. When what is left is solved, G of the others is computed from the multipliers that changed,
+all come back, and the run goes on if it must, with twice the patience.
+
+*Cache.* Least-recently-used kernel rows over the active set (:mod:`svmrepro.solvers.caches.row_cache`), kept
+short while it is small and extended when it grows. ``cache_mb = 0`` keeps none beyond an iteration.
+
+*Folding* (``fold``, linear kernel): G comes from the weight vector, one product an example, in place of q
+rows.
+
+It stops when a threshold exists at which no example violates its condition by more than eps: with a bias
+``max G over I_up - min G over I_down <= 2 eps``, and the threshold is their middle.
+
+Where the paper and SVM-light's documentation are silent:
+
+* The order of equal G is that of the active set.
+* Where rounding makes the small program gain nothing, the worst pair takes its clipped Newton step
+  (``info["pairs"]``); where that changes nothing either, G is computed anew, and if that does not help the
+  run is ``stalled``.
+* Large C, few features and classes that overlap make first-order steps zigzag for millions of iterations.
+  After 50 n of them, and again every 10 n, the working set doubles, to 64 at most (``widen``;
+  ``info["q_final"]``). None of the papers' problems takes so many.
+* Where the rounding of all steps together could exceed a hundredth of eps, G is computed anew before the run
+  ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from svmrepro.solvers.caches import row_cache
+from svmrepro.solvers.caches.feature_columns import (
+    block_of,
+    build_panel,
+    cheap_rows,
+    exchanges,
+    in_order,
+    rearrange,
+)
+from svmrepro.solvers.caches.row_cache import build_cache
+from svmrepro.solvers.decomposition import pair_state
+from svmrepro.solvers.decomposition import svmlight_iteration as parts
+from svmrepro.solvers.decomposition.pair_state import (
+    ACTIVE,
+    DRIFT,
+    GMAX,
+    GMIN,
+    LEAVERS,
+    OBJECTIVE,
+    SHRINK_AT,
+    STEPS,
+    UPDATES,
+)
+from svmrepro.solvers.decomposition.shrinking import rearrange_state, restore_gradient
+from svmrepro.solvers.platt.state import fill_diagonal
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
+from svmrepro.solvers.storage.row_products import rows_of
+
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
+
+_NEVER = 2**62
+BEGIN, RESTORE, RENEW = range(3)  # reasons to compute the gradient
+_ROUNDING = {"double": 2.3e-16, "single": 6.0e-8}  # of an entry of a kept row
+_FUTILE = 30
+_WIDEN_AFTER = 50  # iterations an example before the working set is made larger
+_WIDEN_EVERY = 10
+_WIDEST = 64
+
+
+class Restoring:
+    """G from a position on, in slices, as in :mod:`~svmrepro.solvers.decomposition.second_order`."""
+
+    def __init__(self, run: Run, begin: int, why: int) -> None:
+        state, n = run.state, run.problem.n
+        self.begin, self.why, self.at = begin, why, 0
+        self.G, self.row = (state.G if begin else np.empty(n)), np.empty(n)
+
+    def advance(self, run: Run, work: int) -> bool:
+        """Go on for about ``work`` entries read; return whether it is done."""
+        state, n = run.state, run.problem.n
+        if run.folded:
+            parts.fold_gradient(state, run.work, run.cache, run.store, run.calls[-2], run.panel.order, n)
+            return True
+        self.at = restore_gradient(
+            state,
+            self.G,
+            run.cache,
+            run.store,
+            run.panel,
+            *run.calls[:2],
+            self.begin,
+            self.at,
+            work,
+            self.row,
+        )
+        if self.at < n:
+            return False
+        state.G[self.begin :] = self.G[self.begin :]
+        return True
+
+
+class Run:
+    """A run under way.
+
+    Attributes
+    ----------
+    state, work, cache, panel
+        See their classes. The panel is the problem's own: it is taken out of it when the first example leaves
+        the active set, and put back in order at the end.
+    futile : int
+        How often G was computed anew at the end.
+    """
+
+    def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
+        n, q = problem.n, int(options["q"])
+        if q < 2 or q % 2:
+            raise ValueError(f"solver 'svmlight': option 'q' must be even and at least 2, got {q}")
+        self.problem, self.eps = problem, eps
+        self.store = problem.prepare()
+        self.panel = problem.layout("panel", build_panel)
+        self.folded = bool(options["fold"]) and problem.kernel.name == "linear"
+        self.calls = (*block_of(problem), *rows_of(problem))
+        precision = "single" if options["single"] else "double"
+        megabytes = 0.0 if self.folded else float(options["cache_mb"])
+        # Folded, no row is ever asked for.
+        least = 0 if self.folded else q
+        self.cache_bytes, self.precision = megabytes * 2**20, precision
+        self.cache = build_cache(n, self.cache_bytes, precision, cheap=cheap_rows(problem), least=least)
+        self.rounding = _ROUNDING[precision]
+        self.state = pair_state.allocate(problem.y, problem.bounds, 1, 0, options.get("start"))
+        fill_diagonal(self.state.diagonal, problem, self.store)
+        self.work = parts.allocate(n, problem.d, q, self.folded)
+        counts = self.work.counts
+        counts[parts.Q], counts[parts.EQUALITY], counts[parts.FOLDED] = q, problem.bias, self.folded
+        counts[parts.FORGETS] = not self.folded and megabytes == 0.0
+        counts[parts.PREFERS] = megabytes > 0.0 and q >= 4 and self.cache.owner.size < n
+        counts[parts.PATIENCE] = options["patience"]
+        counts[parts.WIDEN_AT] = _WIDEN_AFTER * n if options["widen"] else _NEVER
+        self.state.counts[ACTIVE] = n
+        self.state.counts[SHRINK_AT] = parts.LOOK if options["shrinking"] else _NEVER
+        self.own = False
+        self.futile = self.shrinks = self.restores = 0
+        self.smallest = n
+        self.restoring: Restoring | None = None
+        if options.get("start") is None:
+            parts.survey_all(self.state, self.work, n)
+        else:
+            _renew(self, BEGIN)
+
+
+def prepare(problem: Problem) -> None:
+    """Lay the examples out before the clock starts."""
+    problem.layout("panel", build_panel)
+
+
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run at the multipliers to begin with.
+
+    Parameters
+    ----------
+    problem : Problem
+        With or without a bias.
+    eps : float
+        KKT tolerance.
+    options : dict
+        ``start``: multipliers to begin with, or None (which may be missing). ``q``: size of the working set,
+        even. ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; q
+        rows are held in any case. ``single``: whether they are kept in single precision. ``shrinking``:
+        whether examples at a bound may leave the active set, after ``patience`` iterations. ``fold``: whether
+        a linear kernel is folded into its weight vector. ``widen``: see the module.
+
+    Raises
+    ------
+    ValueError
+        If q is odd or less than 2.
+    """
+    return Run(problem, eps, options)
+
+
+def advance(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    state, n = run.state, run.problem.n
+    counts, scalars = state.counts, state.scalars
+    if run.restoring is not None:
+        if run.restoring.advance(run, work):
+            _restored(run, run.restoring)
+        return None
+    verdict = parts.iterate(
+        state,
+        run.work,
+        run.cache,
+        run.store,
+        run.panel,
+        *run.calls,
+        run.eps,
+        work,
+        step_limit,
+    )
+    if verdict == parts.SHRINK:
+        _shrink(run)
+    elif verdict == parts.ZIGZAGGING:
+        _widen(run)
+    elif verdict in (parts.CONVERGED, parts.STUCK):
+        if counts[ACTIVE] < n:
+            run.restoring = Restoring(run, int(counts[ACTIVE]), RESTORE)
+        elif verdict == parts.STUCK or (
+            scalars[DRIFT] * float(np.abs(state.diagonal).max()) * run.rounding > 0.01 * run.eps
+        ):
+            if run.futile > _FUTILE or (verdict == parts.STUCK and scalars[DRIFT] == 0.0):
+                return STALLED
+            _renew(run, RENEW)
+        else:
+            return OPTIMAL
+    return None
+
+
+def objective(run: Run) -> float:
+    """Return the present dual objective W."""
+    return float(run.state.scalars[OBJECTIVE])
+
+
+def steps(run: Run) -> int:
+    """Return the number of iterations so far."""
+    return int(run.state.counts[STEPS])
+
+
+def finish(run: Run, status: str) -> Solution:
+    """Return the solution as it stands."""
+    state, problem, cache, work = run.state, run.problem, run.cache, run.work
+    counts, scalars = state.counts, state.scalars
+    beta = np.empty(problem.n)
+    beta[run.panel.order] = state.beta
+    # After a limit G may not be known of all examples.
+    whole = counts[ACTIVE] == problem.n and run.restoring is None
+    value = float(0.5 * state.beta @ (state.y + state.G)) if whole else objective(run)
+    if run.own and not run.folded:
+        in_order(run.panel, np.empty(problem.n), np.empty(problem.n, dtype=np.uint8))
+        problem.give("panel", run.panel)
+    weights = None
+    if problem.kernel.name == "linear":
+        weights = np.asarray(problem.X.T @ beta).ravel()  # those that are folded carry every step's rounding
+    return Solution(
+        alpha=problem.y * beta,
+        weights=weights,
+        bias=0.5 * float(scalars[GMAX] + scalars[GMIN]) if problem.bias else 0.0,
+        status=status,
+        iterations=int(counts[STEPS]),
+        kernel_evaluations=int(cache.counts[row_cache.ENTRIES]),
+        work={
+            "nonzeros": int(cache.counts[row_cache.TOUCHED]),
+            "gradient_updates": int(counts[UPDATES]),
+        },
+        info={
+            "cache_hits": float(cache.counts[row_cache.HITS]),
+            "cache_misses": float(cache.counts[row_cache.MISSES]),
+            "shrinks": float(run.shrinks),
+            "active_min": float(run.smallest),
+            "gradient_restores": float(run.restores),
+            "qp_rounds": float(work.counts[parts.ROUNDS]),
+            "pairs": float(work.counts[parts.PAIRS]),
+            "q_final": float(work.counts[parts.Q]),
+            "objective": value,
+        },
+    )
+
+
+def _widen(run: Run) -> None:
+    """Double the working set, as far as that goes."""
+    counts, n = run.work.counts, run.problem.n
+    q = min(2 * int(counts[parts.Q]), _WIDEST, n)
+    counts[parts.WIDEN_AT] = steps(run) + _WIDEN_EVERY * n if q < min(_WIDEST, n) else _NEVER
+    if q <= counts[parts.Q]:
+        return
+    counts[parts.Q] = q
+    run.work = run.work._replace(**parts.of_size(q))
+    if run.cache.rows.shape[0] < q and not run.folded:
+        kept = run.cache.counts
+        cheap = cheap_rows(run.problem)
+        run.cache = build_cache(n, run.cache_bytes, run.precision, cheap=cheap, least=q)
+        for name in (row_cache.HITS, row_cache.MISSES, row_cache.ENTRIES, row_cache.TOUCHED):
+            run.cache.counts[name] = kept[name]
+        counts[parts.PREFERS] = 0
+
+
+def _shrink(run: Run) -> None:
+    """Let those leave who are marked."""
+    state = run.state
+    counts, m = state.counts, int(state.counts[ACTIVE])
+    if m == run.problem.n:
+        state.beta_then[:] = state.beta
+        state.G_then[:] = state.G
+    if not run.own:
+        run.own = True
+        if run.folded:
+            run.panel = run.panel._replace(order=run.panel.order.copy())
+        else:
+            run.problem.take("panel")
+    pairs = exchanges(state.goes, m)
+    if not run.folded:
+        rearrange(run.panel, pairs)
+        row_cache.rearrange_rows(run.cache, pairs)
+    rearrange_state(state, run.panel.order, pairs)
+    calm = run.work.calm
+    calm[pairs] = calm[pairs[:, ::-1]]
+    m -= int(counts[LEAVERS])
+    counts[ACTIVE] = m
+    run.shrinks += 1
+    run.smallest = min(run.smallest, m)
+    parts.survey_all(state, run.work, m)
+
+
+def _restored(run: Run, done: Restoring) -> None:
+    """Go on with the whole gradient."""
+    state, n = run.state, run.problem.n
+    run.restoring = None
+    if done.why == RESTORE:
+        state.counts[ACTIVE] = n
+        run.work.calm[:] = 0
+        run.restores += 1
+        run.work.counts[parts.PATIENCE] *= 2  # the set was taken for too small
+    else:
+        state.scalars[DRIFT] = 0.0
+        run.futile += 1 if done.why == RENEW else 0
+    if done.why == BEGIN:
+        state.scalars[OBJECTIVE] = 0.5 * state.beta @ (state.y + state.G)
+    parts.survey_all(state, run.work, n)
+
+
+def _renew(run: Run, why: int) -> None:
+    """Compute G anew from the multipliers, from the next slice on."""
+    state = run.state
+    state.beta_then[:] = 0.0
+    state.G_then[:] = state.y
+    if run.folded:
+        run.cache.counts[row_cache.TOUCHED] += parts.fold_all(
+            run.store, run.calls[-1], run.panel.order, state.beta, run.work.weights
+        )
+    run.restoring = Restoring(run, 0, why)

@@ -1,0 +1,438 @@
+"""The iteration with small working sets; see :mod:`svmrepro.solvers.decomposition.svmlight`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof, types
+from svmrepro.solvers.caches import row_cache
+from svmrepro.solvers.caches.feature_columns import PANEL
+from svmrepro.solvers.caches.row_cache import CACHE, fetch, forget
+from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.intrinsics import larger
+from svmrepro.solvers.decomposition.active_set_scans import DOWN, NONE, UP
+from svmrepro.solvers.decomposition.pair_state import (
+    ACTIVE,
+    CALLS,
+    DRIFT,
+    GMAX,
+    GMIN,
+    LEAVERS,
+    OBJECTIVE,
+    SHRINK_AT,
+    STATE,
+    STEPS,
+    TICKS,
+    UPDATES,
+    place,
+)
+from svmrepro.solvers.quadratic_programs.working_set_qp import QP, release, solve_small, worst
+from svmrepro.solvers.quadratic_programs.working_set_qp import allocate as allocate_qp
+from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
+
+RUNNING, SHRINK, CONVERGED, STUCK, ZIGZAGGING = range(5)  # what a slice ends with
+# Positions in ``Work.counts``.
+Q, EQUALITY, FOLDED, FORGETS, PREFERS, PATIENCE, ROUNDS, PAIRS, WIDEN_AT = range(9)
+
+SPAN = 256
+_STRETCH = 1024  # entries of G brought up to date at a time: a multiple of SPAN
+LOOK = 10  # iterations between looks at who sits at a bound, as in SVM-light
+_WORTH = 4  # shrinks when one in so many can go
+_MEMORY = 0.7  # of the running mean of the violation, as in SVM-light
+_LONGEST = 255  # looks that are counted
+_ITERATION = 800  # what an iteration costs besides, in entries read
+
+
+class Work(NamedTuple):
+    """What an iteration needs beside the state of SMO over pairs; q is the working set's size."""
+
+    qp: QP
+    calm: Any  # uint8, (n,), looks in a row at which an example sat at its bound rightly
+    peaks: Any  # (2, spans), largest G over I_up and largest -G over I_down of each span
+    values: Any  # (q,)
+    tops: Any  # int64, (q,), positions of the largest G over I_up, then of the smallest over I_down
+    bottoms: Any
+    chosen: Any  # int64, (q,), positions of the working set
+    slots: Any  # int64, (q,), their rows
+    steps: Any  # (q,), changes of beta
+    moved: Any  # int64, (q,), rows of those that changed
+    weights: Any  # (d + 1,) folded weight vector, or empty
+    outputs: Any  # (n,) w.x where folded
+    one: Any  # uint32, (1,)
+    margin: Any  # (1,), running mean of the violation
+    counts: Any  # int64, (9,)
+
+
+def of_size(q: int) -> dict[str, Any]:
+    """Return the workspace that depends on the size of the working set."""
+    return {
+        "qp": allocate_qp(q),
+        "values": np.zeros(q),
+        "tops": np.zeros(q, dtype=np.int64),
+        "bottoms": np.zeros(q, dtype=np.int64),
+        "chosen": np.zeros(q, dtype=np.int64),
+        "slots": np.zeros(q, dtype=np.int64),
+        "steps": np.zeros(q),
+        "moved": np.zeros(q, dtype=np.int64),
+    }
+
+
+def allocate(n: int, d: int, q: int, folded: bool) -> Work:
+    """Return workspace for n examples of d features."""
+    return Work(
+        **of_size(q),
+        calm=np.zeros(n, dtype=np.uint8),
+        peaks=np.full((2, n // SPAN + 1), NONE),
+        weights=np.zeros(d + 1 if folded else 0),
+        outputs=np.zeros(n if folded else 0),
+        one=np.zeros(1, dtype=np.uint32),
+        margin=np.full(1, 2.0),  # the violation at alpha = 0 of labels -1 and +1
+        counts=np.zeros(9, dtype=np.int64),
+    )
+
+
+WORK = typeof(allocate(1, 1, 2, True))
+FOLD = (types.FunctionType(DOTS), types.FunctionType(PRODUCTS), types.FunctionType(UPDATE))
+
+
+@compiled(fastmath={"nnan", "nsz"})
+def survey(G, status, peaks, first, size):  # type: ignore[no-untyped-def]
+    """Note the extremes of one span."""
+    g, s = G[first : first + size], status[first : first + size]
+    highest, lowest = NONE, NONE
+    for k in range(size):
+        rises = g[k] if (s[k] & UP) != 0 else NONE
+        falls = -g[k] if (s[k] & DOWN) != 0 else NONE
+        highest = larger(rises, highest)
+        lowest = larger(falls, lowest)
+    peaks[0, first // SPAN] = highest
+    peaks[1, first // SPAN] = lowest
+
+
+@compiled()
+def shift(G, rows, moved, steps, count, status, peaks, m):  # type: ignore[no-untyped-def]
+    """``G -= sum of steps[j] rows[moved[j]]``, and note the extremes of each span."""
+    for first in range(0, m, _STRETCH):
+        size = min(_STRETCH, m - first)
+        g = G[first : first + size]
+        j = 0
+        while j + 4 <= count:
+            a0, a1, a2, a3 = steps[j], steps[j + 1], steps[j + 2], steps[j + 3]
+            r0 = rows[moved[j], first : first + size]
+            r1 = rows[moved[j + 1], first : first + size]
+            r2 = rows[moved[j + 2], first : first + size]
+            r3 = rows[moved[j + 3], first : first + size]
+            for k in range(size):
+                g[k] -= (a0 * r0[k] + a1 * r1[k]) + (a2 * r2[k] + a3 * r3[k])
+            j += 4
+        while j < count:
+            a0, r0 = steps[j], rows[moved[j], first : first + size]
+            for k in range(size):
+                g[k] -= a0 * r0[k]
+            j += 1
+        for begin in range(first, first + size, SPAN):
+            survey(G, status, peaks, begin, min(SPAN, m - begin))
+
+
+@compiled()
+def extremes_of(state, work, m):  # type: ignore[no-untyped-def]
+    """Find the largest G over I_up and the smallest over I_down from those of the spans."""
+    top, bottom = NONE, NONE
+    for s in range((m + SPAN - 1) // SPAN):
+        top, bottom = max(top, work.peaks[0, s]), max(bottom, work.peaks[1, s])
+    state.scalars[GMAX], state.scalars[GMIN] = top, -bottom
+
+
+@compiled(types.void(STATE, WORK, types.int64))
+def survey_all(state, work, m):  # type: ignore[no-untyped-def]
+    """Note the extremes of every span, and of all."""
+    for first in range(0, m, SPAN):
+        survey(state.G, state.status, work.peaks, first, min(SPAN, m - first))
+    extremes_of(state, work, m)
+
+
+@compiled()
+def violation(scalars, equality):  # type: ignore[no-untyped-def]
+    """Return by how much the worst example violates its condition, at the best threshold."""
+    if equality:
+        return 0.5 * (scalars[GMAX] - scalars[GMIN])
+    return max(scalars[GMAX], -scalars[GMIN])
+
+
+@compiled()
+def insert(values, places, count, most, value, where):  # type: ignore[no-untyped-def]
+    """Insert into a list of the ``most`` largest values, the earlier of equals first; return its length."""
+    if count < most:
+        at = count
+        count += 1
+    elif value > values[count - 1]:
+        at = count - 1
+    else:
+        return count
+    while at > 0 and values[at - 1] < value:
+        values[at], places[at] = values[at - 1], places[at - 1]
+        at -= 1
+    values[at], places[at] = value, where
+    return count
+
+
+@compiled()
+def best_of_all(G, status, peaks, bit, sign, most, m, values, places):  # type: ignore[no-untyped-def]
+    """List the ``most`` examples that may move and have the largest ``sign G``; return how many."""
+    spans = (m + SPAN - 1) // SPAN
+    count = 0
+    for s in range(spans):
+        if peaks[s] > NONE:
+            count = insert(values, places, count, most, peaks[s], s)
+    # Each of so many spans has one at least as large.
+    bar = values[count - 1] if count == most else NONE
+    count = 0
+    for s in range(spans):
+        if peaks[s] < bar or peaks[s] <= NONE:
+            continue
+        for k in range(s * SPAN, min((s + 1) * SPAN, m)):
+            value = sign * G[k]
+            if (status[k] & bit) != 0 and (count < most or value > values[count - 1]):
+                count = insert(values, places, count, most, value, k)
+    return count
+
+
+@compiled()
+def best_of_cached(G, status, cache, position, bit, sign, most, m, values, places):  # type: ignore[no-untyped-def]
+    """List examples as :func:`best_of_all` does, those whose kernel row is kept."""
+    count = 0
+    for slot in range(cache.owner.size):
+        if cache.owner[slot] < 0:
+            continue
+        k = position[cache.owner[slot]]
+        if k < m and (status[k] & bit) != 0:
+            value = sign * G[k]
+            if count < most or value > values[count - 1]:
+                count = insert(values, places, count, most, value, k)
+    return count
+
+
+@compiled()
+def admit(work, count, most, k):  # type: ignore[no-untyped-def]
+    """Add a position to the working set, unless it is there or the set is full; return its size."""
+    if count >= most:
+        return count
+    for t in range(count):
+        if work.chosen[t] == k:
+            return count
+    work.chosen[count] = k
+    return count + 1
+
+
+@compiled()
+def admit_listed(G, work, count, most, risers, fallers, fills):  # type: ignore[no-untyped-def]
+    """Add the listed tops and bottoms in turn, while they violate or ``fills``; return the set's size."""
+    tops, bottoms = work.tops, work.bottoms
+    if work.counts[EQUALITY]:
+        for k in range(min(risers, fallers)):
+            if G[tops[k]] <= G[bottoms[k]] and not fills:
+                break
+            count = admit(work, count, most, tops[k])
+            count = admit(work, count, most, bottoms[k])
+        return count
+    up, down = 0, 0
+    while up < risers or down < fallers:
+        rises = G[tops[up]] if up < risers else NONE
+        falls = -G[bottoms[down]] if down < fallers else NONE
+        if rises <= 0.0 and falls <= 0.0 and not fills:
+            break
+        if rises >= falls:
+            count = admit(work, count, most, tops[up])
+            up += 1
+        else:
+            count = admit(work, count, most, bottoms[down])
+            down += 1
+    return count
+
+
+@compiled()
+def choose(state, work, cache, m):  # type: ignore[no-untyped-def]
+    """Write the working set, the steepest feasible direction of q non-zero entries; return its size.
+
+    The worst pair comes first. Then, where rows are kept, half of the set is taken from those.
+    """
+    G, status, peaks, values = state.G, state.status, work.peaks, work.values
+    q = work.counts[Q]
+    most = q // 2 if work.counts[EQUALITY] else q
+    count = 0
+    for part in range(0 if work.counts[PREFERS] else 2, 3):
+        reach, room, fills = (1 if part == 0 else most), q, part == 2
+        if part == 1:
+            reach, room = most // 2, 2 + q // 2
+            risers = best_of_cached(G, status, cache, state.position, UP, 1.0, reach, m, values, work.tops)
+            fallers = best_of_cached(
+                G, status, cache, state.position, DOWN, -1.0, reach, m, values, work.bottoms
+            )
+        else:
+            risers = best_of_all(G, status, peaks[0], UP, 1.0, reach, m, values, work.tops)
+            fallers = best_of_all(G, status, peaks[1], DOWN, -1.0, reach, m, values, work.bottoms)
+        count = admit_listed(G, work, count, room, risers, fallers, fills)
+    return count
+
+
+@compiled()
+def mark_calm(state, work, m):  # type: ignore[no-untyped-def]
+    """Mark who sat at a bound rightly for long enough; return how many.
+
+    Rightly: by more than the running mean of the largest violation, at the middle threshold.
+    """
+    G, status, calm, goes = state.G, state.status, work.calm, state.goes
+    middle = 0.5 * (state.scalars[GMAX] + state.scalars[GMIN]) if work.counts[EQUALITY] else 0.0
+    low, high = middle - work.margin[0], middle + work.margin[0]
+    enough = min(work.counts[PATIENCE] // LOOK, _LONGEST)
+    count = 0
+    for k in range(m):
+        rests = (status[k] == UP and G[k] < low) or (status[k] == DOWN and G[k] > high)
+        calm[k] = min(calm[k] + 1, _LONGEST) if rests else 0
+        goes[k] = 1 if calm[k] >= enough and rests else 0
+        count += goes[k]
+    state.counts[LEAVERS] = count
+    return count
+
+
+@compiled(types.void(STATE, WORK, CACHE, STORE, types.FunctionType(PRODUCTS), MEMBERS, types.int64))
+def fold_gradient(state, work, cache, store, products, order, m):  # type: ignore[no-untyped-def]
+    """Compute G of the first m positions from the folded weight vector."""
+    G, y, outputs = state.G, state.y, work.outputs
+    cache.counts[row_cache.TOUCHED] += products(store, work.weights, order, m, outputs)
+    cache.counts[row_cache.ENTRIES] += m
+    for k in range(m):
+        G[k] = y[k] - outputs[k]
+
+
+@compiled()
+def optimise(state, work, size):  # type: ignore[no-untyped-def]
+    """Solve for the working set, whose minor is there, and move its multipliers.
+
+    Returns
+    -------
+    gain : float
+        By how much W rose.
+    count : int
+        How many changed: ``work.steps`` and ``work.moved`` say by how much and which (by place in the set).
+    """
+    qp, chosen, steps = work.qp, work.chosen, work.steps
+    G, beta, y, C = state.G, state.beta, state.y, state.C
+    scale = 0.0
+    for a in range(size):
+        k = chosen[a]
+        low, high = (0.0, C[k]) if y[k] > 0.0 else (-C[k], 0.0)
+        qp.low[a], qp.high[a], qp.g[a] = low - beta[k], high - beta[k], G[k]
+        scale += abs(beta[k])
+    work.counts[ROUNDS] += solve_small(qp, size, work.counts[EQUALITY] != 0)
+    gain = 0.0
+    for a in range(size):
+        gain += 0.5 * (qp.g[a] + G[chosen[a]]) * qp.d[a]
+    if not gain > 0.0:
+        work.counts[PAIRS] += 1
+        for a in range(size):
+            qp.d[a], qp.g[a] = 0.0, G[chosen[a]]
+        _, riser, faller = worst(qp, size, work.counts[EQUALITY] != 0)
+        gain = release(qp, size, riser, faller)
+        if not gain > 0.0:
+            return 0.0, 0
+    count = 0
+    for a in range(size):
+        k = chosen[a]
+        before = beta[k]
+        if qp.d[a] != 0.0:
+            place(beta, state.status, y, C, k, before + qp.d[a], scale)
+        if beta[k] != before:
+            steps[count], work.moved[count] = beta[k] - before, a
+            state.scalars[DRIFT] += abs(steps[count])
+            count += 1
+    return gain, count
+
+
+@compiled(
+    types.int64(
+        STATE,
+        WORK,
+        CACHE,
+        STORE,
+        PANEL,
+        *CALLS,
+        *FOLD,
+        types.float64,
+        types.int64,
+        types.int64,
+    ),
+)
+def iterate(  # type: ignore[no-untyped-def]
+    state, work, cache, store, panel, block, shape, dots, products, update, eps, slice_work, step_limit
+):
+    """Iterate until something is due that the caller sees to; return what."""
+    counts, scalars, status, order = state.counts, state.scalars, state.status, panel.order
+    qp, chosen, slots, moved = work.qp, work.chosen, work.slots, work.moved
+    folded, equality = work.counts[FOLDED] != 0, work.counts[EQUALITY] != 0
+    m = counts[ACTIVE]
+    stop_at = counts[TICKS] + slice_work
+    while True:
+        off = violation(scalars, equality)
+        if off <= eps:
+            return CONVERGED
+        if counts[STEPS] >= step_limit or counts[TICKS] >= stop_at:
+            return RUNNING
+        if counts[STEPS] >= work.counts[WIDEN_AT]:
+            return ZIGZAGGING
+        if counts[STEPS] >= counts[SHRINK_AT]:
+            counts[SHRINK_AT] = counts[STEPS] + LOOK
+            if mark_calm(state, work, m) * _WORTH >= m:
+                return SHRINK
+        work.margin[0] = _MEMORY * work.margin[0] + (1.0 - _MEMORY) * off
+        touched, rounds = cache.counts[row_cache.TOUCHED], work.counts[ROUNDS]
+        size = choose(state, work, cache, m)
+        if work.counts[FORGETS]:
+            forget(cache)
+        for a in range(size):
+            i = np.int64(order[chosen[a]])
+            if not folded:
+                slots[a] = fetch(cache, store, panel, block, shape, i, m, a)
+                for b in range(a + 1):
+                    qp.K[a, b] = cache.rows[slots[a], chosen[b]]
+                    qp.K[b, a] = qp.K[a, b]
+                continue
+            for b in range(a + 1):
+                work.one[0] = order[chosen[b]]
+                cache.counts[row_cache.TOUCHED] += dots(store, i, work.one, 1, work.values)
+                cache.counts[row_cache.ENTRIES] += 1
+                qp.K[a, b], qp.K[b, a] = work.values[0], work.values[0]
+        gain, count = optimise(state, work, size)
+        if count == 0:
+            return STUCK
+        scalars[OBJECTIVE] += gain
+        if folded:
+            for j in range(count):
+                i = np.int64(order[chosen[moved[j]]])
+                cache.counts[row_cache.TOUCHED] += update(store, i, work.steps[j], work.weights)
+            fold_gradient(state, work, cache, store, products, order, m)
+            for first in range(0, m, SPAN):
+                survey(state.G, status, work.peaks, first, min(SPAN, m - first))
+        else:
+            for j in range(count):
+                moved[j] = slots[moved[j]]
+            shift(state.G, cache.rows, moved, work.steps, count, status, work.peaks, m)
+        extremes_of(state, work, m)
+        counts[STEPS] += 1
+        counts[UPDATES] += m
+        counts[TICKS] += _ITERATION + (2 + count) * m + cache.counts[row_cache.TOUCHED] - touched
+        # A round of the small program factors a minor and follows a direction: cubic and square in its size.
+        counts[TICKS] += (work.counts[ROUNDS] - rounds) * size * size * (2 + size // 6)
+
+
+@compiled(types.int64(STORE, types.FunctionType(UPDATE), MEMBERS, VECTOR, VECTOR))
+def fold_all(store, update, order, beta, weights):  # type: ignore[no-untyped-def]
+    """Fold all multipliers into the weight vector anew; return entries read."""
+    touched = 0
+    for c in range(weights.size):
+        weights[c] = 0.0
+    for k in range(beta.size):
+        if beta[k] != 0.0:
+            touched += update(store, np.int64(order[k]), beta[k], weights)
+    return touched

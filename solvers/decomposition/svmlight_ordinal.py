@@ -1,0 +1,163 @@
+r"""Ordinal regression by all pairs: SVM-light's decomposition on differences (Joachims 2006, section 3.2).
+
+    min 1/2 w.w + (n C / m) sum over P of max(0, 1 - w.(x_i - x_j)),     P = {(i, j) : y_i > y_j},  m = |P|
+
+is a classification problem without bias whose examples are the m differences, each of them positive (OP4 of
+the paper, after Herbrich et al.). C is the per-example bound of the problem, so that n C, the paper's C,
+weighs the mean loss of a pair: the objective is that of ``svmperf-ordinal``.
+
+The differences are written out before the clock starts, in the order of i and then of j, and given to
+:mod:`svmrepro.solvers.decomposition.svmlight`. Every other one is turned round and labelled -1, which changes
+nothing, since only ``y_k x_k`` counts, and satisfies who wants two classes. Their number grows with n^2:
+beyond the limit of memory (512 MB without one, counted as 8 bytes a number of dense differences and 12 an
+entry of sparse ones) it ends at once with status ``memory_limit``. That limit is met at a few thousand
+examples.
+
+With every pair within eps of its condition, the duality gap is at most ``eps n C``, which is what the
+certificate checks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from svmrepro.solvers.decomposition import svmlight
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.solution import MEMORY_LIMIT, Solution
+
+__all__ = ["MEMORY_LIMITED", "advance", "finish", "objective", "prepare", "start", "steps"]
+
+MEMORY_LIMITED = True  # the driver adds the option memory_limit_bytes
+
+_OWN_LIMIT = 512 * 2**20
+_DENSE_BYTES, _SPARSE_BYTES = 8, 12
+
+
+class Pairs(NamedTuple):
+    """The pairs of a problem.
+
+    Attributes
+    ----------
+    count, bytes
+        How many there are, and what their differences take.
+    problem
+        The classification problem of the differences; None where they are beyond the own limit.
+    copies
+        Two if the only pair was written twice, at half its weight, else one.
+    """
+
+    count: int
+    bytes: int
+    problem: Problem | None
+    copies: int
+
+
+class Run:
+    """A run under way; ``inner`` is that of the differences, None beyond the limit of memory."""
+
+    def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
+        pairs: Pairs = problem.layout("pairs", _build)
+        self.pairs = pairs
+        self.problem = problem
+        self.inner: svmlight.Run | None = None
+        if pairs.problem is not None and pairs.bytes <= options["memory_limit_bytes"]:
+            self.inner = svmlight.start(pairs.problem, eps, options)
+
+
+def prepare(problem: Problem) -> None:
+    """Write the differences out before the clock starts."""
+    pairs: Pairs = problem.layout("pairs", _build)
+    if pairs.problem is not None:
+        pairs.problem.prepare()
+        svmlight.prepare(pairs.problem)
+
+
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run at w = 0, with the options of :func:`svmrepro.solvers.decomposition.svmlight.start`."""
+    return Run(problem, eps, options)
+
+
+def advance(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    return MEMORY_LIMIT if run.inner is None else svmlight.advance(run.inner, work, step_limit)
+
+
+def objective(run: Run) -> float:
+    """Return the present dual objective."""
+    return 0.0 if run.inner is None else svmlight.objective(run.inner)
+
+
+def steps(run: Run) -> int:
+    """Return the number of iterations so far."""
+    return 0 if run.inner is None else svmlight.steps(run.inner)
+
+
+def finish(run: Run, status: str) -> Solution:
+    """Return the weights, and a multiplier for each pair, in the order of i and then of j."""
+    info = {"pairs": float(run.pairs.count)}
+    if run.inner is None:
+        return Solution(None, np.zeros(run.problem.d), 0.0, status, 0, 0, info=dict(info))
+    found = svmlight.finish(run.inner, status)
+    assert found.alpha is not None
+    alpha = found.alpha.reshape(-1, run.pairs.copies).sum(axis=1)
+    # "pairs" is also what the decomposition calls its steps of two.
+    extra = {("steps_of_two" if key == "pairs" else key): value for key, value in found.info.items()}
+    return dataclasses.replace(found, alpha=alpha, info={**extra, **info})
+
+
+def _build(problem: Problem) -> Pairs:
+    """Count the pairs, and write the differences out where they are not too many."""
+    y, X = problem.y, problem.X
+    _, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    below = np.concatenate(([0], np.cumsum(sizes)[:-1]))[ranks]
+    above = problem.n - below - sizes[ranks]
+    count = int(below.sum())
+    dense = problem.storage == "dense"
+    if dense:
+        size = _DENSE_BYTES * count * problem.d
+    else:
+        entries = np.diff(X.indptr) if sp.issparse(X) else np.count_nonzero(X, axis=1)
+        size = _SPARSE_BYTES * int(entries @ (below + above))
+    if size > _OWN_LIMIT:
+        return Pairs(count, size, None, 1)
+    higher, lower = np.nonzero(y[:, None] > y[None, :])
+    copies = 2 if count == 1 else 1
+    higher, lower = np.repeat(higher, copies), np.repeat(lower, copies)
+    signs = np.where(np.arange(count * copies) % 2 == 0, 1.0, -1.0)
+    C = problem.n * float(problem.bounds[0]) / count / copies
+    made = Problem(
+        _differences(X, higher, lower, signs, dense),
+        signs,
+        C,
+        problem.kernel,
+        bias=False,
+        storage="dense" if dense else "csr",
+    )
+    return Pairs(count, size, made, copies)
+
+
+def _differences(
+    X: Any,
+    higher: npt.NDArray[np.int64],
+    lower: npt.NDArray[np.int64],
+    signs: npt.NDArray[np.float64],
+    dense: bool,
+) -> Any:
+    """Return ``signs[k] (x_higher[k] - x_lower[k])``, dense or CSR without stored zeros."""
+    if dense:
+        rows = X.toarray() if sp.issparse(X) else X
+        found = rows[higher] - rows[lower]
+        found *= signs[:, None]
+        return found
+    m = signs.size
+    who = np.column_stack((higher, lower)).ravel()
+    weights = np.column_stack((signs, -signs)).ravel()
+    pick = sp.csr_array((weights, who, 2 * np.arange(m + 1)), shape=(m, X.shape[0]))
+    sparse = sp.csr_array(pick @ sp.csr_array(X))
+    sparse.sum_duplicates()
+    sparse.eliminate_zeros()
+    return sparse

@@ -1,0 +1,315 @@
+r"""Modified finite Newton for the squared hinge: L2-SVM-MFN (Keerthi and DeCoste 2005).
+
+Linear, no bias; in the paper's notation, where C stands for 1 / lambda,
+
+    min f(w) = 1/2 w.w + 1/2 sum_i C_i max(0, 1 - y_i w.x_i)^2
+
+(C_i is the bound of the example, one for all in the paper; Joachims 2006 quotes it divided by his n.) f is
+smooth and piecewise quadratic. With I(w) = {i : y_i w.x_i < 1}, an iteration
+
+1. solves the regularised least squares of the active examples,
+   ``min 1/2 v.v + 1/2 sum over I(w) of C_i (y_i - v.x_i)^2``, from v = w by conjugate gradient on the normal
+   equations (CGLS: one product with X_I and one with its transpose a step), and
+2. steps from w towards v to the exact minimum of f on the line: the derivative along it is piecewise linear
+   and rises, with a break where an example enters or leaves I; the breaks are sorted and walked.
+
+The paper's heuristics for the start are kept: the first least squares gets at most ten steps of CG, and until
+no example changes sides all are solved loosely; after that to what the stopping test asks for. Loosely means
+here that the gradient falls to a hundredth. The paper compares it with the residual instead; where examples
+separate and C is large every first step passes that test, and the iteration becomes steepest descent without
+end.
+
+Stopping. The gradient ``g = w - sum over I of C_i (1 - y_i w.x_i) y_i x_i`` is all that is wrong with w: the
+multipliers ``alpha_i = C_i max(0, 1 - y_i w.x_i)`` are feasible for the dual
+
+    max sum_i alpha_i - 1/2 |sum_i alpha_i y_i x_i|^2 - 1/2 sum_i alpha_i^2 / C_i,   alpha >= 0,
+
+at a duality gap of exactly ``g.g / 2``, and with ``v = sum_i alpha_i y_i x_i`` no example violates its
+condition ``y_i v.x_i >= 1 - alpha_i / C_i`` by more than ``|g.x_i|``. It stops when
+``|g| max_i |x_i| <= eps``, so that eps means what it means to the other solvers. The paper's own test (no
+example on the wrong side by more than 1e-6 after a least squares at that precision) knows no such bound.
+
+Steps are those of CG. Near the solution of very large C rounding keeps g from falling any further: then the
+run is ``stalled``. There f is flat: steps by which it does not fall may still make g a thousand times as
+short, and with it the gap. So from the first such step on the least squares are solved as well as can be, a
+step counts if it halves g, and one that does neither is taken back. And CG that goes on below rounding leaves
+the solution again, by orders of magnitude: where its steps run out the best of them is taken.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from svmrepro.solvers.passes.counted_products import Passes, Vector
+from svmrepro.solvers.passes.sliced_passes import Weights
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
+
+__all__ = ["advance", "finish", "objective", "start", "steps"]
+
+_LOOSE = 1e-2  # by so much CG brings the gradient down until no example changes sides
+_FIRST_STEPS = 10
+_SAFETY = 0.5  # CG goes on to this share of what the stopping test asks for
+_WHOLE = 1e-9  # a step that is whole to so much is taken as whole
+_LONG = 2.0  # a step longer than this
+_FLAT = 1e-15  # share of f by which it falls for nothing but rounding
+_FUTILE = 3  # least squares in a row that bring down neither f nor g
+
+
+class Run:
+    """A run under way.
+
+    Attributes
+    ----------
+    w, outputs
+        The present weights, shape (d,), and ``w . x_i``, shape (n,).
+    gradient
+        Of f at w, shape (d,).
+    active
+        The members of I(w).
+    inner
+        The least squares under way, or None between two.
+    """
+
+    def __init__(self, problem: Problem, eps: float, given: Vector | None) -> None:
+        self.problem = problem
+        self.passes = Passes(problem)
+        weights = Weights(problem)
+        self.C, self.shares = weights.C, None if weights.same else weights.shares
+        self.radius = float(np.sqrt(problem.prepare().norms.max()))
+        self.bar = eps / max(self.radius, 1e-300)
+        self.w = np.zeros(problem.d)
+        self.outputs = np.zeros(problem.n)
+        if given is not None:
+            self.w = self.passes.combination(problem.y * given, self.passes.everyone)
+            self.outputs = self.passes.outputs(self.w, self.passes.everyone)
+        self.cg_steps = self.newton_steps = self.futile = 0
+        self.loose = True
+        self.inner: LeastSquares | None = None
+        _look(self)
+
+    def weighted(self, values: Vector, members: npt.NDArray[np.uint32]) -> Vector:
+        """Return ``C_i / C`` times the values of the members."""
+        return values if self.shares is None else self.shares[members] * values
+
+
+class LeastSquares:
+    """CGLS on ``min 1/2 v.v / C + 1/2 sum over the active of C_i / C (y_i - v.x_i)^2``, from the run's w.
+
+    C is the largest of the C_i.
+
+    Attributes
+    ----------
+    v, z, r
+        Weights, ``y_i - v.x_i`` of the active, and minus the gradient (that of f is C times as long).
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.v = run.w.copy()
+        self.z = run.problem.y[run.active] - run.outputs[run.active]
+        self.r = -run.gradient / run.C
+        self.p = self.r.copy()
+        self.square = self.square_at_start = float(self.r @ self.r)
+        self.steps = 0
+        self.best, self.best_v, self.best_at = self.square, self.v.copy(), 0
+
+    def step(self, run: Run) -> None:
+        """Make one step of CG."""
+        C = run.C
+        q = run.passes.outputs(self.p, run.active)
+        length = self.square / (float(self.p @ self.p) / C + float(q @ run.weighted(q, run.active)))
+        self.v += length * self.p
+        self.z -= length * q
+        # Computed anew from z, not by recurrence: it stays true to z, however many steps there are.
+        self.r = run.passes.combination(run.weighted(self.z, run.active), run.active) - self.v / C
+        before, self.square = self.square, float(self.r @ self.r)
+        self.p = self.r + (self.square / before) * self.p
+        self.steps += 1
+        run.cg_steps += 1
+        if self.square < self.best:
+            self.best, self.best_v, self.best_at = self.square, self.v.copy(), self.steps
+
+    def done(self, run: Run) -> bool:
+        """Tell whether the normal equations are solved as well as they have to be."""
+        needed = _SAFETY * run.bar / run.C
+        if self.square <= needed * needed or self.square == 0.0:
+            return True
+        if self.steps == 0:
+            return False
+        if run.newton_steps == 0 and self.steps >= _FIRST_STEPS:
+            return True
+        # In exact arithmetic CG ends after at most as many steps; rounding can ask for some times that.
+        most = min(run.active.size, run.problem.d)
+        if self.steps >= 10 * most + 100 or self.steps - self.best_at > 2 * most + 100:
+            self.v = self.best_v
+            return True
+        if not run.loose:
+            return False
+        return self.square <= _LOOSE * _LOOSE * self.square_at_start
+
+
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run at w = 0, or at the weights of given multipliers.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a linear kernel and no bias.
+    eps : float
+        Tolerance on the margins, see the module.
+    options : dict
+        ``start``: multipliers whose weights to begin with, or None.
+    """
+    return Run(problem, eps, options.get("start"))
+
+
+def advance(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    stop_at = run.passes.entries + work
+    while run.passes.entries < stop_at and run.cg_steps < step_limit:
+        if run.inner is None:
+            if float(np.linalg.norm(run.gradient)) <= run.bar:
+                return OPTIMAL
+            if run.futile >= _FUTILE:
+                return STALLED
+            run.inner = LeastSquares(run)
+        if run.inner.done(run):
+            _newton_step(run, run.inner)
+            run.inner = None
+        else:
+            run.inner.step(run)
+    return None
+
+
+def objective(run: Run) -> float:
+    """Return the dual objective of the multipliers that w gives: f less half of the squared gradient."""
+    return _primal(run) - 0.5 * float(run.gradient @ run.gradient)
+
+
+def steps(run: Run) -> int:
+    """Return the steps of CG so far."""
+    return run.cg_steps
+
+
+def finish(run: Run, status: str) -> Solution:
+    """Return the weights and their multipliers ``C_i max(0, 1 - y_i w.x_i)``."""
+    slack = np.maximum(0.0, 1.0 - run.problem.y * run.outputs)
+    return Solution(
+        alpha=run.C * run.weighted(slack, run.passes.everyone),
+        weights=run.w,
+        bias=0.0,
+        status=status,
+        iterations=run.cg_steps,
+        kernel_evaluations=run.passes.examples,
+        work={"nonzeros": run.passes.entries},
+        info={
+            "newton_steps": float(run.newton_steps),
+            "active": float(run.active.size),
+            "objective": objective(run),
+        },
+    )
+
+
+def _primal(run: Run) -> float:
+    """Return f(w)."""
+    slack = np.maximum(0.0, 1.0 - run.problem.y * run.outputs)
+    return 0.5 * float(run.w @ run.w) + 0.5 * run.C * float(slack @ run.weighted(slack, run.passes.everyone))
+
+
+def _look(run: Run) -> None:
+    """Find out who is active at w, and the gradient there."""
+    slack = 1.0 - run.problem.y * run.outputs
+    run.active = np.flatnonzero(slack > 0.0).astype(np.uint32)
+    coefficients = run.C * run.problem.y[run.active] * run.weighted(slack[run.active], run.active)
+    run.gradient = run.w - run.passes.combination(coefficients, run.active)
+
+
+def _newton_step(run: Run, inner: LeastSquares) -> None:
+    """Step towards the solution of the least squares as far as f falls."""
+    before, length_before = _primal(run), float(np.linalg.norm(run.gradient))
+    was = run.w, run.active
+    towards = run.passes.outputs(inner.v, run.passes.everyone)
+    d = inner.v - run.w
+    o = towards - run.outputs
+    y = run.problem.y
+    length = line_minimum(y * run.outputs, y * o, run.w, d, run.C, run.shares)
+    if abs(length - 1.0) < _WHOLE:
+        # The outputs are those of the weights themselves: no rounding adds up from step to step.
+        run.w, run.outputs = inner.v, towards
+    else:
+        run.w, run.outputs = run.w + length * d, run.outputs + length * o
+        if length > _LONG:
+            # Of a direction that is rounding o is not X d, and a long step follows it out of all data.
+            run.outputs = run.passes.outputs(run.w, run.passes.everyone)
+    run.newton_steps += 1
+    _look(run)
+    if np.array_equal(was[1], run.active):
+        run.loose = False
+    if _primal(run) < before * (1.0 - _FLAT):
+        run.futile = 0
+        return
+    run.loose = False
+    length_after = float(np.linalg.norm(run.gradient))
+    if run.w is not inner.v:
+        # The line search reads rounding; the solution of the least squares itself may be better.
+        stepped = run.w, run.outputs, run.active, run.gradient
+        run.w, run.outputs = inner.v, towards
+        _look(run)
+        whole = float(np.linalg.norm(run.gradient))
+        if whole < length_after:
+            length_after = whole
+        else:
+            run.w, run.outputs, run.active, run.gradient = stepped
+    if not length_after < length_before:
+        # Rounding of the steps before has added up in the outputs: it must not pass for a minimum.
+        run.w = was[0]
+        run.outputs = run.passes.outputs(run.w, run.passes.everyone)
+        _look(run)
+    run.futile = 0 if length_after <= 0.5 * length_before else run.futile + 1
+
+
+def line_minimum(
+    margins: Vector, changes: Vector, w: Vector, d: Vector, C: float, shares: Vector | None = None
+) -> float:
+    """Return the minimiser over t >= 0 of ``1/2 |w + t d|^2 + 1/2 sum_i C_i max(0, 1 - m_i - t c_i)^2``.
+
+    Parameters
+    ----------
+    margins, changes : ndarray, shape (n,)
+        ``m_i = y_i w.x_i`` and ``c_i = y_i d.x_i``.
+    w, d : ndarray
+        Weights and direction; the derivative at 0 is not positive.
+    C : float
+        Weight of the squared slacks, the largest one.
+    shares : ndarray, shape (n,), optional
+        ``C_i / C``; all ones by default.
+
+    Returns
+    -------
+    float
+        Where the derivative, which is piecewise linear and rises, is 0; 0 if it is nowhere negative.
+    """
+    slack = 1.0 - margins
+    inside = (slack > 0.0) | ((slack == 0.0) & (changes < 0.0))
+    weighted = changes if shares is None else shares * changes
+    value = float(w @ d) - C * float(slack[inside] @ weighted[inside])
+    slope = float(d @ d) + C * float(changes[inside] @ weighted[inside])
+    if value >= 0.0 or slope <= 0.0:
+        return 0.0
+    # One leaves I at its break if it was inside and its margin grows, one enters if it was outside and falls.
+    moving = np.flatnonzero(np.where(inside, changes > 0.0, changes < 0.0))
+    breaks = slack[moving] / changes[moving]
+    order = np.argsort(breaks)
+    moving, breaks = moving[order], breaks[order]
+    squares = C * (changes[moving] * weighted[moving])
+    slopes = slope + np.cumsum(np.where(inside[moving], -squares, squares))
+    # The derivative at each break; rounding of the sums cannot make the slope less than that of |w + t d|^2.
+    slopes = np.maximum(np.concatenate(([slope], slopes)), float(d @ d))
+    widths = np.diff(breaks, prepend=0.0)
+    values = value + np.cumsum(slopes[:-1] * widths)
+    at = int(np.searchsorted(values, 0.0))
+    begin = 0.0 if at == 0 else float(breaks[at - 1])
+    there = value if at == 0 else float(values[at - 1])
+    return begin - there / float(slopes[at])

@@ -1,0 +1,265 @@
+r"""The Lagrangian SVM (Mangasarian and Musicant 2001): the squared hinge by a fixed-point iteration.
+
+Linear; squared slacks, weighed as in the paper,
+
+    min 1/2 w.w + 1/2 sum_i nu_i max(0, 1 - y_i w.x_i)^2,     nu_i = the bound C_i of the example,
+
+where the paper has one nu for all. The paper also has a threshold, whose square is added to w.w; here there
+is none, for the methods that it is compared with have none: a constant feature is that threshold. With H the
+rows y_i x_i, N the diagonal matrix of the nu_i and Q = N^-1 + H H', the dual
+``min over u >= 0 of 1/2 u'Q u - sum u`` is solved by
+
+    u <- Q^-1 (e + ((Q u - e) - A u)+),    A = a N^-1,  0 < a < 2,
+
+which converges linearly from u = Q^-1 e. (In the variables ``N^-1/2 u`` the matrix is
+``I + N^1/2 H H' N^1/2``, whose eigenvalues are at least 1, and the step is a: the paper's proof holds as it
+stands.) The inverse is that of the d x d matrix ``M = I + H'N H`` (Sherman, Morrison, Woodbury:
+``Q^-1 z = N (z - H M^-1 H'N z)``), made once in O(n d^2). As in the authors' program a = 1.9 (``step``; their
+a is ``step / nu``). Here M and N are divided by nu, the largest of the nu_i, so that weights that are all the
+same drop out.
+
+With s = M^-1 H'N z, the iterate is ``u = N (z - H s)``, and it follows that ``H'u = s``, the weights, and
+``Q u = z``. So an iteration reads the examples twice, for H'N z and H s, where the listing in the paper reads
+them four times; the iterates are the same to rounding.
+
+Stopping. The authors stop when u changes by less than 1e-5. Here it stops when the weights w = s are as good
+as ``eps`` asks: the multipliers ``alpha_i = nu_i max(0, 1 - y_i w.x_i)`` make weights v, and no example may
+violate its condition ``y_i v.x_i >= 1 - alpha_i / nu_i`` by more than eps. That costs two more passes, and is
+looked at once the iteration's own residual, ``max_i |min(u_i / nu_i, (Q u - e)_i)|``, is below eps.
+
+A matrix that is not positive definite in double precision ends the run: it is ``stalled``, at w = 0. d x d
+doubles are its memory: where they exceed the limit (512 MB without one) it ends at once with status
+``memory_limit``. Its convergence is slow where nu times the largest eigenvalue of H'H is large; it may well
+meet a limit of time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import blas, lapack
+from svmrepro.solvers.passes.counted_products import Passes, Vector
+from svmrepro.solvers.passes.sliced_passes import Weights
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
+
+__all__ = ["MEMORY_LIMITED", "advance", "finish", "objective", "start", "steps"]
+
+MEMORY_LIMITED = True  # the driver adds the option memory_limit_bytes
+
+_OWN_LIMIT = 512 * 2**20
+_BLOCK = 1024  # rows that go into the matrix at once, or columns that change in it
+_SLICE = 2**31  # multiplications of a slice of that
+_ROUNDING = 2.0**-53
+_LOOK_EVERY = 10  # iterations between two looks at the stopping test where the residual invites them
+
+
+class Run:
+    """A run under way.
+
+    Attributes
+    ----------
+    matrix
+        M / nu, upper triangle, shape (d, d); its Cholesky factor once all examples are in.
+    filled, factored
+        Examples in M so far, and columns of its factor so far.
+    z, h, weights
+        ``Q u``, ``H s`` and s of the present iterate u = N (z - h).
+    C, shares
+        nu, the largest bound, and ``N / nu``, shape (n,); None where all bounds are the same.
+    """
+
+    def __init__(
+        self, problem: Problem, eps: float, step: float, limit: float, given: Vector | None = None
+    ) -> None:
+        self.problem, self.eps, self.step = problem, eps, step
+        self.passes = Passes(problem)
+        self.radius = math.sqrt(float(problem.prepare().norms.max()))
+        weights = Weights(problem)
+        self.C, self.shares = weights.C, None if weights.same else weights.shares
+        n, d = problem.n, problem.d
+        self.too_large = 8 * d * d > min(limit, _OWN_LIMIT)
+        self.iterations = self.hessian_entries = self.looks = self.filled = 0
+        self.factored, self.begun, self.given = 0, False, given
+        self.weights = np.zeros(d)
+        self.z, self.h = np.ones(n), np.zeros(n)
+        self.look_at = 0
+        if not self.too_large:
+            self.matrix = np.zeros((d, d), order="F")
+            self.matrix[np.diag_indices(d)] = 1.0 / self.C
+
+    def weighted(self, values: Vector) -> Vector:
+        """Return ``N values / nu``, shape (n,)."""
+        return values if self.shares is None else self.shares * values
+
+    def multipliers(self) -> Vector:
+        """Return ``alpha_i = nu_i max(0, 1 - y_i w.x_i)``, shape (n,)."""
+        return self.C * self.weighted(np.maximum(0.0, 1.0 - self.h))
+
+
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run before its matrix is made.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a linear kernel and no bias.
+    eps : float
+        Tolerance on the margins, see the module.
+    options : dict
+        ``step``: a nu, between 0 and 2. ``start``: multipliers u to begin with, or None.
+
+    Raises
+    ------
+    ValueError
+        If ``step`` is not between 0 and 2.
+    """
+    step = float(options["step"])
+    if not 0.0 < step < 2.0:
+        raise ValueError(f"solver 'lsvm': option 'step' must lie between 0 and 2, got {step:g}")
+    return Run(problem, eps, step, float(options["memory_limit_bytes"]), options.get("start"))
+
+
+def advance(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    if run.too_large:
+        return MEMORY_LIMIT
+    stop_at = run.passes.entries + run.hessian_entries + work
+    while run.passes.entries + run.hessian_entries < stop_at:
+        if run.filled < run.problem.n:
+            _fill(run)
+        elif run.factored < run.problem.d:
+            if not _factor(run):
+                return STALLED
+        elif not run.begun:
+            _begin(run)
+        elif run.iterations >= step_limit:
+            return None
+        else:
+            status = _iterate(run)
+            if status is not None:
+                return status
+    return None
+
+
+def objective(run: Run) -> float:
+    """Return the dual objective of the multipliers that the weights give; who watches a run pays a pass."""
+    problem = run.problem
+    slack = np.maximum(0.0, 1.0 - run.h)
+    weighted = run.weighted(slack)
+    v = run.C * np.asarray(problem.X.T @ (problem.y * weighted)).ravel()
+    return run.C * float(weighted.sum()) - 0.5 * float(v @ v) - 0.5 * run.C * float(slack @ weighted)
+
+
+def steps(run: Run) -> int:
+    """Return the iterations so far."""
+    return run.iterations
+
+
+def finish(run: Run, status: str) -> Solution:
+    """Return the weights and their multipliers ``C_i max(0, 1 - y_i w.x_i)``."""
+    passes = run.passes
+    return Solution(
+        alpha=run.multipliers(),
+        weights=run.weights,
+        bias=0.0,
+        status=status,
+        iterations=run.iterations,
+        kernel_evaluations=passes.examples,
+        work={"nonzeros": passes.entries, "hessian_entries": run.hessian_entries},
+        info={"looks": float(run.looks), "objective": objective(run)},
+    )
+
+
+def _fill(run: Run) -> None:
+    """Add the outer products of the next examples to the matrix; y_i^2 = 1."""
+    first, d = run.filled, run.problem.d
+    part = run.problem.X[first : first + _piece(d, _BLOCK)]
+    rows = part.toarray() if sp.issparse(part) else part
+    if run.shares is not None:
+        rows = rows * np.sqrt(run.shares[first : first + len(rows)])[:, np.newaxis]
+    if d:  # BLAS knows no matrix without columns
+        run.matrix = blas.dsyrk(1.0, rows.T, beta=1.0, c=run.matrix, overwrite_c=True)
+    run.hessian_entries += len(rows) * d * (d + 1) // 2
+    run.filled += len(rows)
+
+
+def _factor(run: Run) -> bool:
+    """Go on to factor the matrix, by some columns; return whether that can be done."""
+    matrix, first, d = run.matrix, run.factored, run.problem.d
+    last = min(first + _piece(d, d), d)
+    block, wrong = lapack.dpotrf(matrix[first:last, first:last])
+    if wrong:
+        return False
+    matrix[first:last, first:last] = block
+    if last < d:
+        right = blas.dtrsm(1.0, block, matrix[first:last, last:], trans_a=1)
+        matrix[first:last, last:] = right
+        for begin in range(last, d, _BLOCK):  # what is below the diagonal is not needed
+            end = min(begin + _BLOCK, d)
+            matrix[last:end, begin:end] -= right[:, : end - last].T @ right[:, begin - last : end - last]
+    run.hessian_entries += (d - first) ** 3 // 3 - (d - last) ** 3 // 3
+    run.factored = last
+    return True
+
+
+def _piece(d: int, most: int) -> int:
+    """Return how many rows of d numbers each go into a matrix at once, so that it is done in 0.05 s or so."""
+    return min(max(_SLICE // max(d * d, 1), 16), most)
+
+
+def _begin(run: Run) -> None:
+    """Take the first iterate: ``u = Q^-1 e``, or what was given, with z = Q u."""
+    run.begun = True
+    if run.given is None:
+        _solve(run)
+        return
+    y, everyone = run.problem.y, run.passes.everyone
+    run.weights = run.passes.combination(y * run.given, everyone)
+    run.h = y * run.passes.outputs(run.weights, everyone)
+    run.z = run.given / run.problem.bounds + run.h
+
+
+def _solve(run: Run) -> None:
+    """Bring s and H s up to date with z."""
+    y, everyone = run.problem.y, run.passes.everyone
+    right = run.passes.combination(y * run.weighted(run.z), everyone)
+    if run.problem.d:
+        run.weights, _ = lapack.dpotrs(run.matrix, right)
+    run.hessian_entries += 2 * run.problem.d**2
+    run.h = y * run.passes.outputs(run.weights, everyone)
+
+
+def _iterate(run: Run) -> str | None:
+    """Make one iteration; return a status when the run has ended."""
+    u = run.z - run.h  # N^-1 u
+    residual = float(np.abs(np.minimum(u, run.z - 1.0)).max())
+    if residual <= run.eps and run.iterations >= run.look_at:
+        run.look_at = run.iterations + _LOOK_EVERY
+        run.looks += 1
+        if _violation(run) <= run.eps:
+            return OPTIMAL
+    z = 1.0 + np.maximum(run.z - 1.0 - run.step * u, 0.0)
+    if np.array_equal(z, run.z):
+        # It is a fixed point, of this arithmetic at least.
+        return OPTIMAL if _violation(run) <= run.eps else STALLED
+    run.z = z
+    run.iterations += 1
+    _solve(run)
+    return None
+
+
+def _violation(run: Run) -> float:
+    """Return by how much the multipliers that s gives violate the worst condition, rounding included.
+
+    Outputs are off by a unit in the last place of their largest product, and the weights that the multipliers
+    make by the sum of what each is off by then.
+    """
+    problem, everyone = run.problem, run.passes.everyone
+    wrong = run.weights - run.passes.combination(problem.y * run.multipliers(), everyone)
+    weight = run.C * float(np.linalg.norm(run.weighted(np.where(run.h < 1.0, 1.0, 0.0))))
+    off = _ROUNDING * (1.0 + run.radius * float(np.linalg.norm(run.weights)))
+    return float(np.abs(run.passes.outputs(wrong, everyone)).max()) + run.radius**2 * weight * off

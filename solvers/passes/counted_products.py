@@ -1,0 +1,54 @@
+"""Products with listed examples of a linear problem in any storage: ``X w`` and ``X' c``, counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from svmrepro.solvers.passes.row_passes import KERNELS
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.storage.row_products import ROWS
+
+Vector = npt.NDArray[np.float64]
+
+
+class Passes:
+    """The two products with the examples of a problem, and what they have read.
+
+    Attributes
+    ----------
+    everyone : ndarray of uint32, shape (n,)
+        The numbers of all examples.
+    entries : int
+        Stored entries read so far (words for packed bits).
+    examples : int
+        Products of a row with a vector made so far.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._store = problem.prepare()
+        _, self._products, _ = ROWS[problem.storage]
+        _, self._add = KERNELS[problem.storage]
+        # The row functions read, and the sums have, one number behind the last feature.
+        self._weights = np.zeros(problem.d + 1)
+        self._all = np.zeros(problem.n)
+        self.n, self.d = problem.n, problem.d
+        self.everyone = np.arange(problem.n, dtype=np.uint32)
+        self.entries = self.examples = 0
+
+    def outputs(self, w: Vector, members: npt.NDArray[np.uint32]) -> Vector:
+        """Return ``w . x_i`` for the members, shape (m,); ``w`` has shape (d,)."""
+        m = members.size
+        out = np.empty(m)
+        self._weights[: self.d] = w
+        self.entries += int(self._products(self._store, self._weights, members, m, out))
+        self.examples += m
+        return out
+
+    def combination(self, coefficients: Vector, members: npt.NDArray[np.uint32]) -> Vector:
+        """Return ``sum_k coefficients[k] x_members[k]``, shape (d,); no member is listed twice."""
+        self._all[:] = 0.0
+        self._all[members] = coefficients
+        total = np.zeros(self.d + 1)
+        self.entries += int(self._add(self._store, self._all, 0, self.n, total))
+        self.examples += members.size
+        return total[: self.d]

@@ -1,0 +1,450 @@
+r"""Passes over the data for linear solvers: ``X w``, and sums of rows ``X' c``.
+
+The examples lie in blocks of consecutive rows, one block where all are in memory. A pass goes over the blocks
+in order and over the rows of each in order, so that its sums are the same however it is cut into slices.
+
+Columns of sparse examples are numbered anew by falling frequency: with words, half of all entries then meet
+the few thousand weights that stay in the first-level cache. A sum of rows is not made anew but mended: the
+rows whose coefficient has changed since the last one are added in the same sweep that has just read them for
+``X w``, which late in a run are few. So that rounding does not pile up it is made anew every so often
+(:data:`RENEW`); coefficients are small integers, of which no accuracy is lost before.
+
+Measured on 100,000 rows of the generated rcv1-like set (7.6 million non-zeros of 12 bytes, one core that
+streams them in 0.43 ns each): scores 1.02 ns a non-zero, 1.12 with the columns as they come; a whole sum of
+rows another 0.8 ns; mended, a pass of a run to 1e-3 reads 1.2 to 1.3 times the non-zeros.
+
+``work`` is counted in entries: stored non-zeros that were read, words of packed bits. Bytes are counted
+beside them, from the size of an entry in each storage.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+from svmrepro.solvers.compilation.compiled import compiled, first_class
+from svmrepro.solvers.compilation.intrinsics import trailing_zeros
+from svmrepro.solvers.storage.blocks import Blocks, column_sizes
+from svmrepro.solvers.storage.row_products import REASSOCIATE, STORE, VECTOR
+from svmrepro.solvers.storage.stores import Store
+
+RENEW = 50  # mended sums before one is made anew
+
+#: Examples, or pairs, that miss their margin by less than this are not in a plane: rounding would decide. So
+#: the plane taken at w is that of ``w / (1 - TIE)``, in whatever arithmetic.
+TIE = 2.0**-30
+_VIOLATED = 1.0 - TIE
+
+_CHUNK = 64  # rows read, and then added: they lie in the cache in between
+
+SCORES = types.int64(STORE, VECTOR, types.int64, types.int64, VECTOR)
+ADD = types.int64(STORE, VECTOR, types.int64, types.int64, VECTOR)
+
+
+@compiled(SCORES, fastmath=REASSOCIATE)
+def scores_dense(store, w, first, last, out):  # type: ignore[no-untyped-def]
+    """``out[k] = w . x_(first + k)``; returns entries read, as all below."""
+    X = store.dense
+    d = X.shape[1]
+    for k in range(last - first):
+        x = X[first + k]
+        total = 0.0
+        for c in range(d):
+            total += w[c] * x[c]
+        out[k] = total
+    return (last - first) * d
+
+
+@compiled(ADD)
+def add_dense(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+    """``g += sum_k coefficients[k] x_(first + k)``, over those that are not zero."""
+    X = store.dense
+    d, rows = X.shape[1], 0
+    for k in range(last - first):
+        a = coefficients[k]
+        if a != 0.0:
+            x = X[first + k]
+            for c in range(d):
+                g[c] += a * x[c]
+            rows += 1
+    return rows * d
+
+
+@compiled(SCORES)
+def scores_csr(store, w, first, last, out):  # type: ignore[no-untyped-def]
+    """Scores from stored entries."""
+    indptr, indices, values = store.indptr, store.indices, store.values
+    for k in range(last - first):
+        p, end = np.uint64(indptr[first + k]), np.uint64(indptr[first + k + 1])
+        # Four sums hide the latency of the additions.
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        while p + np.uint64(4) <= end:
+            s0 += values[p] * w[indices[p]]
+            s1 += values[p + np.uint64(1)] * w[indices[p + np.uint64(1)]]
+            s2 += values[p + np.uint64(2)] * w[indices[p + np.uint64(2)]]
+            s3 += values[p + np.uint64(3)] * w[indices[p + np.uint64(3)]]
+            p += np.uint64(4)
+        while p < end:
+            s0 += values[p] * w[indices[p]]
+            p += np.uint64(1)
+        out[k] = (s0 + s1) + (s2 + s3)
+    return indptr[last] - indptr[first]
+
+
+@compiled(ADD)
+def add_csr(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+    """Add stored entries."""
+    indptr, indices, values = store.indptr, store.indices, store.values
+    touched = 0
+    for k in range(last - first):
+        a = coefficients[k]
+        if a != 0.0:
+            p, end = np.uint64(indptr[first + k]), np.uint64(indptr[first + k + 1])
+            touched += np.int64(end - p)
+            # A row's columns differ, so four sums may be read before the first is written.
+            while p + np.uint64(4) <= end:
+                c0, c1 = indices[p], indices[p + np.uint64(1)]
+                c2, c3 = indices[p + np.uint64(2)], indices[p + np.uint64(3)]
+                g0, g1, g2, g3 = g[c0], g[c1], g[c2], g[c3]
+                g[c0] = g0 + a * values[p]
+                g[c1] = g1 + a * values[p + np.uint64(1)]
+                g[c2] = g2 + a * values[p + np.uint64(2)]
+                g[c3] = g3 + a * values[p + np.uint64(3)]
+                p += np.uint64(4)
+            while p < end:
+                g[indices[p]] += a * values[p]
+                p += np.uint64(1)
+    return touched
+
+
+@compiled(SCORES)
+def scores_index(store, w, first, last, out):  # type: ignore[no-untyped-def]
+    """Scores from index lists, padded to groups of four."""
+    indptr, indices = store.indptr, store.indices
+    for k in range(last - first):
+        p, end = np.uint64(indptr[first + k]), np.uint64(indptr[first + k + 1])
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        while p < end:
+            s0 += w[indices[p]]
+            s1 += w[indices[p + np.uint64(1)]]
+            s2 += w[indices[p + np.uint64(2)]]
+            s3 += w[indices[p + np.uint64(3)]]
+            p += np.uint64(4)
+        out[k] = (s0 + s1) + (s2 + s3)
+    return indptr[last] - indptr[first]
+
+
+@compiled(ADD)
+def add_index(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+    """Add at the ones of index lists; what lands on the padding is taken away."""
+    indptr, indices = store.indptr, store.indices
+    touched = 0
+    for k in range(last - first):
+        a = coefficients[k]
+        if a != 0.0:
+            start, end = np.uint64(indptr[first + k]), np.uint64(indptr[first + k + 1])
+            for p in range(start, end):
+                g[indices[p]] += a
+            touched += np.int64(end - start)
+    g[g.size - 1] = 0.0
+    return touched
+
+
+@compiled(SCORES)
+def scores_bits(store, w, first, last, out):  # type: ignore[no-untyped-def]
+    """Scores from packed bits, one set bit after the other."""
+    bits = store.bits
+    words = bits.shape[1]
+    for k in range(last - first):
+        total = 0.0
+        for c in range(words):
+            word = bits[first + k, c]
+            base = np.uint64(64 * c)
+            while word != np.uint64(0):
+                total += w[base + trailing_zeros(word)]
+                word &= word - np.uint64(1)
+        out[k] = total
+    return (last - first) * words
+
+
+@compiled(ADD)
+def add_bits(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+    """Add at the set bits."""
+    bits = store.bits
+    words, rows = bits.shape[1], 0
+    for k in range(last - first):
+        a = coefficients[k]
+        if a != 0.0:
+            for c in range(words):
+                word = bits[first + k, c]
+                base = np.uint64(64 * c)
+                while word != np.uint64(0):
+                    g[base + trailing_zeros(word)] += a
+                    word &= word - np.uint64(1)
+            rows += 1
+    return rows * words
+
+
+# The same for values in single precision; sums are in double.
+
+
+@compiled(SCORES, fastmath=REASSOCIATE)
+def scores_dense_single(store, w, first, last, out):  # type: ignore[no-untyped-def]
+    """Scores of whole rows."""
+    X = store.single
+    d = X.shape[1]
+    for k in range(last - first):
+        x = X[first + k]
+        total = 0.0
+        for c in range(d):
+            total += w[c] * np.float64(x[c])
+        out[k] = total
+    return (last - first) * d
+
+
+@compiled(ADD)
+def add_dense_single(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+    """Add whole rows."""
+    X = store.single
+    d, rows = X.shape[1], 0
+    for k in range(last - first):
+        a = coefficients[k]
+        if a != 0.0:
+            x = X[first + k]
+            for c in range(d):
+                g[c] += a * np.float64(x[c])
+            rows += 1
+    return rows * d
+
+
+@compiled(SCORES)
+def scores_csr_single(store, w, first, last, out):  # type: ignore[no-untyped-def]
+    """Scores from stored entries."""
+    indptr, indices, values = store.indptr, store.indices, store.single[0]
+    for k in range(last - first):
+        p, end = np.uint64(indptr[first + k]), np.uint64(indptr[first + k + 1])
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        while p + np.uint64(4) <= end:
+            s0 += np.float64(values[p]) * w[indices[p]]
+            s1 += np.float64(values[p + np.uint64(1)]) * w[indices[p + np.uint64(1)]]
+            s2 += np.float64(values[p + np.uint64(2)]) * w[indices[p + np.uint64(2)]]
+            s3 += np.float64(values[p + np.uint64(3)]) * w[indices[p + np.uint64(3)]]
+            p += np.uint64(4)
+        while p < end:
+            s0 += np.float64(values[p]) * w[indices[p]]
+            p += np.uint64(1)
+        out[k] = (s0 + s1) + (s2 + s3)
+    return indptr[last] - indptr[first]
+
+
+@compiled(ADD)
+def add_csr_single(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+    """Add stored entries."""
+    indptr, indices, values = store.indptr, store.indices, store.single[0]
+    touched = 0
+    for k in range(last - first):
+        a = coefficients[k]
+        if a != 0.0:
+            p, end = np.uint64(indptr[first + k]), np.uint64(indptr[first + k + 1])
+            touched += np.int64(end - p)
+            while p + np.uint64(4) <= end:
+                c0, c1 = indices[p], indices[p + np.uint64(1)]
+                c2, c3 = indices[p + np.uint64(2)], indices[p + np.uint64(3)]
+                g0, g1, g2, g3 = g[c0], g[c1], g[c2], g[c3]
+                g[c0] = g0 + a * np.float64(values[p])
+                g[c1] = g1 + a * np.float64(values[p + np.uint64(1)])
+                g[c2] = g2 + a * np.float64(values[p + np.uint64(2)])
+                g[c3] = g3 + a * np.float64(values[p + np.uint64(3)])
+                p += np.uint64(4)
+            while p < end:
+                g[indices[p]] += a * np.float64(values[p])
+                p += np.uint64(1)
+    return touched
+
+
+KERNELS = {
+    "dense": first_class(scores_dense, add_dense),
+    "dense, single": first_class(scores_dense_single, add_dense_single),
+    "csr": first_class(scores_csr, add_csr),
+    "csr, single": first_class(scores_csr_single, add_csr_single),
+    "index": first_class(scores_index, add_index),
+    "bits": first_class(scores_bits, add_bits),
+}
+ENTRY_BYTES = {"dense": 8, "dense, single": 4, "csr": 12, "csr, single": 8, "index": 4, "bits": 8}
+
+
+@compiled(types.float64(VECTOR, VECTOR, VECTOR, types.float64))
+def slack(y, f, shares, margin):  # type: ignore[no-untyped-def]
+    """Return the sum of ``max(0, margin - y_i f_i)``, weighted by shares; one stands for all."""
+    total, step = 0.0, np.int64(shares.size > 1)
+    for i in range(y.size):
+        total += shares[i * step] * max(0.0, margin - y[i] * f[i])
+    return total
+
+
+_FLAGS = types.int8[::1]
+_ROWS = (types.int64, types.int64)  # first and last
+_TAKEN = types.UniTuple(types.int64, 2)
+
+
+@compiled(
+    _TAKEN(
+        STORE, types.FunctionType(ADD), VECTOR, VECTOR, _FLAGS, types.boolean, *_ROWS, VECTOR, VECTOR, VECTOR
+    )
+)
+def mend_hinge(store, add, y, signed, c, renew, first, last, f, change, g):  # type: ignore[no-untyped-def]
+    """See which rows violate their margin, and mend the sum of the violators; see :func:`sweep_hinge`."""
+    touched, violators = 0, 0
+    start = first
+    while start < last:
+        end = min(start + _CHUNK, last)
+        some = False
+        for k in range(end - start):
+            i = start + k
+            new = np.int8(1) if y[i] * f[i] < _VIOLATED else np.int8(0)
+            old = np.int8(0) if renew else c[i]
+            violators += np.int64(new)
+            change[k] = signed[i] * np.float64(new - old)
+            some |= new != old
+            c[i] = new
+        if some:
+            touched += add(store, change, start, end, g)
+        start = end
+    return touched, violators
+
+
+@compiled(
+    _TAKEN(
+        STORE, types.FunctionType(SCORES), types.FunctionType(ADD), VECTOR, VECTOR, VECTOR, _FLAGS,
+        types.boolean, *_ROWS, VECTOR, VECTOR, VECTOR,
+    )
+)  # fmt: skip
+def sweep_hinge(store, scores, add, w, y, signed, c, renew, first, last, f, change, g):  # type: ignore[no-untyped-def]
+    """Score rows, see which violate their margin, and mend the sum of the violators.
+
+    Parameters
+    ----------
+    store, scores, add
+        A block, and how it is read.
+    w : ndarray, shape (d + 1,)
+        Weights.
+    y, signed, c, f : ndarray, shape (rows of the block,)
+        Labels; labels times weights; 1 for the violators ``y w.x < 1 - TIE``, which is brought up to date;
+        the scores, written.
+    renew : bool
+        Whether ``g`` is made anew: ``c`` is then taken for zero before.
+    first, last : int
+        Rows of the block.
+    change : ndarray, shape (at least 64,)
+        Workspace.
+    g : ndarray, shape (d + 1,)
+        ``sum_i c_i signed_i x_i``, mended.
+
+    Returns
+    -------
+    touched, violators : int, int
+        Entries read, and how many of these rows violate.
+    """
+    touched, violators = 0, 0
+    start = first
+    while start < last:
+        end = min(start + _CHUNK, last)
+        touched += scores(store, w, start, end, f[start:end])
+        mended, found = mend_hinge(store, add, y, signed, c, renew, start, end, f, change, g)
+        touched += mended
+        violators += found
+        start = end
+    return touched, violators
+
+
+class Block(NamedTuple):
+    """Consecutive rows of the examples.
+
+    Attributes
+    ----------
+    store : Store
+        The rows, columns numbered as in ``Layout.order``.
+    first, last : int
+        Their numbers.
+    """
+
+    store: Store
+    first: int
+    last: int
+
+
+class Layout(NamedTuple):
+    """Examples as passes read them.
+
+    Attributes
+    ----------
+    blocks : tuple of Block
+        All rows in order.
+    order : ndarray of int64, shape (d,), or None
+        ``order[k]`` is the column that is number k here; None where they are as they were.
+    storage : str
+        How a block is stored, a name in ``KERNELS``.
+    d : int
+        Number of columns.
+    entries : int
+        Stored entries: those read by one pass of scores.
+    used : int
+        Columns after which none has an entry.
+    radius : float
+        No example is longer.
+    sizes : ndarray, shape (d,)
+        Sum of the absolute values in each column.
+    """
+
+    blocks: tuple[Block, ...]
+    order: npt.NDArray[np.int64] | None
+    storage: str
+    d: int
+    entries: int
+    used: int
+    radius: float
+    sizes: npt.NDArray[np.float64]
+
+    def outside(self, w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return weights in the columns of the examples, shape (d,), from those in here, shape (d + 1,)."""
+        found = w[: self.d].copy()
+        if self.order is not None:
+            found[self.order] = w[: self.d]
+        return found
+
+
+def entries_of(store: Store) -> int:
+    """Return how many entries a block stores."""
+    whole = store.dense.size + store.bits.size + (store.single.size if store.indptr.size == 1 else 0)
+    return int(whole + store.indptr[-1])
+
+
+def prepare(problem: Any) -> Layout:
+    """Return the layout of a problem, made at the first call."""
+    layout: Layout = problem.layout("passes", _build)
+    return layout
+
+
+def _build(problem: Any) -> Layout:
+    X, d = problem.X, problem.d
+    if isinstance(X, Blocks):
+        bounds = zip(X.stores(), X.firsts, X.firsts[1:], strict=False)
+        blocks = tuple(Block(store, int(first), int(last)) for store, first, last in bounds)
+        return Layout(blocks, None, X.storage, d, X.entries, d, X.radius, X.sizes)
+    store = problem.prepare()
+    radius, sizes = math.sqrt(float(store.norms.max())), column_sizes(problem.X)
+    if problem.storage not in ("csr", "index"):
+        return Layout(
+            (Block(store, 0, problem.n),), None, problem.storage, d, entries_of(store), d, radius, sizes
+        )
+    counts = np.bincount(store.indices, minlength=d + 1)[:d]
+    order = np.argsort(-counts, kind="stable")
+    number = np.empty(d + 1, dtype=np.uint32)
+    number[order] = np.arange(d, dtype=np.uint32)
+    number[d] = d  # the padding
+    block = Block(store._replace(indices=number[store.indices]), 0, problem.n)
+    used = int(np.count_nonzero(counts))
+    return Layout((block,), order, problem.storage, d, entries_of(store), used, radius, sizes[order])

@@ -1,0 +1,103 @@
+"""LIBSVM's own Python package (``libsvm-official``) under the face of the other solvers.
+
+The package's representation is made before the clock starts. LIBSVM runs to its end in one piece and stops
+by itself after ``max(10^7, 100 n)`` steps. How many it took is only printed, and read from there. It weighs
+classes, not examples: bounds that differ within one are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from ctypes import CFUNCTYPE, c_char_p, c_double, c_int
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from libsvm import svm
+from svmrepro.solvers.peers.estimators import check_entries, class_bounds
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, Solution
+
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
+
+_KERNELS = {"linear": 0, "polynomial": 1, "gaussian": 2}
+
+
+class Run:
+    """A run under way, or rather before or after its one stretch of work."""
+
+    def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
+        self.problem = problem
+        self.examples = problem.layout("libsvm-package", _build)
+        self.parameter = _parameter(problem, eps, options)
+        self.model: Any = None
+        self.printed: list[str] = []
+        self.steps = 0
+
+
+def prepare(problem: Problem) -> None:
+    """Make the representation that LIBSVM reads."""
+    problem.layout("libsvm-package", _build)
+
+
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run that has not begun."""
+    return Run(problem, eps, options)
+
+
+def advance(run: Run, work: int, step_limit: int) -> str:
+    """Run to the end, whatever ``work`` says; return a status."""
+    say = CFUNCTYPE(None, c_char_p)(lambda text: run.printed.append(text.decode()))
+    svm.libsvm.svm_set_print_string_function(say)
+    try:
+        run.model = svm.toPyModel(svm.libsvm.svm_train(run.examples, run.parameter))
+    finally:
+        svm.libsvm.svm_set_print_string_function(svm.ctypes_print_null)
+    text = "".join(run.printed)
+    run.steps = sum(int(count) for count in re.findall(r"#iter = (\d+)", text))
+    return ITERATION_LIMIT if "reaching max number of iterations" in text else OPTIMAL
+
+
+def objective(run: Run) -> float:
+    """Return that it is not known."""
+    return float("nan")
+
+
+def steps(run: Run) -> int:
+    """Return the steps taken."""
+    return run.steps
+
+
+def finish(run: Run, status: str) -> Solution:
+    """Return the solution; LIBSVM's decision value is positive for the label of its first example."""
+    model, problem = run.model, run.problem
+    count = model.get_nr_sv()
+    alpha = np.zeros(problem.n)
+    indices = np.ctypeslib.as_array(model.sv_indices, (count,)) - 1
+    alpha[indices] = np.abs(np.ctypeslib.as_array(model.sv_coef[0], (count,)))
+    np.minimum(alpha, problem.bounds, out=alpha)
+    bias = -model.rho[0] * model.label[0]
+    return Solution(alpha, None, float(bias), status, run.steps, 0)
+
+
+def _parameter(problem: Problem, eps: float, options: dict[str, Any]) -> Any:
+    kernel, parameter = problem.kernel, svm.svm_parameter()
+    parameter.kernel_type = _KERNELS[kernel.name]
+    bounds = class_bounds(problem, "libsvm-package")
+    parameter.eps = eps
+    if bounds[-1] == bounds[1]:
+        parameter.C = bounds[1]
+    else:
+        parameter.C, parameter.nr_weight = 1.0, len(bounds)
+        parameter.weight_label = (c_int * len(bounds))(*bounds)
+        parameter.weight = (c_double * len(bounds))(*bounds.values())
+    parameter.cache_size, parameter.shrinking = options["cache_mb"], int(options["shrinking"])
+    if kernel.name == "gaussian":
+        parameter.gamma = kernel.gamma
+    elif kernel.name == "polynomial":
+        parameter.gamma, parameter.coef0, parameter.degree = kernel.a, kernel.c, kernel.degree
+    return parameter
+
+
+def _build(problem: Problem) -> Any:
+    return svm.svm_problem(problem.y, sp.csr_matrix(check_entries(problem.X)))

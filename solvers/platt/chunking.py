@@ -1,0 +1,506 @@
+r"""Chunking (Vapnik 1982; Platt 1998, sections 1.2 and 3).
+
+Each step solves a dense quadratic program over every non-zero multiplier of the last one and
+the ``chunk_size`` worst violators of the KKT conditions, from the last solution on, by
+:mod:`svmrepro.solvers.quadratic_programs.projected_cg`. The Hessian stays in memory and its rows are used
+again: a variable keeps its *slot* for as long as its multiplier is non-zero, and a new one takes over the
+slot of one that has left. Outputs of all examples are kept up to date: through the folded weight vector for a
+linear kernel, else by one kernel row for each multiplier that the step changed.
+
+The report's rule for the tolerance of the conjugate gradient is kept: 3e-10 at first, divided by
+three from the next chunk on when the thresholds that the non-bound multipliers propose are more
+than 2 eps apart.
+
+Where the report is silent:
+
+* Done when a threshold exists for which no example violates its condition by more than eps:
+  ``max F over I_low - min F over I_up <= 2 eps`` with ``F_i = u_i + b - y_i`` (Keerthi et al. 2001); the
+  threshold returned is the middle. In between, b is the middle of the thresholds proposed,
+  or of the bounds that the bound multipliers set where none is non-bound.
+* Ties among the worst violators go by the order of the training set. The pair that violates most
+  is always part of the sub-problem, so that each has something to gain (the first 500 rows may be
+  of one class).
+* A step that gains nothing divides the tolerance by ten.
+* Given multipliers to begin with, the first sub-problem holds all that are not zero.
+* Outputs, and folded weights, are sums over all chunks. Where the rounding of all changes together could
+  exceed a hundredth of eps, they are computed anew from the multipliers before the run ends, and it goes on
+  if the conditions then do not hold (``info["renewals"]``), thirty times at most.
+* The memory limit counts 4 bytes an entry of the sub-problem's square, a packed triangle of
+  doubles. This program keeps both triangles, for products at the speed of memory, and a spare quarter.
+
+Every *phase* of a chunk runs in slices: choosing, moving the Hessian into larger arrays, filling it, solving,
+and absorbing the solution into the outputs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.platt.state import fill_diagonal
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.quadratic_programs import projected_cg as pcg
+from svmrepro.solvers.quadratic_programs.projected_cg import QP
+from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
+from svmrepro.solvers.storage.kernel_sums import fold, folded_weights
+from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, transform_of
+from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, VECTOR, rows_of
+
+MEMORY_LIMITED = True
+BYTES_PER_ENTRY = 4
+_FUTILE = 40  # steps in a row that gain nothing before the run is given up
+_RETRIES = 5  # steps that a run which gained nothing has after its outputs were computed anew
+_RENEWALS = 30
+_UNIT_ROUNDING = 2.3e-16
+_ROUNDING = 1e-15  # a relative gain up to this is none
+_PATIENCE = 50  # CG steps a variable; more of them work on rounding
+_FIRST_CAPACITY = 1024
+_PART = 1 << 16  # examples whose outputs change at a time
+_VALUE = (
+    16  # what a kernel value costs beside its dot product, in entries read: the transform, a strided write
+)
+
+CHOOSING, GROWING, FILLING, SOLVING, ABSORBING = range(5)  # phases
+
+
+@compiled(
+    types.UniTuple(types.int64, 2)(
+        STORE,
+        types.FunctionType(DOTS),
+        types.FunctionType(TRANSFORM),
+        types.float64[:, ::1],
+        VECTOR,
+        VECTOR,
+        MEMBERS,
+        types.int64,
+        types.int64[::1],
+        types.int64,
+        types.int64,
+        VECTOR,
+    ),
+)
+def fill_hessian(store, dots, transform, Q, h, y, members, m, slots, at, work, row):  # type: ignore[no-untyped-def]
+    """Write rows and columns ``slots[at:]`` of ``Q_ij = y_i y_j K_ij`` over m slots, and the diagonal to h.
+
+    Return how far it came within ``work``, and the entries read.
+    """
+    touched, begin = 0, at
+    while at < slots.size and (at == begin or touched + _VALUE * m * (at - begin) < work):
+        s = slots[at]
+        i = np.int64(members[s])
+        touched += dots(store, i, members, m, row)
+        transform(store, i, members, m, row)
+        for k in range(m):
+            entry = y[s] * y[k] * row[k]
+            Q[s, k] = entry
+            Q[k, s] = entry
+        h[s] = abs(Q[s, s])
+        at += 1
+    return at, touched
+
+
+@compiled(
+    types.UniTuple(types.int64, 2)(
+        STORE,
+        types.FunctionType(DOTS),
+        types.FunctionType(TRANSFORM),
+        MEMBERS,
+        VECTOR,
+        types.int64,
+        types.int64,
+        MEMBERS,
+        VECTOR,
+        VECTOR,
+    ),
+)
+def add_rows(store, dots, transform, changed, change, at, work, every, row, outputs):  # type: ignore[no-untyped-def]
+    """Add ``change[k] K[changed[k], :]`` to the outputs for k from ``at`` on; see :func:`fill_hessian`."""
+    touched, begin = 0, at
+    n = every.size
+    while at < changed.size and (at == begin or touched + _VALUE * n * (at - begin) < work):
+        i = np.int64(changed[at])
+        touched += dots(store, i, every, n, row)
+        transform(store, i, every, n, row)
+        scale = change[at]
+        for j in range(n):
+            outputs[j] += scale * row[j]
+        at += 1
+    return at, touched
+
+
+class Run:
+    """A run under way.
+
+    Attributes
+    ----------
+    alpha, outputs : ndarray of float64, shape (n,)
+        Multipliers, and ``sum_j y_j alpha_j K_ij`` of every example, while absorbing those of a part of them.
+    slot : ndarray of int64, shape (n,)
+        Where an example stands in the sub-problem, or -1.
+    members : ndarray of uint32, shape (capacity,)
+        The example in each slot.
+    used : int
+        Slots in use or empty, a prefix of the arrays of ``qp``.
+    empty : list of int
+        Slots in that prefix whose variable has left.
+    phase, at, part : int
+        What the run is at, and how far.
+    drift : float
+        The length of all changes since the outputs were last computed anew.
+    """
+
+    def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
+        self.problem = problem
+        self.eps = eps
+        self.chunk_size = max(int(options["chunk_size"]), 1)
+        self.cg_tol = float(options["cg_tol"])
+        self.bends = bool(options["bends"])
+        self.whole = bool(options["whole"])
+        self.limit_bytes = options["memory_limit_bytes"]
+        self.store = problem.prepare()
+        self.dots, self.products, self.update = rows_of(problem)
+        self.transform = transform_of(problem.kernel.name, self.store)
+        n = problem.n
+        self.alpha = np.zeros(n)
+        self.outputs = np.zeros(n)
+        self.weights = np.zeros(problem.d + 1) if problem.kernel.name == "linear" else None
+        self.every = np.arange(n, dtype=np.uint32)
+        self.slot = np.full(n, -1, dtype=np.int64)
+        self.qp: QP = pcg.allocate(min(_FIRST_CAPACITY, n))
+        self.larger: QP | None = None
+        self.members = np.zeros(self.qp.y.size, dtype=np.uint32)
+        self.row = np.zeros(n)
+        self.used = 0
+        self.empty: list[int] = []
+        self.slots = np.zeros(0, dtype=np.int64)
+        self.b = 0.0
+        self.phase, self.at, self.part = CHOOSING, 0, 0
+        self.changed = np.zeros(0, dtype=np.uint32)
+        self.change = np.zeros(0)
+        self.drift = 0.0
+        self.renewing = False
+        diagonal = np.zeros(n)
+        fill_diagonal(diagonal, problem, self.store)
+        self.most_drift = 0.01 * eps / (_UNIT_ROUNDING * (float(np.abs(diagonal).max()) or 1.0))
+        self.futile = 0
+        self.best = 0.0
+        self.begun_at = 0
+        self.chunks = self.touched = self.evaluations = self.updates = self.subproblem_max = self.renewals = 0
+        if options.get("start") is not None:
+            self.alpha[:] = options["start"]
+            _renew(self)
+
+
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+    """Return a run at alpha = 0, or at given multipliers.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a bias.
+    eps : float
+        KKT tolerance.
+    options : dict
+        ``chunk_size``: violators added a step (the report's M). ``cg_tol``: the first stopping
+        tolerance of the conjugate gradient. ``bends``: whether a search direction that meets a bound is
+        followed further, or conjugate gradient starts afresh at each bound. ``whole``: whether products read
+        the whole matrix, or the rows of those variables that may move.
+        ``memory_limit_bytes``: of the Hessian, counted as above. ``start``: multipliers to begin with,
+        feasible, or None.
+    """
+    return Run(problem, eps, options)
+
+
+def advance(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on with the present phase for about ``work`` entries; return a status at the end."""
+    if run.phase == CHOOSING:
+        return _choose(run)
+    if run.phase == GROWING:
+        _move_rows(run, work)
+    elif run.phase == FILLING:
+        _fill(run, work)
+    elif run.phase == SOLVING:
+        tolerance = run.cg_tol if run.cg_tol > 1e-16 else 0.0
+        patience = run.begun_at + _PATIENCE * (run.used + _PATIENCE) // (1 + run.futile)
+        verdict = pcg.solve_face(run.qp, tolerance, run.bends, run.whole, work, min(step_limit, patience))
+        between = run.qp.counts[pcg.STAGE] == pcg.DIRECTION
+        if verdict == pcg.DONE or (between and patience <= steps(run) < step_limit):
+            _take(run)
+    else:
+        _absorb(run, work)
+    return None
+
+
+def objective(run: Run) -> float:
+    """Return the dual objective W as of the last CG step."""
+    return float(run.qp.scalars[pcg.OBJECTIVE] + run.qp.scalars[pcg.LINE_GAIN])
+
+
+def steps(run: Run) -> int:
+    """Return the number of CG steps taken so far."""
+    return int(run.qp.counts[pcg.CG_STEPS])
+
+
+def finish(run: Run, status: str) -> Solution:
+    """Return the solution as it stands, also in the middle of a sub-problem; the weights are those of alpha.
+
+    Where the outputs are not known, the threshold is that of the examples of the sub-problem.
+    """
+    problem, alpha = run.problem, run.alpha
+    if run.phase in (SOLVING, ABSORBING):
+        occupied = np.flatnonzero(run.qp.y[: run.used])
+        examples = run.members[occupied]
+        if run.phase == SOLVING:
+            alpha[examples] = run.qp.a[occupied]
+        if occupied.size:
+            run.b = _threshold(run, examples, run.qp.y[occupied] * run.qp.g[occupied])[0]
+    else:
+        run.b = _threshold(run, slice(None), run.outputs - problem.y)[0]
+    weights = None
+    if run.weights is not None:
+        weights = folded_weights(problem, alpha)
+    counts = run.qp.counts
+    return Solution(
+        alpha=alpha,
+        weights=weights,
+        bias=-run.b,
+        status=status,
+        iterations=int(counts[pcg.CG_STEPS]),
+        kernel_evaluations=run.evaluations,
+        work={
+            "nonzeros": run.touched,
+            "gradient_updates": run.updates,
+            "hessian_entries": int(counts[pcg.ENTRIES]),
+        },
+        info={
+            "chunks": float(run.chunks),
+            "cg_steps": float(counts[pcg.CG_STEPS]),
+            "faces": float(counts[pcg.RELEASES]),
+            "bends": float(counts[pcg.BENDS]),
+            "cg_tol_final": run.cg_tol,
+            "subproblem_max": float(run.subproblem_max),
+            "renewals": float(run.renewals),
+            "objective": objective(run),
+        },
+    )
+
+
+def _threshold(run: Run, examples: Any, F: npt.NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return b, the pair gap and the spread of the proposed thresholds of examples, with F of each."""
+    alpha, y, C = run.alpha[examples], run.problem.y[examples], run.problem.bounds[examples]
+    up = np.where(y > 0, alpha < C, alpha > 0)
+    low = np.where(y > 0, alpha > 0, alpha < C)
+    if not (up.any() and low.any()):  # of one class, without the other's examples
+        return float(F.mean()), 0.0, 0.0
+    smallest, largest = F[up].min(), F[low].max()
+    gap = float(largest - smallest)
+    proposed = F[(alpha > 0) & (alpha < C)]
+    spread = float(np.ptp(proposed)) if proposed.size else 0.0
+    if gap <= 2 * run.eps or not proposed.size:
+        b = 0.5 * (largest + smallest)
+    else:
+        b = 0.5 * (proposed.max() + proposed.min())
+    return float(b), gap, spread
+
+
+def _choose(run: Run) -> str | None:
+    """Stop, or choose the next sub-problem and give its examples slots."""
+    F = run.outputs - run.problem.y
+    run.b, gap, spread = _threshold(run, slice(None), F)
+    solved = gap <= 2 * run.eps
+    if solved or run.futile >= _FUTILE:
+        if run.drift <= run.most_drift:
+            return OPTIMAL if solved else STALLED
+        if run.renewals >= _RENEWALS:
+            return STALLED
+        run.renewals += 1
+        run.futile = min(run.futile, _FUTILE - _RETRIES)
+        _renew(run)
+        return None
+    if spread > 2 * run.eps:
+        run.cg_tol /= 3.0
+    new = _worst(run, F)
+    size = run.used - len(run.empty) + new.size
+    if BYTES_PER_ENTRY * size * size > run.limit_bytes:
+        return MEMORY_LIMIT
+    run.chunks += 1
+    run.begun_at = steps(run)
+    run.subproblem_max = max(run.subproblem_max, size)
+    _admit(run, new)
+    return None
+
+
+def _worst(run: Run, F: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return who joins: the worst violators, at most ``chunk_size``, the worst pair, who moved before."""
+    y, alpha, C = run.problem.y, run.alpha, run.problem.bounds
+    outside = run.slot < 0
+    # Outside the sub-problem alpha is 0, and only y_i u_i < 1 violates.
+    violation = np.where(outside, -y * (F - run.b), -np.inf)
+    candidates = np.flatnonzero(violation > run.eps)
+    if candidates.size > run.chunk_size:
+        worst = violation[candidates]
+        bar = -np.partition(-worst, run.chunk_size - 1)[run.chunk_size - 1]
+        candidates = candidates[worst >= bar]
+    order = np.argsort(-violation[candidates], kind="stable")
+    chosen = candidates[order[: run.chunk_size]]
+    up = np.flatnonzero(np.where(y > 0, alpha < C, alpha > 0))
+    low = np.flatnonzero(np.where(y > 0, alpha > 0, alpha < C))
+    pair = np.array([up[F[up].argmin()], low[F[low].argmax()]])
+    chosen = np.union1d(chosen, pair[run.slot[pair] < 0])
+    given = np.flatnonzero(outside & (alpha > 0.0))  # only before the first chunk
+    return np.union1d(chosen, given) if given.size else chosen
+
+
+def _admit(run: Run, new: npt.NDArray[np.int64]) -> None:
+    """Give new examples slots."""
+    reused = [run.empty.pop() for _ in range(min(len(run.empty), new.size))]
+    run.slots = np.array([*reused, *range(run.used, run.used + new.size - len(reused))], dtype=np.int64)
+    run.used += new.size - len(reused)
+    run.slot[new] = run.slots
+    run.at = 0
+    if run.used > run.qp.y.size:
+        capacity = min(run.used + run.used // 4, run.problem.n)
+        run.larger = pcg.allocate(max(capacity, run.used))
+        members = np.zeros(run.larger.y.size, dtype=np.uint32)
+        members[: run.members.size] = run.members
+        run.members = members
+        run.phase = GROWING
+    else:
+        run.phase = FILLING
+    run.members[run.slots] = new
+
+
+def _move_rows(run: Run, work: int) -> None:
+    """Go on to move the sub-problem into arrays a quarter larger than now needed (at most n)."""
+    old, larger, m = run.qp, run.larger, run.qp.y.size
+    assert larger is not None
+    last = min(m, run.at + max(work // (4 * larger.y.size), 1))
+    larger.Q[run.at : last, :m] = old.Q[run.at : last]
+    run.at = last
+    if last < m:
+        return
+    for name in ("y", "C", "h", "p", "py", "r", "a", "g", "d", "q", "qy", "free", "inside"):
+        getattr(larger, name)[:m] = getattr(old, name)
+    larger.counts[:] = old.counts
+    larger.scalars[:] = old.scalars
+    run.qp, run.larger = larger, None
+    run.at = 0
+    run.phase = FILLING
+
+
+def _fill(run: Run, work: int) -> None:
+    """Go on to compute the new rows of the Hessian; at the end set the sub-problem up."""
+    problem, qp, m, slots = run.problem, run.qp, run.used, run.slots
+    if run.at == 0:
+        qp.y[slots] = problem.y[run.members[slots]]
+        qp.C[slots] = problem.bounds[run.members[slots]]
+    run.at, touched = fill_hessian(
+        run.store,
+        run.dots,
+        run.transform,
+        qp.Q,
+        qp.h,
+        qp.y,
+        run.members,
+        m,
+        slots,
+        run.at,
+        work,
+        run.row,
+    )
+    run.touched += touched
+    if run.at < slots.size:
+        return
+    run.evaluations += slots.size * m
+    occupied = np.flatnonzero(qp.y[:m])
+    examples = run.members[occupied]
+    pcg.weigh(qp, m)
+    qp.a[:m] = 0.0
+    qp.a[occupied] = run.alpha[examples]
+    qp.g[:m] = 0.0
+    qp.g[occupied] = problem.y[examples] * run.outputs[examples] - 1.0
+    qp.inside[:m] = 0
+    qp.counts[pcg.M] = m
+    qp.counts[pcg.FREE] = 0
+    qp.counts[pcg.STAGE] = pcg.DIRECTION
+    qp.scalars[pcg.OBJECTIVE] = qp.a[:m].sum() - 0.5 * (qp.a[:m] @ (qp.g[:m] + 1.0))
+    run.phase = SOLVING
+
+
+def _take(run: Run) -> None:
+    """Take the multipliers of the sub-problem over."""
+    qp, y = run.qp, run.problem.y
+    occupied = np.flatnonzero(qp.y[: run.used])
+    examples = run.members[occupied]
+    before = run.alpha[examples]
+    after = qp.a[occupied]
+    moved = np.flatnonzero(after != before)
+    run.changed = examples[moved]
+    run.change = y[run.changed] * (after - before)[moved]
+    run.alpha[examples] = after
+    run.drift += float(np.abs(run.change).sum())
+    run.at = run.part = 0
+    run.phase = ABSORBING
+
+
+def _renew(run: Run) -> None:
+    """Begin to compute the outputs anew from the multipliers."""
+    run.changed = np.flatnonzero(run.alpha).astype(np.uint32)
+    run.change = run.problem.y[run.changed] * run.alpha[run.changed]
+    run.outputs[:] = 0.0
+    if run.weights is not None:
+        run.weights[:] = 0.0
+    run.drift = 0.0
+    run.renewing = True
+    run.at = run.part = 0
+    run.phase = ABSORBING
+
+
+def _absorb(run: Run, work: int) -> None:
+    """Go on to bring the outputs up to date, in parts of the examples; then see which slots fell empty."""
+    n, end = run.problem.n, min(run.part + _PART, run.problem.n)
+    every, outputs, row = run.every[run.part : end], run.outputs[run.part : end], run.row
+    if run.weights is None:
+        calls = run.store, run.dots, run.transform
+        run.at, touched = add_rows(*calls, run.changed, run.change, run.at, work, every, row, outputs)
+    elif run.at < run.changed.size:
+        run.at, touched = fold(run.store, run.update, run.changed, run.change, run.at, work, run.weights)
+        run.touched += touched
+        return
+    else:
+        touched = run.products(run.store, run.weights, every, every.size, outputs)
+    run.touched += touched
+    if run.at < run.changed.size:
+        return
+    if end < n:
+        run.part = end
+        if run.weights is None:
+            run.at = 0
+        return
+    run.evaluations += n if run.weights is not None else run.changed.size * n
+    run.updates += n
+    _settle(run)
+
+
+def _settle(run: Run) -> None:
+    """Close a chunk whose outputs are up to date."""
+    problem, qp = run.problem, run.qp
+    reached = float(run.alpha.sum() - 0.5 * ((problem.y * run.alpha) @ run.outputs))
+    run.phase = CHOOSING
+    if run.renewing:
+        run.renewing = False
+        run.best = reached
+        qp.scalars[pcg.OBJECTIVE] = reached
+        return
+    occupied = np.flatnonzero(qp.y[: run.used])
+    left = occupied[qp.a[occupied] == 0.0]
+    run.slot[run.members[left]] = -1
+    qp.y[left] = 0.0
+    run.empty.extend(left.tolist())
+    run.futile = run.futile + 1 if reached <= run.best + _ROUNDING * abs(run.best) else 0
+    run.best = max(run.best, reached)
+    if run.changed.size == 0:
+        run.cg_tol *= 0.1

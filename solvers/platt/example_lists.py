@@ -1,0 +1,96 @@
+"""The two lists that Platt's SMO keeps beside the multipliers, as compiled functions.
+
+*Non-bound* examples lie in ``members[:count]`` in ascending order, with their cached
+errors in ``errors[:count]``: a pass over them is then a pass in the order of the training
+set, and both arrays are scanned without indirection. *Support vectors* lie unordered in
+``support[:count]`` with their coefficients ``y_i alpha_i`` beside them; ``place[i]`` is
+the position of example i, or -1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from svmrepro.solvers.compilation.compiled import compiled
+
+
+@compiled()
+def find(members, count, i):  # type: ignore[no-untyped-def]
+    """Return the first position in ``members[:count]`` whose example is >= i."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if members[middle] < i:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled()
+def locate(members, count, i, hint):  # type: ignore[no-untyped-def]
+    """Return what :func:`find` returns, at once where ``hint`` is right."""
+    if 0 <= hint <= count and (hint == count or members[hint] >= i) and (hint == 0 or members[hint - 1] < i):
+        return hint
+    return find(members, count, i)
+
+
+@compiled(fastmath={"nnan", "nsz"})
+def extremes(errors, count):  # type: ignore[no-untyped-def]
+    """Return the positions of the smallest and the largest of ``errors[:count]``, each the first such.
+
+    The values first, in vector registers (errors are never NaN), then their places.
+    """
+    low, high = np.inf, -np.inf
+    for k in range(count):
+        low = errors[k] if errors[k] < low else low
+        high = errors[k] if errors[k] > high else high
+    lowest, highest = 0, 0
+    while lowest < count - 1 and errors[lowest] != low:
+        lowest += 1
+    while highest < count - 1 and errors[highest] != high:
+        highest += 1
+    return lowest, highest
+
+
+@compiled()
+def insert(members, errors, count, i, error):  # type: ignore[no-untyped-def]
+    """Insert example i with its error in order; return the new count."""
+    at = find(members, count, i)
+    for k in range(count, at, -1):
+        members[k] = members[k - 1]
+        errors[k] = errors[k - 1]
+    members[at] = np.uint32(i)
+    errors[at] = error
+    return count + 1
+
+
+@compiled()
+def remove(members, errors, count, i):  # type: ignore[no-untyped-def]
+    """Remove example i, which is a member; return the new count."""
+    at = find(members, count, i)
+    for k in range(at, count - 1):
+        members[k] = members[k + 1]
+        errors[k] = errors[k + 1]
+    return count - 1
+
+
+@compiled()
+def set_support(support, coefficients, place, count, i, coefficient):  # type: ignore[no-untyped-def]
+    """Give example i its coefficient, listing or unlisting it; return the new count."""
+    at = place[i]
+    if coefficient == 0.0:
+        if at >= 0:
+            count -= 1
+            last = support[count]
+            support[at] = last
+            coefficients[at] = coefficients[count]
+            place[last] = at
+            place[i] = -1
+        return count
+    if at < 0:
+        at = count
+        support[at] = np.uint32(i)
+        place[i] = at
+        count += 1
+    coefficients[at] = coefficient
+    return count

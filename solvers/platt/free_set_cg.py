@@ -1,0 +1,350 @@
+r"""Conjugate gradient over the multipliers that lie between their bounds, on kernel rows.
+
+A rescue for SMO on ill-conditioned problems (linear kernels of few features, large C, classes
+that overlap): there the non-bound multipliers zigzag for millions of steps. Inside the face of
+the non-bound multipliers the dual is an unconstrained quadratic in ``beta_i = y_i alpha_i``,
+
+    min  1/2 beta.K beta - y.beta    subject to    sum beta = const (only with a free threshold)
+
+and its antigradient is the negative error ``-(u_i - y_i)``; where the K_ii span many orders of magnitude it
+is divided by them, as in :mod:`svmrepro.solvers.quadratic_programs.projected_cg`. A product with K costs
+about what one pass of SMO steps over the same multipliers does. Every step stays in the box and lowers the
+objective, so the passes of SMO that follow keep their guarantee. The descent runs in slices, also within a
+product.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof, types
+from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.platt.example_lists import extremes, set_support
+from svmrepro.solvers.platt.state import (
+    CALLS,
+    DRIFT,
+    EVALUATIONS,
+    HIGHEST,
+    LOWEST,
+    NONBOUND,
+    OBJECTIVE,
+    POLISH_AT,
+    POLISHES,
+    STATE,
+    STEPS,
+    SUPPORT,
+    TICKS,
+    TOUCHED,
+    UPDATES,
+    B,
+    Run,
+)
+from svmrepro.solvers.quadratic_programs.projected_cg import weights_of
+from svmrepro.solvers.storage.row_products import STORE
+
+_POLISH_EVERY = 20  # steps an example between two polishes
+_POLISH_ENTRIES = 20_000_000  # kernel evaluations in one go
+
+_FLAT = 1e-12  # curvature below this times sum d_i^2 K_ii is none
+_IDLE = 20  # steps in a row that gain nothing in double precision end the descent
+_BLOCK = 4096
+
+# Positions in ``Descent.counts``.
+STAGE, AT, INSIDE, TAKEN, LIMIT, IDLE, FRESH, EQUALITY = range(8)
+# Positions in ``Descent.scalars``.
+PREVIOUS, INNER, TOTAL, TARGET, LENGTH = range(5)
+
+GRADIENT, DIRECTION, FOLD, PRODUCT, LINE, ENDED = range(6)  # stages
+
+
+class Descent(NamedTuple):
+    """A descent under way, in a face of m examples."""
+
+    face: Any  # (m,) uint32, the examples
+    y: Any  # (m,) labels
+    C: Any  # (m,) bounds
+    p: Any  # (m,) weights of the gradient
+    h: Any  # (m,) |K_ii|
+    beta: Any  # (m,) y_i alpha_i
+    g: Any  # (m,) u_i - y_i without b
+    d: Any  # (m,) direction
+    q: Any  # (m,) K d
+    row: Any  # (m,) workspace
+    inside: Any  # (m,) whether a variable has not met its bound
+    weights: Any  # folded weight vector of d, or empty
+    counts: Any  # (8,) int64
+    scalars: Any  # (5,) float64
+
+
+def allocate(m: int, features: int) -> Descent:
+    """Return an empty descent; ``features`` is the length of a folded weight vector, or 0."""
+    return Descent(
+        face=np.zeros(m, dtype=np.uint32),
+        y=np.zeros(m),
+        C=np.zeros(m),
+        p=np.ones(m),
+        h=np.zeros(m),
+        beta=np.zeros(m),
+        g=np.zeros(m),
+        d=np.zeros(m),
+        q=np.zeros(m),
+        row=np.zeros(max(m, _BLOCK)),
+        inside=np.ones(m, dtype=np.bool_),
+        weights=np.zeros(features),
+        counts=np.zeros(8, dtype=np.int64),
+        scalars=np.zeros(5),
+    )
+
+
+DESCENT = typeof(allocate(1, 1))
+
+
+@compiled()
+def room_along(beta, y, d, C):  # type: ignore[no-untyped-def]
+    """Return how far a signed multiplier may go along d != 0."""
+    top = C if y > 0.0 else 0.0
+    return (top - beta) / d if d > 0.0 else (top - C - beta) / d
+
+
+@compiled()
+def choose_direction(descent):  # type: ignore[no-untyped-def]
+    """Write the next direction; return whether there is one."""
+    counts, scalars, g, d, p, inside = (
+        descent.counts,
+        descent.scalars,
+        descent.g,
+        descent.d,
+        descent.p,
+        descent.inside,
+    )
+    m = g.size
+    while True:
+        mean, scale = 0.0, 0.0
+        if counts[EQUALITY]:
+            # Twice: see projected_cg.next_direction.
+            for k in range(m):
+                if inside[k]:
+                    mean += p[k] * g[k]
+                    scale += p[k]
+            mean /= scale
+            shift = 0.0
+            for k in range(m):
+                shift += p[k] * (g[k] - mean) if inside[k] else 0.0
+            mean += shift / scale
+        worst, residual = 0.0, 0.0
+        for k in range(m):
+            if inside[k]:
+                residual += p[k] * (mean - g[k]) ** 2
+                worst = max(worst, abs(mean - g[k]))
+        if not worst > scalars[TARGET]:
+            return False
+        momentum = 0.0 if counts[FRESH] else residual / scalars[PREVIOUS]
+        scalars[PREVIOUS] = residual
+        inner, length = 0.0, 0.0
+        for k in range(m):
+            if inside[k]:
+                d[k] = p[k] * (mean - g[k]) + momentum * d[k]
+                inner += (mean - g[k]) * d[k]
+                length += abs(d[k])
+            else:
+                d[k] = 0.0
+        scalars[INNER], scalars[LENGTH] = inner, length
+        if inner > 0.0:
+            return True
+        if counts[FRESH]:
+            return False
+        counts[FRESH] = 1
+
+
+@compiled()
+def step_along(descent):  # type: ignore[no-untyped-def]
+    """Go along the direction to the minimum or to the first bound; return whether that is possible."""
+    counts, scalars, beta, g, d, q, y, C, inside = (
+        descent.counts,
+        descent.scalars,
+        descent.beta,
+        descent.g,
+        descent.d,
+        descent.q,
+        descent.y,
+        descent.C,
+        descent.inside,
+    )
+    m, inner = g.size, scalars[INNER]
+    curvature, flat, reach = 0.0, 0.0, np.inf
+    for k in range(m):
+        if inside[k] and d[k] != 0.0:
+            curvature += d[k] * q[k]
+            flat += d[k] * d[k] * descent.h[k]
+            reach = min(reach, room_along(beta[k], y[k], d[k], C[k]))
+    blocked = not (curvature > _FLAT * flat and inner < reach * curvature)
+    step = reach if blocked else inner / curvature
+    gain = step * inner - 0.5 * step * step * curvature
+    if not (0.0 <= step < np.inf and abs(gain) < np.inf):
+        return False
+    for k in range(m):
+        g[k] += step * q[k]
+        if not inside[k] or d[k] == 0.0:
+            continue
+        top = C[k] if y[k] > 0.0 else 0.0
+        if blocked and room_along(beta[k], y[k], d[k], C[k]) <= step:
+            beta[k] = top if d[k] > 0.0 else top - C[k]
+            inside[k] = False
+            counts[INSIDE] -= 1
+        else:
+            beta[k] = min(max(beta[k] + step * d[k], top - C[k]), top)
+    scalars[TOTAL] += gain
+    counts[IDLE] = counts[IDLE] + 1 if gain <= 1e-16 * abs(scalars[TOTAL]) else 0
+    counts[FRESH] = 1 if blocked else 0
+    scalars[LENGTH] *= step
+    return True
+
+
+@compiled(types.void(DESCENT, STATE, STORE, *CALLS, types.int64))
+def descend(descent, state, store, dots, transform, products, update, total, slice_work):  # type: ignore[no-untyped-def]
+    """Minimise over the face for about ``slice_work`` entries read, dropping what meets a bound from it."""
+    counts, face, d, q, row = descent.counts, descent.face, descent.d, descent.q, descent.row
+    weights, told = descent.weights, state.counts
+    m = face.size
+    stop_at = told[TOUCHED] + told[TICKS] + slice_work
+    while counts[STAGE] != ENDED and told[TOUCHED] + told[TICKS] < stop_at:
+        if counts[STAGE] == GRADIENT:
+            k = counts[AT]
+            if k >= m:
+                counts[STAGE] = DIRECTION
+                continue
+            part = min(_BLOCK, m - k)
+            told[TOUCHED] += products(store, state.weights, face[k : k + part], part, row)
+            told[EVALUATIONS] += part
+            for j in range(part):
+                descent.g[k + j] = row[j] - descent.y[k + j]
+            counts[AT] += part
+        elif counts[STAGE] == DIRECTION:
+            told[TICKS] += 4 * m
+            going = counts[TAKEN] < counts[LIMIT] and counts[INSIDE] > 0 and counts[IDLE] < _IDLE
+            if not going or not choose_direction(descent):
+                counts[STAGE] = ENDED
+                continue
+            q[:] = 0.0
+            weights[:] = 0.0
+            counts[AT] = 0
+            counts[STAGE] = FOLD if weights.size else PRODUCT
+        elif counts[STAGE] == FOLD:
+            k = counts[AT]
+            if k == m:
+                counts[AT] = 0
+                counts[STAGE] = PRODUCT
+                told[EVALUATIONS] += m
+                continue
+            counts[AT] += 1
+            if d[k] != 0.0:
+                told[TOUCHED] += update(store, np.int64(face[k]), d[k], weights)
+        elif counts[STAGE] == PRODUCT:
+            k = counts[AT]
+            if k >= m:
+                counts[STAGE] = LINE
+            elif weights.size:
+                part = min(_BLOCK, m - k)
+                told[TOUCHED] += products(store, weights, face[k : k + part], part, q[k : k + part])
+                told[EVALUATIONS] += part
+                counts[AT] += part
+            else:
+                counts[AT] += 1
+                if d[k] != 0.0:
+                    told[TOUCHED] += dots(store, np.int64(face[k]), face, m, row)
+                    transform(store, np.int64(face[k]), face, m, row)
+                    told[EVALUATIONS] += m
+                    told[TICKS] += m
+                    for j in range(m):
+                        q[j] += d[k] * row[j]
+        else:
+            told[TICKS] += 4 * m
+            counts[STAGE] = DIRECTION
+            if not step_along(descent):
+                counts[STAGE] = ENDED
+                continue
+            counts[TAKEN] += 1
+            state.scalars[DRIFT] += descent.scalars[LENGTH]
+
+
+@compiled(types.void(DESCENT, STATE, STORE, *CALLS))
+def settle(descent, state, store, dots, transform, products, update, total):  # type: ignore[no-untyped-def]
+    """Take the multipliers of a descent over, with what depends on them."""
+    counts, scalars, alpha = state.counts, state.scalars, state.alpha
+    face, y, C, beta, g, m = descent.face, descent.y, descent.C, descent.beta, descent.g, descent.face.size
+    left = 0
+    b = 0.0
+    for k in range(m):
+        i = np.int64(face[k])
+        old, new = alpha[i], y[k] * beta[k]
+        if new != old:
+            alpha[i] = new
+            if state.weights.size:
+                counts[TOUCHED] += update(store, i, y[k] * (new - old), state.weights)
+            else:
+                counts[SUPPORT] = set_support(
+                    state.support, state.coefficients, state.place, counts[SUPPORT], i, beta[k]
+                )
+            if state.margin.size:
+                state.margin[i] = -np.inf  # not of this multiplier
+        if 0.0 < new < C[k]:
+            state.members[left] = np.uint32(i)
+            state.errors[left] = g[k]
+            b += g[k]
+            left += 1
+    counts[NONBOUND] = left
+    if descent.counts[EQUALITY] and left > 0:
+        scalars[B] = b / left
+    for k in range(left):
+        state.errors[k] -= scalars[B]
+    counts[LOWEST], counts[HIGHEST] = extremes(state.errors, left)
+    scalars[OBJECTIVE] += descent.scalars[TOTAL]
+    counts[STEPS] += (
+        descent.counts[TAKEN] + 1
+    )  # also where none was possible: outputs computed ahead are void
+    counts[UPDATES] += descent.counts[TAKEN] * m
+    counts[POLISHES] += 1
+    counts[POLISH_AT] = counts[STEPS] + _POLISH_EVERY * alpha.size
+
+
+def begin(run: Run, step_limit: int) -> Descent:
+    """Return a descent in the face of the non-bound multipliers."""
+    state = run.state
+    counts = state.counts
+    m = int(counts[NONBOUND])
+    folded = state.weights.size > 0
+    descent = allocate(m, state.weights.size)
+    descent.face[:] = state.members[:m]
+    face = descent.face
+    descent.y[:] = state.y[face]
+    descent.C[:] = state.C[face]
+    descent.h[:] = np.abs(state.diagonal[face])
+    descent.p[:] = weights_of(descent.h)
+    descent.beta[:] = descent.y * state.alpha[face]
+    descent.g[:] = state.errors[:m] + state.scalars[B]
+    limit = min(10 * m + 100, step_limit - int(counts[STEPS]) - 1)
+    if not folded:
+        limit = min(limit, 1 + _POLISH_ENTRIES // (m * m + 1))
+    # Where the weight vector is folded not every program keeps the errors.
+    descent.counts[STAGE] = GRADIENT if folded else DIRECTION
+    descent.counts[LIMIT] = limit
+    descent.counts[INSIDE] = m
+    descent.counts[FRESH] = 1
+    descent.counts[EQUALITY] = int(run.problem.bias)
+    descent.scalars[TARGET] = 0.1 * run.eps
+    return descent
+
+
+def advance(run: Run, work: int) -> None:
+    """Go on for about ``work`` entries read."""
+    descend(run.descent, run.state, *run.calls, work)
+    if run.descent.counts[STAGE] == ENDED:
+        finish(run)
+
+
+def finish(run: Run) -> None:
+    """End the descent where it is."""
+    if run.descent.counts[STAGE] != GRADIENT:
+        settle(run.descent, run.state, *run.calls)
+    run.descent = None

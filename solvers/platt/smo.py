@@ -1,0 +1,433 @@
+r"""Sequential minimal optimisation as Platt published it (TR-98-14, sections 2.1 to 2.5).
+
+Two multipliers a step, solved analytically. With ``s = y1 y2``, ``E_i = u_i - y_i`` and
+``u_i = sum_j y_j alpha_j K_ij - b``:
+
+    y1 != y2:  L = max(0, a2 - a1),       H = min(C2, C1 + a2 - a1)       (13)
+    y1 == y2:  L = max(0, a2 + a1 - C1),  H = min(C2, a2 + a1)            (14)
+    a2 += y2 (E1 - E2) / eta, clipped;   eta = K11 + K22 - 2 K12          (15)-(17)
+
+The first multiplier comes from passes over all examples that alternate with passes over
+the non-bound ones; the second from the cached errors, then from the non-bound examples,
+then from all, each from a random start (section 2.2). A linear kernel is folded into its
+weight vector (section 2.4). The report has one bound C for all; here each example has its own.
+
+Where the report is silent or stops short:
+
+* The step tolerance ("eps" of the pseudo-code) has no number in the report; it is
+  ``step_tol`` here, 1e-8.
+* A pass over all examples that changes nothing ends the report's program even where a
+  violator found no partner. Here that pass also yields ``min E`` over I_up and ``max E``
+  over I_low (Keerthi et al. 2001). Within 2 eps of each other, the threshold is put halfway
+  between them and every example obeys its condition; else that pair, the most violating
+  one, takes a step that no step tolerance forbids, ``step_tol`` is divided by ten, and the passes go on.
+  ``info["rescues"]`` counts such steps: zero on every data set of the report.
+* Where overlapping classes, a large C and few features make the steps zigzag, they number millions.
+  After 500 n of them conjugate gradient solves in the face of the non-bound multipliers
+  (:mod:`svmrepro.solvers.platt.free_set_cg`), and again every 20 n steps. ``info["polishes"]`` counts it:
+  zero on every data set of the report, whose runs take at most some 100 n steps.
+* ``shrinking`` and ``cache_mb`` are those of the 1999 paper, off by default as in the report. After a full
+  pass those bound examples leave it that fulfilled their conditions by more than the worst example violated
+  its own; partners are not looked for among them either. A full pass over what is left that changes nothing
+  puts all back and is followed by one over all. The cache keeps kernel rows, see
+  :mod:`svmrepro.solvers.caches.smo_rows`: it saves work and changes no step.
+* Rounding leaves crumbs of multipliers. A step that ends where the partner meets its bound puts the partner
+  exactly there. Else a multiplier goes to 0 where it is less than 1e-14 of the two that were added up, and to
+  its bound where it is as near to that, and no output changes by more than a hundredth of ``eps``.
+* The step tolerance has an absolute part, ``step_tol^2`` in the pseudo-code. Where 1000 times the least
+  bound, or 1000 over the largest K_ii, is less than 1, it is multiplied by that, so that multipliers near
+  1e-12 may move, too.
+* For eta <= 0 the gain at both ends is written relative to the present point, which is
+  equation (19) without its cancellation; on a tie of two improving ends the lower one is taken.
+  Where neither end improves although the slope is not 0, the curvature is taken for the largest that
+  rounding could hide, 1e-12 (K11 + K22): such a step is too short rather than too long.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+from svmrepro.solvers.caches.smo_rows import SPARE, kept_row
+from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.random_numbers import draw
+from svmrepro.solvers.platt import free_set_cg
+from svmrepro.solvers.platt.example_lists import extremes, find, locate
+from svmrepro.solvers.platt.state import (
+    ACTIVE,
+    ALL,
+    ATTEMPT,
+    CALLS,
+    CHANGED,
+    COLUMNS,
+    CRAMPED,
+    DONE,
+    DRIFT,
+    EVALUATIONS,
+    HARMLESS,
+    HIGHEST,
+    HINT,
+    LOOKING,
+    LOW,
+    LOW_ERROR,
+    LOWEST,
+    NEXT,
+    NONBOUND,
+    OBJECTIVE,
+    ORIGIN,
+    POLISH_AT,
+    RENEW_AT,
+    RESCUES,
+    RUNNING,
+    STATE,
+    STEP_TOL,
+    STEPS,
+    STUCK,
+    TICKS,
+    TOUCHED,
+    UNIT,
+    UP,
+    UP_ERROR,
+    UPDATES,
+    VIOLATOR,
+    VIOLATOR_ERROR,
+    VIOLATORS,
+    WORST,
+    ZIGZAGGING,
+    B,
+    Run,
+    W,
+    advance_by,
+    bound_error,
+    drifted,
+    error_of,
+    finish,
+    move,
+    objective,
+    renew,
+    shrink,
+    start,
+    start_pass,
+    start_renewal,
+    steps,
+    unshrink,
+)
+from svmrepro.solvers.storage.row_products import STORE, dots_of_two
+
+__all__ = ["advance", "finish", "objective", "start", "steps"]  # what the driver calls
+
+_SNAP = 1e-14  # multipliers this close to C, or to 0 relative to the pair's sum, are put on the bound
+_DEGENERATE = 1e-12  # eta below this times K11 + K22 is rounding, not curvature
+_SLOPE = 1e-10  # a flat or concave pair moves only if it gains more than this per unit of alpha
+
+MOVED, ALONE, INTERRUPTED = range(3)  # how the search for a partner ends
+
+
+@compiled(forceinline=True)
+def pair_kernel(state, store, dots, transform, i, j):  # type: ignore[no-untyped-def]
+    """Return K_ij."""
+    state.one[0] = np.uint32(j)
+    state.counts[TOUCHED] += dots(store, i, state.one, 1, state.row1)
+    transform(store, i, state.one, 1, state.row1)
+    state.counts[EVALUATIONS] += 1
+    return state.row1[0]
+
+
+@compiled(forceinline=True)
+def refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db):  # type: ignore[no-untyped-def]
+    """Bring the errors of the non-bound examples up to date after a step; find their extremes.
+
+    ``d1 = y1 (change of a1)`` and ``d2`` alike, ``db`` the change of b.
+    """
+    counts, errors, members = state.counts, state.errors, state.members
+    m = counts[NONBOUND]
+    if state.weights.size:
+        counts[TOUCHED] += products(store, state.weights, members, m, errors)
+        counts[EVALUATIONS] += m
+        b, y = state.scalars[B], state.y
+        for k in range(m):
+            errors[k] -= b + y[members[k]]
+    else:
+        row1, row2 = state.row1, state.row2
+        if state.column.size == 0:
+            counts[TOUCHED] += dots_of_two(store, dots, i1, i2, members, m, row1, row2)
+            transform(store, i1, members, m, row1)
+            transform(store, i2, members, m, row2)
+            counts[EVALUATIONS] += 2 * m
+        else:
+            for which in range(2):
+                i, row = (i2, row2) if which else (i1, row1)
+                computed, touched = kept_row(
+                    state.cache,
+                    state.column,
+                    counts[COLUMNS],
+                    store,
+                    dots,
+                    transform,
+                    i,
+                    members,
+                    m,
+                    row,
+                    state.lacking,
+                    state.fresh,
+                )
+                counts[TOUCHED] += touched
+                counts[EVALUATIONS] += computed
+        for k in range(m):
+            errors[k] += d1 * row1[k] + d2 * row2[k] - db
+    counts[UPDATES] += m
+    counts[LOWEST], counts[HIGHEST] = extremes(errors, m)
+
+
+@compiled(forceinline=True)
+def take_step(state, store, dots, transform, products, update, total, i1, i2, E2, step_tol):  # type: ignore[no-untyped-def]
+    """Optimise alpha[i1] and alpha[i2] jointly; return whether they moved (``takeStep``)."""
+    if i1 == i2:
+        return False
+    alpha, y, scalars = state.alpha, state.y, state.scalars
+    a1, a2, y1, y2 = alpha[i1], alpha[i2], y[i1], y[i2]
+    C1, C2 = state.C[i1], state.C[i2]
+    s = y1 * y2
+    if s < 0:
+        low, high = max(0.0, a2 - a1), min(C2, C1 + a2 - a1)
+    else:
+        low, high = max(0.0, a2 + a1 - C1), min(C2, a2 + a1)
+    if low >= high:
+        return False
+    E1 = error_of(state, store, dots, transform, products, total, i1)
+    k11, k22 = state.diagonal[i1], state.diagonal[i2]
+    k12 = pair_kernel(state, store, dots, transform, i1, i2)
+    eta = k11 + k22 - 2.0 * k12
+    slope = y2 * (E2 - E1)  # derivative of Psi = -W along a2
+    least = _DEGENERATE * (abs(k11) + abs(k22))
+    if eta > least:
+        new2 = min(max(a2 - slope / eta, low), high)
+    else:
+        at_low = (slope + 0.5 * eta * (low - a2)) * (low - a2)
+        at_high = (slope + 0.5 * eta * (high - a2)) * (high - a2)
+        new2 = low if at_low <= at_high else high
+        if min(at_low, at_high) >= -_SLOPE * abs(new2 - a2):
+            if not (abs(slope) > _SLOPE and eta > 0.0):
+                return False
+            new2 = min(max(a2 - slope / least, low), high)
+    # Where the clipped partner ends, exactly.
+    end1 = -1.0
+    if new2 == low and low > 0.0:
+        end1 = 0.0 if s < 0 else C1
+    elif new2 == high and high < C2:
+        end1 = C1 if s < 0 else 0.0
+    if new2 < _SNAP * (a1 + a2) and new2 <= scalars[HARMLESS]:
+        new2 = 0.0
+    elif new2 > C2 * (1.0 - _SNAP) and C2 - new2 <= scalars[HARMLESS]:
+        new2 = C2
+    step = new2 - a2
+    if step == 0.0 or abs(step) < step_tol * (new2 + a2 + step_tol * scalars[UNIT]):
+        return False
+    new1 = min(max(a1 - s * step, 0.0), C1)
+    if end1 >= 0.0:
+        new1 = end1
+    elif new1 < _SNAP * (a1 + a2) and new1 <= scalars[HARMLESS]:
+        new1 = 0.0
+    elif new1 > C1 * (1.0 - _SNAP) and C1 - new1 <= scalars[HARMLESS]:
+        new1 = C1
+    d1, d2 = y1 * (new1 - a1), y2 * step
+    b = scalars[B]
+    b1 = E1 + d1 * k11 + d2 * k12 + b
+    b2 = E2 + d1 * k12 + d2 * k22 + b
+    if 0.0 < new1 < C1:
+        scalars[B] = b1
+    elif 0.0 < new2 < C2:
+        scalars[B] = b2
+    else:
+        scalars[B] = 0.5 * (b1 + b2)
+    db = scalars[B] - b
+    # Errors before the step: refresh_errors adds the change to every listed example.
+    move(state, store, dots, transform, products, update, i1, a1, new1, E1)
+    move(state, store, dots, transform, products, update, i2, a2, new2, E2)
+    scalars[OBJECTIVE] -= (slope + 0.5 * eta * step) * step
+    scalars[DRIFT] += abs(d1) + abs(d2)
+    refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db)
+    state.counts[STEPS] += 1
+    return True
+
+
+@compiled(forceinline=True)
+def examine(state, store, dots, transform, products, update, total, stop_at):  # type: ignore[no-untyped-def]
+    """Look for a partner of the violator through the hierarchy of section 2.2.
+
+    Attempt 0 is the second choice heuristic, then come the non-bound examples and the bound ones,
+    each from a random start. One loop for all: the step, inlined, then stands in it once. The search is
+    interrupted where the slice is used up, and goes on from there: no step is taken in between.
+    """
+    counts, members, alpha = state.counts, state.members, state.alpha
+    nonbound, n = counts[NONBOUND], counts[ACTIVE]
+    step_tol = state.scalars[STEP_TOL]
+    i2, E2 = counts[VIOLATOR], state.scalars[VIOLATOR_ERROR]
+    for attempt in range(counts[ATTEMPT], 1 + nonbound + n):
+        if attempt == 0:
+            i1 = np.int64(members[counts[LOWEST] if E2 > 0 else counts[HIGHEST]])
+        elif attempt <= nonbound:
+            if attempt == 1:
+                counts[ORIGIN] = draw(state.random, nonbound)
+            i1 = np.int64(members[(counts[ORIGIN] + attempt - 1) % nonbound])
+        else:
+            if attempt == nonbound + 1:
+                counts[ORIGIN] = draw(state.random, n)
+            i1 = np.int64(state.every[(counts[ORIGIN] + attempt - nonbound - 1) % n])
+            if 0.0 < alpha[i1] < state.C[i1]:
+                continue  # tried just now
+            counts[TICKS] += 1
+        if take_step(state, store, dots, transform, products, update, total, i1, i2, E2, step_tol):
+            return MOVED
+        if counts[TOUCHED] + counts[TICKS] >= stop_at:
+            counts[ATTEMPT] = attempt + 1
+            return INTERRUPTED
+    return ALONE
+
+
+@compiled(forceinline=True)
+def note_extremes(state, i, error):  # type: ignore[no-untyped-def]
+    """Keep min E over I_up and max E over I_low of a full pass."""
+    a, C, positive, scalars = state.alpha[i], state.C[i], state.y[i] > 0, state.scalars
+    if ((positive and a < C) or (not positive and a > 0)) and error < scalars[UP_ERROR]:
+        scalars[UP_ERROR] = error
+        state.counts[UP] = i
+    if ((positive and a > 0) or (not positive and a < C)) and error > scalars[LOW_ERROR]:
+        scalars[LOW_ERROR] = error
+        state.counts[LOW] = i
+
+
+@compiled(forceinline=True)
+def note_margin(state, i, r):  # type: ignore[no-untyped-def]
+    """Keep by how much an example met in a full pass fulfils its condition, and the largest violation."""
+    a, C, scalars = state.alpha[i], state.C[i], state.scalars
+    state.margin[i] = r if a <= 0.0 else (-r if a >= C else -np.inf)
+    if a < C:
+        scalars[WORST] = max(scalars[WORST], -r)
+    if a > 0.0:
+        scalars[WORST] = max(scalars[WORST], r)
+
+
+@compiled()
+def shift_threshold(state):  # type: ignore[no-untyped-def]
+    """Put the threshold halfway between the extreme errors of a full pass."""
+    shift = 0.5 * (state.scalars[LOW_ERROR] + state.scalars[UP_ERROR])
+    state.scalars[B] += shift
+    errors = state.errors
+    for k in range(state.counts[NONBOUND]):
+        errors[k] -= shift
+
+
+@compiled()
+def conclude(state, store, dots, transform, products, update, total, tol):  # type: ignore[no-untyped-def]
+    """Decide after a full pass that changed nothing: done, stuck, or one more step."""
+    counts, scalars = state.counts, state.scalars
+    if counts[VIOLATORS] == 0:
+        return DONE
+    if scalars[LOW_ERROR] - scalars[UP_ERROR] <= 2.0 * tol:
+        shift_threshold(state)
+        return DONE
+    if counts[LOOKING]:
+        shift_threshold(state)
+        return RUNNING
+    scalars[STEP_TOL] *= 0.1
+    counts[RESCUES] += 1
+    i1, i2 = counts[UP], counts[LOW]
+    E2 = scalars[LOW_ERROR]
+    moved = take_step(state, store, dots, transform, products, update, total, i1, i2, E2, 0.0)
+    return RUNNING if moved else STUCK
+
+
+@compiled(
+    types.int64(STATE, STORE, *CALLS, types.float64, types.int64, types.int64),
+)
+def passes(state, store, dots, transform, products, update, total, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
+    """Run the main routine until done, or until a slice or the step limit is used up."""
+    counts, alpha, y, members, errors = state.counts, state.alpha, state.y, state.members, state.errors
+    scalars, C = state.scalars, state.C
+    n, shrinks = y.size, state.margin.size > 0
+    cached, length = state.column.size > 0, state.cache.rows.shape[1]
+    stop_at = counts[TOUCHED] + counts[TICKS] + slice_work
+    while True:
+        if counts[RENEW_AT] >= 0:
+            renew(state, store, dots, transform, products, update, total, stop_at)
+            if counts[RENEW_AT] >= 0:
+                return RUNNING
+        end = counts[ACTIVE] if counts[ALL] else n
+        looking = counts[LOOKING] > 0
+        while counts[NEXT] < end or counts[VIOLATOR] >= 0:
+            if counts[STEPS] >= step_limit or counts[TOUCHED] + counts[TICKS] >= stop_at:
+                return RUNNING
+            if cached and length < n and counts[COLUMNS] + SPARE > length:
+                return CRAMPED
+            if counts[VIOLATOR] < 0:
+                p = counts[NEXT]
+                i = p
+                at = -1
+                if counts[ALL]:
+                    i = np.int64(state.every[p])
+                    counts[NEXT] += 1
+                    if 0.0 < alpha[i] < C[i]:
+                        at = find(members, counts[NONBOUND], i)
+                else:
+                    at = locate(members, counts[NONBOUND], i, counts[HINT])
+                    if at == counts[NONBOUND]:
+                        counts[NEXT] = n
+                        break
+                    counts[HINT] = at + 1
+                    i = np.int64(members[at])
+                    counts[NEXT] = i + 1
+                counts[TICKS] += 1
+                error = (
+                    errors[at] if at >= 0 else bound_error(state, store, dots, transform, products, total, p)
+                )
+                r = error * y[i]
+                if counts[ALL]:
+                    note_extremes(state, i, error)
+                    if shrinks:
+                        note_margin(state, i, r)
+                if looking and alpha[i] > 0.0:
+                    scalars[W] += alpha[i] * (1.0 - 0.5 * y[i] * (error + scalars[B] + y[i]))
+                if not ((r < -tol and alpha[i] < C[i]) or (r > tol and alpha[i] > 0)):
+                    continue
+                counts[VIOLATORS] += 1
+                if looking:
+                    continue
+                counts[VIOLATOR] = i
+                counts[ATTEMPT] = 0 if counts[NONBOUND] > 1 else 1
+                scalars[VIOLATOR_ERROR] = error
+            found = examine(state, store, dots, transform, products, update, total, stop_at)
+            if found == INTERRUPTED:
+                return RUNNING
+            counts[VIOLATOR] = -1
+            if found == MOVED:
+                counts[CHANGED] += 1
+        if counts[CHANGED] > 0 and counts[POLISH_AT] <= counts[STEPS] < step_limit:
+            return ZIGZAGGING
+        if counts[ALL]:
+            if counts[CHANGED] > 0:
+                if shrinks:
+                    shrink(state)
+                start_pass(state, 0)
+                continue
+            if counts[ACTIVE] < n:
+                unshrink(state)
+                start_pass(state, 1)
+                continue
+            if counts[LOOKING]:
+                scalars[OBJECTIVE] = scalars[W]
+            verdict = conclude(state, store, dots, transform, products, update, total, tol)
+            counts[LOOKING] = 0
+            if verdict != RUNNING:
+                if not drifted(state):
+                    return verdict
+                if not start_renewal(state):
+                    return STUCK
+                continue
+            start_pass(state, 1)
+        else:
+            start_pass(state, 0 if counts[CHANGED] > 0 else 1)
+
+
+def advance(run: Run, work: int, step_limit: int) -> str | None:
+    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    return advance_by(passes, free_set_cg, run, work, step_limit)

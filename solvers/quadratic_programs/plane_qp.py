@@ -1,0 +1,266 @@
+r"""The dual of the relaxed problem of cutting-plane solvers, solved from where it stood with fewer planes.
+
+    max  b.a - 1/2 a.K a    subject to    a >= 0,  sum a = total
+
+An active-set method. In the *face*, the variables that may move, the direction is Newton's; a step that meets
+zeros stops there, and what met them leaves; when the face is solved the variable with the steepest way up is
+let in. Where the sum is kept, ``K + s`` (s added to every entry) is the same problem as K: it is positive
+definite on a face as soon as no normal is a mean of others, so one Cholesky factor serves, and the sum's
+multiplier takes a second solve. The factor is kept, over the rounds and from one call to the next: who comes
+into the face adds a row, and when one leaves the rows after its own are made anew.
+
+A pivot that is only rounding is lifted. The direction then still climbs and follows the flat way out to a
+bound, and the next round takes up what the lift has left.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof, types
+from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.storage.row_products import REASSOCIATE, VECTOR
+
+COUNT, VALID = range(2)  # places in counts: the face's size, and how many rows of its factor hold
+
+_DEGENERATE = 1e-12  # a pivot below this times the diagonal is rounding, not curvature
+_SOLVED = 1e-9  # share of the first violation that is left
+_NOTHING = 1e-14  # share of all gain that is none
+
+
+class PlaneQP(NamedTuple):
+    """One program over at most ``cap`` variables."""
+
+    K: Any  # (cap, cap) products, both triangles
+    b: Any  # (cap,) -inf where a place is not used
+    a: Any  # (cap,) the solution
+    g: Any  # (cap,) b - K a, 0 where a place is not used
+    factor: Any  # (cap, cap) Cholesky factor of K + s by place in the face
+    p: Any  # (cap,) workspace by place in the face, as are u and v
+    u: Any
+    v: Any
+    face: Any  # (cap,) int64
+    inside: Any  # (cap,) uint8
+    counts: Any  # (2,) int64, see above
+    s: Any  # (1,)
+
+
+def allocate(capacity: int) -> PlaneQP:
+    """Return room for a program with no place in use."""
+    return PlaneQP(
+        K=np.zeros((capacity, capacity)),
+        b=np.full(capacity, -np.inf),
+        a=np.zeros(capacity),
+        g=np.zeros(capacity),
+        factor=np.zeros((capacity, capacity)),
+        p=np.zeros(capacity),
+        u=np.zeros(capacity),
+        v=np.zeros(capacity),
+        face=np.zeros(capacity, dtype=np.int64),
+        inside=np.zeros(capacity, dtype=np.uint8),
+        counts=np.zeros(2, dtype=np.int64),
+        s=np.zeros(1),
+    )
+
+
+def grown(old: PlaneQP) -> PlaneQP:
+    """Return the same program with twice the room."""
+    m = old.a.size
+    new = allocate(2 * m)
+    for name in ("K", "factor"):
+        getattr(new, name)[:m, :m] = getattr(old, name)
+    for name in ("b", "a", "g", "face", "inside"):
+        getattr(new, name)[:m] = getattr(old, name)
+    new.counts[:], new.s[:] = old.counts, old.s
+    return new
+
+
+PLANE_QP = typeof(allocate(1))
+
+
+@compiled(types.float64(VECTOR, VECTOR, types.int64), fastmath=REASSOCIATE)
+def product(one, two, count):  # type: ignore[no-untyped-def]
+    """Return the product of the first ``count`` entries."""
+    total = 0.0
+    for k in range(count):
+        total += one[k] * two[k]
+    return total
+
+
+@compiled()
+def enter(qp, i):  # type: ignore[no-untyped-def]
+    """Let a variable into the face."""
+    if qp.inside[i] == 0:
+        qp.inside[i] = 1
+        qp.face[qp.counts[COUNT]] = i
+        qp.counts[COUNT] += 1
+
+
+@compiled()
+def leave(qp):  # type: ignore[no-untyped-def]
+    """Take out of the face who is marked as not inside."""
+    kept = 0
+    for k in range(qp.counts[COUNT]):
+        i = qp.face[k]
+        if qp.inside[i]:
+            qp.face[kept] = i
+            kept += 1
+        else:
+            qp.counts[VALID] = min(qp.counts[VALID], kept)
+    qp.counts[COUNT] = kept
+
+
+@compiled()
+def factorise(qp):  # type: ignore[no-untyped-def]
+    """Make the rows of the factor that do not hold."""
+    K, L, face, s = qp.K, qp.factor, qp.face, qp.s[0]
+    for j in range(qp.counts[VALID], qp.counts[COUNT]):
+        row = L[j]
+        for k in range(j):
+            row[k] = (K[face[j], face[k]] + s - product(row, L[k], k)) / L[k, k]
+        diagonal = K[face[j], face[j]] + s
+        row[j] = math.sqrt(max(diagonal - product(row, row, j), _DEGENERATE * diagonal))
+    qp.counts[VALID] = qp.counts[COUNT]
+
+
+@compiled()
+def back_solve(L, count, x):  # type: ignore[no-untyped-def]
+    """Solve ``L L' x = x`` in place."""
+    for j in range(count):
+        x[j] = (x[j] - product(L[j], x, j)) / L[j, j]
+    for j in range(count - 1, -1, -1):
+        x[j] /= L[j, j]
+        for k in range(j):
+            x[k] -= L[j, k] * x[j]
+
+
+@compiled()
+def slopes(qp, m):  # type: ignore[no-untyped-def]
+    """Make ``g = b - K a``."""
+    face, count = qp.face, qp.counts[COUNT]
+    for i in range(m):
+        qp.g[i] = 0.0
+        if qp.b[i] != -np.inf:
+            total = 0.0
+            for k in range(count):
+                total += qp.K[i, face[k]] * qp.a[face[k]]
+            qp.g[i] = qp.b[i] - total
+
+
+@compiled()
+def newton(qp):  # type: ignore[no-untyped-def]
+    """Write the direction over the face into p; return its slope, and how far it may be followed."""
+    p, u, v, face, count = qp.p, qp.u, qp.v, qp.face, qp.counts[COUNT]
+    for k in range(count):
+        u[k], v[k] = qp.g[face[k]], 1.0
+    back_solve(qp.factor, count, u)
+    back_solve(qp.factor, count, v)
+    above, below = 0.0, 0.0
+    for k in range(count):
+        above += u[k]
+        below += v[k]
+    left, slope, reach = 0.0, 0.0, 1.0
+    for k in range(count):
+        p[k] = u[k] - above / below * v[k]
+        left += p[k]
+    for k in range(count):
+        p[k] -= left / count
+        slope += p[k] * qp.g[face[k]]
+        if p[k] < 0.0:
+            reach = min(reach, -qp.a[face[k]] / p[k])
+    return slope, reach
+
+
+@compiled()
+def follow(qp, reach):  # type: ignore[no-untyped-def]
+    """Step along p; return whether somebody has met zero and has left the face."""
+    met = False
+    for k in range(qp.counts[COUNT]):
+        i = qp.face[k]
+        if qp.p[k] < 0.0 and -qp.a[i] / qp.p[k] <= reach:
+            qp.a[i] = 0.0
+            qp.inside[i] = 0
+            met = True
+        else:
+            qp.a[i] = max(qp.a[i] + reach * qp.p[k], 0.0)
+    if met:
+        leave(qp)
+    return met
+
+
+@compiled()
+def worst(qp, m):  # type: ignore[no-untyped-def]
+    """Return by how much the optimality conditions are violated, and who should be let in (-1: nobody)."""
+    top, least, riser = -np.inf, np.inf, -1
+    for k in range(qp.counts[COUNT]):
+        i = qp.face[k]
+        top = max(top, qp.g[i])
+        if qp.a[i] > 0.0:
+            least = min(least, qp.g[i])
+    for i in range(m):
+        if qp.inside[i] == 0 and qp.b[i] != -np.inf and qp.g[i] > top:
+            top, riser = qp.g[i], i
+    return top - least, riser
+
+
+@compiled()
+def rescale(qp):  # type: ignore[no-untyped-def]
+    """Bring s to the size of the face's products, where it has come to differ from that."""
+    total, count = 0.0, 0
+    for k in range(qp.counts[COUNT]):
+        diagonal = qp.K[qp.face[k], qp.face[k]]
+        if diagonal > 0.0:
+            total += diagonal
+            count += 1
+    size = total / count if count > 0 else 1.0
+    if not 0.1 * size <= qp.s[0] <= 10.0 * size:
+        qp.s[0] = size
+        qp.counts[VALID] = 0
+
+
+@compiled(types.int64(PLANE_QP, types.int64, types.int64[::1]))
+def optimise(qp, m, entering):  # type: ignore[no-untyped-def]
+    """Bring the multipliers of m planes to their optimum; return the rounds.
+
+    Parameters
+    ----------
+    qp : PlaneQP
+        ``a`` is feasible, and ``face`` what the last call left; both, and ``g``, are brought up to date.
+    m : int
+        Places.
+    entering : ndarray of int64
+        Those that are let into the face at once.
+    """
+    slopes(qp, m)
+    first, _ = worst(qp, m)
+    for i in entering:
+        enter(qp, i)
+    rescale(qp)
+    total, lately, rounds = 0.0, np.inf, 0
+    while rounds < 10 * (m + 2):
+        rounds += 1
+        factorise(qp)
+        slope, reach = newton(qp)
+        met = False
+        if slope > 0.0:
+            met = follow(qp, reach)
+            slopes(qp, m)
+            gain = slope * reach * (1.0 - 0.5 * reach)
+            total += gain
+            lately += gain
+        if met:
+            continue
+        # The face is solved.
+        violation, riser = worst(qp, m)
+        if violation <= _SOLVED * first or lately <= _NOTHING * total:
+            break
+        lately = 0.0
+        if riser >= 0:
+            enter(qp, riser)
+    for k in range(qp.counts[COUNT]):
+        if qp.a[qp.face[k]] <= 0.0:
+            qp.inside[qp.face[k]] = 0
+    leave(qp)
+    return rounds

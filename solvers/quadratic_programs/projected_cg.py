@@ -1,0 +1,600 @@
+r"""Projected conjugate gradient on the dense quadratic program of one chunk.
+
+    min  1/2 a.Q a - sum a    subject to    y.a = const,  0 <= a_i <= C_i
+
+(Gill, Murray and Wright 1981; Burges; Platt 1998, section 3.) A *face* is a set F of
+variables that may move. Inside it the search directions are conjugate gradients projected
+on ``y.d = 0``. A step that meets a bound stops there and drops the variables that met it from
+F. Then the direction, projected on what is left of F, is followed further for as long as the objective
+falls (``bends``; the projected search of More and Toraldo 1991), and conjugate gradient starts
+afresh from the projected gradient where that ends; or, without bends, it starts afresh at the first bound.
+Bound variables whose multipliers have the wrong sign are released together when their part of
+the projected gradient outweighs that of the face, and when the face is solved.
+
+The multiplier beta of the equality constraint is the mean of ``y_i g_i`` over the variables between
+their bounds. Where there is none, it is that of the projection of the antigradient on the cone of
+feasible directions, ``d_i = -(g_i - beta y_i)`` where that is feasible and 0 elsewhere, with beta such
+that ``y.d = 0``: a monotone equation in one unknown, whose d is zero at a solution only.
+
+Every product ``Q d`` covers all rows of the chunk, so that the gradient is known at bound
+variables too, and reads |F| rows of Q; or all rows, as a matrix-vector routine that knows nothing of
+faces does. It is the cost of the method. A bend reads one row: where
+variable i leaves, ``Q d`` loses ``d_i Q_i`` and the shift along ``Q y_F`` that projects d again.
+
+All gradients are multiplied by weights ``p_i``: by 1, unless the diagonal of Q spans many orders of
+magnitude, see :func:`weigh`. Whether d has curvature is measured against ``sum d_i^2 Q_ii``, to which
+rounding is relative.
+
+The loop is a machine of *stages*, so that a slice ends also within a product of a large face. The multipliers
+and the gradient agree between any two stages.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import typeof, types
+from svmrepro.solvers.compilation.compiled import compiled
+
+# Positions in ``QP.counts``. STAGE, and AT: how far it is.
+(
+    M,
+    FREE,
+    FRESH,
+    CG_STEPS,
+    ENTRIES,
+    RELEASES,
+    FACE_STEPS,
+    BENDS,
+    HAS_QY,
+    STAGE,
+    AT,
+    BLOCKED,
+    TICKS,
+    BEFORE,
+    MET,
+    WEIGHTED,
+) = range(16)
+# Positions in ``QP.scalars``. GAIN: since the face was made; the others: of the direction that is followed.
+OBJECTIVE, RESIDUAL, GAIN, LINE_GAIN, SHORTEST, BETA, DIRECTION_LENGTH = range(7)
+
+RUNNING, DONE = 0, 1
+DIRECTION, DROPPING, AIM, PRODUCT, LINE, COMPANION, MEETING, CLOSE = range(8)  # stages
+_LOOK = 8  # CG steps between looks at the bound variables
+_FLAT = 1e-12  # curvature below this times sum d_i^2 Q_ii is none
+_SHORT = 1e-6  # |d|^2 of a bent direction over what it was: from here rounding could pass for curvature
+_STRETCH = 1024  # entries of q that stay in the first-level cache
+_MET = 2  # in ``QP.inside``: about to leave the face
+_SPAN = 1e8  # largest over smallest diagonal entry from which gradients are divided by it
+
+
+class QP(NamedTuple):
+    """One sub-problem over ``m`` slots of arrays of capacity ``cap``.
+
+    Compiled loops take its arrays out before they begin (see :class:`svmrepro.solvers.platt.smo.State`).
+    """
+
+    Q: Any  # (cap, cap) y_i y_j K_ij, both triangles
+    y: Any  # (cap,) labels, 0 in an empty slot
+    C: Any  # (cap,) bounds
+    h: Any  # (cap,) |Q_ii|
+    p: Any  # (cap,) weights of the gradient
+    py: Any  # (cap,) weights times labels
+    r: Any  # (cap,) 1 / p_i
+    a: Any  # (cap,) multipliers
+    g: Any  # (cap,) gradient Q a - 1
+    d: Any  # (cap,) direction, 0 outside the face
+    q: Any  # (cap,) Q d
+    qy: Any  # (cap,) Q (p y) over the face, where ``counts[HAS_QY]``
+    free: Any  # (cap,) int64, the slots of the face
+    every: Any  # (cap,) int64, all slots
+    met: Any  # (cap,) int64, where in the face the variables are that met their bound
+    inside: Any  # (cap,) uint8, whether a slot is in the face
+    counts: Any  # (16,) int64
+    scalars: Any  # (7,) float64
+
+
+def allocate(capacity: int) -> QP:
+    """Return an empty sub-problem."""
+    return QP(
+        Q=np.zeros((capacity, capacity)),
+        y=np.zeros(capacity),
+        C=np.zeros(capacity),
+        h=np.zeros(capacity),
+        p=np.ones(capacity),
+        py=np.zeros(capacity),
+        r=np.ones(capacity),
+        a=np.zeros(capacity),
+        g=np.zeros(capacity),
+        d=np.zeros(capacity),
+        q=np.zeros(capacity),
+        qy=np.zeros(capacity),
+        free=np.zeros(capacity, dtype=np.int64),
+        every=np.arange(capacity, dtype=np.int64),
+        met=np.zeros(capacity, dtype=np.int64),
+        inside=np.zeros(capacity, dtype=np.uint8),
+        counts=np.zeros(16, dtype=np.int64),
+        scalars=np.zeros(7),
+    )
+
+
+QP_TYPE = typeof(allocate(1))
+
+
+def weigh(qp: QP, m: int) -> None:
+    """Set the weights of m slots, from their labels and ``h``."""
+    qp.p[:m] = weights_of(qp.h[:m])
+    qp.py[:m] = qp.p[:m] * qp.y[:m]
+    qp.r[:m] = 1.0 / qp.p[:m]
+    qp.counts[WEIGHTED] = int((qp.p[:m] != 1.0).any())
+
+
+def weights_of(diagonal: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the weights of the gradient, shape (m,), for an absolute diagonal.
+
+    One each; or, where the diagonal spans more than eight orders of magnitude, the inverse of its entries, up
+    to a common factor: conjugate gradient alone would need many more steps there.
+    """
+    positive = diagonal[diagonal > 0.0]
+    if not positive.size or positive.max() <= _SPAN * positive.min():
+        return np.ones(diagonal.size)
+    weights: npt.NDArray[np.float64] = np.median(positive) / np.maximum(diagonal, positive.min())
+    return weights
+
+
+# Reassociation only regroups the eight terms of an entry and lets them fuse; see rows.py.
+@compiled(
+    types.void(
+        types.float64[:, ::1],
+        types.int64[::1],
+        types.int64,
+        types.float64[::1],
+        types.int64,
+        types.int64,
+        types.float64[::1],
+    ),
+    fastmath={"reassoc", "contract", "nsz"},
+)
+def multiply(Q, rows, count, d, begin, m, q):  # type: ignore[no-untyped-def]
+    """``q[begin:m] = sum over k < count of d[rows[k]] Q[rows[k], begin:m]`` (Q symmetric).
+
+    Eight rows at a time, in stretches of q that stay in the first-level cache.
+    """
+    q[begin:m] = 0.0
+    for first in range(begin, m, _STRETCH):
+        last = min(first + _STRETCH, m)
+        k = 0
+        while k + 8 <= count:
+            r0, r1, r2, r3 = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
+            r4, r5, r6, r7 = rows[k + 4], rows[k + 5], rows[k + 6], rows[k + 7]
+            d0, d1, d2, d3 = d[r0], d[r1], d[r2], d[r3]
+            d4, d5, d6, d7 = d[r4], d[r5], d[r6], d[r7]
+            Q0, Q1, Q2, Q3 = Q[r0, first:last], Q[r1, first:last], Q[r2, first:last], Q[r3, first:last]
+            Q4, Q5, Q6, Q7 = Q[r4, first:last], Q[r5, first:last], Q[r6, first:last], Q[r7, first:last]
+            out = q[first:last]
+            for c in range(last - first):
+                out[c] += (
+                    d0 * Q0[c]
+                    + d1 * Q1[c]
+                    + d2 * Q2[c]
+                    + d3 * Q3[c]
+                    + d4 * Q4[c]
+                    + d5 * Q5[c]
+                    + d6 * Q6[c]
+                    + d7 * Q7[c]
+                )
+            k += 8
+        while k < count:
+            scale = d[rows[k]]
+            row = Q[rows[k], first:last]
+            out = q[first:last]
+            for c in range(last - first):
+                out[c] += scale * row[c]
+            k += 1
+
+
+@compiled()
+def feasible(a, y, direction, C):  # type: ignore[no-untyped-def]
+    """Tell whether a multiplier may move along ``direction``."""
+    return y != 0.0 and ((direction > 0.0 and a < C) or (direction < 0.0 and a > 0.0))
+
+
+@compiled()
+def multiplier_of_equality(qp):  # type: ignore[no-untyped-def]
+    """Return beta with ``sum y_i d_i = 0`` for the projected gradient d, by bisection.
+
+    The sum rises with beta: each of its terms is ``p_i (beta - y_i g_i)`` where feasible, else 0.
+    """
+    m, a, y, g, C = qp.counts[M], qp.a, qp.y, qp.g, qp.C
+    low, high = np.inf, -np.inf
+    for i in range(m):
+        if y[i] != 0.0:
+            t = y[i] * g[i]
+            low = t if t < low else low
+            high = t if t > high else high
+    for _ in range(100):
+        beta = 0.5 * (low + high)
+        if not low < beta < high:
+            break
+        total = 0.0
+        for i in range(m):
+            direction = beta * y[i] - g[i]
+            if feasible(a[i], y[i], direction, C[i]):
+                total += qp.py[i] * direction
+        if total > 0.0:
+            high = beta
+        else:
+            low = beta
+    return 0.5 * (low + high)
+
+
+@compiled()
+def release(qp):  # type: ignore[no-untyped-def]
+    """Make a new face; return the number of variables that came in.
+
+    Beta is the mean over the variables between their bounds, as the threshold is; a bound variable
+    comes in where its multiplier has the wrong sign. Where no two variables could then move, beta is
+    that of the projected gradient.
+    """
+    counts, a, y, g, C = qp.counts, qp.a, qp.y, qp.g, qp.C
+    total, between = 0.0, 0.0
+    for i in range(counts[M]):
+        if y[i] != 0.0 and 0.0 < a[i] < C[i]:
+            total += qp.py[i] * g[i]
+            between += qp.p[i]
+    entered = 0
+    if between > 0.0:
+        entered = enter(qp, total / between)
+    if counts[FREE] < 2 or between == 0.0:
+        entered = enter(qp, multiplier_of_equality(qp))
+    counts[FRESH] = 1
+    counts[FACE_STEPS] = 0
+    counts[HAS_QY] = 0
+    counts[RELEASES] += 1
+    counts[TICKS] += 4 * counts[M]
+    qp.scalars[GAIN] = 0.0
+    return entered
+
+
+@compiled()
+def enter(qp, beta):  # type: ignore[no-untyped-def]
+    """Make the face of beta: all between their bounds, and the bound ones of the wrong sign."""
+    counts, a, y, g, inside, free, C = qp.counts, qp.a, qp.y, qp.g, qp.inside, qp.free, qp.C
+    entered, count = 0, 0
+    for i in range(counts[M]):
+        was = inside[i]
+        inside[i] = 0
+        if y[i] == 0.0:
+            continue
+        if 0.0 < a[i] < C[i] or feasible(a[i], y[i], beta * y[i] - g[i], C[i]):
+            inside[i] = 1
+            free[count] = i
+            count += 1
+            entered += 1 - was
+    counts[FREE] = count
+    return entered
+
+
+@compiled()
+def weight_of_face(qp):  # type: ignore[no-untyped-def]
+    """Return the sum of the weights of the face, 1 where it is empty."""
+    count = qp.counts[FREE]
+    if count == 0 or not qp.counts[WEIGHTED]:
+        return float(max(count, 1))
+    weight = 0.0
+    for k in range(count):
+        weight += qp.p[qp.free[k]]
+    return weight
+
+
+@compiled()
+def mean_multiplier(qp):  # type: ignore[no-untyped-def]
+    """Return beta, the mean of ``y_i g_i`` over the face, weighted."""
+    free, py, g, count = qp.free, qp.py, qp.g, qp.counts[FREE]
+    total = 0.0
+    for k in range(count):
+        total += py[free[k]] * g[free[k]]
+    return total / weight_of_face(qp)
+
+
+@compiled()
+def drop(qp, k):  # type: ignore[no-untyped-def]
+    """Take the k-th variable out of the face."""
+    counts, qy, free = qp.counts, qp.qy, qp.free
+    i = free[k]
+    qp.inside[i] = 0
+    counts[FREE] -= 1
+    free[k] = free[counts[FREE]]
+    if counts[HAS_QY]:
+        row, label = qp.Q[i], qp.py[i]
+        for j in range(counts[M]):
+            qy[j] -= label * row[j]
+        counts[ENTRIES] += counts[M]
+
+
+@compiled()
+def drop_blocked(qp, stop_at):  # type: ignore[no-untyped-def]
+    """Take out of the face what sits at a bound and is pushed against it; beta becomes that of the rest.
+
+    Each round changes beta, the mean of ``y_i g_i`` over the face, so rounds go on until none leaves.
+    Return whether that was reached before the slice was used up.
+    """
+    counts, scalars, a, y, g, C, free = qp.counts, qp.scalars, qp.a, qp.y, qp.g, qp.C, qp.free
+    while True:
+        if counts[AT] == 0:
+            scalars[BETA] = mean_multiplier(qp)
+            counts[BEFORE] = counts[FREE]
+        beta, k = scalars[BETA], counts[AT]
+        counts[TICKS] += counts[FREE] - k
+        while k < counts[FREE] and counts[ENTRIES] + counts[TICKS] < stop_at:
+            i = free[k]
+            direction = beta * y[i] - g[i]
+            if (a[i] <= 0.0 and direction < 0.0) or (a[i] >= C[i] and direction > 0.0):
+                drop(qp, k)
+            else:
+                k += 1
+        counts[AT] = k
+        if k < counts[FREE]:
+            return False
+        counts[AT] = 0
+        if counts[FREE] == counts[BEFORE]:
+            return True
+
+
+@compiled()
+def next_direction(qp, beta):  # type: ignore[no-untyped-def]
+    """Write the next direction into d (Fletcher and Reeves); return ``r.d``.
+
+    The projection is done twice. Near a solution of the face its residual is what rounding left of
+    much larger gradients; a flat or concave direction is followed to a bound all the same, and must
+    obey ``y.d = 0`` to the precision of d, not to that of the gradients.
+    """
+    counts, y, g, d, p, free = qp.counts, qp.y, qp.g, qp.d, qp.p, qp.free
+    shift = 0.0
+    for k in range(counts[FREE]):
+        shift += p[free[k]] * (beta - y[free[k]] * g[free[k]])
+    shift /= weight_of_face(qp)
+    residual = 0.0
+    for k in range(counts[FREE]):
+        r = beta - y[free[k]] * g[free[k]] - shift
+        residual += p[free[k]] * r * r
+    scale = 0.0
+    if counts[FRESH]:
+        d[: counts[M]] = 0.0
+    elif qp.scalars[RESIDUAL] > 0.0:
+        scale = residual / qp.scalars[RESIDUAL]
+    qp.scalars[RESIDUAL] = residual
+    slope = 0.0
+    for k in range(counts[FREE]):
+        i = free[k]
+        r = y[i] * (beta - y[i] * g[i] - shift)
+        d[i] = p[i] * r + scale * d[i]
+        slope += r * d[i]
+    return slope
+
+
+@compiled()
+def room_along(a, d, C):  # type: ignore[no-untyped-def]
+    """Return how far a multiplier may go along d != 0."""
+    return (C - a) / d if d > 0.0 else -a / d
+
+
+@compiled()
+def line_of(qp):  # type: ignore[no-untyped-def]
+    """Return slope, curvature, what it is measured against, squared length of d, and its reach."""
+    counts, a, g, d, q, C, free = qp.counts, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
+    slope, curvature, against, length, reach = 0.0, 0.0, 0.0, 0.0, np.inf
+    for k in range(counts[FREE]):
+        i = free[k]
+        slope -= g[i] * d[i]
+        curvature += d[i] * q[i]
+        against += d[i] * d[i] * qp.h[i]
+        length += d[i] * d[i] * qp.r[i]
+        if d[i] != 0.0:
+            room = room_along(a[i], d[i], C[i])
+            reach = room if room < reach else reach
+    return slope, curvature, against, length, reach
+
+
+@compiled()
+def step_along(qp, bends):  # type: ignore[no-untyped-def]
+    """Follow d, with ``q = Q d``, to the minimum or to the first bound; return the next stage.
+
+    Variables that meet their bound are marked. Where the gain is not finite, d leads nowhere.
+    """
+    counts, scalars, a, g, d, q, C, free = qp.counts, qp.scalars, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
+    slope, curvature, against, length, reach = line_of(qp)
+    if not (slope > 0.0 and length > scalars[SHORTEST]):
+        return CLOSE
+    free_step = curvature > _FLAT * against and slope / curvature < reach
+    step = slope / curvature if free_step else reach
+    gain = step * slope - 0.5 * step * step * curvature
+    if not (step < np.inf and abs(gain) < np.inf):
+        return CLOSE
+    scalars[LINE_GAIN] += gain
+    for i in range(counts[M]):
+        g[i] += step * q[i]
+    if free_step:
+        for k in range(counts[FREE]):
+            i = free[k]
+            a[i] = min(max(a[i] + step * d[i], 0.0), C[i])
+        return CLOSE
+    counts[MET] = 0
+    for k in range(counts[FREE]):
+        i = free[k]
+        if d[i] != 0.0 and room_along(a[i], d[i], C[i]) <= step:
+            a[i] = C[i] if d[i] > 0.0 else 0.0
+            qp.inside[i] = _MET
+            qp.met[counts[MET]] = k
+            counts[MET] += 1
+        else:
+            a[i] = min(max(a[i] + step * d[i], 0.0), C[i])
+    scalars[DIRECTION_LENGTH] = length
+    return COMPANION if bends and not counts[HAS_QY] else MEETING
+
+
+@compiled()
+def meet(qp, stop_at):  # type: ignore[no-untyped-def]
+    """Take what met its bound out of the face and out of ``Q d``; return whether all is done."""
+    counts, d, q, free = qp.counts, qp.d, qp.q, qp.free
+    while counts[AT] < counts[MET] and counts[ENTRIES] + counts[TICKS] < stop_at:
+        k = qp.met[counts[AT]]
+        if k >= counts[FREE] or qp.inside[free[k]] != _MET:
+            counts[AT] += 1
+            continue
+        i = free[k]
+        if counts[HAS_QY]:
+            row, share = qp.Q[i], d[i]
+            for j in range(counts[M]):
+                q[j] -= share * row[j]
+            counts[TICKS] += counts[M]
+        d[i] = 0.0
+        drop(qp, k)  # another one, perhaps one that met its bound, too, stands there now
+    return counts[AT] == counts[MET]
+
+
+@compiled()
+def project(qp):  # type: ignore[no-untyped-def]
+    """Project d on ``y.d = 0`` in what is left of the face, and ``Q d`` with it."""
+    counts, y, d, q, qy, free = qp.counts, qp.y, qp.d, qp.q, qp.qy, qp.free
+    shift = 0.0
+    for k in range(counts[FREE]):
+        shift += y[free[k]] * d[free[k]]
+    shift /= weight_of_face(qp)
+    for k in range(counts[FREE]):
+        d[free[k]] -= shift * qp.py[free[k]]
+    for j in range(counts[M]):
+        q[j] -= shift * qy[j]
+
+
+@compiled()
+def outweighed(qp, beta):  # type: ignore[no-untyped-def]
+    """Tell whether bound variables pull harder on the objective than the face does."""
+    counts, a, y, g, C, p, inside = qp.counts, qp.a, qp.y, qp.g, qp.C, qp.p, qp.inside
+    inner, outer = 0.0, 0.0
+    for i in range(counts[M]):
+        direction = beta * y[i] - g[i]
+        if inside[i]:
+            inner += p[i] * direction * direction
+        elif feasible(a[i], y[i], direction, C[i]):
+            outer += p[i] * direction * direction
+    return outer > inner
+
+
+@compiled(
+    types.int64(QP_TYPE, types.float64, types.boolean, types.boolean, types.int64, types.int64),
+)
+def solve_face(qp, tolerance, bends, whole, slice_entries, step_limit):  # type: ignore[no-untyped-def]
+    """Run CG steps until the relative gain of one is below ``tolerance``, or a slice is used up.
+
+    Parameters
+    ----------
+    qp : QP
+        ``counts[FREE] = 0`` asks for a new face.
+    tolerance : float
+        The report's stopping rule: relative improvement of the objective by a step.
+    bends : bool
+        Whether a direction that meets a bound is followed further.
+    whole : bool
+        Whether products read all of Q, also the rows of variables that do not move.
+    slice_entries, step_limit : int
+        Entries of Q to read in this slice, or as much other work, and the limit on ``counts[CG_STEPS]``.
+
+    Returns
+    -------
+    int
+        ``RUNNING`` or ``DONE``.
+    """
+    counts, scalars = qp.counts, qp.scalars
+    m = counts[M]
+    stop_at = counts[ENTRIES] + counts[TICKS] + slice_entries
+    if counts[FREE] == 0 and counts[STAGE] == DIRECTION:
+        release(qp)
+    while counts[ENTRIES] + counts[TICKS] < stop_at:
+        stage = counts[STAGE]
+        if stage == DIRECTION:
+            if counts[CG_STEPS] >= step_limit:
+                return RUNNING
+            counts[AT] = 0
+            counts[STAGE] = DROPPING if counts[FRESH] else AIM
+            if not counts[FRESH]:
+                scalars[BETA] = mean_multiplier(qp)
+        elif stage == DROPPING:
+            if drop_blocked(qp, stop_at):
+                counts[STAGE] = AIM
+        elif stage == AIM:
+            slope = next_direction(qp, scalars[BETA])
+            counts[TICKS] += 4 * counts[FREE]
+            if not slope > 0.0:
+                # Solved to rounding in this face.
+                counts[STAGE] = DIRECTION
+                gained = scalars[GAIN] > tolerance * abs(scalars[OBJECTIVE])
+                if not gained or release(qp) == 0:
+                    return DONE
+                continue
+            scalars[LINE_GAIN], scalars[SHORTEST] = 0.0, 0.0
+            counts[BLOCKED] = 0
+            counts[AT] = 0
+            counts[STAGE] = PRODUCT
+        elif stage in (PRODUCT, COMPANION):
+            # A few stretches at a time: all where they are few.
+            first = counts[AT]
+            every = whole and stage == PRODUCT
+            count = m if every else counts[FREE]
+            room = (stop_at - counts[ENTRIES] - counts[TICKS]) // max(count * _STRETCH, 1)
+            last = min(m, first + _STRETCH * max(room, 1))
+            if stage == COMPANION:
+                multiply(qp.Q, qp.free, count, qp.py, first, last, qp.qy)
+            elif whole:
+                multiply(qp.Q, qp.every, count, qp.d, first, last, qp.q)
+            else:
+                multiply(qp.Q, qp.free, count, qp.d, first, last, qp.q)
+            counts[ENTRIES] += count * (last - first)
+            counts[AT] = last
+            if last < m:
+                continue
+            counts[AT] = 0
+            if stage == COMPANION:
+                counts[HAS_QY] = 1
+                counts[STAGE] = MEETING
+            else:
+                counts[CG_STEPS] += 1
+                counts[FACE_STEPS] += 1
+                counts[STAGE] = LINE
+        elif stage == LINE:
+            counts[TICKS] += m + 4 * counts[FREE]
+            counts[STAGE] = step_along(qp, bends)
+        elif stage == MEETING:
+            if not meet(qp, stop_at):
+                continue
+            counts[AT] = 0
+            if not bends or counts[FREE] == 0:
+                counts[BLOCKED] = 1
+                counts[STAGE] = CLOSE
+                continue
+            if not counts[BLOCKED]:
+                scalars[SHORTEST] = _SHORT * scalars[DIRECTION_LENGTH]
+            counts[BLOCKED] = 1
+            counts[BENDS] += 1
+            project(qp)
+            counts[TICKS] += m
+            counts[STAGE] = LINE
+        else:
+            gain, blocked = scalars[LINE_GAIN], counts[BLOCKED] == 1
+            counts[STAGE] = DIRECTION
+            counts[FRESH] = counts[BLOCKED]
+            scalars[LINE_GAIN] = 0.0
+            scalars[OBJECTIVE] += gain
+            scalars[GAIN] += gain
+            bar = tolerance * abs(scalars[OBJECTIVE])
+            if blocked:
+                if counts[FREE] == 0 and (scalars[GAIN] <= bar or release(qp) == 0):
+                    return DONE
+            elif gain <= bar:
+                if scalars[GAIN] <= bar or release(qp) == 0:
+                    return DONE
+            elif counts[FACE_STEPS] % _LOOK == 0 and outweighed(qp, scalars[BETA]):
+                release(qp)
+    return RUNNING

@@ -1,0 +1,325 @@
+r"""The dense quadratic program of a small working set, by an active-set method.
+
+    max  g.d - 1/2 d.K d    subject to    low <= d <= high,  and sum d = 0 with a bias
+
+from d = 0, which is feasible. A *face* is a set of variables that may move. In it the direction is Newton's,
+from a Cholesky factor of the kernel minor (with a bias, of the minor in differences to the face's last
+variable, which takes the equality constraint up). A step that meets bounds stops there, and what met them
+leaves the face. When the face is solved, the pair that violates the optimality conditions most, without a
+bias the one variable, takes a step of its own and is let in.
+
+No kernel is refused. Where a pivot is not positive the factor gives a direction along which the objective is
+flat or convex: it is followed to a bound if it climbs, else its variable rests. Every step climbs, so the
+method ends; a limit on its rounds guards against rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof
+from svmrepro.solvers.compilation.compiled import compiled
+
+NONE, NEWTON, FLAT = range(3)  # kinds of direction
+
+_DEGENERATE = 1e-12  # a pivot below this times the diagonal is rounding, not curvature
+_SOLVED = 1e-8  # share of the first violation that is left
+_SNAP = 1e-15
+_NOTHING = 1e-14  # share of all gain that is none
+_CLIMB = 1e-6  # a flat direction climbs if its slope is above this share of the first violation
+
+
+class QP(NamedTuple):
+    """One program over at most ``cap`` variables."""
+
+    K: Any  # (cap, cap) kernel minor, both triangles
+    g: Any  # (cap,) gradient at d
+    low: Any  # (cap,) bounds of d, low <= 0 <= high
+    high: Any  # (cap,)
+    d: Any  # (cap,) the solution
+    p: Any  # (cap,) direction, by variable
+    factor: Any  # (cap, cap) Cholesky factor by place in the face
+    v: Any  # (cap,) workspace by place in the face
+    z: Any  # (cap,) workspace by place in the face
+    face: Any  # (cap,) int64, variables that may move
+    inside: Any  # (cap,) uint8, whether a variable is in the face
+
+
+def allocate(capacity: int) -> QP:
+    """Return room for a program."""
+    return QP(
+        K=np.zeros((capacity, capacity)),
+        g=np.zeros(capacity),
+        low=np.zeros(capacity),
+        high=np.zeros(capacity),
+        d=np.zeros(capacity),
+        p=np.zeros(capacity),
+        factor=np.zeros((capacity, capacity)),
+        v=np.zeros(capacity),
+        z=np.zeros(capacity),
+        face=np.zeros(capacity, dtype=np.int64),
+        inside=np.zeros(capacity, dtype=np.uint8),
+    )
+
+
+QP_TYPE = typeof(allocate(1))
+
+
+@compiled()
+def spread(qp, size, count, values):  # type: ignore[no-untyped-def]
+    """Write a direction given by place in the face into p; with a bias the last variable balances it."""
+    total = 0.0
+    for j in range(size):
+        qp.p[qp.face[j]] = values[j]
+        total += values[j]
+    if size < count:
+        qp.p[qp.face[size]] = -total
+
+
+@compiled()
+def flat_direction(qp, j, size, count):  # type: ignore[no-untyped-def]
+    """Write into z the direction along which pivot j was found; return its slope over its length."""
+    L, z, g, face = qp.factor, qp.z, qp.g, qp.face
+    base = g[face[size]] if size < count else 0.0
+    z[j] = 1.0
+    slope, length = g[face[j]] - base, 1.0
+    for k in range(j - 1, -1, -1):
+        z[k] = 0.0
+        if L[k, k] > 0.0:
+            total = L[j, k]
+            for t in range(k + 1, j):
+                total += L[t, k] * z[t]
+            z[k] = -total / L[k, k]
+        slope += (g[face[k]] - base) * z[k]
+        length += abs(z[k])
+    for k in range(j + 1, size):
+        z[k] = 0.0
+    return slope, length
+
+
+@compiled()
+def direction(qp, count, equality, climb):  # type: ignore[no-untyped-def]
+    """Write an ascent direction over the face into p; return its kind and how far it may be followed."""
+    K, g, L, v, z, face = qp.K, qp.g, qp.factor, qp.v, qp.z, qp.face
+    size = count - 1 if equality else count
+    last = face[count - 1]
+    for j in range(size):
+        row = face[j]
+        pivot, value = 0.0, g[row] - (g[last] if equality else 0.0)
+        for k in range(j + 1):
+            entry = K[row, face[k]]
+            if equality:
+                entry = (entry - K[row, last]) - (K[face[k], last] - K[last, last])
+            for t in range(k):
+                entry -= L[j, t] * L[k, t]
+            if k == j:
+                pivot = entry
+            else:
+                L[j, k] = entry / L[k, k] if L[k, k] > 0.0 else 0.0
+                value -= L[j, k] * v[k]
+        v[j], L[j, j] = 0.0, 0.0
+        if pivot > _DEGENERATE * (abs(K[row, row]) + (abs(K[last, last]) if equality else 0.0)):
+            L[j, j] = math.sqrt(pivot)
+            v[j] = value / L[j, j]
+            continue
+        slope, length = flat_direction(qp, j, size, count)
+        if abs(slope) > climb * length:
+            if slope < 0.0:
+                for k in range(j + 1):
+                    z[k] = -z[k]
+            spread(qp, size, count, z)
+            return FLAT, abs(slope) / pivot if pivot > 0.0 else np.inf
+    slope = 0.0
+    for j in range(size - 1, -1, -1):
+        slope += v[j] * v[j]
+        if L[j, j] > 0.0:
+            total = v[j]
+            for t in range(j + 1, size):
+                total -= L[t, j] * v[t]
+            v[j] = total / L[j, j]
+    spread(qp, size, count, v)
+    return NEWTON if slope > 0.0 else NONE, 1.0
+
+
+@compiled()
+def leave(qp, k, count):  # type: ignore[no-untyped-def]
+    """Take the k-th variable out of the face; return its new size."""
+    qp.inside[qp.face[k]] = 0
+    for t in range(k, count - 1):
+        qp.face[t] = qp.face[t + 1]
+    return count - 1
+
+
+@compiled()
+def room_along(qp, i):  # type: ignore[no-untyped-def]
+    """Return how far variable i may follow p."""
+    step = qp.p[i]
+    if step == 0.0:
+        return np.inf
+    return (qp.high[i] - qp.d[i]) / step if step > 0.0 else (qp.low[i] - qp.d[i]) / step
+
+
+@compiled()
+def moved(value, step, low, high):  # type: ignore[no-untyped-def]
+    """Return ``value + step`` in [low, high], on the bound where rounding alone keeps it off.
+
+    That is a share of what was added up, not of the box, which may be wider than any multiplier is large.
+    """
+    size = abs(value) + abs(step)
+    value += step
+    if value <= low + _SNAP * (size + abs(low)):
+        return low
+    return high if value >= high - _SNAP * (size + abs(high)) else value
+
+
+@compiled()
+def follow(qp, m, count, reach):  # type: ignore[no-untyped-def]
+    """Step along p, at most ``reach``, to the first bound; return the size of the face left and the gain."""
+    d, g, p, face = qp.d, qp.g, qp.p, qp.face
+    for k in range(count):
+        reach = min(reach, room_along(qp, face[k]))
+    slope, curvature = 0.0, 0.0
+    for k in range(count):
+        slope += g[face[k]] * p[face[k]]
+    for i in range(m):
+        change = 0.0
+        for k in range(count):
+            change += qp.K[i, face[k]] * p[face[k]]
+        if qp.inside[i]:
+            curvature += change * p[i]
+        g[i] -= reach * change
+    k = 0
+    while k < count:
+        i = face[k]
+        if room_along(qp, i) <= reach:
+            d[i] = qp.high[i] if p[i] > 0.0 else qp.low[i]
+            count = leave(qp, k, count)
+        else:
+            d[i] = moved(d[i], reach * p[i], qp.low[i], qp.high[i])
+            k += 1
+    return count, (slope - 0.5 * reach * curvature) * reach
+
+
+@compiled()
+def release(qp, m, riser, faller):  # type: ignore[no-untyped-def]
+    """Move the worst pair, or the worst variable, by Newton's clipped step; return the gain."""
+    K, g, d = qp.K, qp.g, qp.d
+    slope, curvature, room = 0.0, 0.0, np.inf
+    if riser >= 0:
+        slope, curvature, room = g[riser], K[riser, riser], qp.high[riser] - d[riser]
+    if faller >= 0:
+        slope, curvature = slope - g[faller], curvature + K[faller, faller]
+        room = min(room, d[faller] - qp.low[faller])
+    if riser >= 0 and faller >= 0:
+        curvature -= 2.0 * K[riser, faller]
+    step = slope / curvature if curvature > 0.0 and slope < room * curvature else room
+    if riser >= 0:
+        d[riser] = moved(d[riser], step, qp.low[riser], qp.high[riser])
+    if faller >= 0:
+        d[faller] = moved(d[faller], -step, qp.low[faller], qp.high[faller])
+    for i in range(m):
+        change = K[i, riser] if riser >= 0 else 0.0
+        if faller >= 0:
+            change -= K[i, faller]
+        g[i] -= step * change
+    return (slope - 0.5 * curvature * step) * step
+
+
+@compiled()
+def worst(qp, m, equality):  # type: ignore[no-untyped-def]
+    """Return the violation, who should rise and who should fall (-1: nobody)."""
+    g, d = qp.g, qp.d
+    riser, faller = -1, -1
+    for i in range(m):
+        if d[i] < qp.high[i] and (riser < 0 or g[i] > g[riser]):
+            riser = i
+        if d[i] > qp.low[i] and (faller < 0 or g[i] < g[faller]):
+            faller = i
+    if equality:
+        return g[riser] - g[faller] if riser >= 0 and faller >= 0 else 0.0, riser, faller
+    up = g[riser] if riser >= 0 else 0.0
+    down = -g[faller] if faller >= 0 else 0.0
+    if up >= down:
+        return up, riser, -1
+    return down, -1, faller
+
+
+@compiled()
+def solve_small(qp, m, equality):  # type: ignore[no-untyped-def]
+    """Solve a program of m variables whose K, g, low and high are there.
+
+    Parameters
+    ----------
+    qp : QP
+        ``d`` and ``g`` at the solution are written.
+    m : int
+        Variables.
+    equality : bool
+        Whether ``sum d = 0``.
+
+    Returns
+    -------
+    int
+        Rounds, each a factorisation.
+    """
+    for i in range(m):
+        qp.face[i] = i
+        qp.inside[i] = 1
+    return solve_from(qp, m, m, equality, _SOLVED)
+
+
+@compiled()
+def solve_from(qp, m, count, equality, solved):  # type: ignore[no-untyped-def]
+    """Solve as :func:`solve_small` does, from a face that is there; return the rounds.
+
+    Parameters
+    ----------
+    qp : QP
+        The first ``count`` of ``face`` may move at first; ``inside`` says the same for each of m variables.
+    m, count : int
+        Variables, and those in the face.
+    equality : bool
+        Whether ``sum d = 0``.
+    solved : float
+        Share of the first violation that is left.
+    """
+    face, inside = qp.face, qp.inside
+    for i in range(m):
+        qp.d[i] = 0.0
+    first, _, _ = worst(qp, m, equality)
+    total, rounds = 0.0, 0
+    while rounds < 10 * (m + 2):
+        rounds += 1
+        kind, reach = NONE, 0.0
+        if count > (1 if equality else 0):
+            kind, reach = direction(qp, count, equality, _CLIMB * first)
+        if kind != NONE:
+            before = count
+            k = 0
+            while k < count:
+                if room_along(qp, face[k]) <= 0.0:
+                    count = leave(qp, k, count)
+                else:
+                    k += 1
+            if count < before:
+                continue
+            count, gain = follow(qp, m, count, reach)
+            total += gain
+            if count < before or kind == FLAT:
+                continue
+        # The face is solved.
+        violation, riser, faller = worst(qp, m, equality)
+        if violation <= solved * first:
+            break
+        gain = release(qp, m, riser, faller)
+        total += gain
+        if gain <= _NOTHING * total:
+            break
+        for i in (riser, faller):
+            if i >= 0 and inside[i] == 0:
+                inside[i] = 1
+                face[count] = i
+                count += 1
+    return rounds

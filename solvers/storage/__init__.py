@@ -1,0 +1,9 @@
+"""Examples in memory and on disk, and what is computed from their rows.
+
+stores             dense rows, CSR, index lists and packed bits as one tuple of arrays
+blocks             examples in blocks of rows, as memory-mapped files
+block_files        the format of a block on disk
+row_products       dot products of rows, one set of functions for each storage
+kernel_transforms  from dot products to kernel values
+kernel_sums        outputs of a kernel machine, folded weights
+"""

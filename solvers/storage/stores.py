@@ -1,0 +1,273 @@
+"""How examples lie in memory: dense rows, CSR, binary index lists, packed bits.
+
+Every representation is the same named tuple of arrays, :class:`Store`, with the
+fields that it does not use left empty. So every row function has one and the same
+type, and a solver is compiled once for all of them (see :mod:`svmrepro.solvers.storage.row_products`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+STORAGES = ("dense", "csr", "index", "bits")
+
+#: Error of Gaussian kernel values, as an exponent, from which distances are not taken from norms.
+_CANCELS = 1e-8
+_LARGEST_KERNEL = 1e100  # products of two kernel values are still finite
+_LARGEST_SQUARE = 1e300
+_DENSE_BYTES = 1 << 30
+
+# Integer-valued squared distances up to this are looked up instead of exponentiated.
+TABLE_LIMIT = 1 << 16
+
+_NORM_ROWS = 10_000
+
+
+class Store(NamedTuple):
+    """Training examples in one representation, with what the kernel needs beside them.
+
+    Attributes
+    ----------
+    dense : ndarray of float64, shape (n, d)
+        Rows of the ``dense`` storage.
+    indptr : ndarray of int64, shape (n + 1,)
+        Row pointers of ``csr`` and ``index``.
+    indices : ndarray of uint32
+        Column indices of ``csr`` and ``index``. Unsigned: compiled loops then need no
+        test for negative indices. Rows of ``index`` are padded to groups of four with index d.
+    values : ndarray of float64
+        Non-zero values of ``csr``.
+    bits : ndarray of uint64, shape (n, ceil(d / 64))
+        Rows of the ``bits`` storage; feature ``k`` is bit ``k % 64`` of word ``k // 64``.
+    norms : ndarray of float64, shape (n,)
+        Squared norms ``x_i . x_i``; of a precomputed kernel its diagonal.
+    table : ndarray of float64
+        ``table[k] = exp(-gamma k)`` where squared distances are integers.
+    parameters : ndarray of float64, shape (4,)
+        gamma, degree, a, c of the kernel.
+    scratch, scratch2 : ndarray of float64, shape (d + 1,)
+        Workspace of the row functions; all zero between calls.
+    single : ndarray of float32, shape (n, d) or (1, non-zeros)
+        In place of ``dense`` or ``values``, examples of blocks that are in single precision.
+    """
+
+    dense: npt.NDArray[np.float64]
+    indptr: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.uint32]
+    values: npt.NDArray[np.float64]
+    bits: npt.NDArray[np.uint64]
+    norms: npt.NDArray[np.float64]
+    table: npt.NDArray[np.float64]
+    parameters: npt.NDArray[np.float64]
+    scratch: npt.NDArray[np.float64]
+    scratch2: npt.NDArray[np.float64]
+    single: npt.NDArray[np.float32] = np.zeros((0, 0), dtype=np.float32)
+
+
+def is_binary(X: Any) -> bool:
+    """Tell whether every non-zero entry of ``X`` (ndarray or CSR) equals one."""
+    values = X.data if sp.issparse(X) else X
+    return bool(np.all((values == 0) | (values == 1)))
+
+
+def choose_storage(X: Any, kernel_name: str) -> str:
+    """Choose the representation that ``storage="auto"`` stands for.
+
+    Binary data go into packed bits where a row's words are fewer than its ones and the
+    kernel is not linear (a folded weight vector wants the positions of the ones), else
+    into index lists; other data into CSR when at most a quarter of it is non-zero.
+    """
+    n, d = X.shape
+    nonzeros = X.nnz if sp.issparse(X) else int(np.count_nonzero(X))
+    if is_binary(X) and d > 0:
+        words = (d + 63) // 64
+        return "bits" if kernel_name != "linear" and words * n <= max(nonzeros, 8 * n) else "index"
+    return "csr" if 4 * nonzeros <= n * d else "dense"
+
+
+def check_range(X: Any, kernel: Any) -> None:
+    """Refuse examples whose kernel values overflow, or come so near to it that sums of them would.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array, shape (n, d)
+        The examples; of a precomputed kernel its values.
+    kernel : Kernel
+        The kernel.
+
+    Raises
+    ------
+    ValueError
+        In one line, with the order of magnitude that was found.
+    """
+    values = X.data if sp.issparse(X) else X
+    largest = float(max(values.max(), -values.min())) if values.size else 0.0
+    if kernel.name == "precomputed":
+        digits = math.log10(largest) if largest else 0.0
+    else:
+        # In logarithms: the squares themselves may overflow.
+        scale = largest or 1.0
+        square = 0.0
+        for first in range(0, X.shape[0], _NORM_ROWS):
+            part = X[first : first + _NORM_ROWS]
+            square = max(square, float(_squared_norms(part / scale if scale > 1e100 else part).max()))
+        power = 2.0 * math.log10(scale) if scale > 1e100 else 0.0
+        digits = power + math.log10(square) if square > 0.0 else -math.inf
+        if kernel.name == "polynomial":
+            a = math.log10(abs(kernel.a)) if kernel.a else -math.inf
+            c = math.log10(abs(kernel.c)) if kernel.c else -math.inf
+            digits = kernel.degree * max(digits + a, c)
+    limit = math.log10(_LARGEST_SQUARE if kernel.name == "gaussian" else _LARGEST_KERNEL)
+    if digits > limit:
+        what = "squared norms" if kernel.name == "gaussian" else f"values of the {kernel.name} kernel"
+        raise ValueError(
+            f"{what} reach 1e{digits:+.0f}, beyond 1e{limit:+.0f} sums of them overflow: scale the examples"
+        )
+
+
+def distances_cancel(X: Any, gamma: float) -> bool:
+    """Tell whether ``|x|^2 + |z|^2 - 2 x.z`` loses what a Gaussian kernel needs of ``|x - z|^2``."""
+    return bool(gamma * 4.0 * np.finfo(float).eps * float(_squared_norms(X).max()) > _CANCELS)
+
+
+def centred(X: Any) -> Any:
+    """Return examples less the mean of each column; of sparse ones, of columns without a zero.
+
+    Distances do not change, but their rounding, where all examples are far from the origin.
+    """
+    if not sp.issparse(X):
+        return X - X.mean(axis=0)
+    full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+    shift = np.where(full, np.asarray(X.mean(axis=0)).ravel(), 0.0)
+    moved = X.copy()
+    moved.data -= shift[moved.indices]
+    return moved
+
+
+def distance_examples(X: Any, storage: str, gamma: float) -> tuple[Any, str, bool]:
+    """Return examples, storage and whether distances come from differences, for a Gaussian kernel.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array, shape (n, d)
+        Examples that are not binary.
+    storage : {"dense", "csr"}
+        How they are to be stored.
+    gamma : float
+        Of the kernel.
+
+    Raises
+    ------
+    ValueError
+        If differences are needed and the examples, written out, would take more than 1 GiB.
+    """
+    if not distances_cancel(X, gamma):
+        return X, storage, False
+    moved = centred(X)
+    if not distances_cancel(moved, gamma):
+        return moved, storage, False
+    if 8 * X.shape[0] * X.shape[1] > _DENSE_BYTES and sp.issparse(X):
+        raise ValueError(
+            "Gaussian distances of these sparse examples cancel in double precision, and they are too many "
+            "to be written out: scale the features, or take a smaller gamma"
+        )
+    return (moved.toarray() if sp.issparse(moved) else moved), "dense", True
+
+
+def build_store(X: Any, storage: str, kernel: Any, differences: bool = False) -> Store:
+    """Lay out ``X`` as ``storage`` says.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n, d), or CSR array with sorted indices
+        The examples.
+    storage : {"dense", "csr", "index", "bits", "precomputed"}
+        The representation; ``index`` and ``bits`` need binary data, ``precomputed`` kernel values.
+    kernel : Kernel
+        Its parameters are stored beside the data.
+    differences : bool
+        Whether the row functions take squared distances from differences; norms are then 0.
+
+    Returns
+    -------
+    Store
+
+    Raises
+    ------
+    ValueError
+        If ``index`` or ``bits`` is asked for data that are not binary.
+    """
+    n, d = X.shape
+    binary = is_binary(X)
+    if storage in ("index", "bits") and not binary:
+        raise ValueError(f"storage {storage!r} needs binary data (every non-zero equal to 1)")
+    dense = np.zeros((0, 0))
+    indptr = np.zeros(1, dtype=np.int64)
+    indices = np.zeros(0, dtype=np.uint32)
+    values = np.zeros(0)
+    bits = np.zeros((0, 0), dtype=np.uint64)
+    if storage in ("dense", "precomputed"):
+        dense = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+    else:
+        csr = X if sp.issparse(X) else sp.csr_array(X)
+        if storage == "bits":
+            bits = pack_bits(csr)
+        else:
+            indptr = csr.indptr.astype(np.int64)
+            same = csr.indices.dtype == np.int32 and csr.indices.flags.c_contiguous
+            indices = csr.indices.view(np.uint32) if same else csr.indices.astype(np.uint32)
+            if storage == "csr":
+                values = np.ascontiguousarray(csr.data, dtype=np.float64)
+            else:
+                indptr, indices = _padded(indptr, indices, d)
+    if storage == "precomputed":
+        norms = np.diagonal(dense).copy()
+    else:
+        norms = np.zeros(n) if differences else _squared_norms(X)
+    table = np.zeros(0)
+    if kernel.name == "gaussian" and binary and not differences and n and 2 * norms.max() < TABLE_LIMIT:
+        table = np.exp(-kernel.gamma * np.arange(2 * int(norms.max()) + 1))
+    parameters = np.array([kernel.gamma, kernel.degree, kernel.a, kernel.c], dtype=np.float64)
+    return Store(
+        dense, indptr, indices, values, bits, norms, table, parameters, np.zeros(d + 1), np.zeros(d + 1)
+    )
+
+
+def pack_bits(csr: Any) -> npt.NDArray[np.uint64]:
+    """Pack a binary CSR matrix (n, d) into words, shape (n, ceil(d / 64)), at least one word a row."""
+    n, d = csr.shape
+    words = max((d + 63) // 64, 1)
+    bits = np.zeros((n, words), dtype=np.uint64)
+    rows = np.repeat(np.arange(n), np.diff(csr.indptr))
+    columns = csr.indices.astype(np.uint64)
+    ones = (csr.data != 0).astype(np.uint64)
+    np.bitwise_or.at(bits, (rows, columns >> np.uint64(6)), ones << (columns & np.uint64(63)))
+    return bits
+
+
+def _padded(
+    indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.uint32], d: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    """Pad every row to a multiple of four indices with the index d, where every weight is 0."""
+    lengths = np.diff(indptr)
+    starts = np.concatenate(([0], np.cumsum((lengths + 3) // 4 * 4)))
+    padded = np.full(starts[-1], d, dtype=np.uint32)
+    rows = np.repeat(starts[:-1] - indptr[:-1], lengths)
+    padded[np.arange(indices.size) + rows] = indices
+    return starts.astype(np.int64), padded
+
+
+def _squared_norms(X: Any) -> npt.NDArray[np.float64]:
+    """Return ``x_i . x_i``, shape (n,)."""
+    if sp.issparse(X):
+        norms = np.zeros(X.shape[0])
+        for first in range(0, X.shape[0], _NORM_ROWS):  # the squares of all at once are a copy of X
+            part = X[first : first + _NORM_ROWS]
+            norms[first : first + _NORM_ROWS] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
+        return norms
+    return np.einsum("ij,ij->i", X, X)

@@ -1,0 +1,12 @@
+"""From measurements to numbers with intervals.
+
+runs             measured runs, by contender and size
+results          all that a table, figure or claim may use
+printed_numbers  the papers' own numbers
+power_law        scaling exponents, medians and ratios, with intervals
+paired_tests     signed-rank tests and their correction
+permutations     problems measured over permutations
+curves           a quantity over n, C or eps
+step_lengths     histograms of step lengths
+field_types      what the fields of a file may hold
+"""

@@ -1,0 +1,258 @@
+"""All that a table, a plot or a claim may look at: measured runs, fits, ratios and the paper's numbers.
+
+`Results` joins them, so that the builders ask questions ("the ratio of these two at this size") and know no
+file. Sizes are the files' of today; `Results.paper_size` gives the paper's own where it differs (11,221 of
+11,220): the join is on the file, not on n.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from svmrepro.workflow.analysis.power_law import Fit, Interval
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
+from svmrepro.workflow.analysis.runs import NO_DATA, NOT_INSTALLED, Group, Runs, read_runs
+from svmrepro.workflow.configuration.model import Config, Experiment, Paper
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.steps.fit import MEASURED, PAPER, read_fits, read_ratios
+
+ACRONYMS = {
+    "smo": "SMO",
+    "smo2": "SMO2",
+    "pasmo": "PA-SMO",
+    "chunking": "Chunking",
+    "svmlight": "SVM-light",
+    "svmperf": "SVM-perf",
+    "csr": "CSR",
+    "lsvm": "LSVM",
+    "ocas": "OCAS",
+    "l2svm": "L2-SVM",
+    "libsvm": "LIBSVM",
+    "liblinear": "LIBLINEAR",
+    "onedal": "oneDAL",
+    "thundersvm": "ThunderSVM",
+}
+"""First words that are not simply capitalised when a contender's label is shown to people."""
+
+STORAGES = ("bits", "dense", "csr", "index")
+"""Last words of a label that tell how the data are stored."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One size of one experiment: `n` as measured (or None) and `n_paper` as printed (or None)."""
+
+    n: int | None
+    n_paper: int | None
+
+    @property
+    def size(self) -> int:
+        """The size to show: the measured one, the paper's where nothing was measured."""
+        chosen = self.n if self.n is not None else self.n_paper
+        if chosen is None:
+            raise ValueError("a row has a size")
+        return chosen
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything known about some experiments of one paper at one scale."""
+
+    scale: str
+    paper: Paper
+    runs: Runs
+    fits: Mapping[tuple[str, str, str, str], Fit]
+    ratios: Mapping[tuple[str, int, str, str, str], Interval]
+    numbers: PaperNumbers
+
+    def experiment(self, name: str) -> Experiment:
+        """Return an experiment's description."""
+        return self.paper.experiments[name]
+
+    def rows(self, experiment: str) -> list[Row]:
+        """Return the sizes to show, ascending: those configured, and those that only the paper has."""
+        known = self.experiment(experiment)
+        ours = dict.fromkeys((*known.sizes, *self.runs.sizes(experiment)))
+        rows = [Row(n, self.paper_size(experiment, n)) for n in ours]
+        shown = {row.n_paper for row in rows}
+        rows += [Row(None, n) for n in self.numbers.sizes(experiment) if n not in shown]
+        return sorted(rows, key=lambda row: row.size)
+
+    def paper_size(self, experiment: str, n: int) -> int | None:
+        """Return the paper's size of the problem that has n examples today; None if it has no such row."""
+        mapped = self.experiment(experiment).paper_sizes.get(n, n)
+        return mapped if mapped in self.numbers.sizes(experiment) else None
+
+    def group(self, experiment: str, contender: str, n: int | None) -> Group:
+        """Return the runs of a contender at one size."""
+        return Group(()) if n is None else self.runs.group(experiment, contender, n)
+
+    def all_suspect(self, experiment: str) -> bool:
+        """Whether the seconds of every contender at every size rest on flagged runs alone."""
+        groups = [
+            self.group(experiment, contender, n)
+            for contender in self.runs.contenders(experiment)
+            for n in self.runs.sizes(experiment)
+        ]
+        return all(group.suspect for group in groups if group.timed)
+
+    def why_missing(self, experiment: str, contender: str, row: Row) -> str:
+        """Say why a contender has no number at a size; "" if it has one."""
+        if contender not in self.experiment(experiment).contenders:
+            return "not run: not in this experiment"
+        if row.n is None:
+            return f"not run: not a size of the {self.scale} scale"
+        return self.group(experiment, contender, row.n).reason
+
+    def fit(self, experiment: str, contender: str, quantity: str, source: str = MEASURED) -> Fit | None:
+        """Return a fitted power law, None if there is no such line in ``fits.csv``."""
+        return self.fits.get((experiment, contender, quantity, source))
+
+    def paper_fit(self, experiment: str, contender: str) -> Fit | None:
+        """Return the power law refitted to the paper's own seconds."""
+        return self.fit(experiment, contender, "cpu_seconds", PAPER)
+
+    def ratio(self, experiment: str, n: int, above: str, below: str, quantity: str) -> Interval | None:
+        """Return the ratio of two contenders at one size, in either order; None if no pair was measured."""
+        found = self.ratios.get((experiment, n, above, below, quantity))
+        if found is not None:
+            return found
+        inverse = self.ratios.get((experiment, n, below, above, quantity))
+        if inverse is None:
+            return None
+        if inverse.low is None or inverse.high is None:
+            return Interval(1 / inverse.value)
+        return Interval(1 / inverse.value, 1 / inverse.high, 1 / inverse.low)
+
+    def compared(self, experiment: str) -> tuple[str, ...]:
+        """Return the contenders that the paper times in this experiment, in the YAML's order."""
+        contenders = self.experiment(experiment).contenders
+        return tuple(label for label in contenders if self.numbers.prints_seconds_of(experiment, label))
+
+    def main(self, experiment: str) -> tuple[str, ...]:
+        """Return the contenders that an experiment is about: those that the paper times, or the first two."""
+        return self.compared(experiment) or tuple(self.experiment(experiment).contenders)[:2]
+
+    def shared(self, experiments: Iterable[str]) -> list[str]:
+        """Return the experiments that the paper times too; all of them where it times none."""
+        names = list(experiments)
+        return [name for name in names if self.compared(name)] or names
+
+    def provenance(self) -> str:
+        """Say where the numbers come from: scale, date, machine, commit, runs and how many are flagged."""
+        measured = [run for run in self.runs.runs if run.number("cpu_seconds") is not None]
+        parts = [f"{self.paper.title}", f"{self.scale} scale"]
+        if measured:
+            parts.append(f"last measured {max(run.fields.get('time', '') for run in measured)[:10]}")
+            parts += _machines(run.fields.get("machine.cpu", "") for run in measured)
+            commits = {run.fields.get("machine.commit", "") for run in measured} - {""}
+            if commits:
+                parts.append("commit " + ", ".join(sorted({short_commit(commit) for commit in commits})))
+        flagged = sum(run.flagged for run in measured)
+        parts.append(f"{plural(len(measured), 'measurement')}, {flagged} flagged for other load")
+        said = "; ".join(parts) + "."
+        return said + self._other_hardware() + self._missing_data() + self._missing_packages()
+
+    def _missing_data(self) -> str:
+        """Say which data sets could not be had, and why; "" if all could."""
+        reasons = dict.fromkeys(
+            reason
+            for run in self.runs.runs
+            if run.status == "not_run" and NO_DATA.match(reason := run.fields.get("reason", ""))
+        )
+        return "".join(f" {reason[0].upper()}{reason[1:]}." for reason in reasons)
+
+    def _missing_packages(self) -> str:
+        """Say which solvers' packages are not installed, and how to get them; "" if all are."""
+        packages = {
+            found[1]
+            for run in self.runs.runs
+            if run.status == "not_run" and (found := NOT_INSTALLED.match(run.fields.get("reason", "")))
+        }
+        names = " ".join(sorted(packages))
+        return f" To measure solvers that are not installed: ./run pip install {names}." if packages else ""
+
+    def _other_hardware(self) -> str:
+        """Say which runs count for no seconds, for they were made on other hardware; "" if there are none."""
+        said = []
+        for name, hardware in sorted(self.runs.timing_hardware.items()):
+            others = Counter(
+                run.hardware
+                for run in self.runs.runs
+                if run.experiment == name and run.solved and run.hardware != hardware
+            )
+            left_out = " and ".join(
+                f"{plural(count, 'run')} on {_told(kind)}" for kind, count in others.items()
+            )
+            said.append(f"{name} on {_told(hardware)}, without {left_out}")
+        if not said:
+            return ""
+        return (
+            " Seconds, ratios and exponents are never made of runs on different hardware, counts are of all: "
+            + "; ".join(said)
+            + "."
+        )
+
+
+def load(config: Config, paper: str, experiments: Iterable[str]) -> Results:
+    """Read what was measured and fitted for some experiments of a paper."""
+    names = list(experiments)
+    return Results(
+        scale=config.scale,
+        paper=config.papers[paper],
+        runs=read_runs(paths.measurements(config, paper, name) for name in names),
+        fits=read_fits(paths.fits(config, paper, name) for name in names),
+        ratios=read_ratios(paths.ratios(config, paper, name) for name in names),
+        numbers=PaperNumbers(paths.config_dir() / "papers", paper),
+    )
+
+
+def short_commit(commit: str) -> str:
+    """Return the beginning of a commit's name, with the sign of a checkout that had been changed."""
+    return commit[:10] + ("+" if commit.endswith("+") else "")
+
+
+def display_name(label: str) -> str:
+    """Return a contender's label as people read it.
+
+    smo-bits is "SMO, bits", smo-fixed-threshold "SMO, fixed threshold", violating-pair-bits
+    "Violating pair, bits".
+    """
+    words = label.split("-")
+    storage = [words.pop()] if len(words) > 1 and words[-1] in STORAGES else []
+    if words[0] in ACRONYMS:  # a solver that all the papers know, and which variant of it
+        name = ", ".join(filter(None, [ACRONYMS[words[0]], " ".join(words[1:])]))
+    else:
+        name = " ".join(words)
+        name = name[:1].upper() + name[1:]
+    return ", ".join([name, *(ACRONYMS.get(word, word) for word in storage)])
+
+
+def describe_problem(experiment: Experiment) -> str:
+    """Return an experiment's problem in one line: data set, kernel, C."""
+    kernel = dict(experiment.kernel)
+    name = str(kernel.pop("name"))
+    settings = ", ".join(f"{key} = {value:g}" for key, value in kernel.items())
+    shown = f"{name} kernel" + (f" ({settings})" if settings else "")
+    bound = f"C = {experiment.C:g}" if experiment.C is not None else f"C = {experiment.C_total:g} / n"
+    if experiment.axis is not None:
+        bound += f", {experiment.axis} varied"
+    encodings = {contender.encoding for contender in experiment.contenders.values()}
+    encoding = encodings.pop() if len(encodings) == 1 else None
+    return f"Data set {experiment.dataset}{f', {encoding}' if encoding else ''}, {shown}, {bound}"
+
+
+def _told(hardware: str) -> str:
+    return f"[{hardware or 'unknown hardware'}]"
+
+
+def _machines(models: Iterable[str]) -> list[str]:
+    counted = Counter(model for model in models if model)
+    return [" and ".join(model for model, _ in counted.most_common())] if counted else []
+
+
+def plural(count: int, noun: str) -> str:
+    """Write a count with its noun: 1 run, 2 runs."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -1,0 +1,428 @@
+"""Measured runs as the analysis sees them: ``measurements.csv``, grouped by contender and size.
+
+The file is tidy: one line a run, nested keys of the JSON record joined with dots
+(``certificate.n_bound``). A `Group` is all repeats of one contender on one problem, and knows which of
+them may be timed, or why there is nothing to show.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from svmrepro.workflow.analysis import field_types
+from svmrepro.workflow.analysis.field_types import Form, Kind
+from svmrepro.workflow.analysis.power_law import Interval, median_interval
+from svmrepro.workflow.errors import StepError, reading_table
+from svmrepro.workflow.measurement.record import STATUSES
+
+CPU, WORK = "cpu_seconds", "work"
+QUANTITIES = (CPU, WORK)
+"""What is fitted and compared: seconds of the solving thread, and counted elementary operations."""
+
+WORK_TERMS = ("work.nonzeros", "work.hessian_entries", "work.gradient_updates")
+"""Counters that add up to the counted work: input components touched by dot products and updates, Hessian
+entries touched by matrix products, gradient entries updated. A solver reports those it has."""
+
+
+RELATIVE_GAP = "certificate.relative_gap"
+"""The duality gap over the primal objective, worked out of the two; no column of its own."""
+
+NO_DATA = re.compile(r"((?:test set: )?data set \S+ not available): (?:([^\s:]+): )?")
+"""The beginning of the reason why a row was not run that says whose data are missing, and which file."""
+
+NOT_INSTALLED = re.compile(r"not installed: (\S+)")
+"""The beginning of the reason why a solver of other people's was not run, with the name of its package."""
+
+_GIBI = 2.0**30
+
+
+@dataclass(frozen=True)
+class Run:
+    """One line of ``measurements.csv``; `fields` holds all its columns as text, empty for null."""
+
+    fields: Mapping[str, str]
+
+    @property
+    def experiment(self) -> str:
+        """Name of the experiment."""
+        return self.fields["experiment"]
+
+    @property
+    def contender(self) -> str:
+        """Label of the contender within its experiment."""
+        return self.fields["contender"]
+
+    @property
+    def n(self) -> int:
+        """Number of training examples."""
+        return int(self.fields["n"])
+
+    @property
+    def point(self) -> float | None:
+        """Value on the experiment's axis; None if it has none, or if the run stands for all points."""
+        return self.number("point")
+
+    @property
+    def status(self) -> str:
+        """One of the statuses of `svmrepro.workflow.measurement.record`."""
+        return self.fields["status"]
+
+    @property
+    def flagged(self) -> bool:
+        """Whether the clock of this run is suspect (other load on the machine)."""
+        return self.fields["flagged"].lower() in ("true", "1")
+
+    @property
+    def solved(self) -> bool:
+        """Whether the run ended at an optimum that its certificate confirms."""
+        return self.status == "optimal" and self.fields.get("certificate.passed", "").lower() in ("true", "1")
+
+    @property
+    def pair(self) -> tuple[str, str, str]:
+        """What two runs must share for their ratio to be formed: process, seed and repeat."""
+        return (self.fields.get("run_id", ""), self.fields.get("seed", ""), self.fields["repeat"])
+
+    @property
+    def hardware(self) -> str:
+        """What it was measured on, as far as seconds know: processor, cores and memory; "" if not told."""
+        memory = self.number("machine.memory_bytes")
+        # Machines of one kind differ by the few megabytes that their kernels keep for themselves.
+        size = "" if memory is None else f"{round(memory / _GIBI)} GiB"
+        cores, threads = self.fields.get("machine.cores", ""), self.fields.get("machine.threads", "")
+        cpu, kind = (self.fields.get(f"machine.{name}", "") for name in ("cpu", "cpu_id"))
+        told = [
+            f"{cpu} ({kind})" if kind else cpu,
+            cores and f"{cores} cores",
+            threads and f"{threads} threads",
+            size,
+        ]
+        return ", ".join(filter(None, told))
+
+    def number(self, column: str) -> float | None:
+        """Return a column's number, None where it is empty or absent.
+
+        `work` is the sum of its terms, `RELATIVE_GAP` a quotient, which is None where the objective is 0.
+        """
+        if column == WORK:
+            terms = [self.number(term) for term in WORK_TERMS]
+            present = [term for term in terms if term is not None]
+            return sum(present) if present else None
+        if column == RELATIVE_GAP:
+            gap, primal = self.number("certificate.gap"), self.number("certificate.primal")
+            ratio = gap / abs(primal) if gap is not None and primal else None
+            return ratio if ratio is not None and abs(ratio) <= field_types.MOST else None
+        text = self.fields.get(column, "")
+        return float(text) if text else None
+
+
+@dataclass(frozen=True)
+class Group:
+    """All runs of one contender at one size of one experiment (at least none).
+
+    Attributes
+    ----------
+    hardware : str or None
+        The only one on which seconds count here (`Run.hardware`); None: there is but one.
+    """
+
+    runs: tuple[Run, ...]
+    hardware: str | None = None
+
+    @cached_property
+    def solved(self) -> tuple[Run, ...]:
+        """The runs that ended certified."""
+        return tuple(run for run in self.runs if run.solved)
+
+    @cached_property
+    def timed(self) -> tuple[Run, ...]:
+        """The runs whose seconds count, of one hardware: the unflagged ones; if all are flagged, all."""
+        here = tuple(run for run in self.solved if self.hardware in (None, run.hardware))
+        return tuple(run for run in here if not run.flagged) or here
+
+    @property
+    def suspect(self) -> bool:
+        """Whether the seconds rest on flagged runs alone."""
+        return bool(self.timed) and all(run.flagged for run in self.timed)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether there are results and no seconds, for all of it was measured on other hardware."""
+        return bool(self.solved) and not self.timed
+
+    @property
+    def untimed(self) -> str:
+        """Why there are no seconds, in a few words; "" if there are."""
+        return "not timed: solved on other hardware" if self.elsewhere else self.reason
+
+    @property
+    def reason(self) -> str:
+        """Why there is nothing to show, in a few words; "" if there is."""
+        if self.solved:
+            return ""
+        if not self.runs:
+            return "not run: no measurement"
+        run = self.runs[0]
+        said = run.fields.get("reason", "")
+        if run.status == "not_run":
+            missing = NO_DATA.match(said)
+            if missing:
+                # What each source of the data said is told once, below the table.
+                said = missing[1] + (f" ({missing[2]})" if missing[2] else "")
+            if NOT_INSTALLED.match(said):
+                return said
+            return f"not run: {said}" if said else "not run"
+        if run.status == "memory_limit" and not run.fields.get("memory_limit_mb", ""):
+            return "not run: needs more than the solver's own limit of memory"
+        if run.status == "memory_limit":
+            return f"not run: needs more than {_plain(run.fields.get('memory_limit_mb', ''))} MB"
+        if run.status == "time_limit":
+            return f"stopped: time limit of {_plain(run.fields.get('time_limit', ''))} s"
+        if run.status == "iteration_limit":
+            return said or "stopped: iteration limit"
+        if run.status in ("uncertified", "optimal"):
+            return "no timing: certificate failed"
+        return f"failed: {said}" if said else f"failed: {run.status}"
+
+    def values(self, column: str) -> list[float]:
+        """Return a column over the runs that count for it: `timed` for seconds, `solved` otherwise."""
+        chosen = self.timed if column == CPU else self.solved
+        return [value for run in chosen if (value := run.number(column)) is not None]
+
+    def median(self, column: str) -> float | None:
+        """Return the median of a column, None if no run has it."""
+        values = self.values(column)
+        return statistics.median(values) if values else None
+
+    def interval(self, column: str) -> Interval | None:
+        """Return the median of a column of positive numbers with its 95 % interval."""
+        values = self.values(column)
+        if not values or (min(values) <= 0 and min(values) != max(values)):
+            return Interval(statistics.median(values)) if values else None
+        return median_interval(values)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Every run of one or more experiments."""
+
+    runs: tuple[Run, ...]
+
+    @cached_property
+    def _groups(self) -> Mapping[tuple[str, str, int, float | None], Group]:
+        grouped: dict[tuple[str, str, int, float | None], list[Run]] = {}
+        for run in self.runs:
+            grouped.setdefault((run.experiment, run.contender, run.n, run.point), []).append(run)
+        return {key: Group(tuple(runs), self.timing_hardware.get(key[0])) for key, runs in grouped.items()}
+
+    @cached_property
+    def timing_hardware(self) -> Mapping[str, str]:
+        """Return the hardware on which seconds count, of each experiment that was solved on several.
+
+        It is the one on which most of its problems were solved; of those the one with most runs; then the
+        first. Seconds of the others are compared with nothing; counts and objectives are the same everywhere.
+        """
+        found: dict[str, dict[str, list[Run]]] = {}
+        for run in self.runs:
+            if run.solved:
+                found.setdefault(run.experiment, {}).setdefault(run.hardware, []).append(run)
+        return {
+            name: max(
+                kinds,
+                key=lambda kind: (len({(run.n, run.point) for run in kinds[kind]}), len(kinds[kind])),
+            )
+            for name, kinds in found.items()
+            if len(kinds) > 1
+        }
+
+    def group(self, experiment: str, contender: str, n: int, point: float | None = None) -> Group:
+        """
+        Return the runs of one contender at one size, and at one point of the axis if there is one.
+
+        Runs without a point are those of an experiment without an axis, or stand for every point, as those of
+        a contender with a tolerance of its own do over eps. A group without runs if there are none.
+        """
+        found = self._groups.get((experiment, contender, n, point))
+        return found or self._groups.get((experiment, contender, n, None), Group(()))
+
+    def sizes(self, experiment: str) -> tuple[int, ...]:
+        """Return the sizes that occur, ascending."""
+        return tuple(sorted({n for name, _, n, _ in self._groups if name == experiment}))
+
+    def points(self, experiment: str) -> tuple[float, ...]:
+        """Return the points of the axis that occur, ascending; none if the experiment has no axis."""
+        found = {point for name, _, _, point in self._groups if name == experiment}
+        return tuple(sorted(point for point in found if point is not None))
+
+    def contenders(self, experiment: str) -> tuple[str, ...]:
+        """Return the contenders that occur, in order of appearance."""
+        return tuple(dict.fromkeys(label for name, label, _, _ in self._groups if name == experiment))
+
+    def series(
+        self, experiment: str, contender: str, quantity: str, point: float | None = None
+    ) -> dict[float, list[float]]:
+        """
+        Return size -> values of the repeats, for `scaling.fit_power_law`, where there are any.
+
+        Of an experiment with an axis: at that point of it; without one, what :meth:`along` gives at the
+        largest size.
+        """
+        sizes = self.sizes(experiment)
+        if point is None and self.points(experiment):
+            return self.along(experiment, contender, quantity, sizes[-1])
+        found = {n: self.group(experiment, contender, n, point).values(quantity) for n in sizes}
+        return {n: values for n, values in found.items() if values}
+
+    def along(self, experiment: str, contender: str, quantity: str, n: int) -> dict[float, list[float]]:
+        """Return point of the axis -> values of the repeats made there at one size, where there are any."""
+        found = {
+            point: group.values(quantity)
+            for (*whose, point), group in self._groups.items()
+            if whose == [experiment, contender, n] and point is not None
+        }
+        return {point: found[point] for point in sorted(found) if found[point]}
+
+
+def pairs(
+    first: Group, second: Group, quantity: str, *, anywhere: bool = False
+) -> tuple[list[float], list[float]]:
+    """Return the values of two contenders that ran side by side, in the same order.
+
+    A pair shares process, seed and repeat; where unflagged pairs exist only they count for seconds, and where
+    the experiment was measured on several kinds of hardware only those of one (`Runs.timing_hardware`).
+    With ``anywhere`` it need not share the process: a count is the same in each. Seconds of two processes are
+    paired only where no pair shares one, as after a kill in the midst of a row, and on hardware of one kind.
+    """
+    both = _matched(first, second, 1 if anywhere and quantity != CPU else 0)
+    if quantity == CPU:
+        # All pairs have to share the hardware; those of one process do by themselves.
+        both = both or [(a, b) for a, b in _matched(first, second, 1) if a.hardware == b.hardware]
+        both = [(a, b) for a, b in both if first.hardware in (None, a.hardware)]
+        both = [(a, b) for a, b in both if not (a.flagged or b.flagged)] or both
+    numbers = [(a.number(quantity), b.number(quantity)) for a, b in both]
+    kept = [(a, b) for a, b in numbers if a is not None and b is not None and a > 0 and b > 0]
+    return [a for a, _ in kept], [b for _, b in kept]
+
+
+def _matched(first: Group, second: Group, start: int) -> list[tuple[Run, Run]]:
+    """Return the solved runs of two contenders that agree in what `Run.pair` holds from a place on."""
+    right = {run.pair[start:]: run for run in second.solved}
+    return [(run, right[run.pair[start:]]) for run in first.solved if run.pair[start:] in right]
+
+
+_REQUIRED = ("experiment", "contender", "n", "status", "repeat", "flagged")
+_COUNTS = ("iterations", "kernel_evaluations", "certificate.n_bound", "certificate.n_nonbound")
+_JUDGED = tuple(
+    f"certificate.{name}"
+    for name in ("dual", "primal", "gap", "max_violation", "pair_gap", "equality_residual", "relaxed")
+)
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("experiment", "contender"), field_types.name),
+    **dict.fromkeys(("paper", "scale", "machine.commit"), field_types.optional(field_types.name)),
+    "n": field_types.size,
+    "repeat": field_types.count,
+    "seed": field_types.optional(field_types.count),
+    "status": field_types.one_of(STATUSES),
+    "flagged": field_types.flag,
+    "certificate.passed": field_types.optional(field_types.flag),
+    "certificate.promise": field_types.words,
+    "time": field_types.date,
+    **dict.fromkeys(_COUNTS, field_types.optional(field_types.count)),
+    **dict.fromkeys(_JUDGED, field_types.optional(field_types.number)),
+    **dict.fromkeys(
+        ("cpu_seconds", "wall_seconds", "machine.memory_bytes"), field_types.optional(field_types.seconds)
+    ),
+    **dict.fromkeys(
+        ("point", "C", "eps", "time_limit", "memory_limit_mb"), field_types.optional(field_types.number)
+    ),
+}
+
+
+def _kind(column: str) -> Kind | None:
+    """Return what a column of measurements holds; None if that may be anything."""
+    if column in _KINDS:
+        return _KINDS[column]
+    group = column.partition(".")[0]
+    if group == "work":
+        return field_types.optional(field_types.count)
+    if group == "performance":
+        return field_types.optional(field_types.number)
+    # A later version's certificates say more.
+    return field_types.words if group in ("machine", "certificate") else None
+
+
+_FORM = Form(_kind, ("paper", "experiment", "n", "point", "seed", "contender", "repeat"))
+
+
+def read_runs(files: Iterable[Path]) -> Runs:
+    """Read ``measurements.csv`` files.
+
+    Raises
+    ------
+    StepError
+        If a file is missing, lacks a column that every record has, holds what no measurement has, or the same
+        run twice: ``file:line: column: what``.
+    """
+    runs: list[Run] = []
+    for path in files:
+        rows = read_rows(path, required=_REQUIRED, form=_FORM)
+        runs += [Run(row) for row in rows]
+    return Runs(tuple(runs))
+
+
+def read_rows(path: Path, required: Sequence[str] = (), form: Form = field_types.ANY) -> list[dict[str, str]]:
+    """Read a CSV file of this harness as a list of rows of text.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    required : sequence of str
+        Columns without which it is of no use.
+    form : Form
+        What its rows have to be.
+
+    Raises
+    ------
+    StepError
+        If the file cannot be read or lacks a required column, or ``file:line: column: what`` of a row that
+        is not as it has to be.
+    """
+    with reading_table(path), path.open(newline="", encoding="utf-8") as handle:
+        reader = csv.DictReader(handle)
+        columns = reader.fieldnames or ()
+        lacking = [name for name in required if name not in columns]
+        if lacking:
+            raise StepError(f"{path}: no column '{lacking[0]}'")
+        if len(set(columns)) < len(columns):
+            raise StepError(f"{path}:1: two columns have the same name")
+        checks = form.checks(columns)
+        rows: list[dict[str, str]] = []
+        seen: set[tuple[str, ...]] = set()
+        for row in reader:
+            where = f"{path}:{reader.line_num}"
+            if None in row or None in row.values():
+                raise StepError(f"{where}: {len(columns)} columns expected")
+            fault = form.fault(row, checks)
+            if fault is not None:
+                raise StepError(f"{where}: {fault}")
+            if form.unique:
+                identity = tuple(row.get(column, "") for column in form.unique)
+                if identity in seen:
+                    raise StepError(f"{where}: a second row for {field_types.told(form.unique, identity)}")
+                seen.add(identity)
+            rows.append(row)
+        return rows
+
+
+def _plain(text: str) -> str:
+    """Drop the decimals of a whole number: 128.0 -> 128."""
+    try:
+        return f"{float(text):g}"
+    except ValueError:
+        return text or "?"

@@ -1,0 +1,154 @@
+"""Two runs of a paper in one figure: ratios within each run against each other, and counts by contender.
+
+Left, a point for two contenders on a problem: the ratio of their seconds in the other run, and in this one,
+with 95 % intervals; on the diagonal the two runs say the same. Right, for each contender, how its counts in
+this run compare with the other's: the median over the rows, with its interval and, thinner, the extremes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from svmrepro.workflow.analysis.power_law import median_interval
+from svmrepro.workflow.analysis.results import display_name
+from svmrepro.workflow.analysis.runs import CPU, WORK
+from svmrepro.workflow.comparison.paired_runs import PairedRuns
+from svmrepro.workflow.figures.style import GHOST, MAIN, PAGE, new_figure
+from svmrepro.workflow.rendering import significant
+
+COUNTS = {
+    "iterations": (0.25, "iterations"),
+    "kernel_evaluations": (0.0, "kernel evaluations"),
+    WORK: (-0.25, "work"),
+}
+"""Count -> height of its mark above the contender's line, and its name."""
+
+NARROWEST = 0.02
+"""The axis of the counts shows at least so much on either side of 1: below it there is nothing to see."""
+
+MOST_NAMED = 26
+"""Contenders that can be told apart in one panel; of more, those that differ most are shown."""
+
+
+def build(pair: PairedRuns, paper: str) -> Figure:
+    """Draw one paper, two columns wide."""
+    found = _counts(pair, paper)
+    figure = new_figure(PAGE, max(3.1, 0.9 + 0.19 * len(found)))
+    left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.05))
+    _ratios(left, pair, paper)
+    _bars(right, found)
+    return figure
+
+
+def _ratios(axes: Axes, pair: PairedRuns, paper: str) -> None:
+    """Draw the ratios of seconds; only the pairs with each experiment's first contender, or they repeat."""
+    both = {key: found for key, found in pair.ratios.items() if key[0] == paper and key[-1] == CPU}
+    first: dict[str, str] = {}
+    for key in both:
+        first.setdefault(key[1], key[4])
+    points = [found for key, found in both.items() if key[4] == first[key[1]]]
+    axes.set_title("Seconds: ratios within each run", loc="left")
+    if not points:
+        _nothing(axes, "no ratio in both runs")
+        return
+    look = MAIN[0]
+    lines = [
+        line
+        for here, there in points
+        for line in (
+            [(there.low or there.value, here.value), (there.high or there.value, here.value)],
+            [(there.value, here.low or here.value), (there.value, here.high or here.value)],
+        )
+    ]
+    thin = 0.3 if len(points) > MOST_NAMED else 0.6
+    axes.add_collection(LineCollection(lines, colors=look.colour, linewidths=0.4, alpha=thin, zorder=2))
+    axes.plot(
+        [there.value for _, there in points],
+        [here.value for here, _ in points],
+        color=look.colour,
+        marker=look.marker,
+        markersize=2.8,
+        linestyle="none",
+        zorder=3,
+    )
+    values = [ratio.value for both_ in points for ratio in both_]
+    low, high = min(values) / 1.6, max(values) * 1.6
+    axes.plot([low, high], [low, high], color=GHOST, linewidth=0.8, zorder=1)
+    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(base=10, subs=(1.0,) if high / low > 30 else (1.0, 2.0, 5.0)))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_aspect("equal", adjustable="box")
+    axes.grid(True, linewidth=0.3, color="#d5d9de")
+    axes.set_axisbelow(True)
+    axes.set_xlabel("against")
+    axes.set_ylabel("this run")
+
+
+def _counts(pair: PairedRuns, paper: str) -> dict[str, dict[str, list[float]]]:
+    """Return contender -> count -> ratio of each row; of many contenders those farthest from 1."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for row in pair.rows:
+        if row.key[0] == paper and row.pairs:
+            ratios = {name: ratio.value for name in COUNTS if (ratio := row.ratio(name)) is not None}
+            for name, value in ratios.items():
+                found.setdefault(row.key[3], {}).setdefault(name, []).append(value)
+    if len(found) <= MOST_NAMED:
+        return found
+    off = {label: max(abs(v - 1) for values in of.values() for v in values) for label, of in found.items()}
+    kept = set(sorted(off, key=lambda label: -off[label])[:MOST_NAMED])
+    return {label: of for label, of in found.items() if label in kept}
+
+
+def _bars(axes: Axes, found: dict[str, dict[str, list[float]]]) -> None:
+    axes.set_title("Counts: this run over the other", loc="left")
+    if not found:
+        _nothing(axes, "no measurement in both runs")
+        return
+    labels = list(found)
+    reach = max(abs(value - 1) for of in found.values() for values in of.values() for value in values)
+    reach = max(reach * 1.1, NARROWEST)
+    for place, label in enumerate(labels):
+        y = len(labels) - 1 - place
+        if place % 2 == 0:
+            axes.axhspan(y - 0.5, y + 0.5, color="#f3f5f7", zorder=0, linewidth=0)
+        for look, (name, (height, _)) in zip(MAIN, COUNTS.items(), strict=False):
+            if name in found[label]:
+                _bar(axes, found[label][name], y + height, look.colour, look.marker)
+    axes.axvline(1.0, color=GHOST, linewidth=0.8, zorder=1)
+    if reach < 0.9:
+        axes.set_xlim(1 - reach, 1 + reach)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+    else:
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value) if value > 0 else ""))
+    axes.set_ylim(-0.5, len(labels) - 0.5)
+    axes.set_yticks(range(len(labels)), [display_name(label) for label in reversed(labels)], fontsize=6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(True, axis="x", linewidth=0.3, color="#d5d9de")
+    handles = [
+        axes.plot([], [], color=look.colour, marker=look.marker, markersize=3.5, linewidth=1.1, label=shown)[
+            0
+        ]
+        for look, (_, shown) in zip(MAIN, COUNTS.values(), strict=False)
+    ]
+    axes.figure.legend(handles=handles, loc="outside lower right", ncols=3, handlelength=1.6)
+
+
+def _bar(axes: Axes, values: Sequence[float], y: float, colour: str, marker: str) -> None:
+    middle = median_interval(values)
+    axes.plot([min(values), max(values)], [y, y], color=colour, linewidth=0.5, alpha=0.6, zorder=2)
+    if middle.low is not None and middle.high is not None:
+        axes.plot([middle.low, middle.high], [y, y], color=colour, linewidth=1.6, zorder=3)
+    axes.plot(middle.value, y, marker=marker, markersize=3, color=colour, linestyle="none", zorder=4)
+
+
+def _nothing(axes: Axes, said: str) -> None:
+    axes.text(0.5, 0.5, said, transform=axes.transAxes, ha="center", va="center", color="#555")
+    axes.set_axis_off()

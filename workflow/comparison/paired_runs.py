@@ -1,0 +1,256 @@
+"""Two runs side by side: what both measured, as ratios with intervals, and whether they agree.
+
+The rules are those of the check (`svmrepro.workflow.judgement.run_summary`): counts and objectives must be
+equal on the same hardware and lock, elsewhere within 2 %, where rounding may steer a single row's path
+further. Seconds are never compared across runs; what is compared is the ratio of two contenders' seconds
+within each run, and the exponents, both by their intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from svmrepro.workflow.analysis.power_law import Fit, Interval, median_interval
+from svmrepro.workflow.analysis.runs import WORK, WORK_TERMS
+from svmrepro.workflow.comparison.sides import FitKey, RatioKey, Side
+from svmrepro.workflow.judgement.claims import UNMEASURED
+from svmrepro.workflow.judgement.run_summary import FAILED, PATH, RESULTS, Comparison, agree, compare
+
+SAME, CLOSE, ELSEWHERE, DIFFERS = "equal", "within 2 %", "another path", "differs"
+"""What can be said of a row's counts; the third: same result within 2 %, by a path that rounding steered."""
+
+UNCHANGED, CHANGED, ALONE = "the same", "changed", "in one run only"
+"""How the verdicts on a claim compare."""
+
+UNSOLVED, SETTINGS = "not solved in both", "other settings"
+"""Why a row that both runs have is not compared."""
+
+NAMES = {
+    "certificate.dual": "dual objective",
+    "certificate.relaxed": "lower bound of the planes",
+    "certificate.n_nonbound": "non-bound support vectors",
+    "certificate.n_bound": "bound support vectors",
+    "iterations": "iterations",
+    "kernel_evaluations": "kernel evaluations",
+    WORK: "counted work",
+}
+"""What is shown of each row: the terms of the counted work as one sum."""
+
+_FARTHEST = 700.0
+"""The largest logarithm of a number; an interval that ends beyond it says nothing."""
+
+RowKey = tuple[str, str, int, str, str]
+"""Paper, experiment, n, contender, and the point on the experiment's axis ("" without one)."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contender on one problem in both runs, over the seeds or permutations that both have.
+
+    Attributes
+    ----------
+    key : RowKey
+        What names it.
+    pairs : int
+        Seeds that are compared.
+    verdict : str
+        One of the words above.
+    detail : str
+        What differs, "" if nothing does.
+    values : mapping
+        Key of `NAMES` -> (here, there), a value for each pair.
+    """
+
+    key: RowKey
+    pairs: int
+    verdict: str
+    detail: str
+    values: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+
+    def ratio(self, name: str) -> Interval | None:
+        """Return here over there: the median over the pairs, exact where there is one; None if undefined."""
+        found = ratios(*self.values.get(name, ((), ())))
+        if not found:
+            return None
+        return Interval.exact(found[0]) if len(found) == 1 else median_interval(found)
+
+
+@dataclass(frozen=True)
+class PairedRuns:
+    """A run and another one, which it is compared with."""
+
+    here: Side
+    there: Side
+    #: Claims about seconds, as (paper, claim).
+    clocked: frozenset[tuple[str, str]] = frozenset()
+
+    @cached_property
+    def outcome(self) -> Comparison:
+        """What the check would say were the other run the reference; of another scale, of its rows alone."""
+        before = self.there.record
+        if self.here.scale != self.there.scale:
+            before["claims"] = {}
+        return compare(before, self.here.record, whole=False, clocked=self.clocked)
+
+    @property
+    def same_machine(self) -> bool:
+        """Whether hardware and library versions are the same, so that counts must be."""
+        return self.outcome.same_machine
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows that both runs have, in this run's order."""
+        here, there = _by_row(self.here.rows), _by_row(self.there.rows)
+        return [self._row(key, here[key], there[key]) for key in here if key in there]
+
+    @cached_property
+    def alone(self) -> tuple[list[RowKey], list[RowKey]]:
+        """The rows that only this run has, and those that only the other one has."""
+        here, there = _by_row(self.here.rows), _by_row(self.there.rows)
+        return [key for key in here if key not in there], [key for key in there if key not in here]
+
+    @cached_property
+    def exponents(self) -> dict[FitKey, tuple[Fit, Fit]]:
+        """The exponents that both runs have."""
+        here, there = self.here.fits, self.there.fits
+        return {
+            key: (fit, there[key])
+            for key, fit in here.items()
+            if fit.exponent is not None and key in there and there[key].exponent is not None
+        }
+
+    @cached_property
+    def ratios(self) -> dict[RatioKey, tuple[Interval, Interval]]:
+        """The ratios between two contenders that both runs formed, each within itself."""
+        here, there = self.here.ratios, self.there.ratios
+        return {key: (ratio, there[key]) for key, ratio in here.items() if key in there}
+
+    @cached_property
+    def claims(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """Paper and claim -> verdict here and there, "" where it is not listed; of papers that both judge."""
+        shared = [paper for paper in self.here.claims if paper in self.there.claims]
+        found: dict[tuple[str, str], tuple[str, str]] = {}
+        for paper in shared:
+            here, there = self.here.claims[paper], self.there.claims[paper]
+            for name in (*here, *(name for name in there if name not in here)):
+                found[(paper, name)] = (here.get(name, ("", ""))[0], there.get(name, ("", ""))[0])
+        return found
+
+    @cached_property
+    def changed(self) -> list[tuple[str, str]]:
+        """The claims on which the two runs, having judged both, differ."""
+        return [key for key, both in self.claims.items() if claim_change(*both) == CHANGED]
+
+    def _row(
+        self, key: RowKey, here: Mapping[str, Mapping[str, Any]], there: Mapping[str, Mapping[str, Any]]
+    ) -> Row:
+        seeds = [seed for seed in here if seed in there]
+        both = [(here[seed], there[seed]) for seed in seeds]
+        changed = next((_settings(a, b) for a, b in both if a["setting"] != b["setting"]), "")
+        if changed:
+            return Row(key, 0, SETTINGS, changed, {})
+        statuses = [(a["status"], b["status"]) for a, b in both if not (a["counts"] and b["counts"])]
+        both = [(a, b) for a, b in both if a["counts"] and b["counts"]]
+        said = [f"{a} here, {b} there" for a, b in sorted(statuses, key=lambda pair: pair[0] == pair[1])]
+        if not both:
+            return Row(key, 0, UNSOLVED, (said or ["no seed in common"])[0], {})
+        verdict, detail = _verdict([(a["counts"], b["counts"]) for a, b in both], same=self.same_machine)
+        # Limits of time and memory are met where a machine is slower; a failure is the code's.
+        if any(a != b and {a, b} & set(FAILED) for a, b in statuses):
+            verdict, detail = DIFFERS, said[0]
+        values = {}
+        for name in NAMES:
+            pairs = [(_count(a["counts"], name), _count(b["counts"], name)) for a, b in both]
+            kept = [(a, b) for a, b in pairs if a is not None and b is not None]
+            if kept:
+                values[name] = ([a for a, _ in kept], [b for _, b in kept])
+        return Row(key, len(both), verdict, detail, values)
+
+
+def claim_change(here: str, there: str) -> str:
+    """Say how two verdicts on a claim compare: `UNCHANGED`, `CHANGED`, or `ALONE` in one of the runs."""
+    if here == there:
+        return UNCHANGED
+    return ALONE if {here, there} & {"", UNMEASURED} else CHANGED
+
+
+def ratio_of_ratios(here: Interval, there: Interval) -> Interval:
+    """Return one ratio over the other, of two runs that know nothing of each other, with a 95 % interval.
+
+    Zou and Donner's recovery of variances (`Interval.minus`), of the logarithms.
+    """
+    difference = _log(here).minus(_log(there))
+    low, high = difference.low, difference.high
+    if low is None or high is None or max(abs(low), abs(high)) > _FARTHEST:
+        return Interval(math.exp(difference.value))
+    return Interval(*(math.exp(end) for end in (difference.value, low, high)))
+
+
+def ratios(here: Sequence[float], there: Sequence[float]) -> list[float]:
+    """Return the ratios of pairs; nothing over nothing is 1, and a pair with one zero has none."""
+    found = []
+    for a, b in zip(here, there, strict=True):
+        if a == b:
+            found.append(1.0)
+        elif a and b and (a > 0) == (b > 0):
+            found.append(a / b)
+    return found
+
+
+def _log(ratio: Interval) -> Interval:
+    if ratio.low is None or ratio.high is None or ratio.low <= 0:
+        return Interval(math.log(ratio.value))
+    return Interval(math.log(ratio.value), math.log(ratio.low), math.log(ratio.high))
+
+
+def _verdict(
+    both: Sequence[tuple[Mapping[str, float], Mapping[str, float]]], *, same: bool
+) -> tuple[str, str]:
+    """Judge a row by its worst pair; the detail names the count that differs most among the worst."""
+    order = (SAME, CLOSE, ELSEWHERE, DIFFERS)
+    worst, detail, farthest = SAME, "", 0.0
+    for here, there in both:
+        for name in (*RESULTS, *PATH):
+            a, b = here.get(name), there.get(name)
+            if a is None and b is None:
+                continue
+            if a is None or b is None:
+                return DIFFERS, f"{name} is missing {'here' if a is None else 'there'}"
+            if agree(name, b, a, same_machine=True):
+                continue
+            word = DIFFERS
+            if not same:
+                near = agree(name, b, a, same_machine=False)
+                word = CLOSE if near else DIFFERS if name in RESULTS else ELSEWHERE
+            off = abs(a - b) / max(abs(a), abs(b))
+            if (order.index(word), off) > (order.index(worst), farthest):
+                worst, farthest = word, off
+                detail = f"{name}: {a:.10g} here, {b:.10g} there"
+    return worst, detail
+
+
+def _by_row(entries: Sequence[Mapping[str, Any]]) -> dict[RowKey, dict[str, Mapping[str, Any]]]:
+    """Return entries by row, and within it by seed."""
+    found: dict[RowKey, dict[str, Mapping[str, Any]]] = {}
+    for entry in entries:
+        point = entry.get("point", "")
+        key = (entry["paper"], entry["experiment"], int(entry["n"]), entry["contender"], point)
+        found.setdefault(key, {})[entry["seed"]] = entry
+    return found
+
+
+def _settings(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
+    a, b = here["setting"], there["setting"]
+    names = [name for name in dict.fromkeys((*a, *b)) if a.get(name) != b.get(name)]
+    return "; ".join(f"{name}: {a.get(name, 'none')} here, {b.get(name, 'none')} there" for name in names)
+
+
+def _count(counts: Mapping[str, float], name: str) -> float | None:
+    if name != WORK:
+        return counts.get(name)
+    terms = [counts[term] for term in WORK_TERMS if term in counts]
+    return sum(terms) if terms else None

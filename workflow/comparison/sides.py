@@ -1,0 +1,160 @@
+"""One of two runs that are compared: what a results folder, or a committed reference, tells about it.
+
+A results folder has the measurements themselves; a reference has the record of its check (counts and
+verdicts), fits, ratios and tables. What a folder has is taken, and what it lacks is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from svmrepro.workflow.analysis.power_law import Fit, Interval
+from svmrepro.workflow.analysis.runs import Runs, read_rows, read_runs
+from svmrepro.workflow.graph.paths import papers_in
+from svmrepro.workflow.judgement.check_record import CLAIM_COLUMNS, CLAIM_FORM, read_record
+from svmrepro.workflow.judgement.run_summary import machine_identity, summarise
+from svmrepro.workflow.steps.fit import MEASURED, read_fits, read_ratios
+
+FitKey = tuple[str, str, str, str]
+"""Paper, experiment, contender, quantity."""
+
+RatioKey = tuple[str, str, int, str, str, str]
+"""Paper, experiment, n, numerator, denominator, quantity."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run, as far as its folder tells.
+
+    Attributes
+    ----------
+    folder : Path
+        Where it was read.
+    scale : str
+        Its scale, "" if nothing says it.
+    measured : str
+        Time of its last measurement, ISO 8601, or "".
+    machine : mapping
+        Processor, BLAS, Python and library versions
+        (`svmrepro.workflow.judgement.run_summary.machine_identity`); empty if they are not known or not the
+        same throughout.
+    commits : tuple of str
+        Commits of this project that measured; empty where only a record of the check is left.
+    papers : tuple of str
+        What it has anything of.
+    rows : sequence of mapping
+        An entry for each problem, seed and contender, as `svmrepro.workflow.judgement.run_summary.summarise`
+        makes them.
+    fits, ratios : mapping
+        Measured exponents; ratios between contenders of one process.
+    claims : mapping
+        Paper -> claim -> (verdict, what was measured or "").
+    lacking : tuple of str
+        What the folder has not, in words.
+    """
+
+    folder: Path
+    scale: str
+    measured: str
+    machine: Mapping[str, str]
+    commits: tuple[str, ...]
+    papers: tuple[str, ...]
+    rows: Sequence[Mapping[str, Any]]
+    fits: Mapping[FitKey, Fit]
+    ratios: Mapping[RatioKey, Interval]
+    claims: Mapping[str, Mapping[str, tuple[str, str]]]
+    lacking: tuple[str, ...]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What `svmrepro.workflow.judgement.run_summary.compare` takes."""
+        verdicts = {
+            paper: {name: verdict for name, (verdict, _) in claims.items()}
+            for paper, claims in self.claims.items()
+        }
+        return {"machine": dict(self.machine), "claims": verdicts, "rows": self.rows}
+
+
+def read_side(folder: Path, papers: Iterable[str]) -> Side:
+    """Read what a folder holds of some papers.
+
+    Parameters
+    ----------
+    folder : Path
+        ``results/<scale>`` of a run, or ``results/reference/<scale>``.
+    papers : iterable of str
+        Those to be compared; others that it may hold are left aside.
+
+    Raises
+    ------
+    StepError
+        If it holds no results, or a file in it is not what its name says.
+    """
+    present = papers_in(folder)
+    wanted = list(papers)
+    return _read(folder, [paper for paper in wanted if paper in present], wanted)
+
+
+def _read(folder: Path, present: Sequence[str], wanted: Sequence[str]) -> Side:
+    lacking: list[str] = []
+    measured: dict[str, Runs] = {}
+    fits: dict[FitKey, Fit] = {}
+    ratios: dict[RatioKey, Interval] = {}
+    claims: dict[str, dict[str, tuple[str, str]]] = {}
+    for paper in present:
+        files = {
+            name: folder / paper / f"{name}.csv" for name in ("measurements", "fits", "ratios", "claims")
+        }
+        if files["measurements"].is_file():
+            measured[paper] = read_runs([files["measurements"]])
+        if files["claims"].is_file():
+            rows = read_rows(files["claims"], CLAIM_COLUMNS, CLAIM_FORM)
+            claims[paper] = {row["id"]: (row["verdict"], row["measured"]) for row in rows}
+        if files["fits"].is_file():
+            found = read_fits([files["fits"]])
+            fits |= {(paper, *key[:3]): fit for key, fit in found.items() if key[3] == MEASURED}
+        if files["ratios"].is_file():
+            ratios |= {(paper, *key): ratio for key, ratio in read_ratios([files["ratios"]]).items()}
+        lacking += [f"{paper}: no {name}" for name in ("fits", "ratios") if not files[name].is_file()]
+    runs = Runs(tuple(run for found in measured.values() for run in found.runs))
+    rows_known: list[Mapping[str, Any]] = [*summarise(runs)]
+    machine = machine_identity(runs)
+    times = [run.fields.get("time", "") for run in runs.runs]
+    scales = dict.fromkeys(run.fields.get("scale", "") for run in runs.runs)
+    commits = {run.fields.get("machine.commit", "") for run in runs.runs} - {""}
+    unmeasured = [paper for paper in wanted if paper not in measured]
+    record: dict[str, Any] = {}
+    if unmeasured and (folder / "check.json").is_file():
+        record = read_record(folder / "check.json")
+        from_record = [row for row in record["rows"] if row["paper"] in unmeasured]
+        rows_known += from_record
+        # Two machines in one folder are as good as none known.
+        if from_record and (not runs.runs or record["machine"] != machine):
+            machine = {} if runs.runs else record["machine"]
+        times.append(record["measured"])
+        scales[record["scale"]] = None
+        commits |= {known["commit"] for known in record.get("machines", ()) if "commit" in known}
+        for paper in unmeasured:
+            for name, verdict in record["claims"].get(paper, {}).items():
+                claims.setdefault(paper, {}).setdefault(name, (verdict, ""))
+    known = {row["paper"] for row in rows_known}
+    having = [paper for paper in wanted if paper in present or paper in known or paper in claims]
+    lacking += [f"{paper}: no measurements" for paper in having if paper not in known]
+    lacking += [f"{paper}: no verdicts" for paper in having if paper not in claims]
+    lacking += [f"{paper}: nothing" for paper in wanted if paper not in having]
+    return Side(
+        folder=folder,
+        scale=" and ".join(filter(None, scales)),
+        measured=max(times, default=""),
+        machine=machine,
+        commits=tuple(sorted(commits)),
+        papers=tuple(having),
+        rows=rows_known,
+        fits=fits,
+        ratios=ratios,
+        claims=claims,
+        lacking=tuple(lacking),
+    )

@@ -1,0 +1,471 @@
+"""
+The configuration: what a run measures, where things lie, read once and handed on as plain frozen records.
+
+A configuration has four layers, later ones winning: ``config/config.yaml`` (the default scale), the file of
+the chosen scale (``config/<scale>.yaml``), the command line, and beneath the experiments of each paper its
+own file ``config/experiments/<paper>.yaml``. :func:`load_config` merges and checks them; the result is
+written as JSON for the steps, which read it back with :func:`read_config` in a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from svmrepro.workflow.configuration.layers import Layers, did_you_mean, read_yaml
+from svmrepro.workflow.configuration.plain_yaml import plain
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.files import atomic_write
+
+#: The scale whose settings stand in config.yaml itself.
+DEFAULT_SCALE = "default"
+
+#: Names that the results folder keeps for itself.
+RESERVED_SCALES = frozenset({"reference"})
+
+#: Names that the folder of a scale keeps for itself.
+RESERVED_PAPERS = frozenset({"compare", "journal", "logs"})
+
+
+@dataclass(frozen=True)
+class Contender:
+    """
+    One solver with its options, as it takes part in an experiment.
+
+    Attributes
+    ----------
+    label
+        Its name in tables.
+    solver
+        A name of ``svmrepro.solvers.SOLVERS`` or ``package.module:function``.
+    storage
+        How it holds the examples: auto, dense, csr, index or bits.
+    encoding
+        A name of ``svmrepro.datasets.ENCODINGS``: it gets the same examples in another encoding, and so
+        another problem. None: as the data set has them.
+    bias
+        Whether the threshold is free.
+    options
+        The solver's options that differ from its defaults.
+    eps
+        Its own stopping tolerance, with which it is measured once over an axis of eps; None: that of the
+        experiment, or of the axis.
+    time_limit
+        CPU seconds of one run, or None.
+    memory_limit_mb
+        Megabytes (2^20 bytes) that it may count, or None.
+    iteration_limit
+        Steps of one run, ``math.inf`` for no limit; None: the solver's own cap.
+    permutations
+        It takes part in the first so many of the experiment's permutations; None: in all of them.
+    """
+
+    label: str
+    solver: str
+    storage: str = "auto"
+    bias: bool = True
+    options: dict[str, Any] = field(default_factory=dict)
+    time_limit: float | None = None
+    memory_limit_mb: float | None = None
+    permutations: int | None = None
+    encoding: str | None = None
+    eps: float | None = None
+    iteration_limit: float | None = None
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """
+    Examples on which results are judged.
+
+    Attributes
+    ----------
+    dataset
+        Its name; None for the test part of the experiment's own data set.
+    skip
+        Rows of a generated set that come before it.
+    rows
+        How many it has; None for all.
+    """
+
+    dataset: str | None = None
+    skip: int = 0
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """
+    One problem at several sizes, and who competes on it.
+
+    Attributes
+    ----------
+    C, C_total
+        The bound of each multiplier, or n times it; the other one is None.
+    sizes
+        Training rows, ascending, counted in the files.
+    paper_sizes
+        The paper's own count for those of ``sizes`` that the paper has.
+    seeds
+        Seeds of a generated data set; ``(None,)`` for a downloaded one; of an experiment with permutations
+        their numbers.
+    repeats
+        Runs of each contender at each size (and seed).
+    repeat_budget
+        CPU seconds after which a contender is not repeated at a size, or None.
+    permutations
+        In how many random orders of the rows each size is measured; None: in the data set's own. A generated
+        set is then that of seed 0.
+    axis, points
+        ``"C"``, ``"C_total"`` or ``"eps"`` and its values, from the easiest to the hardest: each size is
+        measured at each of them, in place of the experiment's own value. None, and no points, without.
+    measures
+        Names of ``svmrepro.solvers.MEASURES``: how results are judged on ``test``.
+    test
+        The test set; None without measures.
+    """
+
+    name: str
+    paper: str
+    title: str
+    dataset: str
+    kernel: dict[str, Any]
+    C: float | None
+    C_total: float | None
+    bias: bool
+    eps: float
+    sizes: tuple[int, ...]
+    paper_sizes: dict[int, int]
+    seeds: tuple[int | None, ...]
+    repeats: int
+    repeat_budget: float | None
+    contenders: dict[str, Contender]
+    permutations: int | None = None
+    axis: str | None = None
+    points: tuple[float, ...] = ()
+    measures: tuple[str, ...] = ()
+    test: HeldOut | None = None
+
+    def seeds_of(self, contender: Contender) -> tuple[int | None, ...]:
+        """Return the seeds, or the permutations, in which a contender takes part."""
+        return self.seeds if contender.permutations is None else self.seeds[: contender.permutations]
+
+    def bound(self, n: int, point: float | None = None) -> float:
+        """
+        Give the bound of each multiplier in (P1).
+
+        Parameters
+        ----------
+        n
+            Training rows.
+        point
+            A value on the axis, if there is one.
+
+        Returns
+        -------
+        float
+            C, or C_total / n where the experiment fixes that.
+        """
+        if point is not None and self.axis == "C":
+            return point
+        if point is not None and self.axis == "C_total":
+            return point / n
+        if self.C is not None:
+            return self.C
+        assert self.C_total is not None
+        return self.C_total / n
+
+    def tolerance(self, point: float | None = None) -> float:
+        """Return eps, which is the value on the axis if that is its axis."""
+        return point if point is not None and self.axis == "eps" else self.eps
+
+    def on_axis(self, contender: Contender) -> bool:
+        """Tell whether the axis changes what a contender does: not eps, for one that has its own."""
+        return self.axis is not None and not (self.axis == "eps" and contender.eps is not None)
+
+    def points_of(self, contender: Contender) -> tuple[float | None, ...]:
+        """Return the points at which a contender is measured; None stands for all of them at once."""
+        return self.points if self.on_axis(contender) else (None,)
+
+    def harder(self, place: tuple[int, float | None], other: tuple[int, float | None]) -> bool:
+        """
+        Tell whether a problem takes at least as long as another one: a limit passed there is passed here too.
+
+        Parameters
+        ----------
+        place, other
+            Size and point of each.
+
+        Returns
+        -------
+        bool
+            Whether neither size nor point is easier; True if they are the same.
+        """
+        (n, point), (m, base) = place, other
+        if point is None or base is None:
+            return n >= m
+        return n >= m and (point <= base if self.axis == "eps" else point >= base)
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """
+    One table or figure of a paper.
+
+    Attributes
+    ----------
+    kind
+        What makes it (timing, loglog, sparse, scaling, ...).
+    form
+        ``"table"`` or ``"figure"``.
+    experiments
+        The experiments it shows: those it names, else all of the paper's.
+    settings
+        Every further key of its entry.
+    single
+        Whether it is about one experiment by its nature, and not because a scale has one alone.
+    """
+
+    name: str
+    kind: str
+    form: str
+    experiments: tuple[str, ...]
+    title: str
+    caption: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    single: bool = False
+
+    @property
+    def measured(self) -> bool:
+        """Whether it is made of measurements, not of a data set or of a small example run on the spot."""
+        return not self.settings.keys() & {"dataset", "example"}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """
+    A paper's experiments and artefacts.
+
+    Attributes
+    ----------
+    left_out
+        Experiments of its file that this configuration takes out.
+    """
+
+    name: str
+    title: str
+    experiments: dict[str, Experiment]
+    artefacts: dict[str, Artefact]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Config:
+    """
+    Everything a run needs to know.
+
+    Attributes
+    ----------
+    scale
+        The scale's name; results of different scales lie in different folders.
+    data_dir, results_dir, figures_dir
+        Folders, without the scale.
+    mirror
+        A folder or http(s) prefix that is tried first for downloads, or None.
+    require_data
+        Whether a data set that cannot be had is an error.
+    require_complete
+        Whether the check fails where rows of the reference were not measured.
+    timed_jobs
+        Timed jobs that may run side by side.
+    job
+        ``"experiment"`` or ``"size"``: what one job measures; of many permutations a size has several jobs.
+    datasets
+        A user's own files: name to path.
+    against
+        Folder of another run's results, or of a reference, that the target ``compare`` takes, or None.
+    """
+
+    scale: str
+    data_dir: Path
+    results_dir: Path
+    figures_dir: Path
+    mirror: str | None
+    require_data: bool
+    timed_jobs: int
+    job: str
+    repeats: int
+    datasets: dict[str, str]
+    papers: dict[str, Paper]
+    against: str | None = None
+    require_complete: bool = False
+
+    def experiment(self, paper: str, name: str) -> Experiment:
+        """
+        Look an experiment up.
+
+        Raises
+        ------
+        StepError
+            If the configuration has no such paper or experiment.
+        """
+        try:
+            return self.papers[paper].experiments[name]
+        except KeyError:
+            raise StepError(f"no experiment {name!r} of paper {paper!r} in the configuration") from None
+
+
+def config_dir() -> Path:
+    """Return the project's folder ``config/``."""
+    return Path(__file__).resolve().parent.parent.parent / "config"
+
+
+def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None = None) -> Config:
+    """
+    Read, merge and check the configuration.
+
+    Parameters
+    ----------
+    overrides
+        Settings of the command line, as nested as the files; ``scale`` picks the scale's file.
+    folder
+        The folder ``config/``; the project's own if None.
+
+    Returns
+    -------
+    Config
+        Checked throughout: data sets, solvers, options, kernels and sizes exist.
+
+    Raises
+    ------
+    StepError
+        For the first fault found: file, key and what is wrong, in one line.
+    """
+    from svmrepro.workflow.configuration import resolve
+
+    try:
+        overrides = plain(overrides or {})
+    except ValueError as error:
+        raise StepError(f"--config: {error}") from error
+    folder = folder or config_dir()
+    schema = read_yaml(folder / "schema.yaml")
+    layers = Layers()
+    layers.add(read_yaml(folder / "config.yaml"), _shown(folder / "config.yaml"))
+    scale = overrides.get("scale", DEFAULT_SCALE)
+    if scale != DEFAULT_SCALE:
+        path = _scale_file(folder, scale)
+        layers.add({**read_yaml(path), "scale": scale}, _shown(path))
+    layers.add(overrides, "--config")
+    layers.validate(schema, "config")
+    settings = layers.content
+    papers = {}
+    for name in settings["papers"]:
+        path = folder / "experiments" / f"{name}.yaml"
+        if not path.is_file():
+            known = [file.stem for file in (folder / "experiments").glob("*.yaml")]
+            raise layers.error(("papers",), f"unknown paper {name!r}{did_you_mean(name, known)}")
+        if name in RESERVED_PAPERS:
+            raise layers.error(("papers",), f"{name!r} is the name of a folder of the results")
+        papers[name] = resolve.read_paper(path, _shown(path), schema, layers)
+    resolve.check_overrides(layers, papers, folder)
+    return Config(
+        scale=settings["scale"],
+        data_dir=Path(settings["data_dir"]),
+        results_dir=Path(settings["results_dir"]),
+        figures_dir=Path(settings["figures_dir"]),
+        mirror=settings.get("mirror") or os.environ.get("SVMREPRO_MIRROR") or None,
+        require_data=settings.get("require_data", False),
+        timed_jobs=settings.get("timed_jobs", 1),
+        job=settings.get("job", "experiment"),
+        repeats=settings["repeats"],
+        datasets={name: entry["path"] for name, entry in settings.get("datasets", {}).items()},
+        papers=papers,
+        against=settings.get("against"),
+        require_complete=settings.get("require_complete", False),
+    )
+
+
+def dump_config(config: Config) -> str:
+    """Return a configuration as the text that :func:`write_config` writes."""
+    return json.dumps(asdict(config), default=str) + "\n"
+
+
+def write_config(config: Config, path: Path) -> None:
+    """
+    Write a configuration for the steps.
+
+    Parameters
+    ----------
+    config
+        What :func:`load_config` returned.
+    path
+        A JSON file.
+    """
+    atomic_write(path, dump_config(config))
+
+
+def read_config(path: str | os.PathLike[str]) -> Config:
+    """
+    Read what :func:`write_config` wrote.
+
+    Parameters
+    ----------
+    path
+        The JSON file.
+
+    Returns
+    -------
+    Config
+        Equal to the one written.
+
+    Raises
+    ------
+    StepError
+        If it cannot be read.
+    """
+    try:
+        content: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+        content["papers"] = {name: _paper(entry) for name, entry in content["papers"].items()}
+        for key in ("data_dir", "results_dir", "figures_dir"):
+            content[key] = Path(content[key])
+        return Config(**content)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise StepError(f"{path}: is no resolved configuration ({error})") from error
+
+
+def _paper(entry: dict[str, Any]) -> Paper:
+    experiments = {}
+    for name, fields in entry["experiments"].items():
+        values: dict[str, Any] = dict(fields)
+        # JSON knows neither tuples nor whole numbers as keys.
+        for key in ("sizes", "seeds", "points", "measures"):
+            values[key] = tuple(values[key])
+        values["test"] = None if values["test"] is None else HeldOut(**values["test"])
+        values["paper_sizes"] = {int(n): size for n, size in values["paper_sizes"].items()}
+        values["contenders"] = {label: Contender(**value) for label, value in values["contenders"].items()}
+        experiments[name] = Experiment(**values)
+    artefacts = {
+        name: Artefact(**{**artefact, "experiments": tuple(artefact["experiments"])})
+        for name, artefact in entry["artefacts"].items()
+    }
+    return Paper(entry["name"], entry["title"], experiments, artefacts, tuple(entry["left_out"]))
+
+
+def _scale_file(folder: Path, scale: object) -> Path:
+    """Return the file of a scale, or say which scales there are."""
+    known = sorted(
+        path.stem for path in folder.glob("*.yaml") if path.stem not in ("config", "schema", *RESERVED_SCALES)
+    )
+    if not isinstance(scale, str) or scale not in known:
+        names = [DEFAULT_SCALE, *known]
+        raise StepError(f"--config: scale: unknown scale {scale!r}{did_you_mean(scale, names)}")
+    return folder / f"{scale}.yaml"
+
+
+def _shown(path: Path) -> str:
+    """Call a configuration file as people do: ``config/smoke.yaml``."""
+    return "/".join(path.parts[-3:] if path.parent.name == "experiments" else path.parts[-2:])

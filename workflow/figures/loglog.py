@@ -1,0 +1,304 @@
+"""Log-log plots of time against size: one experiment, or all of them as small multiples."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from svmrepro.workflow.analysis.power_law import Fit
+from svmrepro.workflow.analysis.results import Results, describe_problem, display_name
+from svmrepro.workflow.analysis.runs import CPU
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.figures.style import (
+    COLUMN,
+    GHOST,
+    GHOST_MARKERS,
+    MAIN,
+    PAGE,
+    SIDE_MARKERS,
+    Look,
+    loglog_axes,
+    new_figure,
+    outer_labels,
+)
+
+
+def build(results: Results, artefact: Artefact) -> Figure:
+    """Draw one experiment, a column wide: medians with whiskers, fitted lines, the paper as ghosts."""
+    name = artefact.experiments[0]
+    side = [label for label in results.experiment(name).contenders if label not in results.main(name)]
+    entries = len(results.main(name)) * 2 + math.ceil(len(side) / 2)
+    figure = new_figure(COLUMN, 2.85 + 0.155 * entries)
+    axes = figure.subplots()
+    main, light = draw(axes, results, name, side=side)
+    axes.set_title(results.experiment(name).title, loc="left")
+    problem = describe_problem(results.experiment(name)).removeprefix("Data set ")
+    gap = " " if len(problem) <= 38 else "\n"  # wider than the axes, it would be cut off
+    label = f"training examples{gap}({problem})"
+    if results.numbers.machine and results.numbers.sizes(name):
+        label += f"\nhollow: the paper's seconds, on a {results.numbers.machine}"
+    label += "\nwhiskers and brackets: 95 % intervals"
+    axes.set_xlabel(label, fontsize=6.5)
+    axes.set_ylabel("CPU seconds")
+    _legend(figure, main, light)
+    return figure
+
+
+def build_overview(results: Results, artefact: Artefact) -> Figure:
+    """Draw the experiments that the paper times (or all), two columns wide, with the key below."""
+    names = results.shared(artefact.experiments)
+    columns = 4 if len(names) <= 8 else 5
+    lines = max(1, math.ceil(len(names) / columns))
+    figure = new_figure(PAGE, 1.65 * lines + 0.75)
+    # Levels and slopes can be compared by eye where all panels have one scale.
+    panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+    sizes: set[int] = set()
+    for place, (axes, name) in enumerate(zip(panels.flat, names, strict=False)):
+        draw(axes, results, name, short=True)
+        axes.set_title(textwrap.fill(results.experiment(name).title, 88 // columns), loc="left", fontsize=7)
+        sizes |= {*results.runs.sizes(name), *results.numbers.sizes(name)}
+        if place % columns == 0:
+            axes.set_ylabel("CPU seconds", fontsize=7)
+        if place + columns >= len(names):
+            axes.set_xlabel("training examples", fontsize=7)
+    outer_labels(panels, len(names))
+    if names:
+        loglog_axes(panels[0, 0], sorted(sizes), every=False)
+        figure.legend(
+            handles=_key(results, names[0]),
+            loc="outside lower center",
+            ncols=max(1, len(results.main(names[0]))),  # the paper's points below each solver's own
+            handlelength=2.6,
+            fontsize=7,
+        )
+    return figure
+
+
+def draw(
+    axes: Axes, results: Results, name: str, *, side: Sequence[str] = (), short: bool = False
+) -> tuple[list[Line2D], list[Line2D]]:
+    """Draw one experiment and return the legend's entries, the bold ones and the light ones.
+
+    Parameters
+    ----------
+    axes : Axes
+        Empty.
+    results : Results
+        With the experiment loaded.
+    name : str
+        Name of the experiment.
+    side : sequence of str
+        Contenders drawn lightly, without a fitted line.
+    short : bool
+        A small multiple: exponents are written beside the lines instead of in a legend.
+    """
+    handles: list[Line2D] = []
+    light: list[Line2D] = []
+    sizes: list[int] = []
+    absent: dict[str, str] = {}
+    places = _places(results, name)
+    for contender in results.main(name):
+        place = places[contender]
+        look = MAIN[place % len(MAIN)]
+        drawn = _ghosts(axes, results, name, contender, look, GHOST_MARKERS[place % len(GHOST_MARKERS)])
+        sizes += drawn
+        points = _points(axes, results, name, contender, look)
+        sizes += points
+        fit = results.fit(name, contender, CPU)
+        shown = display_name(contender)
+        if points and fit is not None and fit.exponent is not None:
+            _line(axes, fit, look)
+            shown += f": $n^{{{fit.exponent.value:.2f}}}$ {_ends(fit)}"
+        if points:
+            line: Any = look.line if fit is not None and fit.exponent is not None else "none"
+            handles.append(Line2D([], [], color=look.colour, marker=look.marker, linestyle=line, label=shown))
+        else:
+            absent[display_name(contender)] = _reason(results, name, contender)
+        if drawn:
+            handles.append(_ghost_handle(results, name, contender, GHOST_MARKERS[place % len(GHOST_MARKERS)]))
+    for place, contender in enumerate(side):
+        look = Look("#5f6b76", SIDE_MARKERS[place % len(SIDE_MARKERS)], (0, (1, 1.5)))
+        points = _points(axes, results, name, contender, look, light=True)
+        sizes += points
+        if points:
+            light.append(_side_handle(look, display_name(contender)))
+    if absent:
+        # Below the lines, which rise to the right; it takes no part in the layout, whatever its length.
+        corner: Any = {"ha": "right", "va": "bottom", "transform": axes.transAxes}
+        note = axes.text(0.98, 0.03, _absence(absent), fontsize=6, color="#555", **corner)
+        note.set_in_layout(False)
+    if sizes:
+        loglog_axes(axes, sizes, every=not short)
+    else:
+        axes.set_xticks([])
+        axes.set_yticks([])
+    return handles, light
+
+
+def _places(results: Results, name: str) -> dict[str, int]:
+    """Return the places of the contenders that an experiment is about, which decide their looks.
+
+    A contender looks the same in all experiments of a paper, as long as there are looks enough for all.
+    """
+    every = dict.fromkeys(label for other in results.paper.experiments for label in results.main(other))
+    shown = list(every) if len(every) <= min(len(MAIN), len(GHOST_MARKERS)) else results.main(name)
+    return {label: place for place, label in enumerate(shown)}
+
+
+def _points(
+    axes: Axes, results: Results, name: str, contender: str, look: Look, *, light: bool = False
+) -> list[int]:
+    """Draw medians with their intervals as whiskers; return the sizes drawn."""
+    sizes: list[int] = []
+    medians: list[float] = []
+    whiskers: list[tuple[float, float]] = []
+    for n in results.runs.sizes(name):
+        interval = results.group(name, contender, n).interval(CPU)
+        if interval is None or interval.value <= 0:
+            continue
+        low, high = (
+            (interval.value, interval.value) if interval.low is None else (interval.low, interval.high)
+        )
+        sizes.append(n)
+        medians.append(interval.value)
+        whiskers.append((interval.value - low, (high or interval.value) - interval.value))
+    if not sizes:
+        return []
+    axes.errorbar(
+        sizes,
+        medians,
+        yerr=np.array(whiskers).T,
+        color=look.colour,
+        marker=look.marker,
+        markersize=2.8 if light else 4.5,
+        linestyle=look.line if light else "none",
+        linewidth=0.6,
+        elinewidth=0.5 if light else 0.9,
+        capsize=0 if light else 2,
+        capthick=0.7,
+        alpha=0.75 if light else 1.0,
+        zorder=2 if light else 4,
+    )
+    return sizes
+
+
+def _line(axes: Axes, fit: Fit, look: Look) -> None:
+    ends = np.array([fit.n_min / 1.1, fit.n_max * 1.1])
+    axes.plot(ends, [fit.predict(n) for n in ends], color=look.colour, linestyle=look.line, zorder=3)
+
+
+def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look, marker: str) -> list[int]:
+    """Draw the paper's own points, light and hollow, with its refitted line; return its sizes."""
+    series = results.numbers.series(name, contender)
+    if not series:
+        return []
+    axes.plot(
+        list(series),
+        [values[0] for values in series.values()],
+        linestyle="none",
+        marker=marker,
+        markersize=4,
+        markerfacecolor="white",
+        markeredgecolor=GHOST,
+        markeredgewidth=0.7,
+        zorder=1,
+    )
+    fit = results.paper_fit(name, contender)
+    if fit is not None and fit.exponent is not None:
+        ends = [fit.n_min, fit.n_max]
+        axes.plot(
+            ends, [fit.predict(n) for n in ends], color=GHOST, linestyle=look.line, linewidth=0.6, zorder=0
+        )
+    return list(series)
+
+
+def _ghost_handle(results: Results, name: str, contender: str, marker: str) -> Line2D:
+    printed = results.numbers.exponent(name, contender)
+    label = f"{display_name(contender)} in the paper" + (
+        f": $n^{{{printed:.1f}}}$" if printed is not None else ""
+    )
+    return Line2D(
+        [],
+        [],
+        linestyle="none",
+        marker=marker,
+        markersize=4,
+        markerfacecolor="white",
+        markeredgecolor=GHOST,
+        label=label,
+    )
+
+
+def _side_handle(look: Look, label: str) -> Line2D:
+    return Line2D(
+        [],
+        [],
+        color=look.colour,
+        marker=look.marker,
+        markersize=2.8,
+        linestyle=look.line,
+        linewidth=0.6,
+        label=label,
+    )
+
+
+def _key(results: Results, name: str) -> list[Line2D]:
+    """Return the overview's key: every look once, without exponents."""
+    handles: list[Line2D] = []
+    for place, contender in enumerate(results.main(name)):
+        look, shown = MAIN[place % len(MAIN)], display_name(contender)
+        handles.append(
+            Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line, label=shown)
+        )
+        if not results.numbers.prints_seconds_of(name, contender):
+            continue
+        marker = GHOST_MARKERS[place % len(GHOST_MARKERS)]
+        ghost = _ghost_handle(results, name, contender, marker)
+        ghost.set_label(
+            f"{shown} in the paper" + (f"\n({results.numbers.machine})" if results.numbers.machine else "")
+        )
+        handles.append(ghost)
+    return handles
+
+
+def _legend(figure: Figure, main: Sequence[Line2D], side: Sequence[Line2D]) -> None:
+    """Put the legend below the plot: the fitted solvers in the left column, the light ones in the right."""
+    columns = [list(main), list(side)] if side else [list(main)]
+    longest = max(len(column) for column in columns)
+    blank = Line2D([], [], linestyle="none", label=" ")
+    handles = [handle for column in columns for handle in column + [blank] * (longest - len(column))]
+    figure.legend(
+        handles=handles,
+        loc="outside lower left",
+        ncols=len(columns),
+        handlelength=2.4,
+        columnspacing=1.2,
+        labelspacing=0.35,
+        fontsize=6.5,
+    )
+
+
+def _ends(fit: Fit) -> str:
+    if fit.exponent is None or fit.exponent.low is None:
+        return ""
+    return f"[{fit.exponent.low:.2f}, {fit.exponent.high:.2f}]".replace("-", "\N{MINUS SIGN}")
+
+
+def _reason(results: Results, name: str, contender: str) -> str:
+    """Say in a few words why a contender has no point at all; the tables say it in full."""
+    sizes = results.runs.sizes(name)
+    reason = results.group(name, contender, sizes[0]).untimed if sizes else "not run"
+    return ": ".join(reason.split(": ")[:2])
+
+
+def _absence(absent: Mapping[str, str]) -> str:
+    """Return the note on contenders without a point, in short lines; said once where all share a reason."""
+    reasons = set(absent.values())
+    notes = list(reasons) if len(reasons) == 1 else [f"{name} {reason}" for name, reason in absent.items()]
+    return "\n".join(line for note in notes for line in textwrap.wrap(note, 17))

@@ -1,0 +1,272 @@
+"""What each setting buys a solver: seconds and counted work over those with its first settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from svmrepro.workflow.analysis.results import Results, display_name
+from svmrepro.workflow.analysis.runs import CPU, WORK
+from svmrepro.workflow.configuration.model import Artefact, Contender
+from svmrepro.workflow.figures.style import MAIN, PAGE, new_figure, off_axis
+from svmrepro.workflow.rendering import significant
+from svmrepro.workflow.tables.contenders import effective_settings
+
+TIME_LOOK, WORK_LOOK = MAIN[0], MAIN[1]
+CROSSED = "#9db7d1"
+"""Light blue of the same change made beside other settings."""
+BAND = "#f3f5f7"
+Intervals = list[tuple[float, tuple[float, float]]]
+"""Height and ends of each interval."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the figure: the first settings of a solver, or one change of them."""
+
+    solver: str
+    contender: str
+    """Label of the contender that has this change, which is the same in every experiment that has it."""
+    changed: tuple[str, ...]
+    """Settings in which it differs from the solver's first contender; none in that of the first."""
+
+    @property
+    def first(self) -> bool:
+        """Whether the line has the solver's first settings."""
+        return not self.changed
+
+
+def build(results: Results, artefact: Artefact) -> Figure:
+    """Draw one panel for each experiment, two columns wide, with the same lines in all of them.
+
+    Each solver's first contender is the measure of its others. Shown are those that differ from it in one of
+    the artefact's ``axes`` (settings without effect do not count); light marks show the same change beside
+    other settings, wherever two contenders differ in it alone.
+    """
+    axes: Sequence[str] = artefact.settings["axes"]
+    names = list(artefact.experiments)
+    lines = lines_of(results, names, axes)
+    figure = new_figure(PAGE, 0.95 + 0.19 * len(lines))
+    panels = figure.subplots(1, len(names), sharex=True, sharey=True, squeeze=False)[0]
+    spread = [1.0]
+    drawn = [_panel(panel, results, name, lines, axes) for panel, name in zip(panels, names, strict=True)]
+    for shown, _ in drawn:
+        spread += shown
+    low, high = min(spread) / 2.5, max(spread) * 2.5
+    panels[0].set_xscale("log")
+    panels[0].set_xlim(low, high)
+    ticks = [10.0**power for power in range(-4, 7) if low <= 10.0**power <= high]
+    panels[0].xaxis.set_major_locator(FixedLocator(ticks))
+    panels[0].xaxis.set_minor_locator(NullLocator())
+    panels[0].xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    for panel, (_, intervals) in zip(panels, drawn, strict=True):
+        for height, interval in intervals:
+            off_axis(panel, height, interval, TIME_LOOK.colour)
+    panels[0].set_ylim(len(lines) - 0.5, -0.5)
+    panels[0].set_yticks(range(len(lines)), [_words(line) for line in lines])
+    for tick, line in zip(panels[0].get_yticklabels(), lines, strict=True):
+        tick.set_fontweight("bold" if line.first else "normal")
+    figure.supxlabel(
+        "\N{LEFTWARDS ARROW} saves      times the seconds, and the work, of the solver's usual settings"
+        "      costs \N{RIGHTWARDS ARROW}",
+        fontsize=8,
+    )
+    without = any(
+        line.contender not in results.experiment(name).contenders for name in names for line in lines
+    )
+    beyond = any(
+        panel.get_xlim()[0] > ends[0] or panel.get_xlim()[1] < ends[1]
+        for panel, (_, intervals) in zip(panels, drawn, strict=True)
+        for _, ends in intervals
+    )
+    figure.legend(
+        handles=_handles(without=without, beyond=beyond),
+        loc="outside upper center",
+        ncols=3,
+        handlelength=1.2,
+        columnspacing=1.8,
+    )
+    return figure
+
+
+def lines_of(results: Results, names: Sequence[str], axes: Sequence[str]) -> list[Line]:
+    """Return the lines of all panels, solver by solver in the configuration's order."""
+    found: dict[tuple[str, str], Line] = {}
+    for name in names:
+        for label, contender in results.experiment(name).contenders.items():
+            changed = _changed(results, name, _first(results, name, contender), label, axes)
+            if len(changed) <= 1:
+                found.setdefault((contender.solver, label), Line(contender.solver, label, changed))
+    solvers = list(dict.fromkeys(line.solver for line in found.values()))
+    return [line for solver in solvers for line in found.values() if line.solver == solver]
+
+
+def _panel(
+    panel: Axes, results: Results, name: str, lines: Sequence[Line], axes: Sequence[str]
+) -> tuple[list[float], Intervals]:
+    """Draw one experiment; return all points on its horizontal axis, and the intervals with their heights."""
+    experiment = results.experiment(name)
+    n = max(experiment.sizes)
+    shown: list[float] = []
+    intervals: Intervals = []
+    across = panel.get_yaxis_transform()
+    for place, line in enumerate(lines):
+        if line.first:
+            panel.axhspan(place - 0.5, place + 0.5, color=BAND, zorder=0, linewidth=0)
+        if line.contender not in experiment.contenders:
+            panel.text(0.5, place, "\N{EN DASH}", transform=across, ha="center", va="center", color="#888")
+            continue
+        group = results.group(name, line.contender, n)
+        if group.reason:
+            reason = group.reason.removeprefix("not run: ").split(" (")[0]
+            panel.text(
+                0.5, place, reason, transform=across, ha="center", va="center", fontsize=5.5, color="#555"
+            ).set_in_layout(False)
+            continue
+        if line.first:
+            seconds = group.median(CPU)
+            said = "" if seconds is None else f"1 = {significant(seconds, 2)} s"
+            panel.text(0.97, place, said, transform=across, ha="right", va="center", fontsize=6.5)
+            continue
+        first = _first(results, name, experiment.contenders[line.contender])
+        points, ends = _marks(panel, results, name, n, place, line, first, axes)
+        shown += points
+        intervals += ends
+    panel.axvline(1.0, color="#333", linewidth=0.8, zorder=1)
+    panel.set_title(f"{experiment.title.removesuffix(', options')}\nn = {n:,}", loc="left", fontsize=7.5)
+    panel.tick_params(axis="y", length=0)
+    panel.grid(True, axis="x", linewidth=0.3, color="#d5d9de")
+    panel.set_axisbelow(True)
+    return shown, intervals
+
+
+def _marks(
+    panel: Axes,
+    results: Results,
+    name: str,
+    n: int,
+    place: int,
+    line: Line,
+    first: str,
+    axes: Sequence[str],
+) -> tuple[list[float], Intervals]:
+    shown: list[float] = []
+    intervals: Intervals = []
+    for below, above in _same_change(results, name, line, first, axes):
+        found = results.ratio(name, n, above, below, CPU)
+        if found is not None:
+            panel.plot(
+                found.value, place - 0.13, "|", color=CROSSED, markersize=7, markeredgewidth=1.1, zorder=2
+            )
+            shown.append(found.value)
+    for quantity, look, offset, face in (
+        (CPU, TIME_LOOK, -0.13, TIME_LOOK.colour),
+        (WORK, WORK_LOOK, 0.2, "white"),
+    ):
+        found = results.ratio(name, n, line.contender, first, quantity)
+        if found is None:
+            continue
+        height = place + offset
+        if found.low is not None and found.high is not None and quantity == CPU:
+            # Of very few repeats it may run out of the panel, where an arrow says so.
+            intervals.append((height, (found.low, found.high)))
+            panel.plot([found.low, found.high], [height] * 2, color=look.colour, linewidth=1.0, zorder=3)
+        marker = "o" if quantity == CPU else "D"
+        size = 4.5 if quantity == CPU else 3.6
+        panel.plot(
+            found.value, height, marker, color=look.colour, markerfacecolor=face, markersize=size, zorder=4
+        )
+        shown.append(found.value)
+    return shown, intervals
+
+
+def _same_change(
+    results: Results, name: str, line: Line, first: str, axes: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return the other pairs (from, to) of the solver's contenders that differ as the first and this line."""
+    contenders = results.experiment(name).contenders
+    settings = {
+        label: _settings(results, name, label, axes)
+        for label, contender in contenders.items()
+        if contender.solver == line.solver
+    }
+    (changed,) = line.changed
+    start, end = settings[first], settings[line.contender]
+    # Folding makes the cache useless: who is unfolded must have the same cache as here.
+    fixed = [axis for axis in axes if axis == changed or (start[axis] is None) != (end[axis] is None)]
+    return [
+        (below, above)
+        for below in settings
+        for above in settings
+        if (below, above) != (first, line.contender)
+        and all(settings[below][axis] == start[axis] for axis in fixed)
+        and all(settings[above][axis] == end[axis] for axis in fixed)
+        and _changed(results, name, below, above, axes) == line.changed
+    ]
+
+
+def _first(results: Results, name: str, contender: Contender) -> str:
+    contenders = results.experiment(name).contenders.values()
+    return next(other.label for other in contenders if other.solver == contender.solver)
+
+
+def _settings(results: Results, name: str, label: str, axes: Sequence[str]) -> dict[str, object]:
+    experiment = results.experiment(name)
+    return effective_settings(experiment.contenders[label], axes, str(experiment.kernel["name"]))
+
+
+def _changed(results: Results, name: str, below: str, above: str, axes: Sequence[str]) -> tuple[str, ...]:
+    """Return the settings in which two contenders differ; one that either has no use for does not count."""
+    one, other = (_settings(results, name, label, axes) for label in (below, above))
+    return tuple(
+        axis
+        for axis in axes
+        if one[axis] is not None and other[axis] is not None and one[axis] != other[axis]
+    )
+
+
+def _words(line: Line) -> str:
+    """Return a line's name: the solver's, or what was changed."""
+    solver = display_name(line.solver)
+    if line.first:
+        return solver
+    words = display_name(line.contender).removeprefix(f"{solver}, ")
+    return "dense inputs" if words == "dense" else words.replace(" no ", ", no ")
+
+
+def _handles(*, without: bool, beyond: bool) -> list[Line2D]:
+    """Return the legend's entries; dashes and arrows only where there are any."""
+    handles = [
+        Line2D(
+            [], [], color=TIME_LOOK.colour, marker="o", markersize=4.5, label="CPU seconds (95 % interval)",
+        ),
+        Line2D(
+            [], [], color=WORK_LOOK.colour, marker="D", markersize=3.6, markerfacecolor="white",
+            linestyle="none", label="counted work",
+        ),
+        Line2D(
+            [], [], color=CROSSED, marker="|", markersize=7, markeredgewidth=1.1, linestyle="none",
+            label="CPU seconds, the same change beside other settings",
+        ),
+    ]  # fmt: skip
+    if beyond:
+        handles.append(
+            Line2D([], [], color=TIME_LOOK.colour, marker=">", markersize=3.5, label="the interval goes on")
+        )
+    if without:
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color="#888",
+                marker="_",
+                markersize=5,
+                linestyle="none",
+                label="no such setting there",
+            )
+        )
+    return handles

@@ -1,0 +1,82 @@
+"""How long steps are relative to Newton's: histograms on the axis of Glasmachers 2008, Figure 3."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from svmrepro.workflow.analysis.results import Results, plural
+from svmrepro.workflow.analysis.step_lengths import WIDTH, edges, length, lengths
+from svmrepro.workflow.configuration.model import Artefact, Experiment
+from svmrepro.workflow.figures.style import GHOST, MAIN, PAGE, new_figure
+
+COLUMNS = 3
+
+
+def build(results: Results, artefact: Artefact) -> Figure:
+    """Draw a histogram for each experiment, summed over its permutations.
+
+    Settings of the artefact: ``contender``, which counts the lengths of its steps.
+    """
+    label = artefact.settings["contender"]
+    names = list(artefact.experiments)
+    figure = new_figure(PAGE, 1.75 * -(-len(names) // COLUMNS) + 0.5)
+    panels = figure.subplots(-(-len(names) // COLUMNS), min(COLUMNS, len(names)), sharex=True, squeeze=False)
+    for axes, name in zip(panels.flat, names, strict=False):
+        for n in results.experiment(name).sizes:
+            _draw(axes, results, results.experiment(name), label, n)
+    for axes in panels.flat[len(names) :]:
+        axes.set_visible(False)
+    for axes in panels[-1]:
+        axes.set_xlabel(r"length over Newton's, less 1: $\mu\,/\,\mu^{*} - 1$", fontsize=7)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("iterations")
+    figure.legend(
+        handles=[
+            Patch(color=MAIN[0].colour, label="planned steps"),
+            Line2D([], [], color=MAIN[1].colour, label="steps that were not planned"),
+        ],
+        loc="outside lower center",
+        ncols=2,
+    )
+    return figure
+
+
+def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: int) -> None:
+    plain, planned, runs = lengths(results, experiment.name, label, n)
+    axes.set_title(f"{experiment.title}, n = {n:,}", loc="left")
+    axes.set_yscale("log")
+    axes.set_xticks(range(-2, 4), [_tick(t) for t in range(-2, 4)])
+    axes.grid(True, axis="y", linewidth=0.3, color="#d5d9de")
+    axes.set_axisbelow(True)
+    if not plain.size:
+        reason = results.group(experiment.name, label, n).reason or "not counted"
+        axes.text(
+            0.5, 0.5, reason, transform=axes.transAxes, ha="center", color=GHOST, wrap=True
+        ).set_in_layout(False)
+        return
+    ends = edges(plain.size)
+    axes.bar(ends[:-1], planned, WIDTH, align="edge", color=MAIN[0].colour, linewidth=0)
+    axes.stairs(plain, ends, color=MAIN[1].colour, linewidth=0.9, baseline=0.5)
+    axes.set_ylim(bottom=0.5)
+    axes.axvline(0, color="#333", linewidth=0.5, linestyle=(0, (1, 2)))
+    of_planned, of_plain = int(planned.sum()), int(plain.sum())
+    share = 100 * of_planned / max(1, of_planned + of_plain)
+    axes.text(
+        0.98,
+        0.97,
+        f"{plural(runs, 'run')}, {share:.0f} % planned",
+        transform=axes.transAxes,
+        ha="right",
+        va="top",
+        fontsize=6.5,
+        color="#444",
+    )
+
+
+def _tick(t: int) -> str:
+    """Return the length, less 1, at a place of the paper's axis."""
+    value = abs(length(t))
+    text = f"{value:,.1f}" if abs(t) == 1 else f"{value:,.0f}"
+    return f"\N{MINUS SIGN}{text}" if t < 0 else text

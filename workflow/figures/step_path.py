@@ -1,0 +1,245 @@
+"""Planning ahead on three examples: the path in the plane of their multipliers, and the gain of a step.
+
+Both are drawn from runs of the solvers themselves (Glasmachers 2008, Figures 1 and 2): the multipliers after
+each iteration are those of a run that was stopped there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
+from svmrepro.workflow.analysis.results import Results, display_name, plural
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.figures.style import COLUMN, GHOST, MAIN, PAGE, new_figure
+
+if TYPE_CHECKING:  # when a figure is drawn: the other kinds of figure do without solvers
+    from svmrepro.solvers import Problem
+
+FLOATS = npt.NDArray[np.float64]
+
+PLANE = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
+"""Two orthonormal directions, shape (2, 3), of the plane in which signed multipliers of sum 0 lie."""
+
+START = np.zeros(2)
+"""Where every run begins, in these directions: all multipliers 0."""
+
+ETA = 0.9
+"""Within 1 - eta ... 1 + eta Newton steps, a step gains at least 1 - eta^2 of Newton's gain (section 5)."""
+
+LEVEL = "#c9ced4"
+"""Light grey of the objective's level sets."""
+
+SPENT: tuple[tuple[int, int, Any], ...] = ((0, 1, "-"), (0, 2, (0, (4, 2))))
+"""Working sets, and the dashes of the line on which each has nothing left to gain."""
+
+MOST = 10_000
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration: signed multipliers before and after, and its length over that of Newton's step."""
+
+    before: FLOATS
+    after: FLOATS
+    ratio: float
+    gain: float
+    """Gain of the dual objective over that of Newton's step."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """Three examples and their dual problem, ``W(beta) = y.beta - beta K beta / 2``.
+
+    Attributes
+    ----------
+    y : ndarray of float64, shape (3,)
+        Labels.
+    K : ndarray of float64, shape (3, 3)
+        Kernel matrix.
+    """
+
+    problem: Problem
+    y: FLOATS
+    K: FLOATS
+
+    def objective(self, beta: FLOATS) -> FLOATS:
+        """Return W for signed multipliers of shape (..., 3)."""
+        value: FLOATS = beta @ self.y - 0.5 * np.einsum("...i,ij,...j->...", beta, self.K, beta)
+        return value
+
+    def path(self, solver: str) -> list[Step]:
+        """Return the steps of a solver until it ends."""
+        from svmrepro.solvers import solve
+        from svmrepro.solvers.solution import OPTIMAL
+
+        found: list[Step] = []
+        before = np.zeros(3)
+        for count in range(1, MOST):
+            solution = solve(self.problem, solver, iteration_limit=count)
+            if solution.iterations < count:
+                break
+            assert solution.alpha is not None
+            after = self.y * solution.alpha
+            if (step := self._step(before, after)) is None:
+                break
+            found.append(step)
+            before = after
+            if solution.status == OPTIMAL:
+                break
+        return found
+
+    def _step(self, before: FLOATS, after: FLOATS) -> Step | None:
+        """Return a step; None for one without a Newton step beside it, as only a faulty solver makes."""
+        change = after - before
+        slope = float((self.y - self.K @ before) @ change)
+        curvature = float(change @ self.K @ change)
+        if slope == 0.0 or curvature <= 0.0:
+            return None
+        newton = 0.5 * slope * slope / curvature
+        return Step(
+            before, after, curvature / slope, float(self.objective(after) - self.objective(before)) / newton
+        )
+
+
+def read_example(settings: Mapping[str, Any]) -> Example:
+    """Return the problem that an artefact's ``example`` describes: ``points``, ``labels`` and ``C``.
+
+    Raises
+    ------
+    StepError
+        If it is not three points with labels.
+    """
+    from svmrepro.solvers import Kernel, Problem
+
+    example = settings["example"]
+    X = np.array(example["points"], dtype=np.float64)
+    y = np.array(example["labels"], dtype=np.float64)
+    if X.ndim != 2 or len(X) != 3 or y.shape != (3,):
+        raise StepError("example: three points and three labels are needed")
+    problem = Problem(X, y, float(example["C"]), Kernel("linear"), storage="dense")
+    return Example(problem, y, X @ X.T)
+
+
+def build(results: Results, artefact: Artefact) -> Figure:
+    """Draw the paths of some solvers side by side, over the level sets of the objective.
+
+    Settings of the artefact: ``example``, and ``solvers`` by the labels that they are shown under.
+    """
+    example = read_example(artefact.settings)
+    solvers: Mapping[str, str] = artefact.settings["solvers"]
+    paths = [example.path(solver) for solver in solvers.values()]
+    lines = [np.array([START, *(PLANE @ step.after for step in path)]) for path in paths]
+    figure = new_figure(PAGE, 3.3)
+    panels = figure.subplots(1, len(solvers), sharex=True, sharey=True, squeeze=False)[0]
+    for place, (axes, label, points) in enumerate(zip(panels, solvers, lines, strict=True)):
+        _levels(axes, example, np.concatenate(lines))
+        look = MAIN[place]
+        axes.plot(*points.T, color=look.colour, marker=look.marker, markersize=3.2, linewidth=1.1)
+        axes.plot(*points[0], marker="o", color="white", markeredgecolor=look.colour, markersize=6, zorder=4)
+        axes.set_title(f"{display_name(label)}: {plural(len(points) - 1, 'iteration')}", loc="left")
+        axes.set_aspect("equal")
+        axes.set_xlabel(r"$(\beta_1 - \beta_2)\,/\,\sqrt{2}$")
+    panels[0].set_ylabel(r"$(\beta_1 + \beta_2 - 2\beta_3)\,/\,\sqrt{6}$")
+    key = _key(len(solvers))
+    figure.legend(
+        list(key.values()),
+        list(key),
+        handler_map={tuple: HandlerTuple(ndivide=None, pad=0.3)},
+        loc="outside lower center",
+        ncols=3,
+        handlelength=2.6,
+    )
+    return figure
+
+
+def _key(solvers: int) -> dict[str, Any]:
+    """Return label -> handle of the paths; what each solver has in its own colour is shown in all of them."""
+    looks = MAIN[:solvers]
+    starts = [
+        Line2D([], [], linestyle="none", marker="o", color="white", markeredgecolor=look.colour, markersize=6)
+        for look in looks
+    ]
+    steps = [
+        Line2D([], [], color=look.colour, marker=look.marker, markersize=3.2, linewidth=1.1) for look in looks
+    ]
+    return {
+        "start": tuple(starts),
+        "after each iteration": tuple(steps),
+        r"level sets of the dual objective $W(\beta)$": Line2D([], [], color=LEVEL, linewidth=0.7),
+        **{
+            f"working set {{{i + 1}, {j + 1}}} has nothing left to gain": Line2D(
+                [], [], color=GHOST, linewidth=0.8, linestyle=line
+            )
+            for i, j, line in SPENT
+        },
+    }
+
+
+def build_gain(results: Results, artefact: Artefact) -> Figure:
+    """Draw the gain of a step against its length, and on it the steps that a run took.
+
+    Settings of the artefact: as those of `build`.
+    """
+    example = read_example(artefact.settings)
+    figure = new_figure(COLUMN, 2.7)
+    axes = figure.subplots()
+    steps = {label: example.path(solver) for label, solver in artefact.settings["solvers"].items()}
+    ends = [step.ratio for path in steps.values() for step in path]
+    low, high = min([-0.3, *ends]) - 0.1, max([2.3, *ends]) + 0.1
+    ratio = np.linspace(low, high, 400)
+    axes.axvspan(1 - ETA, 1 + ETA, color="#eef1f4", zorder=0, label=rf"within $1 \pm \eta$, $\eta = {ETA}$")
+    axes.axhline(0, color="#333", linewidth=0.6)
+    axes.axhline(1 - ETA**2, color=GHOST, linewidth=0.7, linestyle=(0, (4, 2)))
+    axes.text(high, 1 - ETA**2, r" $1 - \eta^2$", va="center", fontsize=7, color="#555")
+    axes.plot(ratio, 2 * ratio - ratio**2, color="#333", linewidth=1.0)
+    for place, (label, path) in enumerate(steps.items()):
+        axes.plot(
+            [step.ratio for step in path],
+            [step.gain for step in path],
+            linestyle="",
+            marker=MAIN[place].marker,
+            markerfacecolor="none",  # steps of both may be as long
+            markeredgecolor=MAIN[place].colour,
+            markersize=8 - 3 * place,
+            label=f"steps of {display_name(label)}",
+        )
+    axes.set_xlim(low, high)
+    axes.set_xlabel(r"length of the step, $\mu\,/\,\mu^{*}$")
+    axes.set_ylabel(r"gain, $\tilde g\,/\,\tilde g^{*}$")
+    figure.legend(loc="outside lower center", ncols=3, handlelength=1.4, columnspacing=1.2)
+    return figure
+
+
+def _levels(axes: Axes, example: Example, points: FLOATS) -> None:
+    """Draw the level sets of W, and the lines on which one of two working sets has no gain left."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = 0.12 * float((high - low).max() or 1.0)
+    horizontal = np.linspace(low[0] - margin, high[0] + margin, 300)
+    vertical = np.linspace(low[1] - margin, high[1] + margin, 300)
+    grid = np.stack(np.meshgrid(horizontal, vertical), axis=-1)
+    W = example.objective(grid @ PLANE)
+    best = W.max()
+    levels = best - (best - W.min()) * np.linspace(1, 0.01, 14) ** 2
+    axes.contour(
+        horizontal, vertical, W, levels=np.unique(levels), colors=LEVEL, linewidths=0.7, linestyles="-"
+    )
+    G = example.y - grid @ PLANE @ example.K
+    for i, j, line in SPENT:
+        axes.contour(
+            horizontal,
+            vertical,
+            G[..., i] - G[..., j],
+            levels=[0.0],
+            colors=GHOST,
+            linewidths=0.8,
+            linestyles=[line],
+        )

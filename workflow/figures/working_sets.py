@@ -1,0 +1,113 @@
+"""Planning ahead with several working sets: mean time and iterations against how many, relative to one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from svmrepro.workflow.analysis.permutations import CPU, ITERATIONS, Problem, pair_up
+from svmrepro.workflow.analysis.results import Results
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.figures.style import MAIN, PAGE, Look, new_figure, outer_labels
+
+SERIES = ((CPU, "mean CPU seconds", MAIN[0]), (ITERATIONS, "mean iterations", MAIN[1]))
+"""Column of the measurements, name, look."""
+
+COLUMNS = 5
+
+
+def build(results: Results, artefact: Artefact) -> Figure:
+    """Draw a panel for each data set, all on one scale, with a line of seconds and one of iterations.
+
+    Settings of the artefact: ``contenders`` (the first is the unit) and ``sets`` (the number of working sets
+    of each).
+    """
+    contenders: Sequence[str] = artefact.settings["contenders"]
+    sets: Sequence[int] = artefact.settings["sets"]
+    shown = [
+        problem
+        for name in artefact.experiments
+        for problem in _problems(results, name)
+        if results.group(name, contenders[0], problem.n).solved
+    ]
+    lines = max(1, -(-len(shown) // COLUMNS))
+    figure = new_figure(PAGE, 1.35 * lines + 0.75)
+    panels = figure.subplots(lines, COLUMNS, sharex=True, sharey=True, squeeze=False)
+    absent = False
+    for axes, problem in zip(panels.flat, shown, strict=False):
+        title = problem.title if problem.n_paper else f"{problem.title}\nn = {problem.n:,}"
+        axes.set_title(title, loc="left", fontsize=7)
+        axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
+        axes.grid(True, axis="y", linewidth=0.3, color="#d5d9de")
+        axes.set_axisbelow(True)
+        axes.set_xticks(range(len(sets)), [str(count) for count in sets])
+        for column, _, look in SERIES:
+            absent |= _draw(axes, relative(results, problem, contenders, column), look)
+    outer_labels(panels, len(shown))
+    figure.supxlabel("working sets", fontsize=8)
+    figure.supylabel(f"% of {sets[0]} working set", fontsize=8)
+    figure.legend(handles=_handles(absent=absent), loc="outside upper center", ncols=3, handlelength=2.6)
+    return figure
+
+
+def relative(
+    results: Results, problem: Problem, contenders: Sequence[str], column: str
+) -> list[float | None]:
+    """Return the means of a column over that of the first contender, on the permutations that both solved."""
+    found: list[float | None] = [1.0]
+    for label in contenders[1:]:
+        change = pair_up(results, problem, (contenders[0], label), column).change
+        found.append(None if change is None else 1.0 + change)
+    return found
+
+
+def _problems(results: Results, name: str) -> list[Problem]:
+    experiment = results.experiment(name)
+    return [
+        Problem(name, experiment.title, n, experiment.paper_sizes.get(n), experiment.paper_sizes.get(n))
+        for n in experiment.sizes
+    ]
+
+
+def _draw(axes: Axes, values: Sequence[float | None], look: Look) -> bool:
+    """Draw a line, and crosses at the foot of the panel where it has no point; tell whether there are any."""
+    points = [(place, 100 * value) for place, value in enumerate(values) if value is not None]
+    axes.plot(
+        [place for place, _ in points],
+        [value for _, value in points],
+        color=look.colour,
+        marker=look.marker,
+        linestyle=look.line,
+        markersize=3,
+        linewidth=0.9,
+    )
+    gone = [place for place, value in enumerate(values) if value is None]
+    axes.plot(
+        gone, [0.05] * len(gone), "x", transform=axes.get_xaxis_transform(), color="#555", markersize=3.5
+    )
+    return bool(gone)
+
+
+def _handles(*, absent: bool) -> list[Line2D]:
+    handles = [
+        Line2D(
+            [], [], color=look.colour, marker=look.marker, linestyle=look.line, markersize=3, linewidth=0.9,
+            label=shown,
+        )
+        for _, shown, look in SERIES
+    ]  # fmt: skip
+    if absent:
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color="#555",
+                marker="x",
+                markersize=3.5,
+                linestyle="none",
+                label="no pair of solved runs",
+            )
+        )
+    return handles

@@ -1,0 +1,153 @@
+"""Where everything that a run makes lies; the one place that knows the layout of the folders."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from pathlib import Path
+
+from svmrepro.workflow.configuration.model import Config, config_dir
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.graph.jobs import jobs
+
+__all__ = [
+    "COMPARE",
+    "check",
+    "comparison",
+    "config_dir",
+    "figure",
+    "fits",
+    "job_file",
+    "job_files",
+    "journal",
+    "marker",
+    "measurements",
+    "papers_in",
+    "ratios",
+    "reference",
+    "results",
+    "run_lock",
+    "table",
+    "timing_slots",
+]
+
+COMPARE = "compare"
+"""Folder of a comparison of two runs, beside those of the papers, in the results and in the figures."""
+
+KEPT_FILES = ("measurements.csv", "fits.csv", "ratios.csv", "claims.csv")
+"""What of a paper's results another run can be compared with, besides the record of the check."""
+
+
+def results(config: Config) -> Path:
+    """Return the folder of the scale's results."""
+    return config.results_dir / config.scale
+
+
+def journal(config: Config, paper: str, experiment: str) -> Path:
+    """Return the journal of an experiment: every measurement ever made of it at this scale."""
+    return results(config) / "journal" / paper / f"{experiment}.jsonl"
+
+
+def timing_slots(config: Config) -> Path:
+    """Return the folder of the locks that keep the timed jobs of this machine apart, whatever their scale.
+
+    A cluster's nodes share the folder of results, and none of them disturbs another's clocks. A job to which
+    Slurm gave cores of its own does not wait for the others of its node, whose cores would stand idle.
+    """
+    own = ".".join(filter(None, (platform.node() or "here", os.environ.get("SLURM_JOB_ID"))))
+    return config.results_dir / ".timing" / re.sub(r"[^A-Za-z0-9.-]", "_", own)
+
+
+def run_lock(config: Config) -> Path:
+    """Return the lock file of the one run at a time that may write the scale's results."""
+    return results(config) / ".run.lock"
+
+
+def job_file(config: Config, paper: str, experiment: str, job: str) -> Path:
+    """Return the file of a job's current measurements, JSON lines."""
+    return results(config) / paper / experiment / "runs" / f"{job}.jsonl"
+
+
+def job_files(config: Config, paper: str, experiment: str) -> list[Path]:
+    """Return the files of all jobs of an experiment, in the order of the grid."""
+    found = config.experiment(paper, experiment)
+    return [job_file(config, paper, experiment, job.name) for job in jobs(config, found)]
+
+
+def measurements(config: Config, paper: str, experiment: str | None = None) -> Path:
+    """Return the tidy table of an experiment's measurements, or of the paper's."""
+    return _table(config, paper, experiment, "measurements.csv")
+
+
+def fits(config: Config, paper: str, experiment: str | None = None) -> Path:
+    """Return the table of fitted exponents of an experiment, or of the paper."""
+    return _table(config, paper, experiment, "fits.csv")
+
+
+def ratios(config: Config, paper: str, experiment: str | None = None) -> Path:
+    """Return the table of ratios between contenders of an experiment, or of the paper."""
+    return _table(config, paper, experiment, "ratios.csv")
+
+
+def table(config: Config, paper: str, artefact: str) -> dict[str, Path]:
+    """Return the files of a table artefact by form: csv, md, html."""
+    folder = results(config) / paper
+    return {form: folder / f"{artefact}.{form}" for form in ("csv", "md", "html")}
+
+
+def figure(config: Config, paper: str, artefact: str) -> dict[str, Path]:
+    """Return the files of a figure artefact by form: svg, png."""
+    folder = config.figures_dir / config.scale / paper
+    return {form: folder / f"{artefact}.{form}" for form in ("svg", "png")}
+
+
+def check(config: Config) -> Path:
+    """Return the record of the reproducibility check."""
+    return results(config) / "check.json"
+
+
+def reference(config: Config) -> Path:
+    """Return the folder of the committed reference run of this scale, which may not exist."""
+    return config_dir().parent / "results" / "reference" / config.scale
+
+
+def marker(config: Config, dataset: str) -> Path:
+    """Return the file that says whether a data set can be had."""
+    return config.data_dir / "available" / f"{dataset}.json"
+
+
+def comparison(config: Config) -> Path:
+    """Return the page of the comparison with another run."""
+    return results(config) / COMPARE / "index.html"
+
+
+def papers_in(folder: Path) -> list[str]:
+    """Return the papers of which a folder holds results that can be compared; empty if only a check's record.
+
+    Raises
+    ------
+    StepError
+        If it is no results folder of a run, nor a reference.
+    """
+    if not folder.is_dir():
+        raise StepError(f"against: {folder} is no folder")
+    found = _papers_in(folder)
+    if found or (folder / "check.json").is_file():
+        return found
+    below = (*folder.glob("*"), *folder.glob("*/*"))
+    inside = sorted(path for path in below if path.is_dir() and _papers_in(path))
+    hint = f"; did you mean {inside[0]}?" if inside else ""
+    raise StepError(
+        f"against: {folder} holds no results of a run (no check.json, no <paper>/measurements.csv){hint}"
+    )
+
+
+def _papers_in(folder: Path) -> list[str]:
+    places = sorted(path for path in folder.iterdir() if path.is_dir() and path.name != COMPARE)
+    return [place.name for place in places if any((place / name).is_file() for name in KEPT_FILES)]
+
+
+def _table(config: Config, paper: str, experiment: str | None, name: str) -> Path:
+    folder = results(config) / paper
+    return folder / name if experiment is None else folder / experiment / name

@@ -1,0 +1,404 @@
+"""What the Snakefile needs to know at parse time; light, since it runs before every command."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from svmrepro.workflow import fingerprints
+from svmrepro.workflow.configuration.model import Artefact, Config, config_dir, dump_config, load_config
+from svmrepro.workflow.files import Owner, atomic_write, lock
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.graph.jobs import Job, jobs
+from svmrepro.workflow.measurement.data_sets import check_own, register
+from svmrepro.workflow.measurement.record import digest
+from svmrepro.workflow.steps.compile import combinations
+from svmrepro.workflow.steps.fetch import wanted
+
+#: The steps that rules run.
+STEPS = (
+    "fetch",
+    "generate",
+    "compile",
+    "measure",
+    "analyse",
+    "collect",
+    "tabulate",
+    "plot",
+    "check",
+    "compare",
+)
+
+#: Matches nothing: the wildcard of a rule that this configuration has no use for.
+NOTHING = "(?!)"
+
+
+class Plan:
+    """
+    A configuration and the files that follow from it.
+
+    Parameters
+    ----------
+    overrides
+        What the command line sets.
+    folder
+        The folder ``config/``; the project's own if None.
+
+    Attributes
+    ----------
+    config
+        The checked configuration.
+    file
+        Where it lies for the steps, named by its content: a run at work is not disturbed by another command.
+    began
+        When this command was given, in seconds of the epoch.
+    """
+
+    def __init__(self, overrides: Mapping[str, Any], folder: Path | None = None) -> None:
+        self.overrides = dict(overrides)
+        self.config: Config = load_config(self.overrides, folder)
+        register(self.config)
+        check_own(self.config)
+        if self.config.against is not None:
+            paths.papers_in(Path(self.config.against))  # said now, not after hours of measuring
+        self.began = time.time()
+        folder = paths.results(self.config) / ".config"
+        text = dump_config(self.config)
+        name = hashlib.sha256(text.encode()).hexdigest()[:12]
+        self.file = folder / f"{name}.json"
+        if not self.file.is_file():
+            atomic_write(self.file, text)
+        #: The command line's settings again, for a Snakemake that one of our rules starts.
+        self.overrides_file = folder / f"{name}.overrides.json"
+        if not self.overrides_file.is_file():
+            atomic_write(self.overrides_file, json.dumps(self.overrides) + "\n")
+        self._jobs: dict[tuple[str, str], dict[str, Job]] = {}
+        self._held = ExitStack()
+
+    def alone(self) -> None:
+        """
+        Wait until no other run is at work in this scale's results folder, and keep others out from now on.
+
+        The lock ends with this process, however that ends.
+        """
+        self._held.enter_context(lock(paths.run_lock(self.config), self._waiting))
+
+    def _waiting(self, owner: Owner | None) -> None:
+        folder = paths.results(self.config)
+        who = owner or "another process"
+        print(f"waiting: {folder} is in use by the run of {who}; this run goes on after it", file=sys.stderr)
+
+    @cached_property
+    def steps(self) -> dict[str, str]:
+        """The beginning of each step's command line, safe for a shell."""
+        python, config = quote(sys.executable), quote(str(self.file))
+        return {name: f"{python} -m svmrepro.workflow.steps.{name} --config {config}" for name in STEPS}
+
+    @cached_property
+    def snakemake(self) -> str:
+        """The beginning of another Snakemake's command line, with this one's settings."""
+        return f"{quote(sys.executable)} -m snakemake --configfile {quote(str(self.overrides_file))}"
+
+    @cached_property
+    def report_files(self) -> list[str]:
+        """Captions and looks of the report."""
+        return _shown((config_dir().parent / "workflow" / "report").iterdir())
+
+    @cached_property
+    def stylesheet(self) -> str:
+        """The file with the report's looks."""
+        return next(file for file in self.report_files if file.endswith(".css"))
+
+    def code(self, module: str) -> str:
+        """Return the fingerprint of a step's source, such as ``steps.plot``."""
+        return fingerprints.step_fingerprint(module)
+
+    # -- data and code ------------------------------------------------------------------------------
+
+    @cached_property
+    def downloads(self) -> list[str]:
+        """Data sets that are downloaded, or are a user's own files."""
+        from svmrepro import datasets
+
+        return [name for name in wanted(self.config) if not datasets.is_generated(name)]
+
+    @cached_property
+    def generated(self) -> list[str]:
+        """Data sets that are generated."""
+        return [name for name in wanted(self.config) if name not in self.downloads]
+
+    def own_file(self, dataset: str) -> list[str]:
+        """Return the file of a user's own data set; nothing for one of the registry."""
+        path = self.config.datasets.get(dataset)
+        return [] if path is None else [path]
+
+    def marker(self, dataset: str) -> str:
+        """Return the file that says whether a data set can be had."""
+        return str(paths.marker(self.config, dataset))
+
+    @cached_property
+    def sources(self) -> str:
+        """Fingerprint of where data come from, and how they are read."""
+        return fingerprints.step_fingerprint("steps.fetch") + fingerprints.registry_fingerprint()
+
+    @cached_property
+    def combinations(self) -> list[str]:
+        """What has to be compiled: solver, kernel and storage in one text."""
+        return [" ".join(parts) for parts in combinations(self.config)]
+
+    @cached_property
+    def compiled(self) -> str:
+        """The file that says that all of it is."""
+        folder = fingerprints.compiled_dir()
+        shown = Path(os.path.relpath(folder))
+        return str((folder if shown.parts[0] == ".." else shown) / f"{digest(self.combinations)[:12]}.txt")
+
+    # -- measurements -------------------------------------------------------------------------------
+
+    def jobs(self, paper: str, experiment: str) -> dict[str, Job]:
+        """Return the jobs of an experiment by name."""
+        key = (paper, experiment)
+        if key not in self._jobs:
+            found = jobs(self.config, self.config.experiment(*key))
+            self._jobs[key] = {job.name: job for job in found}
+        return self._jobs[key]
+
+    def job_inputs(self, wildcards: Any) -> dict[str, Any]:
+        """Return what a job waits for: its data, the compiled code, the job of the next smaller size."""
+        experiment = self.config.experiment(wildcards.paper, wildcards.experiment)
+        job = self.jobs(wildcards.paper, wildcards.experiment)[wildcards.job]
+        needed: dict[str, Any] = {"data": self.marker(experiment.dataset), "compiled": self.compiled}
+        if experiment.test is not None and experiment.test.dataset is not None:
+            needed["test"] = self.marker(experiment.test.dataset)
+        if job.after is not None:
+            before = paths.job_file(self.config, wildcards.paper, wildcards.experiment, job.after)
+            needed["smaller"] = str(before)
+        return needed
+
+    def job_wanted(self, wildcards: Any) -> str:
+        """Hash what a job has to measure; see :meth:`svmrepro.workflow.graph.jobs.Job.wanted`."""
+        return self.jobs(wildcards.paper, wildcards.experiment)[wildcards.job].wanted()
+
+    def wanted(self, paper: str, experiments: Iterable[str]) -> str:
+        """
+        Hash what experiments have to measure.
+
+        It is a parameter of all that is made of them. Snakemake takes away what a failed job had made before,
+        and does not miss it where something was made of it: the next command would find nothing to do.
+        """
+        return digest([job.wanted() for name in experiments for job in self.jobs(paper, name).values()])
+
+    def job_files(self, paper: str, experiment: str) -> list[str]:
+        """Return the files of an experiment's jobs."""
+        jobs = self.jobs(paper, experiment)
+        return [str(paths.job_file(self.config, paper, experiment, name)) for name in jobs]
+
+    # -- analysis -----------------------------------------------------------------------------------
+
+    def analyses(self, paper: str, experiments: Iterable[str]) -> list[str]:
+        """Return measurements, fits and ratios of experiments."""
+        return [
+            str(path(self.config, paper, experiment))
+            for experiment in experiments
+            for path in (paths.measurements, paths.fits, paths.ratios)
+        ]
+
+    def paper_numbers(self, paper: str) -> list[str]:
+        """Return the files with a paper's own numbers."""
+        return _shown((config_dir() / "papers").glob(f"{paper}_*.csv"))
+
+    def artefact_inputs(self, paper: str, artefact: Artefact) -> list[str]:
+        """Return what an artefact is made of: experiments or a data set, and the paper's own numbers."""
+        if "dataset" in artefact.settings:
+            return [self.marker(artefact.settings["dataset"]), *self.paper_numbers(paper)]
+        if not artefact.measured:
+            return [self.compiled, *self.paper_numbers(paper)]
+        claims = config_dir() / "claims" / f"{paper}.yaml"
+        return [
+            *self.analyses(paper, artefact.experiments),
+            *self.paper_numbers(paper),
+            *(_shown([claims]) if artefact.kind == "claims" else []),
+        ]
+
+    def artefacts_wanted(self, paper: str, artefacts: Sequence[Artefact]) -> str:
+        """Hash what has to be measured for some artefacts, or the solvers that make them on the spot."""
+        return digest([self._wanted_for(paper, artefact) for artefact in artefacts])
+
+    def _wanted_for(self, paper: str, artefact: Artefact) -> str:
+        if artefact.measured:
+            return self.wanted(paper, artefact.experiments)
+        solvers = artefact.settings.get("solvers", {}).values()
+        return digest([fingerprints.solver_fingerprint(solver) for solver in solvers]) if solvers else ""
+
+    def artefact_files(self, paper: str, artefact: Artefact) -> dict[str, str]:
+        """Return the files of an artefact by form."""
+        make = paths.table if artefact.form == "table" else paths.figure
+        return {form: str(path) for form, path in make(self.config, paper, artefact.name).items()}
+
+    def artefacts(self, form: str) -> list[tuple[str, list[Artefact]]]:
+        """
+        Return the artefacts of a form (table, figure) with the names of their papers.
+
+        Returns
+        -------
+        list of (paper, artefacts)
+            Those that are made of the same files come together: one process makes them.
+        """
+        return [(paper, made) for paper, made in self._artefacts if made[0].form == form]
+
+    @cached_property
+    def _artefacts(self) -> list[tuple[str, list[Artefact]]]:
+        found: dict[tuple[str, ...], tuple[str, list[Artefact]]] = {}
+        for paper in self.config.papers.values():
+            for artefact in paper.artefacts.values():
+                key = (artefact.form, paper.name, *self.artefact_inputs(paper.name, artefact))
+                found.setdefault(key, (paper.name, []))[1].append(artefact)
+        return list(found.values())
+
+    def maker(self, paper: str, artefacts: Sequence[Artefact]) -> str:
+        """Return the name of the rule that makes some artefacts."""
+        first = artefacts[0]
+        own = self.target(paper, first.name)
+        return own if len(artefacts) == 1 else f"{paper}-{first.form}s-from-{first.name}"
+
+    def settings_of(self, artefacts: Sequence[Artefact]) -> str:
+        """Hash what the entries of some artefacts say, their words included."""
+        return digest(
+            [
+                {
+                    "name": each.name,
+                    "title": each.title,
+                    "caption": each.caption,
+                    "kind": each.kind,
+                    "experiments": each.experiments,
+                    **each.settings,
+                }
+                for each in artefacts
+            ]
+        )
+
+    def subcategory(self, paper: str, artefact: Artefact) -> str:
+        """Return the heading in the report under which an artefact stands."""
+        if artefact.single and artefact.measured:
+            return self.config.experiment(paper, artefact.experiments[0]).title
+        return "All experiments"
+
+    # -- targets ------------------------------------------------------------------------------------
+
+    def paper_files(self, paper: str) -> list[str]:
+        """Return everything final of a paper."""
+        joined = [path(self.config, paper) for path in (paths.measurements, paths.fits, paths.ratios)]
+        found = self.config.papers[paper]
+        files = [
+            file
+            for artefact in found.artefacts.values()
+            for file in self.artefact_files(paper, artefact).values()
+        ]
+        lines = [file for experiment in found.experiments for file in self.job_files(paper, experiment)]
+        return [*lines, *self.analyses(paper, found.experiments), *map(str, joined), *files]
+
+    def experiment_files(self, paper: str, experiment: str) -> list[str]:
+        """Return everything final that one experiment decides alone."""
+        own = [
+            file
+            for artefact in self.config.papers[paper].artefacts.values()
+            if artefact.experiments == (experiment,) and "dataset" not in artefact.settings
+            for file in self.artefact_files(paper, artefact).values()
+        ]
+        return [*self.job_files(paper, experiment), *self.analyses(paper, [experiment]), *own]
+
+    def target(self, paper: str, name: str) -> str:
+        """
+        Return the name by which a person asks for an experiment or an artefact.
+
+        Returns
+        -------
+        str
+            Its own name, or ``<paper>-<name>`` where that stands for something else too.
+        """
+        owners = [
+            other.name
+            for other in self.config.papers.values()
+            for known in (*other.experiments, *other.artefacts)
+            if known == name
+        ]
+        taken = len(owners) > 1 or name in self.config.papers or name in RULES
+        return f"{paper}-{name}" if taken else name
+
+
+#: Names of rules and targets, which no experiment or artefact may take.
+RULES = frozenset(
+    {
+        "all",
+        "check",
+        "compare",
+        "report",
+        "fetch",
+        "fetch_data",
+        "generate_data",
+        "compile_solvers",
+        "measure",
+        "analyse",
+        "collect_paper",
+        "reference",
+    }
+)
+
+
+#: Options of Snakemake with which it only tells or looks something up, and makes nothing.
+_TELLING = (
+    *(
+        "archive",
+        "cleanup_metadata",
+        "containerize",
+        "d3dag",
+        "dag",
+        "detailed_summary",
+        "dryrun",
+        "filegraph",
+    ),
+    *("generate_unit_tests", "lint", "list_changes", "list_input_changes", "list_params_changes"),
+    *("list_rules", "list_target_rules", "list_untracked", "print_compilation", "report", "rulegraph"),
+    *("summary", "unlock"),
+)
+
+
+def makes_files(arguments: Sequence[str]) -> bool:
+    """
+    Tell whether a command of Snakemake runs jobs.
+
+    Parameters
+    ----------
+    arguments
+        Of its command line, which Snakemake has understood already.
+
+    Returns
+    -------
+    bool
+        False for a dry run, a list, a graph, a report of what is there.
+    """
+    from snakemake.cli import get_argument_parser
+
+    given, _ = get_argument_parser().parse_known_args(list(arguments))
+    return not any(getattr(given, name, None) for name in _TELLING)
+
+
+def one_of(names: Iterable[str]) -> str:
+    """Return a regular expression that matches exactly these names."""
+    return "|".join(re.escape(name) for name in names) or NOTHING
+
+
+def _shown(files: Iterable[Path]) -> list[str]:
+    """Return paths relative to the working folder where they lie below it."""
+    here = Path.cwd()
+    return sorted(str(path.relative_to(here)) if path.is_relative_to(here) else str(path) for path in files)

@@ -1,0 +1,360 @@
+"""A paper's checkable sentences and the verdicts on them.
+
+``config/claims/<paper>.yaml`` lists the claims: where the sentence stands, its words, how it is read as a
+quantity (`svmrepro.workflow.judgement.quantities`), the rule that decides, and the scales at which it is
+judged. A rule compares intervals, not points:
+
+* *holds* - the whole interval obeys the rule;
+* *does not hold* - the whole interval breaks it;
+* *not decided* - the interval straddles the bound, or there are too few sizes for one;
+* *not measured here* - with the reason.
+
+Over several findings (experiments, sizes) ``over: all`` (the default) wants each to obey: one that breaks
+the rule decides; else one that straddles leaves it open. ``over: any`` wants one, ``over: most`` more
+than half of those measured. Findings that were not measured are counted and named, and decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.analysis.results import Results
+from svmrepro.workflow.analysis.runs import RELATIVE_GAP
+from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration.plain_yaml import load_plain
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.judgement.findings import Finding
+from svmrepro.workflow.judgement.quantities import KINDS, needs_clock, value
+from svmrepro.workflow.rendering import significant
+
+HOLDS, BREAKS, OPEN, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
+VERDICTS = (HOLDS, BREAKS, OPEN, UNMEASURED)
+
+RULES = ("at-least", "at-most", "above", "below", "between", "equals")
+OVER = ("all", "any", "most")
+SCALES_WITHOUT_CLOCK = ("smoke",)
+"""Scales whose runs are so short that seconds mean nothing: no claim about seconds may name them."""
+
+UNITS = ("", "%", "x")
+
+_BESIDE = {
+    "certificate.max_violation": (RELATIVE_GAP, "relative duality gap"),
+    "certificate.pair_gap": (RELATIVE_GAP, "relative duality gap"),
+    "certificate.gap": ("certificate.max_violation", "KKT violation"),
+    RELATIVE_GAP: ("certificate.max_violation", "KKT violation"),
+}
+"""What is said beside a column of the certificate: neither of the two bounds the other."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence of a paper, as read from the YAML.
+
+    Attributes
+    ----------
+    id : str
+        Unique name.
+    where, quote, reading : str
+        Section and page; the sentence's own words; what is measured, in ours.
+    quantity : mapping
+        ``kind``, ``experiments`` and the kind's parameters.
+    rule : str
+        One of `RULES`.
+    bound : tuple of float
+        The rule's number, two for ``between``.
+    over : str
+        One of `OVER`.
+    scales : tuple of str
+        Where it is judged.
+    unit : str
+        How numbers are shown: "" plain, "%" as percentages, "x" as factors.
+    """
+
+    id: str
+    where: str
+    quote: str
+    reading: str
+    quantity: Mapping[str, Any]
+    rule: str
+    bound: tuple[float, ...]
+    over: str
+    scales: tuple[str, ...]
+    unit: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, what was found, and what it decides."""
+
+    claim: Claim
+    verdict: str
+    measured: str
+    findings: tuple[Finding, ...]
+
+
+def read_claims(path: Path, experiments: Sequence[str], left_out: Sequence[str] = ()) -> list[Claim]:
+    """Read a paper's claims; ``experiments: all`` in a quantity stands for all of `experiments`.
+
+    Experiments that the configuration has `left_out` are taken out of the quantities too.
+
+    Raises
+    ------
+    StepError
+        One line naming the file, the claim and the key that is wrong.
+    """
+    try:
+        content = load_plain(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StepError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise StepError(f"{path}: is not UTF-8 text") from None
+    except yaml.YAMLError as error:
+        raise StepError(f"{path}: not YAML ({' '.join(str(error).split())})") from None
+    entries = content.get("claims") if isinstance(content, dict) else None
+    if not isinstance(entries, list):
+        raise StepError(f"{path}: no list 'claims'")
+    claims = [
+        _claim(entry, f"{path.name}: claim {place}", experiments, left_out)
+        for place, entry in enumerate(entries, 1)
+    ]
+    names = [claim.id for claim in claims]
+    for name in names:
+        if names.count(name) > 1:
+            raise StepError(f"{path.name}: two claims are called '{name}'")
+    return claims
+
+
+def clocked_claims(config: Config) -> frozenset[tuple[str, str]]:
+    """Return the claims, as (paper, claim), that rest on measured seconds; of a paper without claims none."""
+    return frozenset(
+        (name, claim.id)
+        for name, paper in config.papers.items()
+        if (path := claims_file(name)).is_file()
+        for claim in read_claims(path, list(paper.experiments), paper.left_out)
+        if needs_clock(claim.quantity)
+    )
+
+
+def claims_file(paper: str) -> Path:
+    """Return the file of a paper's claims; it may not exist."""
+    return paths.config_dir() / "claims" / f"{paper}.yaml"
+
+
+def judge(claim: Claim, results: Results) -> Verdict:
+    """Measure and decide one claim."""
+    if results.scale not in claim.scales:
+        shown = " and ".join(claim.scales)
+        return Verdict(claim, UNMEASURED, f"judged at {shown} scale only", ())
+    if not claim.quantity["experiments"]:
+        return Verdict(claim, UNMEASURED, "none of its experiments is part of this configuration", ())
+    measure = KINDS[claim.quantity["kind"]][0]
+    findings = measure(results, claim.quantity)
+    said = "; ".join(filter(None, (_statement(claim, findings), _beside(claim, results))))
+    return Verdict(claim, combine(claim, findings), said, tuple(findings))
+
+
+def _beside(claim: Claim, results: Results) -> str:
+    """Say what the duality gaps are where a claim is about KKT violations, or the other way round."""
+    column, words = _BESIDE.get(str(claim.quantity.get("of")), ("", ""))
+    if claim.quantity["kind"] != "value" or not column:
+        return ""
+    found = {
+        item.label: item.interval.high
+        for item in value(results, {**claim.quantity, "of": column, "per": ()})
+        if item.interval is not None and item.interval.high is not None
+    }
+    if not found:
+        return ""
+    most = max(found, key=found.__getitem__)
+    return f"largest {words} {found[most]:.2g} ({most})"
+
+
+def decide(rule: str, bound: Sequence[float], interval: Interval) -> str:
+    """Apply a rule to one interval: `HOLDS`, `BREAKS` or `OPEN`."""
+    if interval.low is None or interval.high is None:
+        return OPEN
+    low, high = interval.low, interval.high
+    obeys, breaks = {
+        "at-least": (low >= bound[0], high < bound[0]),
+        "at-most": (high <= bound[0], low > bound[0]),
+        "above": (low > bound[0], high <= bound[0]),
+        "below": (high < bound[0], low >= bound[0]),
+        "between": (low >= bound[0] and high <= bound[-1], high < bound[0] or low > bound[-1]),
+        "equals": (low == high == bound[0], high < bound[0] or low > bound[0]),
+    }[rule]
+    return HOLDS if obeys else BREAKS if breaks else OPEN
+
+
+def combine(claim: Claim, findings: Sequence[Finding]) -> str:
+    """Decide a claim from all its findings; see the module's docstring."""
+    decided = [
+        decide(claim.rule, claim.bound, item.interval) for item in findings if item.interval is not None
+    ]
+    if not decided:
+        return UNMEASURED
+    holds, breaks = decided.count(HOLDS), decided.count(BREAKS)
+    if claim.over == "any":
+        return HOLDS if holds else BREAKS if breaks == len(decided) else OPEN
+    if claim.over == "most":
+        half = len(decided) / 2
+        return HOLDS if holds > half else BREAKS if breaks >= half else OPEN
+    return BREAKS if breaks else HOLDS if holds == len(decided) else OPEN
+
+
+def rule_text(claim: Claim) -> str:
+    """Say the rule in words: "at least 0.8, in most"."""
+    shown = " and ".join(_show(bound, claim.unit) for bound in claim.bound)
+    where = {"all": "", "any": ", in at least one", "most": ", in most"}[claim.over]
+    return f"{claim.rule.replace('-', ' ')} {shown}{where}"
+
+
+def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
+    """Say in one line what was found: the number, or how many obey and the extremes; then what is missing."""
+    measured = [item for item in findings if item.interval is not None]
+    absent = [item for item in findings if item.interval is None]
+    parts: list[str] = []
+    if len(measured) == 1:
+        parts.append(_finding(claim, measured[0]))
+    elif measured:
+        parts += _extremes(claim, measured)
+    if absent:
+        reasons = list(dict.fromkeys(item.reason for item in absent))
+        more = {1: "", 2: "; 1 other reason"}.get(len(reasons), f"; {len(reasons) - 1} other reasons")
+        parts.append(f"{len(absent)} of {len(findings)} not measured ({absent[0].label}: {reasons[0]}{more})")
+    return "; ".join(parts)
+
+
+def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
+    """Say how many findings obey, break and stay open, which is farthest off, and the range of the values."""
+    values = {item.label: item.interval for item in measured if item.interval is not None}
+    verdicts = {label: decide(claim.rule, claim.bound, interval) for label, interval in values.items()}
+    count = Counter(verdicts.values())
+    said = [f"{count[HOLDS]} of {len(measured)} obey"]
+    said += [
+        f"{count[verdict]} {word}" for verdict, word in ((BREAKS, "break"), (OPEN, "open")) if count[verdict]
+    ]
+    parts = [", ".join(said)]
+    if claim.over == "any" and count[HOLDS]:
+        parts.append(
+            f"such as {_finding(claim, next(item for item in measured if verdicts[item.label] == HOLDS))}"
+        )
+    elif count[HOLDS] < len(measured):
+        # What breaks the rule decides; only where nothing does, what is open.
+        kind = BREAKS if count[BREAKS] else OPEN
+        worst = max(
+            (item for item in measured if verdicts[item.label] == kind),
+            key=lambda item: _beyond(claim, values[item.label].value),
+        )
+        parts.append(f"farthest off: {_finding(claim, worst)}")
+    low = min(values, key=lambda label: values[label].value)
+    high = max(values, key=lambda label: values[label].value)
+    ends = [_show(values[label].value, claim.unit) for label in (low, high)]
+    parts.append(f"all {ends[0]}" if ends[0] == ends[1] else f"range {ends[0]} ({low}) to {ends[1]} ({high})")
+    return parts
+
+
+def _beyond(claim: Claim, value: float) -> float:
+    """Return by how much a value is beyond the bound of a rule; below 0 where it obeys."""
+    low, high = claim.bound[0], claim.bound[-1]
+    return {
+        "at-least": low - value,
+        "above": low - value,
+        "at-most": value - low,
+        "below": value - low,
+        "between": max(low - value, value - high),
+        "equals": abs(value - low),
+    }[claim.rule]
+
+
+def _finding(claim: Claim, finding: Finding) -> str:
+    interval = finding.interval
+    assert interval is not None
+    text = f"{finding.label}: {_show(interval.value, claim.unit)}"
+    if interval.low is None or interval.high is None:
+        text += " (no interval)"
+    elif interval.low != interval.high:
+        text += f" [{_show(interval.low, claim.unit)} … {_show(interval.high, claim.unit)}]"
+    return text if finding.paper is None else f"{text} (paper {_show(finding.paper, claim.unit)})"
+
+
+def _show(number: float, unit: str) -> str:
+    if unit == "%":
+        return f"{100 * number:.2g} %" if abs(number) < 1 else f"{100 * number:.0f} %"
+    text = f"{number:.3g}" if abs(number) < 1000 else significant(number)
+    return f"{text}x" if unit == "x" else text
+
+
+def _claim(entry: object, where: str, experiments: Sequence[str], left_out: Sequence[str]) -> Claim:
+    """Check one entry of the YAML and turn it into a Claim."""
+    if not isinstance(entry, dict):
+        raise StepError(f"{where}: not a mapping")
+    where = f"{where} '{entry.get('id', '?')}'"
+    required = {"id", "where", "quote", "reading", "quantity", "rule", "scales"}
+    _check_keys(entry, required, {"over", "unit"}, where)
+    quantity = _quantity(entry["quantity"], where, experiments, left_out)
+    rule = entry["rule"]
+    if not isinstance(rule, dict) or len(rule) != 1 or next(iter(rule)) not in RULES:
+        raise StepError(f"{where}: rule: one of {', '.join(RULES)} with its number expected")
+    name, bound = next(iter(rule.items()))
+    bounds = tuple(bound) if isinstance(bound, list) else (bound,)
+    numeric = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in bounds)
+    if not numeric or len(bounds) != (2 if name == "between" else 1):
+        raise StepError(
+            f"{where}: rule: {name}: {'two numbers' if name == 'between' else 'one number'} expected"
+        )
+    for key, allowed in (("over", OVER), ("unit", UNITS)):
+        if entry.get(key, allowed[0]) not in allowed:
+            raise StepError(f"{where}: {key}: one of {', '.join(filter(None, allowed))} expected")
+    scales = tuple(entry["scales"])
+    if needs_clock(quantity) and set(scales) & set(SCALES_WITHOUT_CLOCK):
+        raise StepError(f"{where}: scales: seconds are not judged at {SCALES_WITHOUT_CLOCK[0]} scale")
+    return Claim(
+        id=str(entry["id"]),
+        where=str(entry["where"]),
+        quote=" ".join(str(entry["quote"]).split()),
+        reading=" ".join(str(entry["reading"]).split()),
+        quantity=quantity,
+        rule=name,
+        bound=tuple(float(item) for item in bounds),
+        over=entry.get("over", "all"),
+        scales=scales,
+        unit=entry.get("unit", ""),
+    )
+
+
+def _quantity(
+    entry: object, where: str, experiments: Sequence[str], left_out: Sequence[str]
+) -> dict[str, Any]:
+    if not isinstance(entry, dict) or entry.get("kind") not in KINDS:
+        raise StepError(f"{where}: quantity: kind: one of {', '.join(KINDS)} expected")
+    _, required, optional = KINDS[entry["kind"]]
+    _check_keys(entry, {"kind", "experiments", *required}, optional, f"{where}: quantity")
+    quantity = dict(entry)
+    if quantity["experiments"] == "all":
+        quantity["experiments"] = list(experiments)
+    quantity["experiments"] = [name for name in quantity["experiments"] if name not in left_out]
+    for name in quantity["experiments"]:
+        if name not in experiments:
+            raise StepError(f"{where}: quantity: experiments: unknown experiment '{name}'")
+    return quantity
+
+
+def _check_keys(
+    entry: Mapping[str, Any],
+    required: set[str],
+    optional: Sequence[str] | frozenset[str] | set[str],
+    where: str,
+) -> None:
+    for key in required:
+        if key not in entry:
+            raise StepError(f"{where}: key '{key}' is missing")
+    for key in entry:
+        if key not in required and key not in optional:
+            raise StepError(f"{where}: key '{key}' is unknown")

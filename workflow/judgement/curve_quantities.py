@@ -1,0 +1,57 @@
+"""Quantities of claims over n, C or eps: slopes and values of curves.
+
+Common parameters besides those of a curve's quantity: ``contender``, ``x``, and ``from`` and ``to``, the
+stretch of the parameter that counts, both ends included.
+"""
+
+from __future__ import annotations
+
+from svmrepro.workflow.analysis.curves import KEYS, Point, absent, curve, exponent
+from svmrepro.workflow.analysis.results import Results
+from svmrepro.workflow.judgement.findings import Finding, Spec
+
+STRETCH = frozenset({"from", "to"})
+OPTIONAL = KEYS | STRETCH
+
+_FEWEST = 3  # points of a fitted slope
+
+
+def curve_exponents(results: Results, spec: Spec) -> list[Finding]:
+    """Fit slopes of the logarithm of a quantity over the logarithm of the parameter."""
+    findings = []
+    for name in spec["experiments"]:
+        points = [point for point in _points(results, name, spec) if point.y.value > 0]
+        if len(points) < _FEWEST:
+            findings.append(Finding(name, None, _reason(results, name, spec, points)))
+        else:
+            label = f"{name}/{spec['contender']}/{spec['x']}/{spec.get('of', '')}"
+            findings.append(Finding(name, exponent(points, label).exponent))
+    return findings
+
+
+def curve_values(results: Results, spec: Spec) -> list[Finding]:
+    """Give the quantity at each value of the parameter."""
+    findings = []
+    for name in spec["experiments"]:
+        points = _points(results, name, spec)
+        if not points:
+            findings.append(Finding(name, None, _reason(results, name, spec, points)))
+        symbol = {"C_total": "C"}.get(spec["x"], spec["x"])
+        findings += [Finding(f"{name}, {symbol} = {point.x:,g}", point.y) for point in points]
+    return findings
+
+
+def _points(results: Results, name: str, spec: Spec) -> list[Point]:
+    """Return the points of the stretch that counts."""
+    if spec["contender"] not in results.experiment(name).contenders:
+        return []
+    quantity = {key: spec[key] for key in KEYS if key in spec}
+    low, high = spec.get("from", 0.0), spec.get("to", float("inf"))
+    points = curve(results, name, spec["contender"], spec["x"], quantity)
+    return [point for point in points if low <= point.x <= high]
+
+
+def _reason(results: Results, name: str, spec: Spec, points: list[Point]) -> str:
+    if not points:
+        return absent(results, name, spec["contender"]) or "not measured"
+    return f"{len(points)} of at least {_FEWEST} values measured"

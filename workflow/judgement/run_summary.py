@@ -1,0 +1,323 @@
+"""A run boiled down to what must come out the same elsewhere, and the comparison of two such summaries.
+
+What is compared, row by row: the dual objective (of a cutting plane its lower bound) and the numbers of
+support vectors (*results*), and the iterations, kernel evaluations and counted work (*path*). Seconds are
+never compared.
+
+On the same hardware with the same library versions everything must be equal. Elsewhere the results must
+agree within 2 % (a count also within 1). Rounding steers the path: one row's steps may differ by more
+between two processors for no fault of anybody's, so there a contender's median ratio over its rows must
+be within 2 % of 1. Registers of another width add up a dense dot product in another order, and 16 % were seen
+in one row: of m rows with dense storage the median must be within 25 % over the root of m.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from svmrepro.workflow.analysis.runs import Run, Runs
+from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN
+
+TOLERANCE = 0.02
+"""Relative difference allowed between different machines (spec: "else within 2 %")."""
+
+ONE_PATH = 0.25
+"""What another order of sums may change in the steps of one row; the median of m rows varies by less."""
+
+EQUAL = 1e-9
+"""Relative difference still called equal: what printing a number and reading it back may cost."""
+
+OBJECTIVES = ("certificate.dual", "certificate.relaxed")
+RESULTS = (*OBJECTIVES, "certificate.n_bound", "certificate.n_nonbound")
+PATH = ("iterations", "kernel_evaluations", "work.nonzeros", "work.hessian_entries", "work.gradient_updates")
+
+PROBLEM = ("paper", "experiment", "n", "seed", "contender")
+"""What names a row; of an experiment with an axis its ``point`` too."""
+
+SETTING = ("solver", "storage", "bias", "C", "eps")
+"""What must be the same for two rows to be comparable at all; with what a row need not have, by prefix."""
+
+FAILED = ("uncertified", "error", "stalled", "iteration_limit")
+"""Statuses that are a fault of the code, wherever it runs; missing data are not."""
+
+LIMITED = ("time_limit", "memory_limit")
+"""Statuses that a slower or smaller machine explains at a contender's larger sizes, not at its smallest."""
+
+
+#: Ratios of a count to the reference's, by paper, contender, count, and whether storage is dense.
+Paths = dict[tuple[str, str, str, bool], list[float]]
+
+
+@dataclass
+class Comparison:
+    """What a comparison with the reference found.
+
+    Attributes
+    ----------
+    same_machine : bool
+        Whether hardware and library versions are those of the reference, so that equality is asked for.
+    faults : list of str
+        Each a reason to fail, in one line.
+    remarks : list of str
+        What a reader should know and nobody need mend: rows or claims that were not measured here.
+    rows, of : int
+        Number of rows compared, and of those that the reference has of this run's papers.
+    """
+
+    same_machine: bool
+    faults: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    rows: int = 0
+    of: int = 0
+
+
+def summarise(runs: Runs) -> list[dict[str, Any]]:
+    """Return one entry for each row and contender: what names it, its settings, status and counts.
+
+    The repeats of a row are the same computation; the counts are those of the first certified one.
+    """
+    chosen: dict[tuple[str, ...], Run] = {}
+    for run in runs.runs:
+        key = tuple(run.fields.get(name, "") for name in (*PROBLEM, "point"))
+        if key not in chosen or (run.solved and not chosen[key].solved):
+            chosen[key] = run
+    entries = []
+    for run in chosen.values():
+        setting = {name: run.fields.get(name, "") for name in SETTING}
+        setting |= {
+            name: text
+            for name, text in run.fields.items()
+            if name.startswith(("kernel.", "options.", "encoding")) and text
+        }
+        counts = {name: value for name in (*RESULTS, *PATH) if (value := run.number(name)) is not None}
+        entries.append(
+            {
+                **{name: run.fields.get(name, "") for name in PROBLEM},
+                **({"point": point} if (point := run.fields.get("point", "")) else {}),
+                "setting": setting,
+                "status": run.status if run.solved or run.status != "optimal" else "uncertified",
+                "counts": counts if run.solved else {},
+            }
+        )
+    return entries
+
+
+def fold(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return entries of `summarise` with those that differ in the seed alone as one, ``runs`` by seed."""
+    folded: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        shared = {name: value for name, value in entry.items() if name not in ("seed", "status", "counts")}
+        group = folded.setdefault(json.dumps(shared, sort_keys=True), {**shared, "runs": {}})
+        group["runs"][entry["seed"]] = {"status": entry["status"], "counts": entry["counts"]}
+    return list(folded.values())
+
+
+def unfold(groups: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries that `fold` was given."""
+    return [
+        {**{name: value for name, value in group.items() if name != "runs"}, "seed": seed, **run}
+        for group in groups
+        for seed, run in group["runs"].items()
+    ]
+
+
+def machine_identity(runs: Runs) -> dict[str, str]:
+    """Return what "same hardware and lock" means: processor, BLAS, versions of Python and the libraries.
+
+    Empty if the runs come from machines that differ in any of it (or there are none).
+    """
+    names = ("machine.cpu", "machine.cpu_id", "machine.blas", "machine.python")
+    identities = {
+        tuple(
+            (name, text)
+            for name, text in sorted(run.fields.items())
+            if text
+            and (name in names or name.startswith("machine.versions."))
+            and not name.endswith(".svmrepro")
+        )
+        for run in runs.runs
+        if run.solved
+    }
+    return dict(identities.pop()) if len(identities) == 1 else {}
+
+
+def machine_records(runs: Runs) -> list[dict[str, str]]:
+    """Return all that is known of the machines of the runs, each once: memory, commit and so on."""
+    found = {
+        tuple(
+            (name.removeprefix("machine."), text)
+            for name, text in sorted(run.fields.items())
+            if text and name.startswith("machine.")
+        )
+        for run in runs.runs
+        if run.solved
+    }
+    return [dict(record) for record in sorted(found)]
+
+
+def compare(
+    reference: Mapping[str, Any],
+    current: Mapping[str, Any],
+    *,
+    whole: bool = True,
+    complete: bool = False,
+    clocked: Container[tuple[str, str]] = frozenset(),
+) -> Comparison:
+    """Compare a run's record (see `svmrepro.workflow.steps.check`) with the reference's.
+
+    A claim that held and is now broken or undecided is a fault; one that is not measured here is a remark, as
+    is an undecided one about seconds (``clocked`` has them, as (paper, claim)): a noisier machine's intervals
+    are wider, and straddle bounds that the reference's did not. So
+    is a row that meets a limit, unless it is the smallest of its contender that the reference solved, or one
+    whose data or solver is not to be had, or an experiment that this run left out. A row that its experiment
+    no longer has, or has with other settings, is a fault, for what is not looked at is not reproduced, unless
+    only parts are compared (``whole``). Papers that this run left out are not asked for. With ``complete``
+    everything that the reference has of this run's papers must have been measured.
+    """
+    same = bool(reference["machine"]) and reference["machine"] == current["machine"]
+    found = Comparison(same)
+    for paper, verdicts in reference["claims"].items():
+        now = current["claims"].get(paper)
+        for name, verdict in verdicts.items():
+            if verdict != HOLDS or now is None:
+                continue
+            present = now.get(name, "no longer listed")
+            if present == OPEN and (paper, name) in clocked:
+                found.remarks.append(f"claim {paper}/{name} held in the reference: {present}, by seconds")
+            elif present in (BREAKS, OPEN, "no longer listed"):
+                found.faults.append(f"claim {paper}/{name} held in the reference: {present}")
+            elif present != HOLDS:
+                missing = found.faults if complete else found.remarks
+                missing.append(f"claim {paper}/{name} held in the reference: {present}")
+    papers = {*current["claims"], *(row["paper"] for row in current["rows"])}
+    wanted = [row for row in reference["rows"] if row["paper"] in papers]
+    absent = _compare_rows(wanted, current["rows"], found, whole)
+    if absent:
+        missing = found.faults if complete else found.remarks
+        missing.append(f"{len(absent)} rows of the reference were not measured here: {_some(absent)}")
+    return found
+
+
+def _compare_rows(
+    before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]], found: Comparison, whole: bool
+) -> list[str]:
+    """Compare what both have; return the rows of the reference that were not measured here."""
+    now = {_key(entry): entry for entry in after}
+    paths: Paths = {}
+    absent: list[str] = []
+    strange: list[str] = []
+    before = [old for old in before if old["counts"]]
+    found.of = len(before)
+    smallest = _smallest(before)
+    made = {(entry["paper"], entry["experiment"]) for entry in now.values()}
+    for old in before:
+        new, label = now.get(_key(old)), _label(old)
+        failed = FAILED if int(old["n"]) > smallest[_series(old)] else (*FAILED, *LIMITED)
+        if (old["paper"], old["experiment"]) not in made:
+            absent.append(f"{label}: its experiment is no part of this run")
+        elif new is None:
+            strange.append(label)
+        elif not new["counts"] and new["status"] not in failed:
+            absent.append(f"{label}: {new['status']}")
+        elif not new["counts"]:
+            found.faults.append(f"{label}: {new['status']}, optimal in the reference")
+        elif new["setting"] != old["setting"]:
+            strange.append(f"{label}: other settings")
+        else:
+            found.rows += 1
+            _compare_counts(old, new, label, found, paths)
+    for (paper, contender, name, dense), ratios in paths.items():
+        middle = statistics.median(ratios)
+        if abs(middle - 1) > (max(TOLERANCE, ONE_PATH / math.sqrt(len(ratios))) if dense else TOLERANCE):
+            found.faults.append(
+                f"{paper}, {contender}: {name} is {middle:.3f} times the reference's "
+                f"(median of {len(ratios)} rows)"
+            )
+    if strange:
+        said = f"{len(strange)} rows of the reference are no part of this run: {_some(strange)}"
+        if whole:
+            found.faults.append(
+                f"{said}; the check is of the scale as it is committed, `compare` of any other"
+            )
+        else:
+            found.remarks.append(said)
+    if whole and found.of and not found.rows:
+        found.faults.append("not one row of the reference could be compared")
+    return absent
+
+
+def _some(labels: Sequence[str]) -> str:
+    more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
+    return "; ".join(labels[:3]) + more
+
+
+def _compare_counts(
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    label: str,
+    found: Comparison,
+    paths: Paths,
+) -> None:
+    """Compare one row; where rounding may steer the path, leave its ratios in `paths` for later."""
+    for name, was in old["counts"].items():
+        value = new["counts"].get(name)
+        if value is None:
+            found.faults.append(f"{label}: {name} is missing, {was:g} in the reference")
+        elif not found.same_machine and name not in RESULTS:
+            if was > 0:
+                dense = old["setting"].get("storage") == "dense"
+                paths.setdefault((old["paper"], old["contender"], name, dense), []).append(value / was)
+        elif not agree(name, was, value, same_machine=found.same_machine):
+            how, digits = ("same machine", 10) if found.same_machine else ("over 2 % off", 6)
+            found.faults.append(
+                f"{label}: {name} is {value:.{digits}g}, {was:.{digits}g} in the reference ({how})"
+            )
+
+
+def agree(name: str, was: float, value: float, *, same_machine: bool) -> bool:
+    """Whether a count or an objective is what it was, as far as the two machines allow it to be told.
+
+    Parameters
+    ----------
+    name : str
+        One of `RESULTS` or `PATH`.
+    was, value : float
+        In the two runs.
+    same_machine : bool
+        Whether to ask for equality; else for a relative difference of at most `TOLERANCE` (a number of
+        support vectors also within 1).
+    """
+    if same_machine:
+        return abs(value - was) <= EQUAL * max(abs(was), abs(value))
+    slack = 1.0 if name in RESULTS and name not in OBJECTIVES else 0.0
+    return abs(value - was) <= max(TOLERANCE * abs(was), slack)
+
+
+def _smallest(entries: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], int]:
+    """Return the smallest size that each contender of an experiment has solved."""
+    found: dict[tuple[str, ...], int] = {}
+    for entry in entries:
+        if entry["counts"]:
+            n, series = int(entry["n"]), _series(entry)
+            found[series] = min(n, found.get(series, n))
+    return found
+
+
+def _series(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    return entry["paper"], entry["experiment"], entry["contender"]
+
+
+def _key(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    return (*(entry[name] for name in PROBLEM), *([entry["point"]] if "point" in entry else []))
+
+
+def _label(entry: Mapping[str, Any]) -> str:
+    parts: Sequence[str] = (f"{entry['experiment']} n = {entry['n']}", entry["contender"])
+    seed = f", seed {entry['seed']}" if entry["seed"] not in ("", "0") else ""
+    point = f", point {entry['point']}" if "point" in entry else ""
+    return ", ".join(parts) + point + seed

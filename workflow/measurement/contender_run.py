@@ -1,0 +1,363 @@
+"""One run of one contender on one problem: clock, meter, certificate, and what becomes of them."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import resource
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from svmrepro.solvers import MEASURES, SOLVERS, Kernel, Problem, Solution, certify, gram_matrix, solve, warm
+from svmrepro.solvers.registry import NotInstalled
+from svmrepro.workflow.analysis import field_types
+from svmrepro.workflow.configuration.model import Contender, Experiment
+from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.measurement.machine import Meter, copy_bandwidth, load_average
+from svmrepro.workflow.measurement.record import NO_RESULT, finite
+
+#: A run is flagged when its wall time exceeds its CPU time by more than this share ...
+WALL_EXCESS = 0.1
+#: ... and by more than this many seconds, below which the clocks' own grain decides.
+WALL_GRAIN = 0.001
+#: A run is flagged when other processes used more than this many cores meanwhile.
+OTHER_CORES = 0.2
+
+#: What the certificate of a user's own solver may show, in units of eps.
+USER_TOLERANCE = 2.0
+
+#: A result counts although it took longer than its limit by this factor ...
+OVERRUN = 1.1
+#: ... and so many seconds: solvers look at the clock now and then only.
+OVERRUN_GRAIN = 0.1
+
+#: Bytes of kernel values that the judge keeps between two solutions of the same examples.
+GRAM_BYTES = 2**29
+
+#: Examples of each class in the run that warms a user's own solver.
+_WARM_ROWS = 8
+
+#: A requirement of an extra, in the words of this project's metadata: its package and the extra.
+_REQUIREMENT = re.compile(r"""([\w.-]+).*\bextra == ["']([\w-]+)["']""")
+
+_LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
+
+
+class Trials:
+    """
+    The contenders of one row, on the same arrays.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    X, y
+        Examples (n, d) and labels (n,).
+    encode
+        Gives the same examples in the encoding of this name, for the contenders that ask for one.
+    point
+        Value on the experiment's axis, if it has one.
+    test
+        Examples (k, d) and labels (k,) on which results are judged by the experiment's measures.
+
+    Notes
+    -----
+    Representations are built once for each storage and shared by the contenders that use it. A solver of a
+    user's own gets a copy for each run: what it does to its arrays is not done to the others or the judge.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        X: Any,
+        y: Any,
+        encode: Callable[[str], Any] | None = None,
+        *,
+        point: float | None = None,
+        test: tuple[Any, Any] | None = None,
+    ) -> None:
+        self._experiment = experiment
+        self._bound, self._eps = experiment.bound(len(y), point), experiment.tolerance(point)
+        self._test = test
+        self._y = y
+        self._encode = encode
+        self._examples: dict[str | None, Any] = {None: X}
+        self._problems: dict[tuple[str, bool, str | None], Problem] = {}
+        self._ready: set[str] = set()
+        #: The judge's kernel values by encoding.
+        self._grams: dict[str | None, npt.NDArray[np.float64]] = {}
+
+    def prepare(self, contender: Contender) -> Problem:
+        """
+        Build the representation and load the compiled code that a contender needs, before any clock runs.
+
+        Returns
+        -------
+        Problem
+            Prepared, for the certificate and, save a user's own, for the solver.
+        """
+        key = (contender.storage, contender.bias, contender.encoding)
+        if key not in self._problems:
+            kernel = Kernel.from_mapping(self._experiment.kernel)
+            X = self._encoded(contender.encoding)
+            problem = Problem(X, self._y, self._bound, kernel, bias=contender.bias, storage=contender.storage)
+            problem.prepare()
+            self._problems[key] = problem
+        problem = self._problems[key]
+        if contender.label not in self._ready:
+            if ":" in contender.solver:
+                self._warm(contender, problem)
+            else:
+                warm(contender.solver, problem.kernel, problem.storage)
+                module = SOLVERS[contender.solver].load()
+                if hasattr(module, "prepare"):  # a layout of the examples is no memory of the run's
+                    module.prepare(problem)
+            self._ready.add(contender.label)
+        return problem
+
+    def _gram(self, contender: Contender, problem: Problem) -> npt.NDArray[np.float64] | None:
+        """Return the judge's kernel values, which all solutions of the same examples share.
+
+        The first of them too: it is another one in a process that goes on after a kill, and the last digits
+        of a verdict must not tell which.
+        """
+        if problem.kernel.name == "linear" or 8 * problem.n**2 > GRAM_BYTES:
+            return None
+        if contender.encoding not in self._grams:
+            self._grams[contender.encoding] = gram_matrix(problem)
+        return self._grams[contender.encoding]
+
+    def _tolerance(self, contender: Contender) -> float:
+        """Return the stopping tolerance of a contender."""
+        return self._eps if contender.eps is None else contender.eps
+
+    def _encoded(self, name: str | None) -> Any:
+        """Return the examples in an encoding; each is made once, and only if somebody asks for it."""
+        if name not in self._examples:
+            assert name is not None and self._encode is not None
+            self._examples[name] = self._encode(name)
+        return self._examples[name]
+
+    def _copy(self, contender: Contender, problem: Problem, rows: Any = slice(None)) -> Problem:
+        """Return the problem, or the one of some rows, on arrays of its own."""
+        X, y = problem.X[rows].copy(), problem.y[rows].copy()
+        copy = Problem(X, y, problem.C, problem.kernel, bias=problem.bias, storage=contender.storage)
+        copy.prepare()
+        return copy
+
+    def _warm(self, contender: Contender, problem: Problem) -> None:
+        """Run a user's own solver on a few rows, so that what it imports or compiles is not timed."""
+        solver = _solver(contender, self._tolerance(contender))
+        labels = np.unique(problem.y)[[0, -1]]
+        rows = np.sort([row for label in labels for row in np.flatnonzero(problem.y == label)[:_WARM_ROWS]])
+        # What goes wrong here goes wrong in the run, or does not matter.
+        with suppress(Exception, SystemExit):
+            solver(self._copy(contender, problem, rows))
+
+    def run(self, contender: Contender) -> dict[str, Any]:
+        """
+        Run a contender once.
+
+        Parameters
+        ----------
+        contender
+            Who.
+
+        Returns
+        -------
+        dict
+            ``status`` and the fields of :data:`~svmrepro.workflow.measurement.record.NO_RESULT`. A contender
+            that raises has status ``error`` with the reason, a peer that is not installed ``not_run``: the
+            others go on.
+        """
+        result: dict[str, Any] = dict(NO_RESULT)
+        try:
+            problem = self.prepare(contender)
+            solver = _solver(contender, self._tolerance(contender))
+            result["load_before"] = load_average()
+            given = self._copy(contender, problem) if ":" in contender.solver else problem
+            with Meter() as meter:
+                solution = solver(given)
+            result["load_after"] = load_average()
+            result |= _figures(solution, meter)
+            gram = self._gram(contender, problem)
+            result |= _verdict(problem, solution, contender, self._tolerance(contender), gram)
+            result["performance"] = self._performance(problem, solution)
+        except NotInstalled:
+            return {**NO_RESULT, "status": "not_run", "reason": not_installed(contender.solver)}
+        except (Exception, SystemExit) as error:
+            # Whatever a solver, perhaps a user's own, runs into is its result, not the end of the job.
+            return {**NO_RESULT, "status": "error", "reason": _reason(error, contender)}
+        return result
+
+    def _performance(self, problem: Problem, solution: Solution) -> dict[str, Any]:
+        """Return what the experiment's measures say on the test set, also of a run that met a limit."""
+        if self._test is None or (solution.alpha is None and solution.weights is None):
+            return {}
+        X, y = self._test
+        values = solution.decision_function(problem, X)
+        return {name: MEASURES[name](y, values) for name in self._experiment.measures}
+
+
+def _solver(contender: Contender, eps: float) -> Callable[[Problem], Solution]:
+    """Return the call to be timed."""
+    if ":" not in contender.solver:
+        return lambda problem: solve(
+            problem,
+            contender.solver,
+            eps=eps,
+            time_limit=contender.time_limit,
+            memory_limit_mb=contender.memory_limit_mb,
+            iteration_limit=contender.iteration_limit,
+            verify=False,  # every result is certified here
+            **contender.options,
+        )
+    function = _user_function(contender.solver)
+
+    def run(problem: Problem) -> Solution:
+        wall, cpu = time.perf_counter(), _cpu_seconds()
+        answer = function(problem, eps, contender.time_limit, **contender.options)
+        cpu, wall = _cpu_seconds() - cpu, time.perf_counter() - wall
+        return replace(_as_solution(contender.solver, answer), cpu_seconds=cpu, wall_seconds=wall)
+
+    return run
+
+
+def not_installed(solver: str) -> str:
+    """Say which package a solver lacks, and which extra of this project has it, if one does."""
+    package = SOLVERS[solver].package
+    extras = [
+        found[2]
+        for text in metadata.requires("svmrepro") or ()
+        if (found := _REQUIREMENT.match(text)) and found[1] == package
+    ]
+    return f"not installed: {package}" + (f" (extra {extras[0]})" if extras else "")
+
+
+def _user_function(name: str) -> Callable[..., Any]:
+    module, _, attribute = name.partition(":")
+    try:
+        function = getattr(importlib.import_module(module), attribute)
+    except (Exception, SystemExit) as error:
+        raise StepError(f"solver {name!r}: {type(error).__name__}: {one_line(error)}") from error
+    if not callable(function):
+        raise StepError(f"solver {name!r} is no function")
+    return function  # type: ignore[no-any-return]
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU time of all threads of this process and of the programs that it ran."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def _reason(error: BaseException, contender: Contender) -> str:
+    """Say in one line what went wrong, and where in a user's own code."""
+    if isinstance(error, StepError):
+        return one_line(error)
+    package = contender.solver.partition(":")[0].partition(".")[0]
+    places = [
+        f" ({Path(frame.f_code.co_filename).name}:{line})"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == package
+    ]
+    return f"{type(error).__name__}: {one_line(error)}{places[-1] if places else ''}"
+
+
+def _as_solution(solver: str, answer: Any) -> Solution:
+    """Take a user's result: a Solution, or anything with ``alpha`` and ``bias``."""
+    for name in ("iterations", "kernel_evaluations"):
+        try:
+            field_types.counted(getattr(answer, name, 0))
+        except (TypeError, ValueError) as error:
+            raise StepError(f"solver {solver!r} returned {name}: {one_line(error)}") from None
+    if isinstance(answer, Solution):
+        return answer
+    if not (hasattr(answer, "alpha") and hasattr(answer, "bias")):
+        raise StepError(f"solver {solver!r} returned {type(answer).__name__}, without alpha and bias")
+    return Solution(
+        alpha=np.asarray(answer.alpha, dtype=np.float64),
+        weights=getattr(answer, "weights", None),
+        bias=float(answer.bias),
+        status=getattr(answer, "status", "optimal"),
+        iterations=int(getattr(answer, "iterations", 0)),
+        kernel_evaluations=int(getattr(answer, "kernel_evaluations", 0)),
+    )
+
+
+def _figures(solution: Solution, meter: Meter) -> dict[str, Any]:
+    """Return what was counted and timed, and whether the clock can be trusted."""
+    excess = solution.wall_seconds - solution.cpu_seconds
+    reasons = []
+    if excess > max(WALL_EXCESS * solution.cpu_seconds, WALL_GRAIN):
+        reasons.append(f"wall time {solution.wall_seconds:.3g} s against {solution.cpu_seconds:.3g} s of CPU")
+    if meter.other_cores > OTHER_CORES:
+        reasons.append(f"other processes used {meter.other_cores:.1f} cores")
+    return {
+        "cpu_seconds": solution.cpu_seconds,
+        "wall_seconds": solution.wall_seconds,
+        "iterations": int(solution.iterations),
+        "kernel_evaluations": int(solution.kernel_evaluations),
+        "work": {key: int(value) for key, value in solution.work.items()},
+        "info": _plain(_beside_bandwidth(solution.info)),
+        "peak_memory_bytes": meter.peak_memory_bytes,
+        "flagged": bool(reasons),
+        "flag_reason": "; ".join(reasons) or None,
+    }
+
+
+def _beside_bandwidth(info: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Add the speed of memory where a solver counts the bytes that it moves."""
+    return {**info, "copy_bandwidth": copy_bandwidth()} if "bytes_moved" in info else info
+
+
+def _verdict(
+    problem: Problem,
+    solution: Solution,
+    contender: Contender,
+    eps: float,
+    gram: npt.NDArray[np.float64] | None = None,
+) -> dict[str, Any]:
+    """Certify a solution; one that fails is no result, whatever its solver says."""
+    if solution.status in _LIMIT_STATUSES:
+        return {"status": solution.status, "reason": _limit_reason(solution.status, contender, solution)}
+    limit = contender.time_limit
+    if limit is not None and solution.cpu_seconds > OVERRUN * limit + OVERRUN_GRAIN:
+        # It would be run again, at larger sizes too, by who keeps no limit.
+        return {"status": "time_limit", "reason": _limit_reason("time_limit", contender, solution)}
+    certificate = certify(problem, solution, gram)
+    spec = SOLVERS.get(contender.solver)
+    factor = spec.tolerance_factor if spec else USER_TOLERANCE
+    passed = certificate.passes(eps, factor)
+    found = {**_plain(asdict(certificate)), "passed": passed}
+    if passed:
+        return {"status": "optimal", "certificate": found}
+    reason = (
+        f"certificate failed at eps {eps:g}: {certificate.summary(eps, factor)}; "
+        f"the solver said {solution.status!r}"
+    )
+    return {"status": "uncertified", "reason": reason, "certificate": found}
+
+
+def _limit_reason(status: str, contender: Contender, solution: Solution) -> str:
+    if status == "iteration_limit" and ":" not in contender.solver:
+        return f"stopped at its cap of {solution.iterations:,} steps"
+    limit = {"time_limit": contender.time_limit, "memory_limit": contender.memory_limit_mb}.get(status)
+    if limit is None:
+        return f"passed a limit of its own ({status})"
+    if status == "time_limit":
+        return f"passed its time limit of {contender.time_limit:g} s"
+    return f"passed its memory limit of {contender.memory_limit_mb:g} MB"
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return numbers as JSON knows them: numpy's as Python's, those that are not finite as null."""
+    return {key: finite(value) for key, value in values.items()}

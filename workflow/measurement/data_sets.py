@@ -1,0 +1,266 @@
+"""Data sets as the steps meet them: own files made known, the arrays of a row, and why there are none."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.graph import paths
+
+if TYPE_CHECKING:
+    from svmrepro.datasets import Dataset
+    from svmrepro.workflow.graph.jobs import Row
+
+
+class NotAvailable(Exception):
+    """A row cannot be measured for want of its data; the message is the reason that tables show."""
+
+
+@dataclass(frozen=True)
+class Marker:
+    """
+    Whether a data set can be had, as the last attempt found it.
+
+    Attributes
+    ----------
+    name
+        The data set.
+    available
+        Whether any of its training files is there.
+    missing
+        One reason for each file that is not: ``file: why``.
+    tried
+        When, in seconds of the epoch.
+    """
+
+    name: str
+    available: bool
+    missing: tuple[str, ...]
+    tried: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing."""
+        return self.available and not self.missing
+
+    def reason(self) -> str:
+        """Say in one line what is missing, and why."""
+        return f"data set {self.name} not available: {self.missing[0] if self.missing else 'not fetched'}"
+
+
+def register(config: Config) -> None:
+    """
+    Make a user's own files known to ``svmrepro.datasets``.
+
+    Raises
+    ------
+    StepError
+        If a name is taken.
+    """
+    from svmrepro import datasets
+
+    for name, path in config.datasets.items():
+        try:
+            datasets.register_file(name, path)
+        except ValueError as error:
+            raise StepError(f"datasets.{name}: {one_line(error)}") from error
+
+
+def check_own(config: Config) -> None:
+    """
+    Read a user's own files, so that a fault of theirs is told before anything is made anew.
+
+    Parameters
+    ----------
+    config
+        Its experiments say which files matter, and how many of their rows.
+
+    Raises
+    ------
+    StepError
+        If a file cannot be read or has too few rows: the key, and file and line.
+    """
+    for paper in config.papers.values():
+        for experiment in paper.experiments.values():
+            at = f"experiment {experiment.name} of {paper.name}: "
+            features = None
+            if experiment.dataset in config.datasets:
+                for n in (None, *experiment.sizes):
+                    features = _own(config, experiment.dataset, n, at).X.shape[1]
+            test = experiment.test
+            if test is None or test.dataset not in config.datasets:
+                continue
+            for rows in (None, test.rows):
+                width = _own(config, test.dataset, rows, f"{at}test: ").X.shape[1]
+                if features is not None and width != features:
+                    raise StepError(
+                        f"{at}test: data set {test.dataset} has {width} features, "
+                        f"{experiment.dataset} has {features}"
+                    )
+    for artefact in (each for paper in config.papers.values() for each in paper.artefacts.values()):
+        if artefact.settings.get("dataset") in config.datasets:
+            _own(config, artefact.settings["dataset"], None, "")
+
+
+def _own(config: Config, name: str, n: int | None, where: str) -> Dataset:
+    """Load the first rows of a user's own file; a fault of the file itself is told with the file's key."""
+    from svmrepro import datasets
+
+    try:
+        return datasets.load(name, n, data_dir=config.data_dir, download=False)
+    except datasets.DataError as error:
+        raise StepError(f"datasets.{name}: {one_line(error)}" if n is None else f"{where}{error}") from error
+
+
+def write_marker(config: Config, marker: Marker) -> None:
+    """Write what an attempt found."""
+    atomic_write(paths.marker(config, marker.name), json.dumps(asdict(marker), indent=1) + "\n")
+
+
+def read_marker(config: Config, name: str) -> Marker | None:
+    """
+    Read what the last attempt found.
+
+    Returns
+    -------
+    Marker or None
+        None if there was none, or its file cannot be understood.
+    """
+    return _understood(paths.marker(config, name))
+
+
+def _understood(path: Path) -> Marker | None:
+    """Read a marker; None where it cannot be understood."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        name, available, missing, tried = (content[key] for key in ("name", "available", "missing", "tried"))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    texts = [name, *missing] if isinstance(missing, list) else [None]
+    if (
+        not all(isinstance(text, str) for text in texts)
+        or not isinstance(available, bool)
+        or isinstance(tried, bool)
+        or not isinstance(tried, int | float)
+    ):
+        return None
+    return Marker(name, available, tuple(missing), tried)
+
+
+def _portable(reason: str) -> str:
+    """Tables travel: where a mirror lies on this machine is told while it is tried, and nowhere else."""
+    return re.sub(r"\bmirror (?!https?:)\S+: ", "mirror: ", reason)
+
+
+def load_row(config: Config, row: Row, encoding: str | None = None) -> Dataset:
+    """
+    Load the examples of a row from the disk; nothing is downloaded here.
+
+    Parameters
+    ----------
+    config
+        Says where the data lie.
+    row
+        The row.
+    encoding
+        In place of the data set's own; None for that.
+
+    Returns
+    -------
+    Dataset
+        Examples and labels, in the row's order, which is the same in any encoding.
+
+    Raises
+    ------
+    NotAvailable
+        With the reason: what the last attempt to fetch met with, or what is wrong with the file.
+    StepError
+        If that file is a user's own.
+    """
+    from svmrepro import datasets
+
+    name = row.experiment.dataset
+    try:
+        found = datasets.load(
+            name,
+            row.n,
+            seed=row.sample,
+            encoding=encoding,
+            data_dir=config.data_dir,
+            mirror=config.mirror,
+            download=False,
+        )
+    except datasets.DatasetUnavailable as error:
+        marker = read_marker(config, name)
+        reason = marker.reason() if marker and marker.missing else one_line(error)
+        raise NotAvailable(_portable(reason)) from error
+    except datasets.DataError as error:
+        raise _lacking(config, name)(one_line(error)) from error
+    return found if row.permutation is None else datasets.permute(found, row.permutation)
+
+
+def load_test(config: Config, row: Row, features: int) -> tuple[Any, Any]:
+    """
+    Load the test set of a row's experiment from the disk.
+
+    Parameters
+    ----------
+    config
+        Says where the data lie.
+    row
+        A row of an experiment that has one; of a generated set, the same seed's.
+    features
+        What its examples must have.
+
+    Returns
+    -------
+    X, y
+        Examples (k, features) and labels (k,).
+
+    Raises
+    ------
+    NotAvailable
+        With the reason.
+    StepError
+        If the test set is a user's own file.
+    """
+    from svmrepro import datasets
+
+    test = row.experiment.test
+    assert test is not None
+    name = test.dataset or row.experiment.dataset
+    of_own = test.dataset is None
+    generated = of_own and datasets.is_generated(name)
+    try:
+        found = datasets.load(
+            name,
+            test.skip + (test.rows or 0) if generated else test.rows,
+            seed=row.sample,
+            part="test" if of_own and not generated else "train",
+            data_dir=config.data_dir,
+            mirror=config.mirror,
+            download=False,
+        )
+    except (datasets.DatasetUnavailable, datasets.DataError) as error:
+        raise _lacking(config, name)(f"test set: {_portable(one_line(error))}") from error
+    X, y = found.X[test.skip :], found.y[test.skip :]
+    if X.shape[1] != features:
+        raise _lacking(config, name)(f"test set {name}: {X.shape[1]} features, not {features}")
+    return X, y
+
+
+def _lacking(config: Config, name: str) -> type[NotAvailable] | type[StepError]:
+    """Return what to raise where data cannot be had: a user's own are an error, others are not run."""
+    return StepError if name in config.datasets else NotAvailable
+
+
+def own_file(config: Config, name: str) -> Path | None:
+    """Return the path of a user's own data set, or None for one of the registry."""
+    path = config.datasets.get(name)
+    return None if path is None else Path(path)

@@ -1,0 +1,216 @@
+"""How many runs are left, and about how long they take, from what the journals hold."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from statistics import geometric_mean, median
+from typing import Any
+
+from svmrepro.workflow.configuration.model import Config, Contender, Experiment
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.graph.jobs import jobs, rows
+from svmrepro.workflow.measurement.data_sets import read_marker
+from svmrepro.workflow.measurement.journal import Journal
+from svmrepro.workflow.measurement.record import FINAL, LIMITS
+
+#: Growth of a solver's time with n where nothing better is known, and the limits of what is believed.
+USUAL_SLOPE, LEAST_SLOPE, MOST_SLOPE = 2.0, 1.0, 3.5
+#: CPU seconds of a run at 1,000 rows before anything has been measured.
+FIRST_GUESS = 0.1
+#: Seconds that a job takes beside its runs: starting Python, loading data and compiled code.
+JOB_SECONDS = 3.0
+#: The largest part of the seconds left that may rest on that, if they are to be told at all.
+MOST_GUESSED = 0.5
+#: Bytes of journals beyond which only the present experiment's is read.
+MOST_BYTES = 80_000_000
+
+_Key = tuple[str, str, str]
+_Place = tuple[int, float | None]
+
+
+class Forecast:
+    """
+    The runs of a scale: those made, those left, the seconds that these will take.
+
+    Parameters
+    ----------
+    config
+        The scale.
+    present
+        The experiment that is being measured.
+    """
+
+    def __init__(self, config: Config, present: Experiment) -> None:
+        self._config = config
+        self._experiments = self._covered(present)
+        self._repeats = {(each.paper, each.name): each.repeats for each in self._experiments}
+        self.whole_scale = len(self._experiments) > 1 or len(_all(config)) == 1
+        #: Seconds by contender and size.
+        self._seconds: dict[_Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+        #: Runs made, by contender, size and point.
+        self._made: dict[_Key, dict[_Place, int]] = defaultdict(lambda: defaultdict(int))
+        #: The sizes and points at which a contender passed a limit.
+        self._stopped: dict[_Key, list[_Place]] = defaultdict(list)
+        #: Who runs a solver anywhere, and the guesses made from that: a scale has hundreds of such places.
+        self._running: dict[str, list[_Key]] = defaultdict(list)
+        for each in self._experiments:
+            for contender in each.contenders.values():
+                self._running[contender.solver].append(_key(each, contender))
+        #: Solvers that somebody ran, anywhere.
+        self._measured: set[str] = set()
+        self._solver_of = {key: solver for solver, keys in self._running.items() for key in keys}
+        self._guesses: dict[str, dict[int, float]] = defaultdict(dict)
+        for experiment in self._experiments:
+            current = {row.key for row in rows(experiment)}
+            for line in Journal(paths.journal(config, experiment.paper, experiment.name)).lines():
+                if line["row"] in current:
+                    self.add(line)
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Take note of a run."""
+        key = (line["paper"], line["experiment"], line["contender"])
+        place = (line["n"], line["point"])
+        self._made[key][place] += 1
+        if line["status"] in FINAL:
+            # Its other repeats are not made.
+            repeats = self._repeats[line["paper"], line["experiment"]]
+            self._made[key][place] += max(0, repeats - line["repeat"] - 1)
+        if line["cpu_seconds"] is not None:
+            self._seconds[key][line["n"]].append(line["cpu_seconds"])
+            solver = self._solver_of.get(key, "")
+            self._measured.add(solver)
+            self._guesses.pop(solver, None)
+        if line["status"] in LIMITS:
+            self._stopped[key].append(place)
+
+    def left(self, only: Experiment | None = None) -> tuple[int, float | None]:
+        """
+        Count what is left.
+
+        Parameters
+        ----------
+        only
+            One experiment, or None for all that are covered.
+
+        Returns
+        -------
+        runs : int
+            Runs to be made.
+        seconds : float or None
+            About how long they and the starts of their jobs take; None as long as most of it would be of
+            solvers that have not been measured anywhere.
+        """
+        runs, seconds, guessed = 0, 0.0, 0.0
+        for experiment in [only] if only else self._experiments:
+            marker = read_marker(self._config, experiment.dataset)
+            if marker is not None and not marker.available:
+                continue
+            before = runs
+            for contender in experiment.contenders.values():
+                more, longer = self._left_of(experiment, contender)
+                runs += more
+                seconds += longer
+                if contender.solver not in self._measured:
+                    guessed += longer
+            if runs > before:
+                seconds += JOB_SECONDS * len(jobs(self._config, experiment))
+        return runs, None if guessed > MOST_GUESSED * seconds else seconds
+
+    def seconds(self, experiment: Experiment, contender: Contender, n: int) -> float:
+        """
+        Guess the CPU seconds of a run.
+
+        Parameters
+        ----------
+        experiment, contender, n
+            Which.
+
+        Returns
+        -------
+        float
+            The median of its runs at this size; else extrapolated on log-log scales from its runs at others;
+            else from the same solver's in other experiments; at most its time limit.
+        """
+        points = self._seconds.get(_key(experiment, contender), {})
+        guess = extrapolate(points, n) if points else self._from_elsewhere(contender.solver, n)
+        return guess if contender.time_limit is None else min(guess, contender.time_limit)
+
+    def _left_of(self, experiment: Experiment, contender: Contender) -> tuple[int, float]:
+        key = _key(experiment, contender)
+        runs, seconds = 0, 0.0
+        late: list[_Place] = []
+        for place in [(n, point) for n in experiment.sizes for point in experiment.points_of(contender)]:
+            if any(experiment.harder(place, other) for other in (*self._stopped[key], *late)):
+                continue
+            each = self.seconds(experiment, contender, place[0])
+            wanted = experiment.repeats
+            if experiment.repeat_budget is not None and each > 0:
+                wanted = min(wanted, max(1, math.ceil(experiment.repeat_budget / each)))
+            more = max(0, wanted * len(experiment.seeds_of(contender)) - self._made[key][place])
+            runs += more
+            seconds += more * each
+            if more and contender.time_limit is not None and each >= contender.time_limit:
+                late.append(place)
+        return runs, seconds
+
+    def _from_elsewhere(self, solver: str, n: int) -> float:
+        known = self._guesses[solver]
+        if n not in known:
+            found = [
+                extrapolate(points, n) for key in self._running[solver] if (points := self._seconds.get(key))
+            ]
+            known[n] = geometric_mean(found) if found else FIRST_GUESS * (n / 1000) ** USUAL_SLOPE
+        return known[n]
+
+    def _covered(self, present: Experiment) -> list[Experiment]:
+        """Return all experiments, or the present one alone where reading all journals would take long."""
+        experiments = _all(self._config)
+        size = 0
+        for experiment in experiments:
+            path = paths.journal(self._config, experiment.paper, experiment.name)
+            size += path.stat().st_size if path.exists() else 0
+        return experiments if size <= MOST_BYTES else [present]
+
+
+def extrapolate(points: Mapping[int, Iterable[float]], n: int) -> float:
+    """
+    Continue a power law through the medians at the two nearest sizes.
+
+    Parameters
+    ----------
+    points
+        Seconds by size; at least one size.
+    n
+        The size asked for.
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
+    medians = {size: max(median(seconds), 1e-6) for size, seconds in points.items()}
+    if n in medians:
+        return medians[n]
+    near = sorted(medians, key=lambda size: abs(math.log(size / n)))[:2]
+    slope = USUAL_SLOPE
+    if len(near) == 2:
+        slope = math.log(medians[near[0]] / medians[near[1]]) / math.log(near[0] / near[1])
+    return float(medians[near[0]] * (n / near[0]) ** min(max(slope, LEAST_SLOPE), MOST_SLOPE))
+
+
+def duration(seconds: float) -> str:
+    """Write a length of time as people say it: ``40 s``, ``3 min``, ``2 h 10 min``."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _key(experiment: Experiment, contender: Contender) -> _Key:
+    return experiment.paper, experiment.name, contender.label
+
+
+def _all(config: Config) -> list[Experiment]:
+    return [experiment for paper in config.papers.values() for experiment in paper.experiments.values()]

@@ -1,0 +1,193 @@
+"""What a person sees while a job measures: what runs, how it went, how much is left and for how long."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from svmrepro.workflow.configuration.model import Config, Contender, Experiment
+from svmrepro.workflow.errors import StepError, cause
+from svmrepro.workflow.files import Owner
+from svmrepro.workflow.graph.jobs import Job, Row
+from svmrepro.workflow.measurement.forecast import Forecast, duration
+
+#: Seconds between two looks at a long run, on a terminal and elsewhere.
+TICK_TERMINAL, TICK_PLAIN = 1.0, 60.0
+#: Where there is no terminal, runs that end within so many seconds of the last line share one.
+PLAIN_PAUSE = 2.0
+
+
+class Progress:
+    """
+    Tells about a job on a stream and, in full, in a log file.
+
+    On a terminal the last line always says what is being measured now; elsewhere there are plain lines only.
+
+    Parameters
+    ----------
+    config, experiment, job
+        What is measured.
+    log
+        A file that gets a line for every run, or None.
+    stream
+        Where a person looks; standard error by default.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        experiment: Experiment,
+        job: Job,
+        log: Path | None = None,
+        stream: TextIO | None = None,
+    ) -> None:
+        self._config = config
+        self._experiment = experiment
+        self._name = experiment.name if job.name == "all" else f"{experiment.name} {job.name}"
+        self._stream = stream or sys.stderr
+        self._terminal = self._stream.isatty()
+        self._log = _open_log(log)
+        self._forecast: Forecast | None = None
+        self._last_plain = -PLAIN_PAUSE
+        self._untold = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._untold:
+            self.note(f"measured; {self._left()}")
+        if self._log is not None:
+            self._log.close()
+
+    def waiting(self, owner: Owner | None) -> None:
+        """Say that another process, perhaps one that a killed run left, is still measuring."""
+        who = owner or "another process"
+        self.note(f"waiting for {who} of an earlier run, which is still measuring; nothing is lost")
+
+    def begin(self) -> None:
+        """Count what is left, now that nobody else measures."""
+        self._forecast = Forecast(self._config, self._experiment)
+        runs, _ = self._forecast.left(self._experiment)
+        if runs:
+            self.note(f"{runs} runs to make; {self._left()}")
+        else:
+            self._write_log("nothing left to measure")
+
+    def note(self, text: str) -> None:
+        """Print a line."""
+        self._print(f"{self._name}: {text}")
+
+    @contextmanager
+    def run(
+        self, row: Row, contender: Contender, repeat: int
+    ) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+        """
+        Accompany a run.
+
+        Parameters
+        ----------
+        row, contender, repeat
+            Which.
+
+        Yields
+        ------
+        callable
+            To be called with the run's line when it has ended.
+        """
+        assert self._forecast is not None
+        repeats = row.experiment.repeats
+        which = f"{repeat + 1}/{repeats}"
+        if row.permutation is not None:
+            order = f"permutation {row.permutation + 1}/{row.experiment.permutations}"
+            which = f"{order}, {which}" if repeats > 1 else order
+        point = "" if row.point is None else f"{row.experiment.axis} = {row.point:<8g} "
+        what = f"n = {row.n:<6} {point}{contender.label:<19} {which}"
+        expected = self._forecast.seconds(row.experiment, contender, row.n)
+        ended = threading.Event()
+        ticker = threading.Thread(target=self._tick, args=(what, expected, ended), daemon=True)
+        if self._terminal:
+            self._transient(f"{self._name}: {what}  measuring, about {duration(expected)}; {self._left()}")
+        ticker.start()
+
+        def report(line: Mapping[str, Any]) -> None:
+            assert self._forecast is not None
+            ended.set()
+            ticker.join()
+            self._forecast.add(line)
+            self._report(what, line)
+
+        try:
+            yield report
+        finally:
+            ended.set()
+
+    def _report(self, what: str, line: Mapping[str, Any]) -> None:
+        seconds = "" if line["cpu_seconds"] is None else f"{line['cpu_seconds']:.3g} s"
+        flag = f" (flagged: {line['flag_reason']})" if line["flagged"] else ""
+        reason = f" ({line['reason']})" if line["reason"] else ""
+        text = f"{what}  {seconds:>9}  {line['status']}{reason}"
+        self._write_log(text + flag)
+        now = time.monotonic()
+        notable = line["status"] != "optimal"
+        self._untold = not (self._terminal or notable or now - self._last_plain >= PLAIN_PAUSE)
+        if not self._untold:
+            self._last_plain = now
+            self._print(f"{self._name}: {text}; {self._left()}", log=False)
+
+    def _tick(self, what: str, expected: float, ended: threading.Event) -> None:
+        """Show that a long run is still alive; it takes no time of the thread whose clock is read."""
+        began = time.monotonic()
+        while not ended.wait(TICK_TERMINAL if self._terminal else TICK_PLAIN):
+            passed = duration(time.monotonic() - began)
+            text = f"{self._name}: {what}  {passed} of about {duration(expected)}; {self._left()}"
+            if self._terminal:
+                self._transient(text)
+            else:
+                self._print(text, log=False)
+
+    def _left(self) -> str:
+        assert self._forecast is not None
+        if not self._forecast.whole_scale:
+            runs, seconds = self._forecast.left(self._experiment)
+            return f"{runs} runs left here, {_about(seconds)}" if runs else "no run left here"
+        runs, seconds = self._forecast.left()
+        scale = self._config.scale
+        if not runs:
+            return f"no run of scale {scale} left"
+        return f"{runs} runs of scale {scale} left, {_about(seconds)}"
+
+    def _print(self, text: str, log: bool = True) -> None:
+        clear = "\r\x1b[K" if self._terminal else ""
+        self._stream.write(f"{clear}{text}\n")
+        self._stream.flush()
+        if log:
+            self._write_log(text)
+
+    def _transient(self, text: str) -> None:
+        self._stream.write(f"\r\x1b[K{text}")
+        self._stream.flush()
+
+    def _write_log(self, text: str) -> None:
+        if self._log is not None:
+            self._log.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+            self._log.flush()
+
+
+def _open_log(path: Path | None) -> TextIO | None:
+    if path is None:
+        return None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise StepError(f"cannot write {path}: {cause(error)}") from error
+
+
+def _about(seconds: float | None) -> str:
+    return "how long is not known yet" if seconds is None else f"about {duration(seconds)}"

@@ -1,0 +1,227 @@
+"""The reproducibility check: every verdict, and whether what held in the reference run still does.
+
+    python -m svmrepro.workflow.steps.check --config CONFIG [--write-reference]
+
+Prints the verdicts, writes ``check.json`` (verdicts, machine, counts of every row, comparison) and
+compares it with ``results/reference/<scale>/check.json``. Exit code 1 if a claim that held there does not
+hold here (save one about seconds that wider intervals leave open), if counts or objectives differ
+(`svmrepro.workflow.judgement.run_summary` says how much is allowed), or if there is nothing to compare with:
+no reference of this scale, or none of this run's papers. The last line says how many of the reference's rows
+were compared; with ``require_complete`` all of them have to be.
+
+With ``--write-reference`` this run becomes the reference of its scale: check.json and the papers' tables are
+copied to ``results/reference/<scale>/`` and the figures to ``figures/reference/<scale>/``, to be committed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from svmrepro.workflow.analysis.results import plural
+from svmrepro.workflow.analysis.runs import Runs, read_rows, read_runs
+from svmrepro.workflow.configuration.model import Config, Paper, read_config
+from svmrepro.workflow.errors import StepError, run_step
+from svmrepro.workflow.files import atomic_path, atomic_write
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.judgement.check_record import CLAIM_COLUMNS, CLAIM_FORM, SCHEMA, read_record
+from svmrepro.workflow.judgement.claims import clocked_claims
+from svmrepro.workflow.judgement.run_summary import (
+    Comparison,
+    compare,
+    fold,
+    machine_identity,
+    machine_records,
+    summarise,
+)
+
+KEPT = 10
+"""Permutations of a problem that a committed reference keeps: enough to find a fault, and small."""
+WIDTH = 110
+"""Columns of the printed table."""
+
+
+def run(config: Config, *, write_reference: bool = False) -> int:
+    """Check a run; return the exit code."""
+    verdicts = {name: _verdicts(config, paper) for name, paper in config.papers.items()}
+    for name, rows in verdicts.items():
+        print(_printed(config.papers[name].title, rows))
+    record = _record(config, verdicts)
+    reference = paths.reference(config) / "check.json"
+    outcome: Comparison | None = None
+    if reference.is_file() and not write_reference:
+        outcome = compare(
+            read_record(reference), record, clocked=clocked_claims(config), complete=config.require_complete
+        )
+        record["comparison"] = vars(outcome)
+    atomic_write(paths.check(config), _to_json(record))
+    if write_reference:
+        return _write_reference(config, record)
+    if outcome is None:
+        raise StepError(
+            f"nothing compared: there is no reference run of the {config.scale} scale ({reference.parent}); "
+            "`./run reference` makes this run the reference"
+        )
+    if not outcome.of and not outcome.faults:
+        raise StepError(
+            f"nothing compared: the reference run of the {config.scale} scale has no row of "
+            f"{', '.join(config.papers)}"
+        )
+    print(_printed_comparison(outcome))
+    return 1 if outcome.faults else 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the step; see the module's docstring."""
+    parser = argparse.ArgumentParser(prog="python -m svmrepro.workflow.steps.check", description=__doc__)
+    parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
+    parser.add_argument(
+        "--write-reference", action="store_true", help="make this run the reference of its scale"
+    )
+    arguments = parser.parse_args(argv)
+    return run(read_config(arguments.config), write_reference=arguments.write_reference)
+
+
+def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
+    """Return the rows of the paper's claims.csv; none if it has no table of claims."""
+    names = [name for name, artefact in paper.artefacts.items() if artefact.kind == "claims"]
+    return [
+        row
+        for name in names
+        for row in read_rows(paths.table(config, paper.name, name)["csv"], CLAIM_COLUMNS, CLAIM_FORM)
+    ]
+
+
+def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]]) -> dict[str, Any]:
+    """Return what check.json holds, all but the comparison."""
+    runs = Runs(
+        tuple(
+            run
+            for name, paper in config.papers.items()
+            for run in read_runs(
+                paths.measurements(config, name, experiment) for experiment in paper.experiments
+            ).runs
+        )
+    )
+    measured = [run for run in runs.runs if run.number("cpu_seconds") is not None]
+    return {
+        "schema": SCHEMA,
+        "scale": config.scale,
+        "measured": max((run.fields.get("time", "") for run in measured), default=""),
+        "machine": machine_identity(runs),
+        "machines": machine_records(runs),
+        "runs": {
+            "measured": len(measured),
+            "flagged": sum(run.flagged for run in runs.runs),
+        },
+        "claims": {name: {row["id"]: row["verdict"] for row in rows} for name, rows in verdicts.items()},
+        "rows": summarise(runs),
+        "comparison": None,
+    }
+
+
+def _to_json(record: Mapping[str, Any], most: int | None = None) -> str:
+    """Return a record as JSON, a line for each problem and contender, with so many of its permutations."""
+    rows = fold(record["rows"])
+    for row in rows:
+        row["runs"] = dict(list(row["runs"].items())[:most])
+    lines = ",\n  ".join(json.dumps(row, sort_keys=True) for row in rows)
+    text = json.dumps({**record, "rows": []}, indent=1, sort_keys=True)
+    return text.replace('"rows": []', f'"rows": [\n  {lines}\n ]' if lines else '"rows": []') + "\n"
+
+
+def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
+    """Copy what a reader of the repository should find: tables, figures, fits and the record of the check."""
+    folder = paths.reference(config)
+    figures = folder.parents[2] / config.figures_dir.name / folder.parent.name / folder.name
+    for name, paper in config.papers.items():
+        files = [paths.fits(config, name), paths.ratios(config, name)]
+        for artefact in paper.artefacts.values():
+            if artefact.form == "table":
+                files += paths.table(config, name, artefact.name).values()
+            else:
+                for source in paths.figure(config, name, artefact.name).values():
+                    _copy(source, figures / name / source.name)
+        for source in files:
+            _copy(source, folder / name / source.name)
+    atomic_write(folder / "check.json", _to_json(_with_other_papers(record, folder / "check.json"), KEPT))
+    print(f"The reference of the {config.scale} scale is now this run: {folder} and {figures}.")
+    return 0
+
+
+def _with_other_papers(record: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """Add the papers that the reference has and this run did not make.
+
+    A record speaks of one machine: those of another one, or of another schema, are dropped and said to be.
+    """
+    if not path.is_file():
+        return record
+    try:
+        before = read_record(path)
+    except StepError as error:
+        print(f"The reference before is replaced as a whole: {error}")
+        return record
+    others = sorted(set(before["claims"]) - set(record["claims"]))
+    if others and before["machine"] != record["machine"]:
+        print(f"Dropped, for they were measured on another machine: {', '.join(others)}")
+        return record
+    return {
+        **record,
+        "claims": {**{name: before["claims"][name] for name in others}, **record["claims"]},
+        "rows": [row for row in before["rows"] if row["paper"] in others] + record["rows"],
+    }
+
+
+def _copy(source: Path, target: Path) -> None:
+    if not source.is_file():
+        raise StepError(f"{source}: missing; make the whole run before it becomes the reference")
+    with atomic_path(target) as temporary:
+        shutil.copyfile(source, temporary)
+
+
+def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:
+    """Return the verdicts as text: verdict and claim, below them what was measured."""
+    lines = [f"\n{title}", "-" * len(title)]
+    for row in rows:
+        lines.append(f"{row['verdict']:<18} {row['id']}")
+        lines += textwrap.wrap(row["measured"], WIDTH, initial_indent=" " * 19, subsequent_indent=" " * 19)
+    tally: dict[str, int] = {}
+    for row in rows:
+        tally[row["verdict"]] = tally.get(row["verdict"], 0) + 1
+    lines.append(", ".join(f"{count} {verdict}" for verdict, count in tally.items()) or "no claims")
+    return "\n".join(lines) + "\n"
+
+
+def _printed_comparison(outcome: Comparison) -> str:
+    kind = (
+        "same machine and libraries: equality"
+        if outcome.same_machine
+        else "another machine or libraries: within 2 %"
+    )
+    lines = [f"Compared with the reference run ({kind}): {outcome.rows:,} of {outcome.of:,} rows."]
+    lines += [f"  note: {remark}" for remark in outcome.remarks]
+    lines += [f"  FAULT: {fault}" for fault in outcome.faults[:40]]
+    if len(outcome.faults) > 40:
+        lines.append(f"  ... and {len(outcome.faults) - 40} more faults (check.json lists all)")
+    lines.append(_conclusion(outcome))
+    return "\n".join(lines)
+
+
+def _conclusion(outcome: Comparison) -> str:
+    """Return the verdict in one line, which says of how many rows it speaks."""
+    if outcome.faults:
+        return f"Not reproduced: {plural(len(outcome.faults), 'fault')}."
+    if outcome.rows == outcome.of:
+        return f"Reproduced on all {outcome.of:,} rows."
+    return (
+        f"Reproduced on {outcome.rows:,} of {outcome.of:,} rows; {outcome.of - outcome.rows:,} not measured."
+    )
+
+
+if __name__ == "__main__":
+    run_step(main)

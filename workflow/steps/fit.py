@@ -1,0 +1,231 @@
+"""Exponents and ratios of one experiment.
+
+    python -m svmrepro.workflow.steps.fit --config CONFIG --paper PAPER --experiment EXPERIMENT
+
+``fits.csv``: one line for each contender and quantity (``cpu_seconds``, and ``work``, the counted
+elementary operations of `svmrepro.workflow.analysis.runs`), and one for each column of seconds that the paper
+prints, refitted in the same way (``source`` is ``measured`` or ``paper``). The intervals are those of
+`svmrepro.workflow.analysis.power_law`. Of an experiment with an axis the exponent is that of its points, at
+the largest size, and it has no ratios.
+
+``ratios.csv``: for each size, quantity and pair of contenders the median of the ratios of runs on the same
+problem, of seconds that a single process made side by side. Only one order of a pair is written: the other
+is its inverse.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+from svmrepro.workflow.analysis import field_types
+from svmrepro.workflow.analysis.field_types import Form, Kind
+from svmrepro.workflow.analysis.power_law import (
+    Fit,
+    Interval,
+    Scatter,
+    fit_power_law,
+    pooled_scatter,
+    ratio_interval,
+)
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
+from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs, pairs, read_rows, read_runs
+from svmrepro.workflow.configuration.model import Config, Experiment, read_config
+from svmrepro.workflow.errors import run_step
+from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.graph import paths
+
+FIT_COLUMNS = (
+    "paper", "experiment", "contender", "quantity", "source", "exponent", "low", "high", "intercept",
+    "points", "n_min", "n_max", "method", "note",
+)  # fmt: skip
+RATIO_COLUMNS = (
+    "paper", "experiment", "n", "numerator", "denominator", "quantity", "ratio", "low", "high", "pairs",
+)  # fmt: skip
+MEASURED, PAPER = "measured", "paper"
+
+
+def fit_experiment(runs: Runs, experiment: Experiment, numbers: PaperNumbers) -> list[dict[str, str]]:
+    """Return the lines of ``fits.csv`` for one experiment."""
+    lines: list[dict[str, str]] = []
+    for contender in experiment.contenders:
+        for quantity in QUANTITIES:
+            name = f"{experiment.paper}/{experiment.name}/{contender}/{quantity}"
+            fit = fit_power_law(runs.series(experiment.name, contender, quantity), name)
+            lines.append(_fit_line(experiment, contender, quantity, MEASURED, fit))
+    for contender in experiment.contenders:
+        series = numbers.series(experiment.name, contender)
+        if series:
+            fit = fit_power_law(series, f"{experiment.paper}/{experiment.name}/{contender}/paper")
+            lines.append(_fit_line(experiment, contender, CPU, PAPER, fit))
+    return lines
+
+
+def compare_contenders(runs: Runs, experiment: Experiment) -> list[dict[str, str]]:
+    """Return the lines of ``ratios.csv``: of each pair of contenders the later one over the earlier."""
+    lines: list[dict[str, str]] = []
+    for first, second in combinations(experiment.contenders, 2):
+        # In another encoding it is another problem.
+        if experiment.contenders[first].encoding != experiment.contenders[second].encoding:
+            continue
+        for quantity in QUANTITIES:
+            paired: dict[int, tuple[list[float], list[float]]] = {}
+            for n in runs.sizes(experiment.name):
+                below, above = (runs.group(experiment.name, label, n) for label in (first, second))
+                # Counts are the same in every process: a job that was killed and started anew loses no pair.
+                paired[n] = pairs(above, below, quantity, anywhere=True)
+            # Counts are exact: one pair is enough. Seconds of one pair borrow the scatter of the other sizes.
+            scatter = Scatter(0.0, 1) if quantity == WORK else pooled_scatter(paired.values())
+            for n, (numerators, denominators) in paired.items():
+                if numerators:
+                    ratio = ratio_interval(numerators, denominators, scatter)
+                    lines.append(
+                        _ratio_line(experiment, n, (second, first, quantity), ratio, len(numerators))
+                    )
+    return lines
+
+
+_KEY = ("experiment", "contender", "quantity", "source")
+_RATIO_KEY = ("experiment", "n", "numerator", "denominator", "quantity")
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys((*_KEY, *_RATIO_KEY), field_types.name),
+    "n": field_types.size,
+    "points": field_types.count,
+    "pairs": field_types.count,
+    **dict.fromkeys(("n_min", "n_max"), field_types.number),
+    **dict.fromkeys(("exponent", "low", "high", "intercept"), field_types.optional(field_types.number)),
+    "ratio": field_types.positive,
+    **dict.fromkeys(("method", "note"), field_types.words),
+}
+
+
+def _exponent(row: Mapping[str, str]) -> Interval | None:
+    return field_types.interval(row["exponent"], row["low"], row["high"]) if row["exponent"] else None
+
+
+def _ratio(row: Mapping[str, str]) -> Interval:
+    return field_types.interval(row["ratio"], row["low"], row["high"])
+
+
+_FIT_FORM = Form(_KINDS.get, ("paper", *_KEY), _exponent)
+_RATIO_FORM = Form(_KINDS.get, ("paper", *_RATIO_KEY), _ratio)
+
+
+def read_fits(files: Iterable[Path]) -> dict[tuple[str, str, str, str], Fit]:
+    """Read ``fits.csv`` files, keyed by experiment, contender, quantity and source.
+
+    Raises
+    ------
+    StepError
+        If a file cannot be read or is not what ``fit_experiment`` writes: ``file:line: column: what``.
+    """
+    fits: dict[tuple[str, str, str, str], Fit] = {}
+    for path in files:
+        for row in read_rows(path, FIT_COLUMNS, _FIT_FORM):
+            key = (row["experiment"], row["contender"], row["quantity"], row["source"])
+            exponent = _exponent(row)
+            intercept = float(row["intercept"]) if row["intercept"] else None
+            n_min, n_max = (_size(row[name]) for name in ("n_min", "n_max"))
+            fits[key] = Fit(exponent, intercept, int(row["points"]), n_min, n_max, row["method"], row["note"])
+    return fits
+
+
+def read_ratios(files: Iterable[Path]) -> dict[tuple[str, int, str, str, str], Interval]:
+    """Read ``ratios.csv`` files, keyed by experiment, n, numerator, denominator and quantity.
+
+    Raises
+    ------
+    StepError
+        If a file cannot be read or is not what ``compare_contenders`` writes: ``file:line: column: what``.
+    """
+    ratios: dict[tuple[str, int, str, str, str], Interval] = {}
+    for path in files:
+        for row in read_rows(path, RATIO_COLUMNS, _RATIO_FORM):
+            key = (row["experiment"], int(row["n"]), row["numerator"], row["denominator"], row["quantity"])
+            ratios[key] = _ratio(row)
+    return ratios
+
+
+def run(config: Config, paper: str, experiment_name: str) -> None:
+    """Write ``fits.csv`` and ``ratios.csv`` of one experiment."""
+    experiment = config.papers[paper].experiments[experiment_name]
+    runs = read_runs([paths.measurements(config, paper, experiment_name)])
+    numbers = PaperNumbers(paths.config_dir() / "papers", paper)
+    fits = fit_experiment(runs, experiment, numbers)
+    atomic_write(paths.fits(config, paper, experiment_name), _csv(FIT_COLUMNS, fits))
+    ratios = compare_contenders(runs, experiment)
+    atomic_write(paths.ratios(config, paper, experiment_name), _csv(RATIO_COLUMNS, ratios))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the step; see the module's docstring."""
+    parser = argparse.ArgumentParser(prog="python -m svmrepro.workflow.steps.fit", description=__doc__)
+    parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
+    parser.add_argument("--paper", required=True)
+    parser.add_argument("--experiment", required=True)
+    arguments = parser.parse_args(argv)
+    run(read_config(arguments.config), arguments.paper, arguments.experiment)
+    return 0
+
+
+def _fit_line(experiment: Experiment, contender: str, quantity: str, source: str, fit: Fit) -> dict[str, str]:
+    exponent = fit.exponent
+    return {
+        "paper": experiment.paper,
+        "experiment": experiment.name,
+        "contender": contender,
+        "quantity": quantity,
+        "source": source,
+        "exponent": _text(exponent.value if exponent else None),
+        "low": _text(exponent.low if exponent else None),
+        "high": _text(exponent.high if exponent else None),
+        "intercept": _text(fit.intercept),
+        "points": str(fit.points),
+        "n_min": str(fit.n_min),
+        "n_max": str(fit.n_max),
+        "method": fit.method,
+        "note": fit.note,
+    }
+
+
+def _ratio_line(
+    experiment: Experiment, n: int, what: tuple[str, str, str], ratio: Interval, count: int
+) -> dict[str, str]:
+    numerator, denominator, quantity = what
+    return {
+        "paper": experiment.paper,
+        "experiment": experiment.name,
+        "n": str(n),
+        "numerator": numerator,
+        "denominator": denominator,
+        "quantity": quantity,
+        "ratio": _text(ratio.value),
+        "low": _text(ratio.low),
+        "high": _text(ratio.high),
+        "pairs": str(count),
+    }
+
+
+def _size(text: str) -> float:
+    """Return a size as a whole number, and a point of an axis as it is."""
+    return int(text) if text.isdecimal() else float(text)
+
+
+def _text(value: float | None) -> str:
+    return "" if value is None else repr(value)
+
+
+def _csv(columns: Sequence[str], lines: Sequence[Mapping[str, str]]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return out.getvalue()
+
+
+if __name__ == "__main__":
+    run_step(main)

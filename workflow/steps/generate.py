@@ -1,0 +1,75 @@
+"""
+Make sure of a generated data set: its generator gives the same rows twice, with both classes.
+
+Run as ``python -m svmrepro.workflow.steps.generate --config CONFIG --dataset NAME``. The rows themselves are
+not kept: a generator gives them faster than a disk would, and each measurement makes its own from name, size
+and seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+from svmrepro.workflow.configuration.model import Config, read_config
+from svmrepro.workflow.errors import StepError, one_line, run_step
+from svmrepro.workflow.graph.jobs import rows
+from svmrepro.workflow.measurement.data_sets import Marker, write_marker
+
+
+def generate(config: Config, name: str) -> Marker:
+    """
+    Generate the smallest rows that the configuration asks for, twice.
+
+    Parameters
+    ----------
+    config
+        Its experiments say which sizes and seeds.
+    name
+        The data set.
+
+    Returns
+    -------
+    Marker
+        Complete.
+
+    Raises
+    ------
+    StepError
+        If the generator refuses a size or does not repeat itself.
+    """
+    from svmrepro import datasets
+
+    experiments = [
+        experiment
+        for paper in config.papers.values()
+        for experiment in paper.experiments.values()
+        if experiment.dataset == name
+    ]
+    smallest = [
+        row for experiment in experiments for row in rows(experiment) if row.n == min(experiment.sizes)
+    ]
+    for n, seed in {(row.n, row.sample) for row in smallest}:
+        try:
+            first, second = (datasets.load(name, n, seed=seed) for _ in range(2))
+        except datasets.DataError as error:
+            raise StepError(one_line(error)) from error
+        if (first.y != second.y).any() or abs(first.X - second.X).sum() != 0:
+            raise StepError(f"{name}: the generator does not repeat itself for n = {n}, seed = {seed}")
+    return Marker(name, True, (), time.time())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the step; see the module's text."""
+    parser = argparse.ArgumentParser(description="Check a generated data set.")
+    parser.add_argument("--config", required=True)
+    parser.add_argument("--dataset", required=True)
+    arguments = parser.parse_args(argv)
+    config = read_config(arguments.config)
+    write_marker(config, generate(config, arguments.dataset))
+    return 0
+
+
+if __name__ == "__main__":
+    run_step(main)

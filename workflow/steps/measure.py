@@ -1,0 +1,266 @@
+"""
+Measure a job: every contender of each of its rows on the same examples, interleaved, in one warmed process.
+
+Run as ``python -m svmrepro.workflow.steps.measure --config CONFIG --paper PAPER --experiment EXPERIMENT --job
+JOB``.
+
+Each run is journalled the moment it ends, so that a killed job loses at most the run it was in. The process
+that is started in its place measures what is missing; should the killed one's child still be at work, it
+waits for that, since two clocks at a time would both be wrong. What the job's own file holds at the end is
+exactly what counts: the journal's lines of its rows, and a line for each contender that was not run, with the
+reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import uuid
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from svmrepro.workflow import fingerprints
+from svmrepro.workflow.configuration.model import Config, Contender, Experiment, read_config
+from svmrepro.workflow.errors import run_step
+from svmrepro.workflow.files import any_lock, atomic_write, lock
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.graph.jobs import Job, Row, job, rows
+from svmrepro.workflow.measurement import machine
+from svmrepro.workflow.measurement.data_sets import NotAvailable, load_row, load_test, register
+from svmrepro.workflow.measurement.journal import Journal
+from svmrepro.workflow.measurement.progress import Progress
+from svmrepro.workflow.measurement.record import FINAL, LIMITS, NO_RESULT, SCHEMA, dump_lines
+
+if TYPE_CHECKING:
+    from svmrepro.datasets import Dataset
+
+
+class Measurer:
+    """
+    Measures the rows of one job.
+
+    Parameters
+    ----------
+    config, experiment
+        What to measure.
+    progress
+        Tells a person about it.
+    """
+
+    def __init__(self, config: Config, experiment: Experiment, progress: Progress) -> None:
+        self._config = config
+        self._experiment = experiment
+        self._progress = progress
+        self._journal = Journal(paths.journal(config, experiment.paper, experiment.name))
+        self._machine = machine.describe()
+        self._run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
+        current = {row.key for row in rows(experiment)}
+        self._loaded: tuple[tuple[int, int | None], Dataset] | None = None
+        self._test: tuple[tuple[int, int], tuple[Any, Any]] | None = None
+        #: Lines that count, by the key of their row, and those that tell of a limit.
+        self._lines: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._limits: list[dict[str, Any]] = []
+        for line in self._journal.lines():
+            if line["row"] in current:
+                self._add(line)
+
+    def measure(self, row: Row) -> list[dict[str, Any]]:
+        """
+        Measure what is missing of a row.
+
+        Parameters
+        ----------
+        row
+            A row of the experiment; smaller ones come first, for their limits decide who runs here.
+
+        Returns
+        -------
+        list of dict
+            All lines that count for it, by repeat and contender.
+        """
+        stopped = self._stopped(row)
+        missing = ""
+        if next(self._open_runs(row, stopped), None) is not None:
+            try:
+                self._run(row, stopped)
+            except NotAvailable as error:
+                missing = str(error)
+                self._progress.note(f"n = {row.n} not run: {missing}")
+        found = list(self._lines[row.key])
+        measured = {line["contender"] for line in found}
+        for contender in row.contenders:
+            if contender.label not in measured:
+                reason = stopped.get(contender.label) or missing
+                found.append(
+                    self._line(row, contender, 0, {**NO_RESULT, "status": "not_run", "reason": reason})
+                )
+        order = {contender.label: place for place, contender in enumerate(row.contenders)}
+        return sorted(found, key=lambda line: (line["repeat"], order[line["contender"]]))
+
+    def _run(self, row: Row, stopped: dict[str, str]) -> None:
+        # Solvers and their compiled code are loaded only where something is to be run.
+        from svmrepro.workflow.measurement.contender_run import Trials
+
+        data = self._data(row)
+        test = None if self._experiment.test is None else self._test_set(row, data.X.shape[1])
+        trials = Trials(
+            self._experiment,
+            data.X,
+            data.y,
+            lambda encoding: load_row(self._config, row, encoding).X,
+            point=row.point,
+            test=test,
+        )
+        for contender, repeat in self._open_runs(row, stopped):
+            with self._progress.run(row, contender, repeat) as report:
+                line = self._line(row, contender, repeat, trials.run(contender))
+                self._journal.append(line)
+                self._add(line)
+                report(line)
+
+    def _add(self, line: dict[str, Any]) -> None:
+        self._lines[line["row"]].append(line)
+        if line["status"] in LIMITS:
+            self._limits.append(line)
+
+    def _data(self, row: Row) -> Dataset:
+        """Return the examples of a row; the points of an axis share them."""
+        which = (row.n, row.seed)
+        if self._loaded is None or self._loaded[0] != which:
+            self._loaded = None  # two at a time would be too much for some
+            self._loaded = (which, load_row(self._config, row))
+        return self._loaded[1]
+
+    def _test_set(self, row: Row, features: int) -> tuple[Any, Any]:
+        """Return the examples on which a row's results are judged; the rows of a seed share them."""
+        which = (row.sample, features)
+        if self._test is None or self._test[0] != which:
+            self._test = None
+            self._test = (which, load_test(self._config, row, features))
+        return self._test[1]
+
+    def _open_runs(self, row: Row, stopped: dict[str, str]) -> Iterator[tuple[Contender, int]]:
+        """
+        Yield the runs still to be made; asked anew after each, since a result can make later ones needless.
+
+        The order of the contenders turns by one with each repeat and permutation, so that none always runs
+        first.
+        """
+        contenders = [contender for contender in row.contenders if contender.label not in stopped]
+        for repeat in range(self._experiment.repeats):
+            turn = (repeat + (row.permutation or 0)) % len(contenders) if contenders else 0
+            for contender in contenders[turn:] + contenders[:turn]:
+                if self._wanted(row, contender, repeat):
+                    yield contender, repeat
+
+    def _wanted(self, row: Row, contender: Contender, repeat: int) -> bool:
+        done = [line for line in self._lines[row.key] if line["contender"] == contender.label]
+        if any(line["repeat"] == repeat or line["status"] in FINAL for line in done):
+            return False
+        budget = self._experiment.repeat_budget
+        return not done or budget is None or sum(line["cpu_seconds"] or 0.0 for line in done) < budget
+
+    def _stopped(self, row: Row) -> dict[str, str]:
+        """
+        Return who passed a limit before, and the reason why it is not run here.
+
+        Before is at a smaller size, at an easier point of the axis, or in an earlier permutation, which is
+        the same problem.
+        """
+        found: dict[str, str] = {}
+        for line in sorted(self._limits, key=lambda line: line["n"]):
+            before, here = (line["n"], line["point"]), (row.n, row.point)
+            if before != here and self._experiment.harder(here, before):
+                at = "" if line["point"] is None else f", {line['axis']} = {line['point']:g}"
+                found.setdefault(line["contender"], f"{line['reason']} at n = {line['n']}{at}")
+            elif before == here and row.permutation is not None and line["seed"] < row.permutation:
+                found.setdefault(line["contender"], f"{line['reason']} in permutation {line['seed'] + 1}")
+        return found
+
+    def _line(self, row: Row, contender: Contender, repeat: int, result: dict[str, Any]) -> dict[str, Any]:
+        experiment = self._experiment
+        return {
+            "schema": SCHEMA,
+            "run_id": self._run_id,
+            "row": row.key,
+            "scale": self._config.scale,
+            "paper": experiment.paper,
+            "experiment": experiment.name,
+            "dataset": experiment.dataset,
+            "n": row.n,
+            "n_paper": experiment.paper_sizes.get(row.n),
+            "seed": row.seed,
+            "repeat": repeat,
+            "contender": contender.label,
+            "solver": contender.solver,
+            "options": contender.options,
+            "storage": contender.storage,
+            "encoding": contender.encoding,
+            "kernel": experiment.kernel,
+            "axis": experiment.axis,
+            "point": row.point,
+            "C": row.C,
+            "bias": contender.bias,
+            "eps": row.eps if contender.eps is None else contender.eps,
+            "time_limit": contender.time_limit,
+            "memory_limit_mb": contender.memory_limit_mb,
+            "fingerprint": fingerprints.solver_fingerprint(contender.solver),
+            "machine": self._machine,
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            **result,
+        }
+
+
+def measure_job(config: Config, experiment: Experiment, part: Job, progress: Progress) -> None:
+    """
+    Measure a job and write its file; see the module's text.
+
+    Parameters
+    ----------
+    config, experiment, part
+        What to measure.
+    progress
+        Tells a person about it.
+
+    Raises
+    ------
+    StepError
+        If a result cannot be written. Everything measured before is in the journal.
+    """
+    target = paths.job_file(config, experiment.paper, experiment.name, part.name)
+    journal = paths.journal(config, experiment.paper, experiment.name)
+    own_lock = journal.parent / ".locks" / f"{experiment.name}.{part.name}.lock"
+    with (
+        lock(own_lock, progress.waiting),
+        any_lock(paths.timing_slots(config), config.timed_jobs, progress.waiting),
+    ):
+        progress.begin()
+        measurer = Measurer(config, experiment, progress)
+        lines = [line for row in part.rows for line in measurer.measure(row)]
+        atomic_write(target, dump_lines(lines))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the step; see the module's text."""
+    parser = argparse.ArgumentParser(description="Measure one job.")
+    for name in ("--config", "--paper", "--experiment", "--job"):
+        parser.add_argument(name, required=True)
+    parser.add_argument("--log", type=Path, help="file that gets every line of progress")
+    arguments = parser.parse_args(argv)
+    # Before numpy, numba or a BLAS is loaded.
+    machine.pin_threads()
+    os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
+    config = read_config(arguments.config)
+    register(config)
+    experiment = config.experiment(arguments.paper, arguments.experiment)
+    part = job(config, experiment, arguments.job)
+    with Progress(config, experiment, part, arguments.log) as progress:
+        measure_job(config, experiment, part, progress)
+    return 0
+
+
+if __name__ == "__main__":
+    run_step(main)

@@ -1,0 +1,55 @@
+"""Tables of a paper as CSV, Markdown and HTML.
+
+python -m svmrepro.workflow.steps.tabulate --config CONFIG --paper PAPER --artefact ARTEFACT ...
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from svmrepro.workflow.configuration.model import Config, read_config
+from svmrepro.workflow.errors import StepError, run_step
+from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.graph import paths
+from svmrepro.workflow.rendering import to_csv, to_html, to_markdown
+from svmrepro.workflow.tables.kinds import KINDS
+
+FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}
+
+
+def run(config: Config, paper: str, name: str) -> None:
+    """Build one table and write its three forms.
+
+    Raises
+    ------
+    StepError
+        If the artefact is no table, or of a kind that does not exist.
+    """
+    artefact = config.papers[paper].artefacts[name]
+    build = KINDS.get(artefact.kind)
+    if artefact.form != "table" or build is None:
+        raise StepError(
+            f"{paper}: artefact '{name}': no table of kind '{artefact.kind}' (there are: {', '.join(KINDS)})"
+        )
+    table = build(config, paper, artefact)
+    for form, path in paths.table(config, paper, name).items():
+        atomic_write(path, FORMS[form](table))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the step; see the module's docstring."""
+    parser = argparse.ArgumentParser(prog="python -m svmrepro.workflow.steps.tabulate", description=__doc__)
+    parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
+    parser.add_argument("--paper", required=True)
+    parser.add_argument("--artefact", required=True, nargs="+")
+    arguments = parser.parse_args(argv)
+    config = read_config(arguments.config)
+    for name in arguments.artefact:
+        run(config, arguments.paper, name)
+    return 0
+
+
+if __name__ == "__main__":
+    run_step(main)

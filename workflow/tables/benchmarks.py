@@ -1,0 +1,122 @@
+"""Solvers over many experiments: seconds at the largest size that each reached, and exponents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from svmrepro.workflow.analysis.printed_numbers import SCALING
+from svmrepro.workflow.analysis.results import Results, Row, display_name
+from svmrepro.workflow.analysis.runs import CPU
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.rendering import (
+    BLANK,
+    DASH,
+    Cell,
+    Column,
+    Section,
+    Table,
+    count,
+    missing,
+    number,
+    prose,
+)
+from svmrepro.workflow.tables.timing import (
+    fit_cells,
+    paper_seconds_cell,
+    ratio_cell,
+    seconds_cell,
+    size_cell,
+    suspect_notes,
+)
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build one line for each contender of the artefact's experiments, in the configuration's order.
+
+    Setting of the artefact: ``baseline``, the contender over which ratios of seconds are formed.
+    """
+    baseline: str = artefact.settings["baseline"]
+    rows = [
+        _row(results, name, contender, baseline)
+        for name in artefact.experiments
+        for contender in results.experiment(name).contenders
+    ]
+    return Table(
+        title=artefact.title,
+        caption=artefact.caption,
+        sections=(Section(_columns(results, artefact, baseline), rows),),
+        notes=_notes(results, artefact, baseline),
+        provenance=results.provenance(),
+    )
+
+
+def reached(results: Results, experiment: str, contender: str) -> Row:
+    """Return the largest size that a contender has solved; the smallest of the experiment if it has none.
+
+    The smallest is where the reason stands that it has none.
+    """
+    sizes = [n for n in results.runs.sizes(experiment) if results.group(experiment, contender, n).solved]
+    n = max(sizes) if sizes else min(results.experiment(experiment).sizes)
+    return Row(n, results.paper_size(experiment, n))
+
+
+def _columns(results: Results, artefact: Artefact, baseline: str) -> list[Column]:
+    ratio = f"seconds over those of {display_name(baseline)}"
+    columns = [
+        Column("experiment", "experiment", prose=True),
+        Column("contender", "solver", prose=True),
+        Column("n", "n", group="measured"),
+        Column("seconds", "CPU s", group="measured"),
+        Column("paper_n", "n", group="paper", paper=True),
+        Column("paper_seconds", "CPU s", group="paper", paper=True),
+        Column("ratio", "measured", group=ratio),
+        Column("paper_ratio", "paper", group=ratio, paper=True),
+        Column("time", "CPU seconds", group="exponent, measured"),
+        Column("work", "counted work", group="exponent, measured"),
+        Column("paper_printed", "printed", group="exponent, paper", paper=True),
+        Column("points", "sizes fitted", prose=True),
+    ]
+    known = any(results.compared(name) for name in artefact.experiments)
+    return [column for column in columns if known or not column.paper]
+
+
+def _row(results: Results, name: str, contender: str, baseline: str) -> Mapping[str, Cell]:
+    row = reached(results, name, contender)
+    cells = fit_cells(results, name, contender)
+    cells["experiment"] = prose(name)
+    absent = results.why_missing(name, contender, row)
+    cells["n"] = missing(absent, DASH) if absent else size_cell(row)
+    cells["seconds"] = seconds_cell(results, name, contender, row)
+    cells["paper_n"] = BLANK
+    if contender != baseline and not absent:
+        cells["ratio"] = ratio_cell(results, name, row, contender, baseline, CPU)
+    sizes = results.numbers.sizes(name)
+    if sizes and contender in results.compared(name):
+        whole = Row(None, max(sizes))
+        cells["paper_n"] = count(whole.n_paper)
+        cells["paper_seconds"] = paper_seconds_cell(results, name, contender, whole)
+        above, below = (
+            results.numbers.seconds(name, whole.n_paper, label) for label in (contender, baseline)
+        )
+        if contender != baseline and above is not None and below:
+            cells["paper_ratio"] = number(above / below)
+        if not results.numbers.text(SCALING, name, None, f"{contender}_exponent"):
+            cells["paper_printed"] = missing("n/a in the paper", "n/a")
+    return cells
+
+
+def _notes(results: Results, artefact: Artefact, baseline: str) -> list[str]:
+    notes = [
+        "Seconds are medians of CPU seconds over the repeats with the 95 % interval of the median, at the "
+        f"largest size that the solver reached at the {results.scale} scale; ratios are medians of ratios "
+        "within one process, at that size.",
+        "An exponent is the slope of the least-squares line through the logarithms of the medians over "
+        "nested subsets. Counted work is components touched by dot products and updates plus Hessian entries "
+        "touched: exact, equal on every machine, and free of the effects of caches.",
+    ]
+    if results.numbers.machine:
+        notes.append(
+            f"The paper's seconds are those of a {results.numbers.machine}: compare ratios and exponents. "
+            "Its seconds and ratios are those at its own size, which stands beside them."
+        )
+    return [*notes, *suspect_notes(results, artefact.experiments)]

@@ -1,0 +1,178 @@
+"""Contenders side by side: what a setting (or a solver) changes in seconds, steps, work and objective."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from svmrepro.workflow.analysis.results import Results, Row, describe_problem, display_name
+from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK, Group
+from svmrepro.workflow.configuration.model import Artefact, Contender
+from svmrepro.workflow.rendering import (
+    BLANK,
+    Cell,
+    Column,
+    Section,
+    Table,
+    count,
+    missing,
+    number,
+    prose,
+    significant,
+)
+from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, suspect_notes
+
+HITS, MISSES = "info.cache_hits", "info.cache_misses"
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build one line for each contender and size of the artefact's experiments.
+
+    Where the contenders differ in one option alone, its value stands in place of their names. Setting of the
+    artefact: ``axes``, storage or options of solvers, each of which gets a column; seconds are then also
+    shown over those of the first contender with the same solver.
+    """
+    option = varying_option(results, artefact.experiments)
+    axes: Sequence[str] = artefact.settings.get("axes", ())
+    columns = [Column("experiment", "problem", prose=True), Column("n", "n")]
+    columns.append(Column("contender", option or "solver", prose=not option))
+    columns += [Column(f"axis_{axis}", axis, group="settings", prose=True, short=True) for axis in axes]
+    columns.append(Column("seconds", "CPU seconds"))
+    if axes:
+        columns += [
+            Column("ratio", "over the solver's first line"),
+            Column("hits", "rows found in the cache"),
+        ]
+    columns += [
+        Column("iterations", "steps"),
+        Column("kernel_evaluations", "kernel evaluations"),
+        Column("work", "counted work"),
+        Column("objective", "dual objective"),
+        Column("violation", "largest KKT violation"),
+        Column("gap", "relative duality gap"),
+    ]
+    rows: list[Mapping[str, Cell]] = []
+    for name in artefact.experiments:
+        for row in results.rows(name):
+            if row.n is not None:
+                rows += [
+                    {
+                        **_row(results, name, label, row.n, option),
+                        **(_axis_cells(results, name, label, row, axes) if axes else {}),
+                    }
+                    for label in results.experiment(name).contenders
+                ]
+    return Table(
+        title=artefact.title,
+        caption=artefact.caption,
+        sections=(Section(columns, rows),),
+        notes=[
+            "Medians over the repeats; seconds with the 95 % interval of the median.",
+            "Relative duality gap: (primal - dual) / primal, or of a cutting plane (primal - lower bound) / "
+            "primal. A small KKT violation does not bound it.",
+            *([_AXES_NOTE] if axes else []),
+            *suspect_notes(results, artefact.experiments),
+        ],
+        provenance=results.provenance(),
+    )
+
+
+_AXES_NOTE = (
+    "Over the solver's first line: the median of ratios of CPU seconds within one process. A dash among the "
+    "settings: the solver has no such option, or no use for it with this kernel."
+)
+
+
+def varying_option(results: Results, names: Sequence[str]) -> str:
+    """Return the one solver option in which the contenders differ; "" if they differ otherwise too."""
+    contenders = [contender for name in names for contender in results.experiment(name).contenders.values()]
+    if len({(contender.solver, contender.storage, contender.bias) for contender in contenders}) != 1:
+        return ""
+    options = {key for contender in contenders for key in contender.options}
+    varying = [
+        key for key in options if len({repr(contender.options.get(key)) for contender in contenders}) > 1
+    ]
+    return varying[0] if len(varying) == 1 else ""
+
+
+def _row(results: Results, name: str, contender: str, n: int, option: str) -> dict[str, Cell]:
+    experiment = results.experiment(name)
+    cells = {"experiment": prose(describe_problem(experiment)), "n": count(n)}
+    cells["contender"] = prose(display_name(contender))
+    if option:
+        setting = experiment.contenders[contender].options.get(option)
+        cells["contender"] = Cell(contender, "default") if setting is None else Cell(setting, f"{setting:g}")
+    row = next(row for row in results.rows(name) if row.n == n)
+    group = results.group(name, contender, n)
+    cells["seconds"] = seconds_cell(results, name, contender, row)
+    if group.reason:
+        return {
+            **cells,
+            **dict.fromkeys(("iterations", "kernel_evaluations", "objective"), missing(group.reason, "–")),
+        }
+    cells["iterations"] = count(group.median("iterations"))
+    # Other people's solvers do not say how many they made.
+    cells["kernel_evaluations"] = count(group.median("kernel_evaluations") or None)
+    cells["work"] = count(group.median(WORK))
+    dual = group.median("certificate.dual")
+    if dual is None:  # a cutting plane's is that of its relaxed problem
+        dual = group.median("certificate.relaxed")
+    cells["objective"] = BLANK if dual is None else Cell(dual, significant(dual, 8))
+    violation = group.median("certificate.max_violation")
+    cells["violation"] = BLANK if violation is None else number(violation, digits=2)
+    gap = group.median(RELATIVE_GAP)
+    cells["gap"] = BLANK if gap is None else number(gap, digits=2)
+    return cells
+
+
+def _axis_cells(results: Results, name: str, label: str, row: Row, axes: Sequence[str]) -> dict[str, Cell]:
+    """Return a contender's settings, its ratio to the first with its solver, and its cache's hits."""
+    contenders = results.experiment(name).contenders
+    contender = contenders[label]
+    kernel = str(results.experiment(name).kernel["name"])
+    settings = effective_settings(contender, axes, kernel)
+    cells = {f"axis_{axis}": _setting(setting) for axis, setting in settings.items()}
+    first = next(other.label for other in contenders.values() if other.solver == contender.solver)
+    if label != first:
+        cells["ratio"] = ratio_cell(results, name, row, label, first, CPU)
+    cells["hits"] = _hit_share(results.group(name, label, row.n))
+    return cells
+
+
+def effective_settings(contender: Contender, axes: Sequence[str], kernel: str) -> dict[str, object]:
+    """Return a contender's storage and options by name, be they the default; None where of no use to it.
+
+    Folding needs a linear kernel; folded, a solver asks for no kernel row, and a cache stays empty.
+    """
+    known = own_options(contender)
+    options: dict[str, object] = {**known, **contender.options, "storage": contender.storage}
+    if kernel != "linear":
+        options["fold"] = None
+    if options.get("fold"):
+        options["cache_mb"] = None
+    return {axis: options.get(axis) for axis in axes}
+
+
+def own_options(contender: Contender) -> dict[str, Any]:
+    """Return the options of a contender's solver at their defaults; none of a user's own."""
+    from svmrepro.solvers import SOLVERS  # takes longer to load than most tables to make
+
+    return dict(SOLVERS[contender.solver].options) if contender.solver in SOLVERS else {}
+
+
+def _setting(value: object) -> Cell:
+    """Return one setting for people to read; a dash where it is of no use."""
+    if value is None:
+        return BLANK
+    if isinstance(value, bool):
+        return prose(("no", "yes")[value])
+    return prose(value if isinstance(value, str) else f"{value:g}")
+
+
+def _hit_share(group: Group) -> Cell:
+    """Return how many of the kernel rows that were asked for lay in the cache."""
+    hits, misses = group.median(HITS), group.median(MISSES)
+    if hits is None or misses is None or not hits + misses:
+        return BLANK
+    share = hits / (hits + misses)
+    return Cell(share, f"{100 * share:.0f} %")

@@ -1,0 +1,263 @@
+"""Encodings of the same data sets side by side: which of them gives a paper's numbers of support vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from svmrepro.workflow.analysis.permutations import (
+    ITERATIONS,
+    Problem,
+    name_cells,
+    name_columns,
+    problems,
+    size_notes,
+    why_missing,
+)
+from svmrepro.workflow.analysis.power_law import Interval, mean_interval
+from svmrepro.workflow.analysis.printed_numbers import snake
+from svmrepro.workflow.analysis.results import Results, display_name, plural
+from svmrepro.workflow.configuration.model import Artefact, Contender, Experiment
+from svmrepro.workflow.rendering import DASH, Cell, Column, Section, Table, count, missing, percent, prose
+from svmrepro.workflow.tables.problems import COUNTS, count_cell, mean_count
+
+HEADERS = {**{key: header for key, (_, header) in COUNTS.items()}, ITERATIONS: "iterations"}
+
+OWN = "as it is"
+"""What a data set's own encoding is called."""
+
+REPRODUCED, CLOSEST, OFF = "reproduced", "closest, not reproduced", "not reproduced"
+
+CONCLUSIONS = {
+    (REPRODUCED, True, False): "Only the encoding used here reproduces the paper's counts",
+    (REPRODUCED, True, True): "The encoding used here and another one reproduce the paper's counts",
+    (REPRODUCED, False, True): "Not the encoding used here but another one reproduces the paper's counts",
+    (CLOSEST, True, False): "None reproduces the paper's counts, and the encoding used here comes closest",
+    (CLOSEST, True, True): "None reproduces the paper's counts, and none comes closer than another",
+    (
+        CLOSEST,
+        False,
+        True,
+    ): "None reproduces the paper's counts, and another than that used here comes closest",
+}
+"""The best verdict on a data set, whether its own encoding has it, and whether another has -> in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """One data set in one encoding.
+
+    Attributes
+    ----------
+    words : str
+        What the encoding is called.
+    own : bool
+        Whether it is the data set's own.
+    means : mapping
+        Mean of each of `HEADERS` that was measured.
+    said : mapping
+        The paper's number of each that it has.
+    """
+
+    problem: Problem
+    contender: str
+    words: str
+    own: bool
+    means: Mapping[str, Interval]
+    said: Mapping[str, float]
+
+    @property
+    def compared(self) -> bool:
+        """Whether it was measured at the paper's size."""
+        return self.problem.n_paper is not None and bool(self.means)
+
+    def off(self, key: str) -> float | None:
+        """Return by what share a mean differs from the paper's number; None where that cannot be said."""
+        if not self.compared or key not in self.means or not self.said.get(key):
+            return None
+        return self.means[key].value / self.said[key] - 1.0
+
+    def strain(self, within: Mapping[str, float], slack: float) -> float | None:
+        """Return how far the counts are from the paper's, in units of what may be; None if not compared.
+
+        The largest over the counts of ``within``, each of which may be off by its share or by ``slack``, and
+        always by the half that the paper's own rounding hides.
+        """
+        if not self.compared or not within.keys() <= self.means.keys() & self.said.keys():
+            return None
+        return max(
+            abs(self.means[key].value - self.said[key]) / max(slack, share * self.said[key], 0.5)
+            for key, share in within.items()
+        )
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build one line for each data set and encoding.
+
+    Settings of the artefact: ``contender`` (who has the data set's own encoding; those that differ from it
+    in the encoding alone are shown below it), ``table`` and ``iterations`` (the paper's files with its
+    counts and with its iterations), ``within`` (how far the counts of an encoding that reproduces the paper
+    may be from its own, as shares) and ``slack`` (support vectors that are no difference).
+    """
+    settings = artefact.settings
+    within, slack = settings["within"], settings["slack"]
+    shown = [
+        each for each in problems(results, artefact.experiments, settings["table"]) if each.n is not None
+    ]
+    lines = [
+        _line(results, problem, contender, artefact)
+        for problem in shown
+        for contender in encodings(results.experiment(problem.name), settings["contender"])
+    ]
+    verdicts = judged(lines, within, slack)
+    columns = [
+        *name_columns(),
+        Column("encoding", "encoding", prose=True),
+        Column("permutations", "permutations"),
+    ]
+    for key, header in HEADERS.items():
+        columns += [
+            Column(key, "measured", group=header),
+            Column(f"paper_{key}", "paper", group=header, paper=True),
+            Column(f"{key}_difference", "difference", group=header),
+        ]
+    columns.append(Column("verdict", "verdict", prose=True))
+    return Table(
+        title=artefact.title,
+        caption=artefact.caption,
+        sections=(Section(columns, [_row(results, *pair) for pair in zip(lines, verdicts, strict=True)]),),
+        notes=[
+            f"Means over the permutations of {display_name(settings['contender'])}, 95 % intervals; bounded: "
+            "at C. The paper rounds its means.",
+            "Encodings are made from the whole set, before a subset is drawn. One-hot: a column of 0 and 1 "
+            "for each value of a column. Standardised: mean 0 and variance 1 in each column.",
+            f"Verdict: {_rule(within, slack)}. Iterations, which depend on details of a solver "
+            "too, decide nothing. Where an example occurs more than once the optimum leaves open which of "
+            "its copies are support vectors: there solvers differ in how many they leave.",
+            *(f"{note[:-1]}; not compared with the paper." for note in size_notes(shown, results)),
+            *conclusions(lines, verdicts),
+        ],
+        provenance=results.provenance(),
+    )
+
+
+def encodings(experiment: Experiment, contender: str) -> list[Contender]:
+    """Return a contender, if it is there, and after it those that differ from it in the encoding alone."""
+    own = experiment.contenders.get(contender)
+    if own is None:
+        return []
+    others = [
+        other
+        for other in experiment.contenders.values()
+        if other.encoding != own.encoding
+        and replace(other, label=own.label, encoding=own.encoding, permutations=own.permutations) == own
+    ]
+    return [own, *others]
+
+
+def judged(lines: Sequence[Line], within: Mapping[str, float], slack: float) -> list[str]:
+    """Return a verdict on each line, "" where it is not compared with the paper."""
+    strains = [line.strain(within, slack) for line in lines]
+    least: dict[str, float] = {}
+    for line, strain in zip(lines, strains, strict=True):
+        if strain is not None:
+            least[line.problem.name] = min(strain, least.get(line.problem.name, strain))
+    return [
+        ""
+        if strain is None
+        else REPRODUCED
+        if strain <= 1.0
+        else CLOSEST
+        if strain == least[line.problem.name]
+        else OFF
+        for line, strain in zip(lines, strains, strict=True)
+    ]
+
+
+def conclusions(lines: Sequence[Line], verdicts: Sequence[str]) -> list[str]:
+    """Say which encoding reproduces the paper's counts on which data sets; nothing if none was compared."""
+    said: dict[str, list[str]] = {}
+    for title in dict.fromkeys(line.problem.title for line in lines):
+        found = {
+            line: verdict
+            for line, verdict in zip(lines, verdicts, strict=True)
+            if line.problem.title == title and verdict
+        }
+        if not found:
+            continue
+        best = REPRODUCED if REPRODUCED in found.values() else CLOSEST
+        own = any(line.own for line, verdict in found.items() if verdict == best)
+        others = [line.words for line, verdict in found.items() if verdict == best and not line.own]
+        named = f"{title} ({', '.join(others)})" if others else title
+        said.setdefault(CONCLUSIONS[best, own, bool(others)], []).append(named)
+    return [f"{start}: {', '.join(titles)}." for start, titles in said.items()]
+
+
+def _line(results: Results, problem: Problem, contender: Contender, artefact: Artefact) -> Line:
+    settings, label = artefact.settings, contender.label
+    group = results.group(problem.name, label, problem.n)
+    counts = {key: mean_count(group, key) for key in COUNTS}
+    steps = group.values(ITERATIONS)
+    means = {**counts, ITERATIONS: mean_interval(steps) if steps else None}
+    places = {key: (settings["table"], key) for key in COUNTS}
+    places[ITERATIONS] = (settings["iterations"], f"{snake(settings['contender'])}_iterations")
+    said = {
+        key: results.numbers.value(table, problem.name, problem.n_printed, column)
+        for key, (table, column) in places.items()
+    }
+    return Line(
+        problem=problem,
+        contender=label,
+        words=_words(results.experiment(problem.name).dataset, contender.encoding),
+        own=label == settings["contender"],
+        means={key: mean for key, mean in means.items() if mean is not None},
+        said={key: value for key, value in said.items() if value is not None},
+    )
+
+
+def _words(dataset: str, encoding: str | None) -> str:
+    """Say what an encoding is; the data set's own by what its registry entry makes of texts."""
+    from svmrepro import datasets
+
+    if encoding is not None:
+        return datasets.ENCODINGS[encoding].words
+    entry = datasets.describe(dataset) if dataset in datasets.names() else None
+    columns = entry.columns if isinstance(entry, datasets.DownloadedEntry) else None
+    # Texts that are the numbers that they stand for need no word.
+    said = [
+        _mapping(values)
+        for values in (columns.values if columns is not None else ())
+        if any(text != f"{value:g}" for text, value in values.items())
+    ]
+    return f"{OWN}: {', '.join(said) or 'the numbers of the file'}"
+
+
+def _mapping(values: Mapping[str, float]) -> str:
+    """Write what texts stand for: "x = 1, o = -1, b = 0", "a … h = 1 … 8"."""
+    if len(values) <= 3:
+        return ", ".join(f"{text} = {value:g}" for text, value in values.items())
+    (first, low), *_, (last, high) = values.items()
+    return f"{first} … {last} = {low:g} … {high:g}"
+
+
+def _row(results: Results, line: Line, verdict: str) -> dict[str, Cell]:
+    cells = {**name_cells(line.problem), "encoding": prose(line.words)}
+    for key in HEADERS:
+        cells[f"paper_{key}"] = count(line.said.get(key))
+    reason = why_missing(results, line.problem, line.contender)
+    if reason:
+        first, *others = HEADERS
+        return {**cells, first: missing(reason), **{key: missing(reason, DASH) for key in others}}
+    group = results.group(line.problem.name, line.contender, line.problem.n)
+    cells["permutations"] = count(len(group.solved))
+    for key, mean in line.means.items():
+        cells[key] = count_cell(mean, 0 if key == ITERATIONS else 1)
+        cells[f"{key}_difference"] = percent(line.off(key))
+    if verdict:
+        cells["verdict"] = prose(verdict, "good" if verdict == REPRODUCED else "")
+    return cells
+
+
+def _rule(within: Mapping[str, float], slack: int) -> str:
+    shares = " and ".join(f"{HEADERS[key]} to within {100 * share:g} %" for key, share in within.items())
+    return f"{shares}, or {plural(slack, 'vector')}, are called reproduced"

@@ -1,0 +1,229 @@
+"""Two contenders over permutations: mean seconds and iterations, objectives, and paired tests of each."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL
+from svmrepro.workflow.analysis.permutations import (
+    CPU,
+    DUAL,
+    ITERATIONS,
+    Family,
+    Pairing,
+    Problem,
+    family,
+    load_notes,
+    mean_cell,
+    name_cells,
+    name_columns,
+    p_cell,
+    problems,
+    size_notes,
+    tally,
+    why_missing,
+)
+from svmrepro.workflow.analysis.printed_numbers import snake
+from svmrepro.workflow.analysis.results import Results, display_name
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.rendering import (
+    BLANK,
+    DASH,
+    Cell,
+    Column,
+    Section,
+    Table,
+    count,
+    missing,
+    percent,
+    printed,
+    prose,
+    significant,
+)
+
+QUANTITIES = {"seconds": (CPU, "CPU seconds", 3), "iterations": (ITERATIONS, "iterations", 4)}
+"""Key of columns -> column of the measurements, header, digits of a mean."""
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build one line a data set.
+
+    Settings of the artefact: ``contenders`` (two, the one to be beaten first), ``table`` (the paper's
+    file, with columns ``<contender>_seconds``, ``<contender>_iterations`` and ``<quantity>_significant``) and
+    ``printed`` (the contenders whose columns of that file stand beside; the same two unless given).
+    """
+    contenders: Sequence[str] = artefact.settings["contenders"]
+    table = artefact.settings["table"]
+    rows = problems(results, artefact.experiments, table)
+    families = {key: family(results, rows, contenders, column) for key, (column, _, _) in QUANTITIES.items()}
+    families["objective"] = family(results, rows, contenders, DUAL)
+    beside: Sequence[str] = artefact.settings.get("printed", contenders)
+    body = [
+        {
+            **_row(results, problem, contenders, families, place),
+            **_paper_cells(results, problem, table, beside),
+        }
+        for place, problem in enumerate(rows)
+    ]
+    return Table(
+        title=artefact.title,
+        caption=artefact.caption,
+        sections=(Section(_columns(contenders, beside), body),),
+        notes=[
+            *_notes(families, contenders),
+            _paper_note(results, table),
+            *size_notes(rows, results),
+            *load_notes(results, rows, contenders),
+        ],
+        provenance=results.provenance(),
+    )
+
+
+def objective_text(pairing: Pairing) -> str:
+    """Say in how many pairs the second objective is higher, and lower."""
+    test = pairing.test
+    return f"{test.smaller} higher, {test.larger} lower"
+
+
+def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
+    names = [display_name(label) for label in contenders]
+    columns = [*name_columns(), Column("pairs", "pairs"), Column("pairs_timed", "pairs timed", shown=False)]
+    for key, (_, header, _) in QUANTITIES.items():
+        group = f"mean {header}"
+        columns += [
+            Column(f"{contenders[0]}_{key}", names[0], group=group),
+            Column(f"{key}_mark", "", group=group),
+            Column(f"{contenders[1]}_{key}", names[1], group=group),
+            Column(f"{key}_change", "change", group=group),
+            Column(f"{key}_p", "p", group=group),
+            Column(f"{key}_p_holm", "p, Holm", group=group, shown=False),
+        ]
+    group = f"dual objective of {names[1]}"
+    columns += [
+        Column("objective", "pairs", group=group, prose=True),
+        Column("objective_higher", "higher", group=group, shown=False),
+        Column("objective_lower", "lower", group=group, shown=False),
+        Column("objective_difference", "median difference", group=group),
+        Column("objective_mark", "is", group=group),
+        Column("objective_p", "p", group=group),
+        Column("objective_p_holm", "p, Holm", group=group, shown=False),
+    ]
+    for key, (_, header, _) in QUANTITIES.items():
+        group = f"{header}, paper"
+        first, second = (
+            Column(f"paper_{label}_{key}", display_name(label), group=group, paper=True) for label in beside
+        )
+        columns += [first, Column(f"paper_{key}_mark", "", group=group, paper=True), second]
+    return columns
+
+
+def _row(
+    results: Results,
+    problem: Problem,
+    contenders: Sequence[str],
+    families: Mapping[str, Family],
+    place: int,
+) -> dict[str, Cell]:
+    cells = name_cells(problem)
+    pairing = families["iterations"].pairings[place]
+    if not pairing.first:
+        reasons = [why_missing(results, problem, label) for label in contenders]
+        reason = next(filter(None, reasons), "not run: no pairs")
+        cells[f"{contenders[0]}_seconds"] = missing(reason)
+        cells[f"{contenders[0]}_iterations"] = missing(reason, DASH)
+        return cells
+    wanted = len(results.experiment(problem.name).seeds)
+    made, timed = len(pairing.first), len(families["seconds"].pairings[place].first)
+    fewer = [f"of {wanted}"] if made < wanted else []
+    fewer += [f"{timed} for seconds"] if timed < made else []
+    cells["pairs"] = Cell(made, f"{made:,}", detail=", ".join(fewer))
+    cells["pairs_timed"] = count(timed)
+    for key, (_, _, digits) in QUANTITIES.items():
+        found = families[key].pairings[place]
+        for label, mean in zip(contenders, found.means(), strict=True):
+            cells[f"{label}_{key}"] = mean_cell(mean, digits)
+        cells[f"{key}_change"] = percent(found.change)
+        cells |= _test_cells(families[key], place, key)
+    cells |= _objective_cells(families["objective"], place)
+    return cells
+
+
+def _objective_cells(compared: Family, place: int) -> dict[str, Cell]:
+    """Return the cells of the objectives: higher is better, so that the mark is a word."""
+    pairing = compared.pairings[place]
+    test = pairing.test
+    difference = statistics.median(
+        (b - a) / abs(a) for a, b in zip(pairing.first, pairing.second, strict=True)
+    )
+    word = {"": "", LARGER: "worse"}.get(test.mark(test.p), "better")
+    return {
+        **_test_cells(compared, place, "objective"),
+        "objective": prose(objective_text(pairing)),
+        "objective_higher": count(test.smaller),
+        "objective_lower": count(test.larger),
+        "objective_difference": Cell(
+            difference, f"{'+' if difference > 0 else ''}{significant(difference, 2)}"
+        ),
+        "objective_mark": prose(word),
+    }
+
+
+def _test_cells(compared: Family, place: int, key: str) -> dict[str, Cell]:
+    test, corrected = compared.pairings[place].test, compared.corrected[place]
+    return {
+        f"{key}_mark": prose(test.mark(test.p)),
+        f"{key}_p": p_cell(test.p, corrected),
+        f"{key}_p_holm": BLANK if corrected is None else Cell(corrected, f"{corrected:g}"),
+    }
+
+
+def _paper_cells(
+    results: Results, problem: Problem, table: str, contenders: Sequence[str]
+) -> dict[str, Cell]:
+    cells = {}
+    for key in QUANTITIES:
+        for label in contenders:
+            column = f"{snake(label)}_{key}"
+            cells[f"paper_{label}_{key}"] = printed(
+                results.numbers.text(table, problem.name, problem.n_printed, column)
+            )
+        said = results.numbers.text(table, problem.name, problem.n_printed, f"{key}_significant")
+        cells[f"paper_{key}_mark"] = prose(LARGER if said == "yes" else "")
+    return cells
+
+
+def _notes(families: Mapping[str, Family], contenders: Sequence[str]) -> list[str]:
+    objective = families["objective"]
+    higher, lower = objective.count("<<"), objective.count(">>")
+    held = [objective.count(mark, corrected=True) for mark in ("<<", ">>")]
+    notes = [
+        "Means over the permutations with 95 % intervals; both contenders solved each of them side by side. "
+        f"{LARGER}: the left one is larger, p < {LEVEL:g}, by Wilcoxon's paired signed-rank test, two-sided, "
+        "each test by itself as in the paper; below each p the one of Holm's correction for all rows. A pair "
+        "in which a run met other load on the machine counts for seconds only where there is no other.",
+        tally("Iterations", families["iterations"], contenders),
+        tally("CPU seconds", families["seconds"], contenders),
+        f"Dual objective of {display_name(contenders[1])}: significantly higher (better) on {higher} of "
+        f"{objective.tested} data sets, lower on {lower}; after Holm's correction {held[0]} and {held[1]}. "
+        "The difference is the median of (second - first) / first.",
+    ]
+    return list(filter(None, notes))
+
+
+def _paper_note(results: Results, table: str) -> str:
+    numbers = results.numbers
+    names = numbers.experiments(table)
+    marked = {
+        key: sum(
+            numbers.text(table, name, n, f"{key}_significant") == "yes"
+            for name in names
+            for n in numbers.sizes(name, table)
+        )
+        for key in QUANTITIES
+    }
+    machine = f", on a {numbers.machine}" if numbers.machine else ""
+    return (
+        f"The paper{machine}: the mark stands at the iterations of {marked['iterations']} of {len(names)} "
+        f"data sets, and at the seconds of {marked['seconds']}."
+    )

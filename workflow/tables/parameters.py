@@ -1,0 +1,134 @@
+"""Parameters of a paper's experiments: size, support vectors, C, sparseness, beside its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from svmrepro.workflow.analysis.results import Results, Row, display_name, load
+from svmrepro.workflow.configuration.model import Artefact, Config, Experiment
+from svmrepro.workflow.graph import jobs
+from svmrepro.workflow.measurement.data_sets import NotAvailable, load_row
+from svmrepro.workflow.rendering import (
+    DASH,
+    Cell,
+    Column,
+    Section,
+    Table,
+    count,
+    missing,
+    percent,
+    printed,
+    prose,
+)
+from svmrepro.workflow.tables.benchmarks import reached
+from svmrepro.workflow.tables.contenders import own_options
+from svmrepro.workflow.tables.timing import SUPPORT, size_cell
+
+WORDS = {"Y": "yes", "N": "no", "mix": "mixed"}
+"""What the paper's table prints -> what ours says."""
+
+COLUMNS = (
+    Column("experiment", "experiment", prose=True),
+    Column("kernel", "kernel", prose=True),
+    Column("inputs", "sparse inputs", prose=True, short=True),
+    Column("cache", "measured", group="kernel cache", prose=True, short=True),
+    Column("paper_cache", "paper", group="kernel cache", paper=True, prose=True, short=True),
+    Column("n", "measured", group="n"),
+    Column("paper_n", "paper", group="n", paper=True),
+    Column("support_vectors", "measured", group="support vectors"),
+    Column("paper_support_vectors", "paper", group="support vectors", paper=True),
+    Column("difference", "difference", group="support vectors"),
+    Column("bound", "of them at C"),
+    Column("C", "measured", group="C"),
+    Column("paper_C", "paper", group="C", paper=True),
+    Column("zeros", "measured", "%", group="share of zeros"),
+    Column("paper_zeros", "paper", "%", group="share of zeros", paper=True),
+)
+
+
+def build(config: Config, paper: str, artefact: Artefact) -> Table:
+    """Build one line an experiment.
+
+    Settings of the artefact: ``table`` (the paper's file: support_vectors, C, zero_percent, kernel_caching)
+    and ``contender`` (whose solutions are counted, at the largest size that it reached).
+    """
+    results = load(config, paper, artefact.experiments)
+    table, contender = artefact.settings["table"], artefact.settings["contender"]
+    rows = [_row(config, results, name, table, contender) for name in artefact.experiments]
+    return Table(
+        title=artefact.title,
+        caption=artefact.caption,
+        sections=(Section(COLUMNS, rows),),
+        notes=[
+            f"Support vectors: those of {display_name(contender)} at the largest size that it reached at the "
+            f"{results.scale} scale. Difference: (measured - paper) / paper, where that size is the paper's.",
+            "Share of zeros: of the components, those that are zero and not stored; dense inputs store all.",
+        ],
+        provenance=results.provenance(),
+    )
+
+
+def _row(config: Config, results: Results, name: str, table: str, contender: str) -> Mapping[str, Cell]:
+    experiment, row = results.experiment(name), reached(results, name, contender)
+    size = next(iter(results.numbers.sizes(name, table)), None)
+    said = {
+        key: results.numbers.text(table, name, size, key)
+        for key in ("kernel_caching", "support_vectors", "C", "zero_percent")
+    }
+    dense = experiment.contenders[contender].storage == "dense"
+    cells = {
+        "experiment": prose(name),
+        "kernel": prose(_kernel(experiment)),
+        "inputs": prose("no" if dense else "yes"),
+        "cache": prose(_cache(results, experiment)),
+        "paper_cache": prose(WORDS.get(said["kernel_caching"], said["kernel_caching"])),
+        "paper_n": count(size),
+        "paper_support_vectors": count(results.numbers.value(table, name, size, "support_vectors")),
+        "C": Cell(experiment.bound(row.size), f"{experiment.bound(row.size):,.10g}"),
+        "paper_C": printed(said["C"]),
+        "zeros": Cell(0.0, "0") if dense else _zeros(config, experiment, row),
+        "paper_zeros": count(results.numbers.value(table, name, size, "zero_percent")),
+    }
+    absent = results.why_missing(name, contender, row)
+    if absent:
+        return {**cells, "n": missing(absent), "support_vectors": missing(absent, DASH)}
+    group = results.group(name, contender, row.n)
+    bound, free = (group.median(SUPPORT[kind][0]) or 0.0 for kind in ("bound", "nonbound"))
+    cells |= {"n": size_cell(row), "support_vectors": count(bound + free), "bound": count(bound)}
+    if row.n_paper is not None and said["support_vectors"]:
+        cells["difference"] = percent((bound + free) / float(said["support_vectors"]) - 1)
+    return cells
+
+
+def _kernel(experiment: Experiment) -> str:
+    kernel = dict(experiment.kernel)
+    settings = [f"{key} {value:g}" for key, value in kernel.items() if key != "name"]
+    return ", ".join([str(kernel["name"]), *settings])
+
+
+def _cache(results: Results, experiment: Experiment) -> str:
+    """Say which of the solvers that the paper times keep kernel rows, and how many megabytes."""
+    limits = {}
+    for label in results.main(experiment.name):
+        contender = experiment.contenders[label]
+        known = own_options(contender)
+        if "cache_mb" in known:  # what keeps its rows in another way has no such option
+            limits[label] = float({**known, **contender.options}["cache_mb"])
+    kept = {label: limit for label, limit in limits.items() if limit > 0}
+    if not kept:
+        return "no"
+    shown = " and ".join(dict.fromkeys(f"{limit:g} MB" for limit in kept.values()))
+    return shown if len(kept) == len(limits) else f"{', '.join(map(display_name, kept))}: {shown}"
+
+
+def _zeros(config: Config, experiment: Experiment, row: Row) -> Cell:
+    """Count the zeros of the inputs, in percent; a dash with the reason where they cannot be had."""
+    wanted = next(known for known in jobs.rows(experiment) if known.n == row.n)
+    try:
+        X = load_row(config, wanted).X
+    except NotAvailable as error:
+        return missing(f"not run: {error}", DASH)
+    stored = int(np.count_nonzero(X)) if isinstance(X, np.ndarray) else X.nnz
+    share = 100 * (1 - stored / (X.shape[0] * X.shape[1]))
+    return Cell(share, f"{share:.0f}")

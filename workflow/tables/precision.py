@@ -1,0 +1,158 @@
+"""Solvers at equal achieved precision: stopping rules differ, what was reached can be compared.
+
+Each contender runs at several stopping tolerances. What it reached is the relative distance of its primal
+objective from the largest lower bound that any of the runs found; its seconds at a precision are those of its
+fastest tolerance that reached it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.analysis.results import Results, describe_problem, display_name
+from svmrepro.workflow.analysis.runs import CPU, Group
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.rendering import Cell, Column, Section, Table, count, missing, number, prose
+from svmrepro.workflow.tables.timing import suspect_notes
+
+BOUNDS = ("certificate.dual", "certificate.relaxed")
+"""Columns that bound the optimum from below."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What a contender reached at one tolerance: relative distance from the optimum, and its runs."""
+
+    eps: float
+    distance: float
+    group: Group
+
+    @property
+    def seconds(self) -> Interval | None:
+        """CPU seconds, median."""
+        return self.group.interval(CPU)
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build one line for each contender of the artefact's experiments, which have the axis eps.
+
+    Settings of the artefact: ``targets``, relative distances from the optimum, each of which gets columns;
+    ``yardstick``, a contender that has no line, whose bound counts.
+    """
+    targets: list[float] = [float(target) for target in artefact.settings["targets"]]
+    columns = [
+        Column("problem", "problem", prose=True),
+        Column("n", "n"),
+        Column("contender", "solver", prose=True),
+    ]
+    for place, target in enumerate(targets):
+        group = f"to within {target:g} of the optimum"
+        columns += [
+            Column(f"seconds_{place}", "CPU seconds", group=group),
+            Column(f"ratio_{place}", "over the fastest", group=group),
+            Column(f"iterations_{place}", "iterations", group=group),
+            Column(f"eps_{place}", "with ε", group=group),
+        ]
+    rows = [
+        row
+        for name in artefact.experiments
+        for row in _rows(results, name, targets, artefact.settings.get("yardstick"))
+    ]
+    return Table(
+        title=artefact.title,
+        caption=artefact.caption,
+        sections=(Section(columns, rows),),
+        notes=[
+            "The optimum is bounded by the largest lower bound of all runs on the problem; the distance of a "
+            "run is that of its own primal objective from it, recomputed from the data, over that objective.",
+            "Of the tolerances that reached the precision the loosest counts. A solver may have reached more "
+            "than was asked for: tolerances are a factor of three apart.",
+            *suspect_notes(results, artefact.experiments),
+        ],
+        provenance=results.provenance(),
+    )
+
+
+def reached(results: Results, experiment: str, n: int) -> dict[str, list[Reached]]:
+    """Return, for each contender, what it reached at each tolerance, the loosest first."""
+    points = sorted(results.runs.points(experiment), reverse=True)
+    groups = {
+        (label, point): results.runs.group(experiment, label, n, point)
+        for label in results.experiment(experiment).contenders
+        for point in points
+    }
+    bounds = [
+        value for group in groups.values() for column in BOUNDS if (value := group.median(column)) is not None
+    ]
+    if not bounds:
+        return {}
+    optimum = max(bounds)
+    found: dict[str, list[Reached]] = {}
+    for (label, point), group in groups.items():
+        primal = group.median("certificate.primal")
+        if primal:
+            found.setdefault(label, []).append(Reached(point, max(0.0, (primal - optimum) / primal), group))
+    return found
+
+
+def loosest(runs: Sequence[Reached], target: float) -> Reached | None:
+    """Return the first, loosest tolerance that came as near to the optimum as ``target``, None if none did.
+
+    Not the fastest one: which that is, of tolerances that cost nearly the same, the clock's noise decides.
+    """
+    return next((run for run in runs if run.distance <= target and run.seconds is not None), None)
+
+
+def _rows(
+    results: Results, name: str, targets: list[float], yardstick: str | None
+) -> list[Mapping[str, Cell]]:
+    """Return the lines of one experiment, at its largest size."""
+    experiment = results.experiment(name)
+    sizes = results.runs.sizes(name) or experiment.sizes
+    n = sizes[-1]
+    found = reached(results, name, n)
+    rivals = {label: runs for label, runs in found.items() if label != yardstick}
+    rows: list[Mapping[str, Cell]] = []
+    for label in experiment.contenders:
+        if label == yardstick:
+            continue
+        cells = {"problem": prose(describe_problem(experiment)), "n": count(n)}
+        cells["contender"] = prose(display_name(label))
+        for place, target in enumerate(targets):
+            cells |= _cells(results, name, n, label, rivals, place, target)
+        rows.append(cells)
+    return rows
+
+
+def _cells(
+    results: Results,
+    name: str,
+    n: int,
+    label: str,
+    found: Mapping[str, list[Reached]],
+    place: int,
+    target: float,
+) -> dict[str, Cell]:
+    """Return the cells of one contender at one precision."""
+    best = loosest(found.get(label, []), target)
+    if best is None or best.seconds is None:
+        nearest = min(found.get(label, []), key=lambda run: run.distance, default=None)
+        points = results.runs.points(name)
+        if nearest is None:
+            said = results.runs.group(name, label, n, points[0]).untimed if points else "not run"
+        elif nearest.distance <= target:  # without seconds
+            said = nearest.group.untimed
+        else:
+            said = f"not reached: {nearest.distance:.1e}"
+        return {f"seconds_{place}": missing(said or "not run")}
+    others = [loosest(runs, target) for runs in found.values()]
+    least = min(run.seconds.value for run in others if run is not None and run.seconds is not None)
+    ratio = best.seconds.value / least
+    return {
+        f"seconds_{place}": number(best.seconds.value, best.seconds),
+        f"ratio_{place}": prose("fastest") if ratio == 1.0 else number(ratio),
+        f"iterations_{place}": count(best.group.median("iterations")),
+        f"eps_{place}": Cell(best.eps, f"{best.eps:g}"),
+    }

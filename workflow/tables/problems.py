@@ -1,0 +1,102 @@
+"""The data sets of a paper over permutations: parameters, mean numbers of support vectors beside its own."""
+
+from __future__ import annotations
+
+from svmrepro.workflow.analysis.permutations import (
+    Problem,
+    name_cells,
+    name_columns,
+    problems,
+    size_notes,
+    why_missing,
+)
+from svmrepro.workflow.analysis.power_law import Interval, mean_interval
+from svmrepro.workflow.analysis.results import Results, display_name
+from svmrepro.workflow.analysis.runs import Group
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.rendering import BLANK, DASH, Cell, Column, Section, Table, count, missing, percent
+
+COUNTS = {
+    "support_vectors": (("certificate.n_bound", "certificate.n_nonbound"), "support vectors"),
+    "bounded_support_vectors": (("certificate.n_bound",), "bounded support vectors"),
+}
+"""Column of the paper's table -> columns of the measurements that add up to it, header."""
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build one line a data set.
+
+    Settings of the artefact: ``table`` (the paper's file with the same columns) and ``contender`` (whose
+    solutions are counted).
+    """
+    table, contender = artefact.settings["table"], artefact.settings["contender"]
+    rows = problems(results, artefact.experiments, table)
+    columns = [
+        *name_columns(),
+        Column("C", "C"),
+        Column("gamma", "γ"),
+        Column("permutations", "permutations"),
+    ]
+    for key, (_, header) in COUNTS.items():
+        columns += [
+            Column(key, "measured", group=header),
+            Column(f"paper_{key}", "paper", group=header, paper=True),
+            Column(f"{key}_difference", "difference", group=header),
+        ]
+    return Table(
+        title=artefact.title,
+        caption=artefact.caption,
+        sections=(Section(columns, [_row(results, problem, table, contender) for problem in rows]),),
+        notes=[
+            f"Means over the permutations of the solutions of {display_name(contender)}, 95 % intervals; "
+            "bounded: at C. The paper rounds its means.",
+            "Difference: (measured - paper) / paper, where the size is the paper's.",
+            *size_notes(rows, results),
+        ],
+        provenance=results.provenance(),
+    )
+
+
+def mean_count(group: Group, key: str) -> Interval | None:
+    """Return the mean of a count of `COUNTS` over the certified runs; None if there are none."""
+    totals = [
+        sum(part for part in parts if part is not None)
+        for run in group.solved
+        if None not in (parts := [run.number(column) for column in COUNTS[key][0]])
+    ]
+    return mean_interval(totals) if totals else None
+
+
+def count_cell(mean: Interval, decimals: int = 1) -> Cell:
+    """Return the cell of a mean count with its interval, which is not shown where the count is exact."""
+    text = f"{mean.value:,.{decimals}f}"
+    if mean.low is None or mean.high is None:
+        return Cell(mean.value, text)
+    shown = "" if mean.low == mean.high else f"{mean.low:,.{decimals}f} … {mean.high:,.{decimals}f}"
+    return Cell(mean.value, text, (mean.low, mean.high), shown)
+
+
+def _row(results: Results, problem: Problem, table: str, contender: str) -> dict[str, Cell]:
+    numbers, cells = results.numbers, name_cells(problem)
+    experiment = results.paper.experiments.get(problem.name)
+    for key in ("C", "gamma"):
+        text = numbers.text(table, problem.name, problem.n_printed, key)
+        own = None
+        if experiment is not None and problem.n is not None:
+            own = experiment.bound(problem.n) if key == "C" else experiment.kernel.get("gamma")
+        value = own if own is not None else float(text) if text else None
+        cells[key] = BLANK if value is None else Cell(value, f"{value:,.10g}")
+    reason = why_missing(results, problem, contender)
+    group = results.group(problem.name, contender, problem.n)
+    cells["permutations"] = BLANK if reason else count(len(group.solved))
+    for key in COUNTS:
+        said = numbers.value(table, problem.name, problem.n_printed, key)
+        cells[f"paper_{key}"] = count(said)
+        mean = mean_count(group, key)
+        if mean is None:
+            cells[key] = missing(reason or "not run", "" if key == "support_vectors" else DASH)
+            continue
+        cells[key] = count_cell(mean)
+        if said and problem.n_paper is not None:
+            cells[f"{key}_difference"] = percent((mean.value - said) / said)
+    return cells

@@ -1,0 +1,64 @@
+"""Scaling table: exponents of time and of counted work, ours and the paper's, of every experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from svmrepro.workflow.analysis.results import Results, display_name
+from svmrepro.workflow.analysis.runs import CPU
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.rendering import BLANK, Cell, Column, Section, Table, prose
+from svmrepro.workflow.tables.timing import exponent_columns, exponent_section, fit_cells
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build the table over the artefact's experiments that the paper fits too; the other contenders below.
+
+    Where the paper times nothing, it is over all of them, without the paper's columns.
+    """
+    names = results.shared(artefact.experiments)
+    rows: list[Mapping[str, Cell]] = []
+    for name in names:
+        for contender in results.main(name):
+            cells = fit_cells(results, name, contender)
+            fit = results.fit(name, contender, CPU)
+            said = results.numbers.exponent(name, contender)
+            if fit and fit.exponent and said is not None:
+                difference = fit.exponent.value - said
+                cells["difference"] = Cell(difference, f"{difference:+.2f}")
+            cells["apart"] = _apart(results, name)
+            rows.append({**cells, "experiment": prose(results.experiment(name).title)})
+    *columns, points = exponent_columns(rows)
+    if any("difference" in row for row in rows):
+        columns.append(Column("difference", "time − printed"))
+    columns += [Column("apart", "intervals of the two solvers", prose=True), points]
+    notes = [
+        "Each exponent is the slope of the least-squares line through the logarithms of the medians; "
+        "its 95 % interval is an expanded percentile bootstrap over repeats and residuals (residuals "
+        "alone for single runs and for counts that do not vary).",
+        "Counted work is components touched by dot products and updates plus Hessian entries touched: "
+        "exact, equal on every machine, and free of the effects of caches.",
+    ]
+    return Table(
+        title=artefact.title,
+        caption=artefact.caption,
+        sections=(Section(columns, rows), exponent_section(results, tuple(names))),
+        notes=notes,
+        provenance=results.provenance(),
+    )
+
+
+def _apart(results: Results, name: str) -> Cell:
+    """Say whether the intervals of the two contenders overlap."""
+    fits = [results.fit(name, contender, CPU) for contender in results.main(name)]
+    exponents = [fit.exponent for fit in fits if fit is not None and fit.exponent is not None]
+    if len(exponents) != 2:
+        return BLANK
+    overlap = exponents[0].overlaps(exponents[1])
+    if overlap is None:
+        return prose("too few sizes")
+    first, second = (display_name(label) for label in results.main(name))
+    if overlap:
+        return prose("overlap")
+    smaller = first if exponents[0].value < exponents[1].value else second
+    return prose(f"apart, {smaller} smaller")

@@ -1,0 +1,88 @@
+"""Sparse / non-sparse tables: what index lists and packed bits buy each solver, in time and in work."""
+
+from __future__ import annotations
+
+from svmrepro.workflow.analysis.printed_numbers import SPARSE, snake
+from svmrepro.workflow.analysis.results import Results, Row, describe_problem, display_name
+from svmrepro.workflow.analysis.runs import CPU, WORK
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.rendering import BLANK, Cell, Column, Section, Table, missing, number, printed
+from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, size_cell, suspect_notes
+
+FORMS = ("dense", "bits")
+"""Suffixes of the contenders that solve the same problem as the plain label on another storage."""
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build the table of the artefact's experiment.
+
+    A contender L takes part if the experiment has ``L-dense`` too; ``L-bits`` is shown where it exists.
+    """
+    name = artefact.experiments[0]
+    experiment = results.experiment(name)
+    solvers = [label for label in experiment.contenders if f"{label}-dense" in experiment.contenders]
+    columns = [Column("n", "n")]
+    for solver in solvers:
+        columns += _columns(results, name, solver)
+    rows = results.rows(name)
+    notes = [
+        "Sparse: the positions of the ones, as in the paper; dense: vectors of floats, all of them touched; "
+        "bits: one bit a component, our own third column. Medians of CPU seconds with 95 % intervals.",
+        "Ratios are dense over sparse, within one process: the gain of sparse code. The work ratio counts "
+        "the components and Hessian entries touched: it would be the ratio of time on a machine "
+        "where each costs the same.",
+    ]
+    notes += suspect_notes(results, (name,))
+    return Table(
+        title=artefact.title,
+        caption=f"{artefact.caption} {describe_problem(experiment)}.".strip(),
+        sections=(Section(columns, [_row(results, name, row, solvers) for row in rows]),),
+        notes=notes,
+        provenance=results.provenance(),
+    )
+
+
+def _columns(results: Results, name: str, solver: str) -> list[Column]:
+    shown = display_name(solver)
+    columns = [Column(f"{solver}_sparse", "sparse", unit="CPU s", group=shown)]
+    for form in FORMS:
+        if f"{solver}-{form}" in results.experiment(name).contenders:
+            columns.append(Column(f"{solver}_{form}", form, unit="CPU s", group=shown))
+    printed_too = any(
+        results.numbers.sparse_seconds(name, n, solver, form) is not None
+        for n in results.numbers.sizes(name, SPARSE)
+        for form in ("sparse", "dense")
+    )
+    if printed_too:
+        for form in ("sparse", "dense"):
+            key = f"{solver}_paper_{form}"
+            columns.append(Column(key, form, "CPU s", f"{shown}, paper", paper=True))
+    gain = f"{shown}, dense / sparse"
+    columns += [
+        Column(f"{solver}_ratio", "time", group=gain),
+        Column(f"{solver}_work_ratio", "work", group=gain),
+    ]
+    if printed_too:
+        columns.append(Column(f"{solver}_paper_ratio", "paper", group=gain, paper=True))
+    return columns
+
+
+def _row(results: Results, name: str, row: Row, solvers: list[str]) -> dict[str, Cell]:
+    cells = {"n": size_cell(row)}
+    for solver in solvers:
+        cells[f"{solver}_sparse"] = seconds_cell(results, name, solver, row)
+        for form in FORMS:
+            cells[f"{solver}_{form}"] = seconds_cell(results, name, f"{solver}-{form}", row)
+        numbers = results.numbers
+        sparse, dense = (
+            numbers.sparse_seconds(name, row.n_paper, solver, form) for form in ("sparse", "dense")
+        )
+        for form in ("sparse", "dense"):
+            text = numbers.text(SPARSE, name, row.n_paper, f"{snake(solver)}_{form}_seconds")
+            absent = missing("N/A in the paper", "N/A") if row.n_paper is not None else BLANK
+            cells[f"{solver}_paper_{form}"] = printed(text) if text else absent
+        cells[f"{solver}_ratio"] = ratio_cell(results, name, row, f"{solver}-dense", solver, CPU)
+        cells[f"{solver}_work_ratio"] = ratio_cell(results, name, row, f"{solver}-dense", solver, WORK)
+        if sparse and dense:
+            cells[f"{solver}_paper_ratio"] = number(dense / sparse)
+    return cells

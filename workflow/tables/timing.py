@@ -1,0 +1,235 @@
+"""Timing tables: seconds, ratio, support vectors and exponents of one experiment beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from svmrepro.workflow.analysis.printed_numbers import SCALING, TIMINGS, snake
+from svmrepro.workflow.analysis.results import Results, Row, describe_problem, display_name
+from svmrepro.workflow.analysis.runs import CPU, WORK
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.rendering import (
+    BLANK,
+    DASH,
+    Cell,
+    Column,
+    Section,
+    Table,
+    count,
+    exponent,
+    missing,
+    number,
+    printed,
+    prose,
+)
+
+SUPPORT = {"nonbound": ("certificate.n_nonbound", "non-bound"), "bound": ("certificate.n_bound", "bound")}
+"""Kind of support vector -> column of the measurements, header."""
+
+SUSPECT = "†"
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build the timing table of the artefact's experiment.
+
+    Settings of the artefact: ``ratio`` (two contenders, the slower first; by default the last and the
+    first that the paper times) and ``counts`` (the contender whose support vectors are shown; by default
+    the first).
+    """
+    name = artefact.experiments[0]
+    experiment = results.experiment(name)
+    timed = results.main(name)
+    above, below = artefact.settings.get("ratio") or (timed[-1], timed[0])
+    counted = artefact.settings.get("counts") or timed[0]
+    rows = results.rows(name)
+    columns = _columns(results, name, above, below)
+    body = [_row(results, name, row, above, below, counted) for row in rows]
+    seconds = "Seconds are medians of CPU seconds over the repeats with the 95 % interval of the median"
+    if above != below:
+        seconds += "; ratios are medians of ratios within one process"
+    seconds += "."
+    if results.compared(name):
+        machine = _article(results.numbers.machine)
+        seconds += f" The paper's seconds are those of {machine}: compare ratios and exponents, not seconds."
+    notes = [seconds]
+    if above != below:
+        notes.append(
+            "A ratio of a single pair takes its interval from the scatter of the ratios at the other sizes."
+        )
+    notes += [
+        f"Support vectors: those of {display_name(counted)}; non-bound means strictly between 0 and C.",
+    ]
+    notes += suspect_notes(results, (name,))
+    return Table(
+        title=artefact.title,
+        caption=f"{artefact.caption} {describe_problem(experiment)}.".strip(),
+        sections=(Section(columns, body), exponent_section(results, (name,))),
+        notes=notes,
+        provenance=results.provenance(),
+    )
+
+
+def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
+    """Return the explanation of `SUSPECT`, or say that it holds of everything; none if of nothing."""
+    met = "met other load on the machine"
+    suspect = {
+        name: any(
+            results.group(name, label, n).suspect
+            for label in results.runs.contenders(name)
+            for n in results.runs.sizes(name)
+        )
+        for name in names
+    }
+    if not any(suspect.values()):
+        return []
+    if all(results.all_suspect(name) for name in names):
+        return [
+            f"Every run {met}: seconds are upper bounds, ratios and exponents less certain than they look."
+        ]
+    return [f"{SUSPECT} All repeats {met}: their seconds are upper bounds."]
+
+
+def size_cell(row: Row) -> Cell:
+    """Return the cell of n, with the paper's size where it differs, or that only the paper has it."""
+    if row.n is None:
+        return Cell(row.size, f"{row.size:,}", detail="paper only")
+    if row.n_paper is not None and row.n_paper != row.n:
+        return Cell(row.n, f"{row.n:,}", detail=f"paper: {row.n_paper:,}")
+    return count(row.n)
+
+
+def seconds_cell(results: Results, experiment: str, contender: str, row: Row) -> Cell:
+    """Return the median seconds of a contender at one size, or why there are none."""
+    reason = results.why_missing(experiment, contender, row)
+    if reason:
+        return missing(reason, DASH if row.n is None else "")
+    group = results.group(experiment, contender, row.n)
+    interval = group.interval(CPU)
+    if interval is None:
+        return missing(group.untimed or "not run: no seconds")
+    if interval.value <= 0:
+        return Cell(interval.value, "below clock")
+    cell = number(interval.value, interval)
+    if not group.suspect or results.all_suspect(experiment):
+        return cell  # a mark in every cell would tell nothing: a note says it once
+    return Cell(cell.value, f"{cell.text}{SUSPECT}", cell.interval, cell.detail)
+
+
+def paper_seconds_cell(results: Results, experiment: str, contender: str, row: Row) -> Cell:
+    """Return the paper's seconds as printed, N/A where its table says so, a dash where it has no such row."""
+    if row.n_paper is None:
+        return BLANK
+    text = results.numbers.text(TIMINGS, experiment, row.n_paper, f"{snake(contender)}_seconds")
+    return printed(text) if text else missing("N/A in the paper", "N/A")
+
+
+def ratio_cell(results: Results, experiment: str, row: Row, above: str, below: str, quantity: str) -> Cell:
+    """Return the ratio of two contenders at one size, or why there is none."""
+    for contender in (below, above):
+        reason = results.why_missing(experiment, contender, row)
+        if reason:
+            return BLANK
+    ratio = results.ratio(experiment, row.size, above, below, quantity)
+    return BLANK if ratio is None else number(ratio.value, ratio)
+
+
+def exponent_section(results: Results, names: tuple[str, ...]) -> Section:
+    """Return the fitted exponents of an experiment's contenders; of several, of those that no paper times."""
+    rows: list[Mapping[str, Cell]] = []
+    for name in names:
+        for contender in results.experiment(name).contenders:
+            fit = results.fit(name, contender, CPU)
+            several = len(names) > 1
+            if fit is None or (several and (fit.exponent is None or contender in results.main(name))):
+                continue
+            rows.append(
+                {**fit_cells(results, name, contender), "experiment": prose(results.experiment(name).title)}
+            )
+    columns = exponent_columns(rows)
+    if len(names) == 1:
+        columns = columns[1:]
+    heading = "Fitted exponents of n" if len(names) == 1 else "Other contenders"
+    return Section(columns, rows, heading=heading)
+
+
+def exponent_columns(rows: Sequence[Mapping[str, Cell]]) -> list[Column]:
+    """Return the columns of `fit_cells` and the experiment's; the paper's where a row has its numbers."""
+    paper = [
+        Column("paper_refit", "refitted", group="exponent, paper", paper=True),
+        Column("paper_printed", "printed", group="exponent, paper", paper=True),
+    ]
+    known = any(row.get(column.key, BLANK).value is not None for row in rows for column in paper)
+    return [
+        Column("experiment", "experiment", prose=True),
+        Column("contender", "solver", prose=True),
+        Column("time", "CPU seconds", group="exponent, measured"),
+        Column("work", "counted work", group="exponent, measured"),
+        *(paper if known else []),
+        Column("points", "sizes fitted", prose=True),
+    ]
+
+
+def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Cell]:
+    """Return cells ``contender``, ``time``, ``work``, ``paper_refit``, ``paper_printed`` and ``points``."""
+    cells = {"contender": prose(display_name(contender))}
+    for key, quantity in (("time", CPU), ("work", WORK)):
+        fit = results.fit(experiment, contender, quantity)
+        reason = "" if fit is None else fit.note.split("; ")[-1]
+        cells[key] = exponent(fit.exponent if fit else None, f"no fit: {reason}" if reason else "no fit")
+    refit = results.paper_fit(experiment, contender)
+    cells["paper_refit"] = exponent(refit.exponent if refit else None)
+    said = results.numbers.text(SCALING, experiment, None, f"{snake(contender)}_exponent")
+    cells["paper_printed"] = printed(said)
+    fit = results.fit(experiment, contender, CPU)
+    cells["points"] = prose(f"{fit.points}: {fit.n_min:,} … {fit.n_max:,}" if fit and fit.points else "none")
+    return cells
+
+
+def _columns(results: Results, name: str, above: str, below: str) -> list[Column]:
+    """Columns in the paper's order: its solvers, their ratio, support vectors; then what we add."""
+    contenders = results.experiment(name).contenders
+    compared = results.compared(name)
+    columns = [Column("n", "n")]
+    for contender in compared:
+        group = display_name(contender)
+        columns.append(Column(f"{contender}_seconds", "measured", "CPU s", group))
+        columns.append(Column(f"{contender}_paper_seconds", "paper", "CPU s", group, paper=True))
+    group = f"{display_name(above)} / {display_name(below)}"
+    if above != below:
+        columns.append(Column("ratio", "measured", group=group))
+    if compared and above != below:
+        columns.append(Column("paper_ratio", "paper", group=group, paper=True))
+    for kind, (_, header) in SUPPORT.items():
+        group = f"{header} SVs"
+        columns.append(Column(kind, "measured", group=group))
+        if compared:
+            columns.append(Column(f"paper_{kind}", "paper", group=group, paper=True))
+    others = [
+        Column(f"{contender}_seconds", "measured", "CPU s", display_name(contender))
+        for contender in contenders
+        if contender not in compared
+    ]
+    # Where the paper times none, nothing distinguishes them: seconds first, as everywhere.
+    return [*columns, *others] if compared else [*columns[:1], *others, *columns[1:]]
+
+
+def _row(results: Results, name: str, row: Row, above: str, below: str, counted: str) -> dict[str, Cell]:
+    numbers = results.numbers
+    cells = {"n": size_cell(row)}
+    for contender in results.experiment(name).contenders:
+        cells[f"{contender}_seconds"] = seconds_cell(results, name, contender, row)
+        cells[f"{contender}_paper_seconds"] = paper_seconds_cell(results, name, contender, row)
+    cells["ratio"] = ratio_cell(results, name, row, above, below, CPU)
+    top, bottom = (numbers.seconds(name, row.n_paper, label) for label in (above, below))
+    cells["paper_ratio"] = number(top / bottom) if top is not None and bottom else BLANK
+    group = results.group(name, counted, row.n)
+    reason = results.why_missing(name, counted, row)
+    for kind, (column, _) in SUPPORT.items():
+        value = group.median(column)
+        cells[kind] = missing(reason, DASH) if reason else count(value)
+        cells[f"paper_{kind}"] = count(numbers.support_vectors(name, row.n_paper, kind))
+    return cells
+
+
+def _article(machine: str) -> str:
+    return f"a {machine}" if machine else "another machine"

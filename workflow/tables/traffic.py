@@ -1,0 +1,80 @@
+"""How near solvers come to the memory's speed: bytes moved, and how long a copy of as many takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from svmrepro.workflow.analysis.power_law import median_interval
+from svmrepro.workflow.analysis.results import Results, display_name
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.rendering import Cell, Column, Section, Table, count, missing, number, prose
+
+BYTES, BANDWIDTH = "info.bytes_moved", "info.copy_bandwidth"
+
+COLUMNS = (
+    Column("experiment", "data set", prose=True),
+    Column("n", "n"),
+    Column("solver", "solver", prose=True),
+    Column("seconds", "CPU seconds"),
+    Column("gigabytes", "moved", "GB"),
+    Column("bandwidth", "copying", "GB/s"),
+    Column("copy_seconds", "seconds to copy as much"),
+    Column("ratio", "CPU seconds / copying"),
+)
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build one line a data set, size and contender.
+
+    Settings of the artefact: ``contenders``, solvers that count the bytes that they move.
+    """
+    rows = [
+        _row(results, name, label, row.n)
+        for name in artefact.experiments
+        for row in results.rows(name)
+        if row.n is not None
+        for label in artefact.settings["contenders"]
+        if label in results.experiment(name).contenders
+    ]
+    return Table(
+        title=artefact.title,
+        caption=artefact.caption,
+        sections=(Section(COLUMNS, rows),),
+        notes=[
+            "Medians over the runs. Moved: what the solver reads and writes of gradient, kernel rows and "
+            "examples, as if there were no caches. Copying: bytes read and written a second by a copy of "
+            "64 MiB in the same process.",
+            "A ratio below 1 means that most of what was moved never left the caches.",
+        ],
+        provenance=results.provenance(),
+    )
+
+
+def _row(results: Results, name: str, label: str, n: int) -> Mapping[str, Cell]:
+    cells = {
+        "experiment": prose(results.experiment(name).title),
+        "n": count(n),
+        "solver": prose(display_name(label)),
+    }
+    group = results.group(name, label, n)
+    found = [
+        (seconds, moved, speed)
+        for run in group.timed
+        if (seconds := run.number("cpu_seconds"))
+        and (moved := run.number(BYTES))
+        and (speed := run.number(BANDWIDTH))
+    ]
+    if not found:
+        return {**cells, "seconds": missing(group.untimed or "its bytes are not counted")}
+    cells["seconds"] = _median([seconds for seconds, _, _ in found])
+    # Bytes are counted: those of runs whose seconds cannot be trusted are right as well.
+    cells["gigabytes"] = _median([moved / 1e9 for run in group.solved if (moved := run.number(BYTES))])
+    cells["bandwidth"] = _median([speed / 1e9 for _, _, speed in found])
+    cells["copy_seconds"] = _median([moved / speed for _, moved, speed in found])
+    cells["ratio"] = _median([seconds * speed / moved for seconds, moved, speed in found])
+    return cells
+
+
+def _median(values: Sequence[float]) -> Cell:
+    interval = median_interval(values)
+    return number(interval.value, interval)

@@ -1,0 +1,132 @@
+"""Variants against a baseline over permutations: the change in iterations and seconds, with paired tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL, SMALLER
+from svmrepro.workflow.analysis.permutations import (
+    CPU,
+    ITERATIONS,
+    Family,
+    Problem,
+    family,
+    load_notes,
+    mean_cell,
+    name_cells,
+    name_columns,
+    p_text,
+    problems,
+    size_notes,
+    tally,
+    why_missing,
+)
+from svmrepro.workflow.analysis.power_law import mean_interval
+from svmrepro.workflow.analysis.results import Results, display_name
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.rendering import BLANK, DASH, Cell, Column, Section, Table, missing, percent
+
+QUANTITIES = {
+    "iterations": (ITERATIONS, "iterations", "Iterations"),
+    "seconds": (CPU, "CPU s", "CPU seconds"),
+}
+"""Key of columns -> column of the measurements, header, name in notes."""
+
+WORDS = {LARGER: "fewer", SMALLER: "more"}
+"""A mark of the baseline against a variant -> what the variant needs."""
+
+Families = Mapping[tuple[str, str], Family]
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build one line a data set.
+
+    Settings of the artefact: ``baseline``, ``contenders`` (those compared with it) and ``table`` (the paper's
+    file whose order the rows have).
+    """
+    baseline: str = artefact.settings["baseline"]
+    contenders: Sequence[str] = artefact.settings["contenders"]
+    rows = problems(results, artefact.experiments, artefact.settings["table"])
+    families = {
+        (label, key): family(results, rows, (baseline, label), column)
+        for label in contenders
+        for key, (column, _, _) in QUANTITIES.items()
+    }
+    columns = [*name_columns(), Column("iterations", "iterations", group=display_name(baseline))]
+    columns.append(Column("seconds", "CPU s", group=display_name(baseline)))
+    for label in contenders:
+        for key, (_, header, _) in QUANTITIES.items():
+            group = f"{display_name(label)}, change"
+            name = f"{label}_{key}"
+            columns += [
+                Column(f"{name}_change", header, group=group),
+                Column(f"{name}_verdict", "", group=group),
+                Column(f"{name}_p", "p", group=group, shown=False),
+                Column(f"{name}_p_holm", "p, Holm", group=group, shown=False),
+            ]
+    body = [
+        _row(results, problem, baseline, contenders, families, place) for place, problem in enumerate(rows)
+    ]
+    return Table(
+        title=artefact.title,
+        caption=artefact.caption,
+        sections=(Section(columns, body),),
+        notes=[
+            *_notes(families, baseline, contenders),
+            *size_notes(rows, results),
+            *load_notes(results, rows, (baseline, *contenders)),
+        ],
+        provenance=results.provenance(),
+    )
+
+
+def _notes(families: Families, baseline: str, contenders: Sequence[str]) -> list[str]:
+    said = [
+        tally(name, families[(label, key)], (baseline, label))
+        for label in contenders
+        for key, (_, _, name) in QUANTITIES.items()
+    ]
+    return [
+        "Means over the permutations. A change is that of the mean against the mean of "
+        f"{display_name(baseline)} on the same permutations. More or fewer: p < {LEVEL:g} by Wilcoxon's "
+        "paired signed-rank test, two-sided, each test by itself; p stands below, and after Holm's "
+        "correction for all rows.",
+        *filter(None, said),
+    ]
+
+
+def _row(
+    results: Results,
+    problem: Problem,
+    baseline: str,
+    contenders: Sequence[str],
+    families: Families,
+    place: int,
+) -> dict[str, Cell]:
+    cells = name_cells(problem)
+    reason = why_missing(results, problem, baseline)
+    if reason:
+        return {**cells, "iterations": missing(reason), "seconds": missing(reason, DASH)}
+    group = results.group(problem.name, baseline, problem.n)
+    for key, (column, _, _) in QUANTITIES.items():
+        values = group.values(column)
+        cells[key] = mean_cell(mean_interval(values) if values else None, 4 if key == "iterations" else 3)
+    for label in contenders:
+        absent = why_missing(results, problem, label)
+        for key in QUANTITIES:
+            name = f"{label}_{key}"
+            found = families[(label, key)]
+            pairing, corrected = found.pairings[place], found.corrected[place]
+            if not pairing.first:
+                cells[f"{name}_change"] = missing(absent or "not run: no pairs", DASH)
+                continue
+            test = pairing.test
+            change = percent(pairing.change)
+            cells[f"{name}_change"] = Cell(
+                change.value, change.text, detail=f"p {p_text(test.p)}, Holm {p_text(corrected)}"
+            )
+            word = WORDS.get(test.mark(test.p), "")
+            cells[f"{name}_verdict"] = Cell(word, word)
+            cells[f"{name}_p"] = BLANK if test.p is None else Cell(test.p, p_text(test.p))
+            cells[f"{name}_p_holm"] = BLANK if corrected is None else Cell(corrected, p_text(corrected))
+    return cells
