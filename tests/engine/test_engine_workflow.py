@@ -132,7 +132,7 @@ def test_parsing_is_light() -> None:
     script = (
         "import sys, time\nbegan = time.process_time()\n"
         "from svmrepro.workflow.graph.plan import Plan\nplan = Plan({'scale': 'smoke'})\n"
-        "plan.sources, plan.compiled, [plan.code(step) for step in ('steps.analyse', 'steps.tabulate', 'steps.plot')]\n"
+        "plan.sources, plan.compiled, [plan.code(f'steps.{s}') for s in ('analyse', 'tabulate', 'plot')]\n"
         "print(time.process_time() - began, *{'numba', 'pandas', 'matplotlib', 'sklearn'} & set(sys.modules))"
     )
     folder = PROJECT
