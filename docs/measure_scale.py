@@ -28,8 +28,8 @@ import yaml
 from svmrepro import datasets
 from svmrepro.solvers import Blocks, Problem, solve, warm
 from svmrepro.workflow import fingerprints
+from svmrepro.workflow.configuration.jobs import rows
 from svmrepro.workflow.configuration.model import load_config
-from svmrepro.workflow.graph.jobs import rows
 from svmrepro.workflow.measurement import machine
 from svmrepro.workflow.measurement.journal import Journal
 

@@ -42,10 +42,11 @@ except ImportError as error:
         f"SVMClassifier needs scikit-learn 1.6 or later, the extra svmrepro[estimator] ({error})"
     ) from error
 
-from svmrepro.solvers.certificate.judge import Certificate, certify, kernel_product
+from svmrepro.solvers.certificate.judge import Certificate, certify
 from svmrepro.solvers.driver import solve
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.reference_kernels import kernel_product
 from svmrepro.solvers.registry import KKT, NO_BIAS, PAIRS, get
 from svmrepro.solvers.solution import OPTIMAL, Solution
 

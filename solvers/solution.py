@@ -83,7 +83,7 @@ class Solution:
 
     def decision_function(self, problem: Any, X: Any) -> npt.NDArray[np.float64]:
         """Return ``f(x)`` for the rows of ``X``, shape (m,), by the definition above."""
-        from svmrepro.solvers.certificate.judge import kernel_product
+        from svmrepro.solvers.reference_kernels import kernel_product
 
         if self.weights is not None:
             return np.asarray(X @ self.weights).ravel() + self.bias

@@ -27,7 +27,13 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign,
 
 #: No part of what is measured, though measured code names them: the registry, in which a new line changes no
 #: other solver, the judge, the search for multipliers of solvers that return none, and this module.
-_NOT_MEASURED = ("solvers.registry", "solvers.certificate", "solvers.linear.dual_descent", "solvers.source")
+_NOT_MEASURED = (
+    "solvers.registry",
+    "solvers.certificate",
+    "solvers.reference_kernels",
+    "solvers.linear.dual_descent",
+    "solvers.source",
+)
 
 #: A statement by its module and its place there.
 Place = tuple[str, int]

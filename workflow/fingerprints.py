@@ -9,6 +9,7 @@ steps that analyse. Nothing is imported for it: names are followed in the source
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import sys
@@ -64,14 +65,14 @@ def solver_fingerprint(solver: str) -> str:
 
 
 @cache
-def step_fingerprint(module: str) -> str:
+def step_fingerprint(*modules: str) -> str:
     """
     Hash the source of a step and of all that it reaches in this project, the solvers left out.
 
     Parameters
     ----------
-    module
-        A module of ``svmrepro.workflow``, such as ``steps.plot``.
+    *modules
+        The step's module and others that it loads by name, such as ``steps.plot`` and ``figures.loglog``.
 
     Returns
     -------
@@ -81,7 +82,7 @@ def step_fingerprint(module: str) -> str:
     from svmrepro.solvers.source import source
 
     # Solvers have their own fingerprints, by name.
-    return source().fingerprint((f"workflow.{module}",), without=("solvers",))
+    return source().fingerprint(tuple(f"workflow.{module}" for module in modules), without=("solvers",))
 
 
 @cache
@@ -121,6 +122,24 @@ def compiled_dir() -> Path:
     """
     folder = Path(os.environ.get("NUMBA_CACHE_DIR") or ".numba").absolute()
     return folder if folder.name == compiled_key() else folder / compiled_key()
+
+
+def digest(value: object) -> str:
+    """
+    Hash plain data, whatever the order of its keys.
+
+    Parameters
+    ----------
+    value
+        Anything that JSON can hold.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _hash(files: list[Path]) -> str:

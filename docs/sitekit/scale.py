@@ -18,8 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from svmrepro.workflow.configuration.jobs import BLOCK, MOST_BLOCKS, jobs
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment, load_config
-from svmrepro.workflow.graph.jobs import BLOCK, MOST_BLOCKS, jobs
 
 from sitekit.parts import PartError, Texts
 

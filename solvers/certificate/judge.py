@@ -1,7 +1,7 @@
 r"""The judge: objectives, gap and KKT violations from the data alone, each with a bound on its rounding.
 
 It believes nothing that a solution says of itself. From multipliers, or from weights, and the examples it
-recomputes all else, in arithmetic of its own (:mod:`svmrepro.solvers.certificate.reference_kernels`). With
+recomputes all else, in arithmetic of its own (:mod:`svmrepro.solvers.reference_kernels`). With
 bounds C_i,
 
     g_i = sum_j y_j alpha_j k(x_j, x_i),    f_i = g_i + bias,    m_i = 1 - y_i f_i,
@@ -63,7 +63,8 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.certificate import lower_bounds
 from svmrepro.solvers.certificate.lower_bounds import Bound, exact_sum, pair_loss, pair_plane
-from svmrepro.solvers.certificate.reference_kernels import (
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.reference_kernels import (
     UNIT,
     Sum,
     column_sizes,
@@ -75,8 +76,6 @@ from svmrepro.solvers.certificate.reference_kernels import (
     squared_norms,
     weighted_sum,
 )
-from svmrepro.solvers.kernel import Kernel
-from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import GAP, HINGE, KKT, PAIRS, SQUARED_HINGE
 from svmrepro.solvers.solution import Solution
 
@@ -597,13 +596,3 @@ def _certify_squared(problem: Problem, solution: Solution) -> Certificate:
 def gram_matrix(problem: Problem) -> npt.NDArray[np.float64]:
     """Return ``k(x_i, x_j)`` for all pairs of a problem's examples, shape (n, n), 8 n^2 bytes."""
     return kernel_matrix(problem.kernel, problem.X)
-
-
-def kernel_product(kernel: Kernel, A: Any, B: Any, coefficients: Vector) -> Vector:
-    """Return ``sum_j coefficients_j k(a_i, b_j)`` for every row of A, shape (len(A),), in blocks.
-
-    Of a precomputed kernel A holds the values of its rows with all of B's.
-    """
-    if B.shape[0] == 0:
-        return np.zeros(A.shape[0])
-    return kernel_sums(kernel, A, B, coefficients).value

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from svmrepro.solvers.certificate.reference_kernels import UNIT, Sum, growth, weighted_sum
 from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.reference_kernels import UNIT, Sum, growth, weighted_sum
 from svmrepro.solvers.registry import HINGE, SQUARED_HINGE
 
 Vector = npt.NDArray[np.float64]

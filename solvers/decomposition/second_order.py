@@ -80,9 +80,9 @@ from svmrepro.solvers.decomposition.pair_state import (
 )
 from svmrepro.solvers.decomposition.planning import CONVERGED, NEARLY, RATIO_BINS, SHRINK, iterate
 from svmrepro.solvers.decomposition.shrinking import rearrange_state, restore_folded, restore_gradient
-from svmrepro.solvers.platt.state import fill_diagonal
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
+from svmrepro.solvers.storage.kernel_transforms import fill_diagonal
 from svmrepro.solvers.storage.row_products import rows_of
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
@@ -193,7 +193,7 @@ class Run:
         bins = RATIO_BINS if options["lengths"] else 0
         self.state = allocate(problem.y, problem.bounds, sets, bins, options["start"])
         self.state.rules[:] = options["plan"], options["offer"], sets
-        fill_diagonal(self.state.diagonal, problem, self.store)
+        fill_diagonal(self.state.diagonal, problem.kernel, self.store)
         counts, scalars = self.state.counts, self.state.scalars
         counts[ACTIVE] = n
         counts[INTERVAL] = min(n, 1000)

@@ -66,9 +66,9 @@ from svmrepro.solvers.decomposition.pair_state import (
     UPDATES,
 )
 from svmrepro.solvers.decomposition.shrinking import rearrange_state, restore_gradient
-from svmrepro.solvers.platt.state import fill_diagonal
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
+from svmrepro.solvers.storage.kernel_transforms import fill_diagonal
 from svmrepro.solvers.storage.row_products import rows_of
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
@@ -143,7 +143,7 @@ class Run:
         self.cache = build_cache(n, self.cache_bytes, precision, cheap=cheap_rows(problem), least=least)
         self.rounding = _ROUNDING[precision]
         self.state = pair_state.allocate(problem.y, problem.bounds, 1, 0, options.get("start"))
-        fill_diagonal(self.state.diagonal, problem, self.store)
+        fill_diagonal(self.state.diagonal, problem.kernel, self.store)
         self.work = parts.allocate(n, problem.d, q, self.folded)
         counts = self.work.counts
         counts[parts.Q], counts[parts.EQUALITY], counts[parts.FOLDED] = q, problem.bias, self.folded

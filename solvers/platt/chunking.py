@@ -40,13 +40,12 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.platt.state import fill_diagonal
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.quadratic_programs import projected_cg as pcg
 from svmrepro.solvers.quadratic_programs.projected_cg import QP
 from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_sums import fold, folded_weights
-from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, transform_of
+from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, fill_diagonal, transform_of
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, VECTOR, rows_of
 
 MEMORY_LIMITED = True
@@ -183,7 +182,7 @@ class Run:
         self.drift = 0.0
         self.renewing = False
         diagonal = np.zeros(n)
-        fill_diagonal(diagonal, problem, self.store)
+        fill_diagonal(diagonal, problem.kernel, self.store)
         self.most_drift = 0.01 * eps / (_UNIT_ROUNDING * (float(np.abs(diagonal).max()) or 1.0))
         self.futile = 0
         self.best = 0.0

@@ -27,7 +27,7 @@ from svmrepro.solvers.platt.example_lists import extremes, find, insert, remove,
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_sums import PART, TOTAL, folded_weights, total_of
-from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, transform_of
+from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, fill_diagonal, transform_of
 from svmrepro.solvers.storage.row_products import DOTS, PRODUCTS, UPDATE, rows_of
 
 # Positions in ``State.counts``.
@@ -326,7 +326,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     state = allocate(problem.n, problem.d + 1, folded, bool(options.get("shrinking", False)), cache_bytes)
     state.y[:] = problem.y
     state.C[:] = problem.bounds
-    fill_diagonal(state.diagonal, problem, store)
+    fill_diagonal(state.diagonal, problem.kernel, store)
     largest = float(np.abs(state.diagonal).max()) or 1.0
     # One on ordinary problems; multipliers live at the bounds, or near 1 / K_ii where that is less.
     state.scalars[UNIT] = min(1.0, _UNITS * float(problem.bounds.min()), _UNITS / largest)
@@ -364,17 +364,6 @@ def _begin_at(state: State, alpha: Any) -> None:
         state.place[support] = np.arange(support.size)
     start_renewal(state)
     counts[RENEWALS] = 0
-
-
-def fill_diagonal(diagonal: Any, problem: Problem, store: Any) -> None:
-    """Write K_ii into ``diagonal``, shape (n,)."""
-    kernel = problem.kernel
-    if kernel.name == "gaussian":
-        diagonal[:] = 1.0
-    elif kernel.name == "polynomial":
-        diagonal[:] = (kernel.a * store.norms + kernel.c) ** kernel.degree
-    else:
-        diagonal[:] = store.norms
 
 
 def advance_by(passes: Callable[..., int], polish: Any, run: Run, work: int, step_limit: int) -> str | None:

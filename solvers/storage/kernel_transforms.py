@@ -6,10 +6,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit, types
 from svmrepro.solvers.compilation.compiled import compiled, first_class
 from svmrepro.solvers.compilation.intrinsics import bits_from_float, float_from_bits
+from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.storage.row_products import MEMBERS, STORE, VECTOR
 
 TRANSFORM = types.void(STORE, types.int64, MEMBERS, types.int64, VECTOR)
@@ -102,3 +105,13 @@ _GAUSSIANS = first_class(gaussian, gaussian_integer)
 _TRANSFORMS = dict(
     zip(("linear", "polynomial", "precomputed"), first_class(linear, polynomial, linear), strict=True)
 )
+
+
+def fill_diagonal(diagonal: Any, kernel: Kernel, store: Any) -> None:
+    """Write K_ii into ``diagonal``, shape (n,)."""
+    if kernel.name == "gaussian":
+        diagonal[:] = 1.0
+    elif kernel.name == "polynomial":
+        diagonal[:] = (kernel.a * store.norms + kernel.c) ** kernel.degree
+    else:
+        diagonal[:] = store.norms

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import analysis_support as synthetic
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, write_config
-from svmrepro.workflow.graph import paths
-from svmrepro.workflow.steps import collect, fit, plot, tabulate
+from svmrepro.workflow.steps import analyse as analyse_step
+from svmrepro.workflow.steps import collect, plot, tabulate
 
 
 class Run(NamedTuple):
@@ -19,7 +20,7 @@ class Run(NamedTuple):
 
 
 def analyse(config: Config, *, figures: bool = False) -> Run:
-    """Take a configuration whose job files are there through collect, fit, tabulate (and plot)."""
+    """Take a configuration whose job files are there through analyse, collect, tabulate (and plot)."""
     file = config.results_dir / "config.json"
     write_config(config, file)
     arguments = ["--config", str(file), "--paper", synthetic.PAPER]
@@ -28,8 +29,7 @@ def analyse(config: Config, *, figures: bool = False) -> Run:
         name for name in paper.experiments if paths.job_files(config, synthetic.PAPER, name)[0].is_file()
     ]
     for name in measured:
-        collect.main([*arguments, "--experiment", name])
-        fit.main([*arguments, "--experiment", name])
+        analyse_step.main([*arguments, "--experiment", name])
     if len(measured) == len(paper.experiments):
         collect.main(arguments)
     for artefact in paper.artefacts.values():

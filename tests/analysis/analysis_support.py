@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Artefact, Config, Contender, Experiment, Paper
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.measurement.record import NO_RESULT, SCHEMA, dump_lines
 
 SIZES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
@@ -55,4 +56,11 @@ def run(name: str, contender: str, n: int, point: float | None = None, **fields:
 
 def results(runs: list[Run], *experiments: Experiment) -> Results:
     paper = Paper("joachims2006", "Joachims", {entry.name: entry for entry in experiments}, {})
-    return Results("default", paper, Runs(tuple(runs)), {}, {}, PaperNumbers(Path("nowhere"), paper.name))
+    return Results(
+        SimpleNamespace(scale="default"),
+        paper,
+        Runs(tuple(runs)),
+        {},
+        {},
+        PaperNumbers(Path("nowhere"), paper.name),
+    )

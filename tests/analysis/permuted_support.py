@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from analysis_support import make_line
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config, write_config
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.measurement.record import dump_lines
-from svmrepro.workflow.steps import collect, fit, plot, tabulate
+from svmrepro.workflow.steps import analyse as analyse_step
+from svmrepro.workflow.steps import plot, tabulate
 
 PAPER = "glasmachers2008"
 NUMBERS = PaperNumbers(paths.config_dir() / "papers", PAPER)
@@ -105,7 +106,7 @@ def write(config: Config, lines: Mapping[str, list[dict[str, Any]]]) -> None:
 
 
 def analyse(config: Config, *, figures: bool = False, only: Sequence[str] = ()) -> None:
-    """Take a configuration whose job files are there through collect, fit, tabulate (and plot).
+    """Take a configuration whose job files are there through analyse, collect, tabulate (and plot).
 
     With ``only`` no other artefacts than these are made.
     """
@@ -113,8 +114,7 @@ def analyse(config: Config, *, figures: bool = False, only: Sequence[str] = ()) 
     write_config(config, file)
     arguments = ["--config", str(file), "--paper", PAPER]
     for name in config.papers[PAPER].experiments:
-        collect.main([*arguments, "--experiment", name])
-        fit.main([*arguments, "--experiment", name])
+        analyse_step.main([*arguments, "--experiment", name])
     for artefact in config.papers[PAPER].artefacts.values():
         if only and artefact.name not in only:
             continue

@@ -9,9 +9,9 @@ import analysis_support as synthetic
 import pytest
 from analysis_steps import analyse
 from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.judgement.claims import clocked_claims
 from svmrepro.workflow.judgement.run_summary import compare, fold, unfold
 from svmrepro.workflow.steps import check

@@ -8,8 +8,8 @@ import yaml
 from analysis_steps import analyse
 from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.judgement.claims import (
     BREAKS,
     HOLDS,
@@ -194,7 +194,9 @@ def test_the_pattern_of_the_memory_limit_is_judged_row_by_row(full):
 
 
 def test_seconds_are_not_judged_at_smoke_scale(full):
-    results = replace(load(full.config, synthetic.PAPER, synthetic.EXPERIMENTS), scale="smoke")
+    results = replace(
+        load(full.config, synthetic.PAPER, synthetic.EXPERIMENTS), config=replace(full.config, scale="smoke")
+    )
     for found in read_claims(CLAIMS, list(synthetic.EXPERIMENTS)):
         verdict = judge(found, results)
         if "smoke" not in found.scales:

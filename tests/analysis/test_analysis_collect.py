@@ -5,12 +5,13 @@ import dataclasses
 
 import analysis_support as synthetic
 import pytest
+from svmrepro.workflow.analysis.fits import read_fits, read_ratios
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import Group, Run, Runs, pairs, read_runs
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import paths
-from svmrepro.workflow.steps import collect, fit
+from svmrepro.workflow.steps import analyse
 
 
 def rows_of(path):
@@ -21,7 +22,7 @@ def rows_of(path):
 def collected(config, name):
     file = config.results_dir / "config.json"
     write_config(config, file)
-    collect.main(["--config", str(file), "--paper", synthetic.PAPER, "--experiment", name])
+    analyse.main(["--config", str(file), "--paper", synthetic.PAPER, "--experiment", name])
     return paths.measurements(config, synthetic.PAPER, name)
 
 
@@ -129,7 +130,7 @@ def test_pairs_come_from_one_process_where_there_are_any():
 
 
 def test_fits_and_ratios_of_known_power_laws(full):
-    fits = fit.read_fits([paths.fits(full.config, synthetic.PAPER)])
+    fits = read_fits([paths.fits(full.config, synthetic.PAPER)])
     for name, (_, _, smo, chunking) in synthetic.EXPERIMENTS.items():
         for contender, truth in (("smo", smo), ("chunking", chunking)):
             found = fits[name, contender, "cpu_seconds", "measured"]
@@ -137,7 +138,7 @@ def test_fits_and_ratios_of_known_power_laws(full):
             work = fits[name, contender, "work", "measured"]
             assert work.exponent.value == pytest.approx(truth, abs=0.01)
             assert fits[name, contender, "cpu_seconds", "paper"].exponent is not None
-    ratios = fit.read_ratios([paths.ratios(full.config, synthetic.PAPER)])
+    ratios = read_ratios([paths.ratios(full.config, synthetic.PAPER)])
     found = ratios["separable-linear", 5000, "smo-dense", "smo", "cpu_seconds"]
     assert found.low < 4.0 < found.high
     assert ratios["separable-linear", 5000, "smo-dense", "smo", "work"].value == pytest.approx(10, rel=1e-5)
@@ -151,7 +152,6 @@ def test_a_kill_between_two_contenders_loses_a_pair_of_seconds_and_none_of_count
         line["run_id"] = "after the kill"
     synthetic.write_records(config, {"noise-linear": lines})
     collected(config, "noise-linear")
-    fit.run(config, synthetic.PAPER, "noise-linear")
     first = killed[0]["contender"]
     for row in rows_of(paths.ratios(config, synthetic.PAPER, "noise-linear")):
         apart = int(row["n"]) == smallest and first in (row["numerator"], row["denominator"])

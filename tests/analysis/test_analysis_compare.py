@@ -15,12 +15,12 @@ from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.paired_runs import PairedRuns, ratio_of_ratios
 from svmrepro.workflow.comparison.sides import read_side
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.graph.plan import Plan
-from svmrepro.workflow.rendering import to_csv
 from svmrepro.workflow.steps import check, compare
+from svmrepro.workflow.tables.model import to_csv
 
 PAPER = synthetic.PAPER
 OTHER_MACHINE = {"machine.cpu": "Other CPU"}

@@ -13,13 +13,13 @@ from svmrepro.workflow.analysis.curves import Point, absent, by_place, curve, ex
 from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import Run
+from svmrepro.workflow.configuration.artefact_kinds import FIGURES
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures import curves
 from svmrepro.workflow.figures.style import styled
 from svmrepro.workflow.judgement import curve_quantities
 from svmrepro.workflow.judgement.quantities import KINDS, needs_clock
-from svmrepro.workflow.steps import plot
 
 
 def over_n() -> Iterator[Run]:
@@ -204,7 +204,7 @@ def test_a_figure_over_nothing_that_exists() -> None:
     found = results(list(over_n()), experiment("set"), experiment("set-best"), experiment("gone"))
     with pytest.raises(StepError, match="x: one of n, C_total, eps expected"):
         curves.build(found, artefact(panels=[{"contender": "svmperf"}], x="gamma"))
-    assert plot.KINDS["curves"] is curves.build
+    assert FIGURES["curves"].load() is curves.build
 
 
 def test_a_set_of_the_paper_is_solid_and_others_are_dashed(tmp_path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+from types import SimpleNamespace
 
 import analysis_support as synthetic
 import pytest
 from svmrepro import datasets
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.rendering import to_csv
 from svmrepro.workflow.tables import adult_encoding
+from svmrepro.workflow.tables.model import to_csv
 
 ARTEFACT = Artefact("encoding", "encoding", "table", (), "Encodings", "")
 
@@ -27,7 +28,7 @@ def lines(tmp_path, monkeypatch):
             return outcome
 
         monkeypatch.setattr(datasets, "compare_encoding", compare)
-        table = adult_encoding.build(config, synthetic.PAPER, ARTEFACT)
+        table = adult_encoding.build(SimpleNamespace(config=config), ARTEFACT)
         return list(csv.DictReader(to_csv(table).splitlines()))
 
     return make

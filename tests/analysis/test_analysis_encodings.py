@@ -8,8 +8,8 @@ import re
 import permuted_support as permuted
 import pytest
 from permuted_support import PAPER
-from svmrepro.workflow.graph import paths
-from svmrepro.workflow.tables.encodings import encodings
+from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.tables.permutations.encodings import encodings
 
 TABLES = ("encodings", "data-sets", "smo-pasmo", "selection")
 UCI = ("tic-tac-toe", "ionosphere", "internet-ads", "spambase", "connect-4")

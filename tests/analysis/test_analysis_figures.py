@@ -6,8 +6,8 @@ import struct
 import analysis_support as synthetic
 import pytest
 from analysis_steps import analyse
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.steps import plot
 
 

@@ -11,7 +11,7 @@ import pytest
 from analysis_steps import analyse
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import CPU, Group, Run, pairs, read_runs
-from svmrepro.workflow.graph import paths
+from svmrepro.workflow.configuration import paths
 
 NAME = "noise-linear"
 SLOW = {"cpu": "Slow CPU 1.0 GHz", "cores": 4, "threads": 8, "memory_bytes": 16 * 2**30}

@@ -7,13 +7,13 @@ import math
 
 import pytest
 from svmrepro.workflow.analysis import field_types
+from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
 from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP, read_rows, read_runs
 from svmrepro.workflow.comparison.paired_runs import ratio_of_ratios, ratios
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.check_record import CLAIM_COLUMNS, CLAIM_FORM, read_record
-from svmrepro.workflow.rendering import Cell, Column, Section, Table, to_markdown
-from svmrepro.workflow.steps.fit import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
+from svmrepro.workflow.tables.model import Cell, Column, Section, Table, to_markdown
 
 RUN = {
     "experiment": "one", "contender": "smo", "n": "50", "status": "optimal", "repeat": "0",

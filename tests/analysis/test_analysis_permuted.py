@@ -9,10 +9,10 @@ from permuted_support import PAPER
 from svmrepro.workflow.analysis.permutations import pair_up, problems
 from svmrepro.workflow.analysis.power_law import Interval, mean_ratio
 from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.figures.working_sets import build as build_working_sets
 from svmrepro.workflow.figures.working_sets import relative
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, UNMEASURED, judge, read_claims
 from svmrepro.workflow.judgement.quantities import KINDS, needs_clock
 

@@ -12,14 +12,14 @@ import pytest
 from analysis_support import make_line
 from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config, write_config
 from svmrepro.workflow.figures import exponents, loglog
 from svmrepro.workflow.figures import settings as figure_settings
 from svmrepro.workflow.figures.style import off_axis
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.measurement.record import dump_lines
-from svmrepro.workflow.steps import collect, fit, tabulate
+from svmrepro.workflow.steps import analyse, tabulate
 
 PAPER = "platt1999"
 SIZES = {
@@ -95,8 +95,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     for name, experiment in found.papers[PAPER].experiments.items():
         (job,) = paths.job_files(found, PAPER, name)
         atomic_write(job, dump_lines(records(found, experiment)))
-        collect.main([*arguments, "--experiment", name])
-        fit.main([*arguments, "--experiment", name])
+        analyse.main([*arguments, "--experiment", name])
     for artefact in found.papers[PAPER].artefacts.values():
         if artefact.form == "table":
             tabulate.main([*arguments, "--artefact", artefact.name])

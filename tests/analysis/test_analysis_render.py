@@ -6,17 +6,23 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import analysis_support as synthetic
 import pytest
 from analysis_steps import analyse
+from svmrepro.workflow.analysis.fits import PAPER
+from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import display_name, load
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import paths
-from svmrepro.workflow.rendering import (
+from svmrepro.workflow.steps import tabulate
+from svmrepro.workflow.tables import contenders, scaling, sparse, support_vectors, timing
+from svmrepro.workflow.tables.contenders import varying_option
+from svmrepro.workflow.tables.model import (
     DASH,
     Cell,
     Column,
@@ -29,15 +35,10 @@ from svmrepro.workflow.rendering import (
     percent,
     printed,
     prose,
-    significant,
     to_csv,
     to_html,
     to_markdown,
 )
-from svmrepro.workflow.steps import tabulate
-from svmrepro.workflow.steps.fit import PAPER
-from svmrepro.workflow.tables import contenders, scaling, sparse, support_vectors, timing
-from svmrepro.workflow.tables.contenders import varying_option
 
 VOID = {"meta", "br", "link"}
 
@@ -336,7 +337,7 @@ def test_a_paper_that_prints_no_numbers_is_not_spoken_of(full, tmp_path, kind):
     fits = {key: fit for key, fit in results.fits.items() if key[3] != PAPER}
     silent = replace(
         results,
-        scale="default",
+        config=SimpleNamespace(scale="default"),
         paper=replace(results.paper, title="own"),
         numbers=PaperNumbers(tmp_path, "own"),
         fits=fits,

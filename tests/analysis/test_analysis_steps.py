@@ -12,10 +12,10 @@ import pytest
 from permuted_support import PAPER
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.step_lengths import lengths
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.step_path import build, build_gain, read_example
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.judgement.quantities import KINDS
 from svmrepro.workflow.measurement import machine
 

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from svmrepro.workflow.analysis.tidy import IDENTITY
 from svmrepro.workflow.measurement.record import decode
-from svmrepro.workflow.steps.collect import IDENTITY
 
 #: Columns of measurements that tell of the clock, the machine and the process.
 _OF_THE_RUN = re.compile(

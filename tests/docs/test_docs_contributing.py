@@ -109,7 +109,7 @@ from pathlib import Path
 
 import analysis_support as synthetic
 from svmrepro.workflow.analysis import results
-from svmrepro.workflow.steps import collect, fit
+from svmrepro.workflow.steps import analyse
 from svmrepro.workflow.judgement.claims import judge, read_claims
 from svmrepro.workflow.configuration.model import config_dir, load_config, write_config
 
@@ -119,8 +119,7 @@ synthetic.write_records(config, {name: synthetic.records(config, name) for name 
 file = config.results_dir / "config.json"
 write_config(config, file)
 for name in names:
-    for step in (collect, fit):
-        step.main(["--config", str(file), "--paper", synthetic.PAPER, "--experiment", name])
+    analyse.main(["--config", str(file), "--paper", synthetic.PAPER, "--experiment", name])
 found = results.load(config, synthetic.PAPER, names)
 every = list(load_config().papers[synthetic.PAPER].experiments)
 claims = read_claims(config_dir() / "claims" / "platt1998.yaml", every)
@@ -128,7 +127,7 @@ claims = read_claims(config_dir() / "claims" / "platt1998.yaml", every)
 print(judge(claim, found).verdict)
 elsewhere = replace(claim, quantity={**claim.quantity, "experiments": ["adult-linear"]})
 print(judge(elsewhere, found).verdict)
-print(judge(claim, replace(found, scale="smoke")).verdict)
+print(judge(claim, replace(found, config=replace(config, scale="smoke"))).verdict)
 """,
         str(tmp_path),
     )

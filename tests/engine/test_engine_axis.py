@@ -11,8 +11,11 @@ from engine_support import EXPERIMENT, tiny
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem, solve
 from svmrepro.solvers.metrics import roc_area
+from svmrepro.workflow.analysis import fits as fits_of
+from svmrepro.workflow.analysis import tidy
 from svmrepro.workflow.analysis.power_law import fit_power_law
 from svmrepro.workflow.analysis.runs import Group, Run, Runs, read_runs
+from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import (
     Config,
     Experiment,
@@ -22,13 +25,12 @@ from svmrepro.workflow.configuration.model import (
     write_config,
 )
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import jobs, paths
 from svmrepro.workflow.judgement import run_summary
 from svmrepro.workflow.measurement import data_sets
 from svmrepro.workflow.measurement.forecast import Forecast
 from svmrepro.workflow.measurement.progress import Progress
 from svmrepro.workflow.measurement.record import read_lines
-from svmrepro.workflow.steps import collect, fit
+from svmrepro.workflow.steps import analyse
 from svmrepro.workflow.steps import measure as measure_module
 from svmrepro.workflow.steps.measure import measure_job
 
@@ -128,7 +130,7 @@ def test_runs_without_a_point_stand_for_every_point() -> None:
         axis={"eps": [1e-1, 1e-2]},
     )
     measure(config, experiment)
-    lines = collect.collect_lines(paths.job_files(config, "platt1998", EXPERIMENT))
+    lines = tidy.collect_lines(paths.job_files(config, "platt1998", EXPERIMENT))
     runs = Runs(tuple(Run(line) for line in lines))
     assert runs.points(EXPERIMENT) == (1e-2, 1e-1)
     one, other = (runs.group(EXPERIMENT, "reference", 20, eps) for eps in (1e-1, 1e-2))
@@ -340,12 +342,10 @@ def test_fault_names_its_place(settings: dict[str, Any], message: str) -> None:
 def test_exponents_are_those_along_the_axis(tmp_path: Path) -> None:
     config, experiment = prepare({"a": QUICK, "b": QUICK}, axis={"eps": [1e-1, 1e-2, 1e-3]}, sizes=[40])
     measure(config, experiment)
-    lines = collect.collect_lines(paths.job_files(config, "platt1998", EXPERIMENT))
+    lines = tidy.collect_lines(paths.job_files(config, "platt1998", EXPERIMENT))
     path = paths.measurements(config, "platt1998", EXPERIMENT)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(collect.to_csv(lines))
-    fit.run(config, "platt1998", EXPERIMENT)
-    fits = fit.read_fits([paths.fits(config, "platt1998", EXPERIMENT)])
+    analyse.run(config, "platt1998", EXPERIMENT)
+    fits = fits_of.read_fits([paths.fits(config, "platt1998", EXPERIMENT)])
     found = fits[EXPERIMENT, "a", "cpu_seconds", "measured"]
     assert (found.points, found.n_min, found.n_max) == (3, 1e-3, 1e-1)
     steps = [float(line["iterations"]) for line in lines if line["contender"] == "a"]
@@ -353,16 +353,16 @@ def test_exponents_are_those_along_the_axis(tmp_path: Path) -> None:
     law = fit_power_law(runs.series(EXPERIMENT, "a", "iterations"), "x")
     slope = np.polyfit(np.log([1e-3, 1e-2, 1e-1]), np.log(steps), 1)[0]
     assert law.exponent is not None and law.exponent.value == pytest.approx(slope)
-    assert fit.read_ratios([paths.ratios(config, "platt1998", EXPERIMENT)]) == {}
+    assert fits_of.read_ratios([paths.ratios(config, "platt1998", EXPERIMENT)]) == {}
 
 
 def test_runs_are_grouped_by_point() -> None:
     config, experiment = prepare({"a": QUICK, "b": QUICK}, axis={"C": [0.001, 0.01, 0.1]}, **SEEN)
     measure(config, experiment)
-    lines = collect.collect_lines(paths.job_files(config, "platt1998", EXPERIMENT))
+    lines = tidy.collect_lines(paths.job_files(config, "platt1998", EXPERIMENT))
     path = paths.measurements(config, "platt1998", EXPERIMENT)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(collect.to_csv(lines))
+    path.write_text(tidy.to_csv(lines))
     runs = read_runs([path])
     assert runs.points(EXPERIMENT) == (0.001, 0.01, 0.1) and runs.sizes(EXPERIMENT) == (20, 40)
     assert len(runs.group(EXPERIMENT, "a", 20, 0.01).runs) == 1

@@ -9,8 +9,8 @@ import tomllib
 import pytest
 import yaml
 from engine_support import PROJECT, tiny
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import load_config
-from svmrepro.workflow.graph import paths
 
 PROFILES = {
     name: yaml.safe_load((PROJECT / "profiles" / name / "config.yaml").read_text())

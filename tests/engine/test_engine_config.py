@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from engine_support import EXPERIMENT, snakemake, tiny
+from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.configuration.layers import Layers, read_yaml
 from svmrepro.workflow.configuration.model import config_dir, load_config, read_config, write_config
+from svmrepro.workflow.configuration.needs import data_sets as wanted
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import jobs
-from svmrepro.workflow.steps.fetch import wanted
 
 
 def experiment(**settings: Any) -> dict[str, Any]:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from engine_support import EXPERIMENT, tiny
 from svmrepro.solvers import Problem, solve
+from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import jobs, paths
 from svmrepro.workflow.measurement.contender_run import Trials
 from svmrepro.workflow.measurement.progress import Progress
 from svmrepro.workflow.measurement.record import decode, encode, read_lines

@@ -11,14 +11,14 @@ from engine_support import EXPERIMENT, tiny
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
+from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, load_config, write_config
-from svmrepro.workflow.graph import jobs, paths
 from svmrepro.workflow.judgement import run_summary
 from svmrepro.workflow.measurement.data_sets import register
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.progress import Progress
 from svmrepro.workflow.measurement.record import read_lines
-from svmrepro.workflow.steps import collect, fit
+from svmrepro.workflow.steps import analyse
 from svmrepro.workflow.steps.measure import measure_job
 
 QUICK = {"solver": "engine_solvers:quick"}
@@ -113,8 +113,7 @@ def test_ratios_are_formed_on_the_same_problem_only() -> None:
     measure(config)
     write_config(config, Path("config.json"))
     arguments = ["--config", "config.json", "--paper", "platt1998", "--experiment", EXPERIMENT]
-    collect.main(arguments)
-    fit.main(arguments)
+    analyse.main(arguments)
     ratios = read_rows(paths.ratios(config, "platt1998", EXPERIMENT))
     assert {(row["numerator"], row["denominator"]) for row in ratios} == {
         ("again", "plain"), ("hot-again", "hot"),

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from engine_support import PROJECT, snakemake
+from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.configuration.model import Config, load_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import jobs
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement.forecast import Forecast
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from engine_support import EXPERIMENT, environment, tiny
 from svmrepro.workflow import fingerprints
+from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import jobs, paths
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement import data_sets, machine
 from svmrepro.workflow.measurement.forecast import Forecast, duration, extrapolate

@@ -11,16 +11,17 @@ import pytest
 from engine_support import EXPERIMENT, tiny
 from svmrepro import datasets
 from svmrepro.datasets.permutations import permuted_rows
+from svmrepro.workflow.analysis import tidy
+from svmrepro.workflow.configuration import jobs as grid
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, load_config, read_config, write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import jobs as grid
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.measurement import data_sets
 from svmrepro.workflow.measurement.forecast import Forecast
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.progress import Progress
 from svmrepro.workflow.measurement.record import read_lines
-from svmrepro.workflow.steps import collect, generate
+from svmrepro.workflow.steps import generate
 from svmrepro.workflow.steps.measure import measure_job
 
 QUICK = {"solver": "engine_solvers:quick"}
@@ -165,7 +166,7 @@ def test_blocks_make_one_table() -> None:
     experiment = config.experiment("platt1998", EXPERIMENT)
     for job in grid.jobs(config, experiment):
         measure(config, job.name)
-    found = collect.collect_lines(paths.job_files(config, "platt1998", EXPERIMENT))
+    found = tidy.collect_lines(paths.job_files(config, "platt1998", EXPERIMENT))
     assert [int(row["seed"]) for row in found if row["contender"] == "a"] == list(range(12))
 
 

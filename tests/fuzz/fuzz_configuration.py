@@ -16,10 +16,10 @@ from svmrepro.datasets.registry import parse as known_sets
 from svmrepro.datasets.registry.parse import RegistryError, parse_registry
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import read_runs
+from svmrepro.workflow.configuration.jobs import jobs
 from svmrepro.workflow.configuration.model import config_dir, dump_config, load_config, read_config
+from svmrepro.workflow.configuration.paths import job_files
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph.jobs import jobs
-from svmrepro.workflow.graph.paths import job_files
 from svmrepro.workflow.judgement.claims import read_claims
 from svmrepro.workflow.measurement.record import decode
 

@@ -20,6 +20,7 @@ from typing import Any
 from fuzz_inputs import TOKENS, Target, folder, mutated
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS
 from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.comparison import figure, tables
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
@@ -28,9 +29,8 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import save, styled
 from svmrepro.workflow.judgement.run_summary import compare as compare_records
 from svmrepro.workflow.judgement.run_summary import machine_identity, summarise
-from svmrepro.workflow.rendering import html_page, to_csv, to_html, to_markdown
 from svmrepro.workflow.steps import check, compare
-from svmrepro.workflow.steps.fit import FIT_COLUMNS, RATIO_COLUMNS
+from svmrepro.workflow.tables.model import html_page, to_csv, to_html, to_markdown
 
 PAPER = "mini"
 RECORD = "check.json"

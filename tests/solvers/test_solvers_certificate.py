@@ -147,20 +147,20 @@ def test_missing_or_short_alpha_raises(solved: tuple[Problem, Solution]) -> None
 
 
 def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    from svmrepro.solvers.certificate import judge, reference_kernels
+    from svmrepro.solvers import reference_kernels
 
     rng = np.random.default_rng(0)
     A, B, coefficients = rng.normal(size=(37, 5)), rng.normal(size=(11, 5)), rng.normal(size=11)
     for kernel in (Kernel.gaussian(gamma=0.3), Kernel.polynomial(3, c=1.0), Kernel.linear()):
-        whole = judge.kernel_product(kernel, A, B, coefficients)
+        whole = reference_kernels.kernel_product(kernel, A, B, coefficients)
         with monkeypatch.context() as patch:
             patch.setattr(reference_kernels, "_COLUMNS", 3)
             patch.setattr(reference_kernels, "_MOST_ROWS", 5)
-            parts = judge.kernel_product(kernel, A, B, coefficients)
-            sparse = judge.kernel_product(kernel, sp.csr_array(A), sp.csr_array(B), coefficients)
+            parts = reference_kernels.kernel_product(kernel, A, B, coefficients)
+            sparse = reference_kernels.kernel_product(kernel, sp.csr_array(A), sp.csr_array(B), coefficients)
         assert parts == pytest.approx(whole, rel=1e-12)
         assert sparse == pytest.approx(whole, rel=1e-12)
-        assert not judge.kernel_product(kernel, A, B[:0], coefficients[:0]).any()
+        assert not reference_kernels.kernel_product(kernel, A, B[:0], coefficients[:0]).any()
 
 
 def test_decision_function_needs_something(solved: tuple[Problem, Solution]) -> None:

@@ -8,5 +8,8 @@ paired_tests     signed-rank tests and their correction
 permutations     problems measured over permutations
 curves           a quantity over n, C or eps
 step_lengths     histograms of step lengths
+tidy             records as tidy CSV
+fits             exponents and ratios of an experiment, as CSV
+number_text      numbers as people read them
 field_types      what the fields of a file may hold
 """

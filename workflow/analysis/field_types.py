@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.measurement.record import counted, shown
 
 Kind = Callable[[str], object]
 """Reads a text; raises ValueError."""
@@ -20,7 +21,6 @@ Kind = Callable[[str], object]
 MOST, LEAST = 1e100, 1e-100
 """No number of a measurement is larger, and none but zero smaller: products of a few stay finite."""
 
-MOST_COUNTED = 10**18
 LONGEST = 300
 """Characters of a name."""
 
@@ -28,12 +28,6 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _DATE = re.compile(r"(?:\d{4}-\d\d-\d\d(?:T[0-9:.]{1,20}(?:Z|[+-]\d\d:\d\d)?)?)?", re.ASCII)
 # Control characters, line and paragraph separators, and halves of pairs that no encoding writes.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
-
-def shown(value: object) -> str:
-    """Return a value as messages quote it: short, in one line."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def told(columns: Sequence[str], texts: Sequence[str | None]) -> str:
@@ -96,13 +90,6 @@ def seconds(text: str) -> float:
 def count(text: str) -> int:
     """Read a whole number that is not negative."""
     return counted(number(text))
-
-
-def counted(value: float) -> int:
-    """Return a whole number that is not negative."""
-    if not 0 <= value <= MOST_COUNTED or value != int(value):
-        raise ValueError(f"{shown(value)} is no count")
-    return int(value)
 
 
 def size(text: str) -> int:

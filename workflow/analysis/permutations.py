@@ -10,14 +10,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.paired_tests import FEWEST, LEVEL, SignedRank, holm, signed_rank
 from svmrepro.workflow.analysis.power_law import Interval, mean_interval
 from svmrepro.workflow.analysis.results import Results, Row, display_name
-from svmrepro.workflow.analysis.runs import CPU, pairs
-from svmrepro.workflow.rendering import BLANK, Cell, Column, number, prose, significant
+from svmrepro.workflow.analysis.runs import Group, pairs
 
 DUAL = "certificate.dual"
 ITERATIONS = "iterations"
+
+COUNTS = {
+    "support_vectors": (("certificate.n_bound", "certificate.n_nonbound"), "support vectors"),
+    "bounded_support_vectors": (("certificate.n_bound",), "bounded support vectors"),
+}
+"""Column of the paper's table -> columns of the measurements that add up to it, header."""
 
 
 @dataclass(frozen=True)
@@ -147,30 +153,7 @@ def family(results: Results, rows: Iterable[Problem], contenders: Sequence[str],
     return Family(tuple(pair_up(results, problem, contenders, quantity) for problem in rows))
 
 
-# -- cells ----------------------------------------------------------------------------------------------
-
-
-def name_columns() -> list[Column]:
-    """Return the columns of `name_cells`."""
-    return [
-        Column("experiment", "data set", prose=True),
-        Column("n", "n"),
-        Column("paper_n", "n", paper=True, shown=False),
-    ]
-
-
-def name_cells(problem: Problem) -> dict[str, Cell]:
-    """Return what names a problem: its title, and its size with the paper's where that differs."""
-    cells = {"experiment": prose(problem.title)}
-    printed = problem.n_printed
-    cells["paper_n"] = BLANK if printed is None else Cell(printed, f"{printed:,}")
-    if problem.n is None:
-        cells["n"] = BLANK if printed is None else Cell(None, f"{printed:,}", detail="paper only")
-    elif printed is not None and printed != problem.n:
-        cells["n"] = Cell(problem.n, f"{problem.n:,}", detail=f"paper: {printed:,}")
-    else:
-        cells["n"] = Cell(problem.n, f"{problem.n:,}")
-    return cells
+# -- words ----------------------------------------------------------------------------------------------
 
 
 def size_notes(rows: Sequence[Problem], results: Results) -> list[str]:
@@ -192,21 +175,11 @@ def size_notes(rows: Sequence[Problem], results: Results) -> list[str]:
     return notes
 
 
-def mean_cell(interval: Interval | None, digits: int = 3) -> Cell:
-    """Return a mean with its interval; a dash if there is none."""
-    return BLANK if interval is None else number(interval.value, interval, digits=digits)
-
-
 def p_text(p: float | None) -> str:
     """Write a probability: "0.03", "< 0.0001"."""
     if p is None:
         return ""
     return "< 0.0001" if p < 1e-4 else significant(p, 2)
-
-
-def p_cell(p: float | None, corrected: float | None) -> Cell:
-    """Return the cell of a probability, with Holm's below it."""
-    return BLANK if p is None else Cell(p, p_text(p), detail=f"Holm {p_text(corrected)}")
 
 
 def tally(what: str, family_: Family, contenders: Sequence[str]) -> str:
@@ -237,23 +210,11 @@ def load_notes(results: Results, rows: Iterable[Problem], contenders: Sequence[s
     return [f"Every run met other load on the machine, and seconds are upper bounds, on {which}."]
 
 
-__all__ = [
-    "CPU",
-    "DUAL",
-    "ITERATIONS",
-    "Family",
-    "Pairing",
-    "Problem",
-    "family",
-    "load_notes",
-    "mean_cell",
-    "name_cells",
-    "name_columns",
-    "p_cell",
-    "p_text",
-    "pair_up",
-    "problems",
-    "size_notes",
-    "tally",
-    "why_missing",
-]
+def mean_count(group: Group, key: str) -> Interval | None:
+    """Return the mean of a count of `COUNTS` over the certified runs; None if there are none."""
+    totals = [
+        sum(part for part in parts if part is not None)
+        for run in group.solved
+        if None not in (parts := [run.number(column) for column in COUNTS[key][0]])
+    ]
+    return mean_interval(totals) if totals else None

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits, read_ratios
 from svmrepro.workflow.analysis.power_law import Fit, Interval
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import NO_DATA, NOT_INSTALLED, Group, Runs, read_runs
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Experiment, Paper
-from svmrepro.workflow.graph import paths
-from svmrepro.workflow.steps.fit import MEASURED, PAPER, read_fits, read_ratios
 
 ACRONYMS = {
     "smo": "SMO",
@@ -60,12 +60,17 @@ class Row:
 class Results:
     """Everything known about some experiments of one paper at one scale."""
 
-    scale: str
+    config: Config
     paper: Paper
     runs: Runs
     fits: Mapping[tuple[str, str, str, str], Fit]
     ratios: Mapping[tuple[str, int, str, str, str], Interval]
     numbers: PaperNumbers
+
+    @property
+    def scale(self) -> str:
+        """Name of the scale."""
+        return self.config.scale
 
     def experiment(self, name: str) -> Experiment:
         """Return an experiment's description."""
@@ -200,7 +205,7 @@ def load(config: Config, paper: str, experiments: Iterable[str]) -> Results:
     """Read what was measured and fitted for some experiments of a paper."""
     names = list(experiments)
     return Results(
-        scale=config.scale,
+        config=config,
         paper=config.papers[paper],
         runs=read_runs(paths.measurements(config, paper, name) for name in names),
         fits=read_fits(paths.fits(config, paper, name) for name in names),

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.power_law import Fit, Interval
 from svmrepro.workflow.analysis.runs import Runs, read_rows, read_runs
-from svmrepro.workflow.graph.paths import papers_in
+from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.judgement.check_record import CLAIM_COLUMNS, CLAIM_FORM, read_record
 from svmrepro.workflow.judgement.run_summary import machine_identity, summarise
-from svmrepro.workflow.steps.fit import MEASURED, read_fits, read_ratios
 
 FitKey = tuple[str, str, str, str]
 """Paper, experiment, contender, quantity."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 
+from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.power_law import Fit, Interval
 from svmrepro.workflow.analysis.results import plural, short_commit
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK
@@ -26,7 +27,8 @@ from svmrepro.workflow.comparison.paired_runs import (
 )
 from svmrepro.workflow.comparison.sides import Side
 from svmrepro.workflow.judgement.claims import SCALES_WITHOUT_CLOCK, UNMEASURED
-from svmrepro.workflow.rendering import (
+from svmrepro.workflow.tables.claims import MARKS
+from svmrepro.workflow.tables.model import (
     BLANK,
     DASH,
     Cell,
@@ -38,9 +40,7 @@ from svmrepro.workflow.rendering import (
     missing,
     number,
     prose,
-    significant,
 )
-from svmrepro.workflow.tables.claims import MARKS
 
 HERE, THERE = "here", "there"
 AGREE, DISAGREE = "agree", "differ"

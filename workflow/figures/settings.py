@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
+from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.figures.style import MAIN, PAGE, new_figure, off_axis
-from svmrepro.workflow.rendering import significant
-from svmrepro.workflow.tables.contenders import effective_settings
 
 TIME_LOOK, WORK_LOOK = MAIN[0], MAIN[1]
 CROSSED = "#9db7d1"

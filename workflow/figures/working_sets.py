@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from svmrepro.workflow.analysis.permutations import CPU, ITERATIONS, Problem, pair_up
+from svmrepro.workflow.analysis.permutations import ITERATIONS, Problem, pair_up
 from svmrepro.workflow.analysis.results import Results
+from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures.style import MAIN, PAGE, Look, new_figure, outer_labels
 

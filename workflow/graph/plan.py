@@ -16,14 +16,14 @@ from shlex import quote
 from typing import Any
 
 from svmrepro.workflow import fingerprints
+from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES
+from svmrepro.workflow.configuration.jobs import Job, jobs
 from svmrepro.workflow.configuration.model import Artefact, Config, config_dir, dump_config, load_config
+from svmrepro.workflow.configuration.needs import combinations, data_sets
 from svmrepro.workflow.files import Owner, atomic_write, lock
-from svmrepro.workflow.graph import paths
-from svmrepro.workflow.graph.jobs import Job, jobs
+from svmrepro.workflow.fingerprints import digest
 from svmrepro.workflow.measurement.data_sets import check_own, register
-from svmrepro.workflow.measurement.record import digest
-from svmrepro.workflow.steps.compile import combinations
-from svmrepro.workflow.steps.fetch import wanted
 
 #: The steps that rules run.
 STEPS = (
@@ -123,6 +123,13 @@ class Plan:
         """Return the fingerprint of a step's source, such as ``steps.plot``."""
         return fingerprints.step_fingerprint(module)
 
+    def artefacts_code(self, artefacts: Sequence[Artefact]) -> str:
+        """Return the fingerprint of the source that makes some artefacts of one form."""
+        step = "steps.tabulate" if artefacts[0].form == "table" else "steps.plot"
+        known = {**TABLES, **FIGURES}
+        kinds = sorted({known[each.kind].module for each in artefacts if each.kind in known})
+        return fingerprints.step_fingerprint(step, *kinds)
+
     # -- data and code ------------------------------------------------------------------------------
 
     @cached_property
@@ -130,12 +137,12 @@ class Plan:
         """Data sets that are downloaded, or are a user's own files."""
         from svmrepro import datasets
 
-        return [name for name in wanted(self.config) if not datasets.is_generated(name)]
+        return [name for name in data_sets(self.config) if not datasets.is_generated(name)]
 
     @cached_property
     def generated(self) -> list[str]:
         """Data sets that are generated."""
-        return [name for name in wanted(self.config) if name not in self.downloads]
+        return [name for name in data_sets(self.config) if name not in self.downloads]
 
     def own_file(self, dataset: str) -> list[str]:
         """Return the file of a user's own data set; nothing for one of the registry."""
@@ -186,7 +193,7 @@ class Plan:
         return needed
 
     def job_wanted(self, wildcards: Any) -> str:
-        """Hash what a job has to measure; see :meth:`svmrepro.workflow.graph.jobs.Job.wanted`."""
+        """Hash what a job has to measure; see :meth:`svmrepro.workflow.configuration.jobs.Job.wanted`."""
         return self.jobs(wildcards.paper, wildcards.experiment)[wildcards.job].wanted()
 
     def wanted(self, paper: str, experiments: Iterable[str]) -> str:

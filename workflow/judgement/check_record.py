@@ -16,7 +16,7 @@ from svmrepro.workflow.analysis.field_types import Form, Kind
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.judgement.claims import VERDICTS
 from svmrepro.workflow.judgement.run_summary import FAILED, OBJECTIVES, unfold
-from svmrepro.workflow.measurement.record import STATUSES
+from svmrepro.workflow.measurement.record import STATUSES, counted, shown
 
 SCHEMA = 2
 
@@ -60,7 +60,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
-        raise ValueError(f"key {field_types.shown(twice)} is given twice")
+        raise ValueError(f"key {shown(twice)} is given twice")
     return found
 
 
@@ -73,7 +73,7 @@ def _examine(content: Mapping[str, Any]) -> None:
         _texts(_is(machine, dict, f"machines: {place}"), f"machines: {place}: ", field_types.words)
     for paper, verdicts in _get(content, "claims", dict, "").items():
         _named(paper, "claims")
-        _texts(_is(verdicts, dict, f"claims: {field_types.shown(paper)}"), f"claims: {paper}: ", _VERDICT)
+        _texts(_is(verdicts, dict, f"claims: {shown(paper)}"), f"claims: {paper}: ", _VERDICT)
     seen: set[tuple[str, ...]] = set()
     for place, row in enumerate(_get(content, "rows", list, "")):
         where = f"rows: {place}: "
@@ -82,7 +82,7 @@ def _examine(content: Mapping[str, Any]) -> None:
             if (*key, seed) in seen:
                 raise ValueError(f"{where}a second row for {', '.join(filter(None, (*key, seed)))}")
             seen.add((*key, seed))
-            _examine_run(_is(run, dict, f"{where}runs: {field_types.shown(seed)}"), f"{where}runs: {seed}: ")
+            _examine_run(_is(run, dict, f"{where}runs: {shown(seed)}"), f"{where}runs: {seed}: ")
 
 
 def _examine_row(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
@@ -104,20 +104,18 @@ def _examine_run(run: Mapping[str, Any], where: str) -> None:
         raise ValueError(f"{where}counts of a run that was not solved")
     for key, value in counts.items():
         _named(key, f"{where}counts")
-        place = f"{where}counts: {field_types.shown(key)}"
+        place = f"{where}counts: {shown(key)}"
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(f"{place}: {field_types.shown(value)} is not a number")
+            raise ValueError(f"{place}: {shown(value)} is not a number")
         try:
-            (field_types.measured if key in OBJECTIVES else field_types.counted)(value)
+            (field_types.measured if key in OBJECTIVES else counted)(value)
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from None
 
 
 def _is(value: Any, kind: type, where: str) -> Any:
     if not isinstance(value, kind):
-        raise ValueError(
-            f"{where}: {field_types.shown(value)} in place of {'an object' if kind is dict else 'a list'}"
-        )
+        raise ValueError(f"{where}: {shown(value)} in place of {'an object' if kind is dict else 'a list'}")
     return value
 
 
@@ -146,7 +144,7 @@ def _named(key: str, where: str) -> None:
 
 def _read(value: Any, where: str, kind: Kind) -> None:
     if not isinstance(value, str):
-        raise ValueError(f"{where}: {field_types.shown(value)} is no text")
+        raise ValueError(f"{where}: {shown(value)} is no text")
     try:
         kind(value)
     except ValueError as error:

@@ -23,16 +23,16 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.configuration.plain_yaml import load_plain
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.judgement.findings import Finding
 from svmrepro.workflow.judgement.quantities import KINDS, needs_clock, value
-from svmrepro.workflow.rendering import significant
 
 HOLDS, BREAKS, OPEN, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
 VERDICTS = (HOLDS, BREAKS, OPEN, UNMEASURED)

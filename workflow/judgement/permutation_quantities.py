@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 from svmrepro.workflow.analysis.paired_tests import FEWEST, LARGER, SMALLER
-from svmrepro.workflow.analysis.permutations import CPU, Problem, family, pair_up, problems, why_missing
+from svmrepro.workflow.analysis.permutations import (
+    Problem,
+    family,
+    mean_count,
+    pair_up,
+    problems,
+    why_missing,
+)
 from svmrepro.workflow.analysis.power_law import Interval, mean_ratio
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results
+from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
 from svmrepro.workflow.judgement.findings import Finding, Spec
-from svmrepro.workflow.tables.problems import mean_count
 
 DIRECTIONS = {"less": LARGER, "more": SMALLER}
 """What the second of two contenders has -> the mark of the first against it."""

@@ -18,11 +18,10 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers import MEASURES, SOLVERS, Kernel, Problem, Solution, certify, gram_matrix, solve, warm
 from svmrepro.solvers.registry import NotInstalled
-from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.configuration.model import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.measurement.machine import Meter, copy_bandwidth, load_average
-from svmrepro.workflow.measurement.record import NO_RESULT, finite
+from svmrepro.workflow.measurement.record import NO_RESULT, counted, finite
 
 #: A run is flagged when its wall time exceeds its CPU time by more than this share ...
 WALL_EXCESS = 0.1
@@ -276,7 +275,7 @@ def _as_solution(solver: str, answer: Any) -> Solution:
     """Take a user's result: a Solution, or anything with ``alpha`` and ``bias``."""
     for name in ("iterations", "kernel_evaluations"):
         try:
-            field_types.counted(getattr(answer, name, 0))
+            counted(getattr(answer, name, 0))
         except (TypeError, ValueError) as error:
             raise StepError(f"solver {solver!r} returned {name}: {one_line(error)}") from None
     if isinstance(answer, Solution):

@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.graph import paths
 
 if TYPE_CHECKING:
     from svmrepro.datasets import Dataset
-    from svmrepro.workflow.graph.jobs import Row
+    from svmrepro.workflow.configuration.jobs import Row
 
 
 class NotAvailable(Exception):

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from statistics import geometric_mean, median
 from typing import Any
 
+from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration.jobs import jobs, rows
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment
-from svmrepro.workflow.graph import paths
-from svmrepro.workflow.graph.jobs import jobs, rows
 from svmrepro.workflow.measurement.data_sets import read_marker
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.record import FINAL, LIMITS

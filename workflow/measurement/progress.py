@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+from svmrepro.workflow.configuration.jobs import Job, Row
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.errors import StepError, cause
 from svmrepro.workflow.files import Owner
-from svmrepro.workflow.graph.jobs import Job, Row
 from svmrepro.workflow.measurement.forecast import Forecast, duration
 
 #: Seconds between two looks at a long run, on a terminal and elsewhere.

@@ -8,7 +8,6 @@ certificate says of it. Every number in a table can be traced to the line that i
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -17,6 +16,8 @@ from types import NoneType
 from typing import Any
 
 from svmrepro.workflow.errors import StepError, one_line
+
+MOST_COUNTED = 10**18
 
 #: Version of the fields below; a line of another version is history. One that lacks a field of ADDED is not.
 SCHEMA = 1
@@ -101,24 +102,6 @@ NO_RESULT: dict[str, Any] = {
     "flagged": False,
     "flag_reason": None,
 }
-
-
-def digest(value: object) -> str:
-    """
-    Hash plain data, whatever the order of its keys.
-
-    Parameters
-    ----------
-    value
-        Anything that JSON can hold.
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
-    """
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def fault(line: Mapping[str, Any]) -> str | None:
@@ -284,3 +267,16 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 def dump_lines(lines: Iterable[Mapping[str, Any]]) -> bytes:
     """Write measurements as the bytes of a file; see :func:`encode`."""
     return b"".join(encode(line) for line in lines)
+
+
+def shown(value: object) -> str:
+    """Return a value as messages quote it: short, in one line."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def counted(value: float) -> int:
+    """Return a whole number that is not negative."""
+    if not 0 <= value <= MOST_COUNTED or value != int(value):
+        raise ValueError(f"{shown(value)} is no count")
+    return int(value)

@@ -53,7 +53,7 @@ for paper, artefacts in PLAN.artefacts("table"):
             paper=paper,
             artefacts=[each.name for each in artefacts],
             settings=PLAN.settings_of(artefacts),
-            code=PLAN.code("steps.tabulate"),
+            code=PLAN.artefacts_code(artefacts),
             wanted=PLAN.artefacts_wanted(paper, artefacts),
         shell:
             "{STEPS[tabulate]} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
@@ -75,7 +75,7 @@ for paper, artefacts in PLAN.artefacts("figure"):
             paper=paper,
             artefacts=[each.name for each in artefacts],
             settings=PLAN.settings_of(artefacts),
-            code=PLAN.code("steps.plot"),
+            code=PLAN.artefacts_code(artefacts),
             wanted=PLAN.artefacts_wanted(paper, artefacts),
         shell:
             "{STEPS[plot]} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"

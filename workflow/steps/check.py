@@ -25,10 +25,10 @@ from typing import Any
 
 from svmrepro.workflow.analysis.results import plural
 from svmrepro.workflow.analysis.runs import Runs, read_rows, read_runs
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Paper, read_config
 from svmrepro.workflow.errors import StepError, run_step
 from svmrepro.workflow.files import atomic_path, atomic_write
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.judgement.check_record import CLAIM_COLUMNS, CLAIM_FORM, SCHEMA, read_record
 from svmrepro.workflow.judgement.claims import clocked_claims
 from svmrepro.workflow.judgement.run_summary import (

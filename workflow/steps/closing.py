@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.measurement.record import read_lines
 
 #: Reasons that are listed one by one; more are counted.

@@ -1,114 +1,19 @@
-"""Journal lines to tidy CSV: one line a run, nested keys joined with dots.
+"""The measurements, fits and ratios of a paper's experiments, each joined into one file.
 
-    python -m svmrepro.workflow.steps.collect --config CONFIG --paper PAPER --experiment EXPERIMENT
-    python -m svmrepro.workflow.steps.collect --config CONFIG --paper PAPER
-
-The first form writes an experiment's ``measurements.csv`` from the files of its jobs, flagged runs
-included and marked. The second joins what the experiments have (measurements, fits, ratios) into the
-paper's own three files. Started once an experiment, it imports nothing heavy.
+python -m svmrepro.workflow.steps.collect --config CONFIG --paper PAPER
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import io
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from svmrepro.workflow.analysis.runs import read_rows
+from svmrepro.workflow.analysis.tidy import join
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import read_config
-from svmrepro.workflow.errors import StepError, run_step
+from svmrepro.workflow.errors import run_step
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.graph import paths
-from svmrepro.workflow.measurement.record import read_lines
-
-LEADING = (
-    "paper", "experiment", "dataset", "n", "n_paper", "contender", "seed", "repeat", "status", "reason",
-    "flagged", "flag_reason", "cpu_seconds", "wall_seconds", "iterations", "kernel_evaluations",
-)  # fmt: skip
-"""Columns that come first; the others follow in the order of the record, those of its nested parts sorted."""
-
-IDENTITY = ("experiment", "n", "point", "seed", "contender", "repeat")
-"""What makes a run the same run: two lines that agree in all of it would count one measurement twice."""
-
-
-def flatten(record: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return a record with nested keys joined by dots and values as CSV text.
-
-    None becomes the empty text, a boolean ``true`` or ``false``, a list its JSON; numbers keep full
-    precision.
-    """
-    flat: dict[str, str] = {}
-    for key, value in record.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            flat.update(flatten(dict(sorted(value.items())), f"{name}."))
-        elif value is None:
-            flat[name] = ""
-        elif isinstance(value, bool):
-            flat[name] = "true" if value else "false"
-        elif isinstance(value, (list, tuple)):
-            flat[name] = json.dumps(value)
-        else:
-            flat[name] = str(value)
-    return flat
-
-
-def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
-    """Return the flattened lines of job files, by size, contender's first appearance, seed and repeat.
-
-    Raises
-    ------
-    StepError
-        If two lines are of the same run, naming both files.
-    """
-    rows: list[dict[str, str]] = []
-    seen: dict[tuple[str, ...], Path] = {}
-    for path in files:
-        for record in read_lines(path):
-            row = flatten(record)
-            identity = tuple(row.get(key, "") for key in IDENTITY)
-            if identity in seen:
-                what = ", ".join(
-                    f"{key} {text}" for key, text in zip(IDENTITY, identity, strict=True) if text
-                )
-                raise StepError(f"{path}: {what} was already measured in {seen[identity]}")
-            seen[identity] = path
-            rows.append(row)
-    order = {label: place for place, label in enumerate(dict.fromkeys(row["contender"] for row in rows))}
-    return sorted(
-        rows,
-        key=lambda row: (
-            int(row["n"]),
-            float(row["point"] or 0),
-            order[row["contender"]],
-            int(row["seed"] or 0),
-            int(row["repeat"]),
-        ),
-    )
-
-
-def to_csv(rows: Sequence[Mapping[str, str]], leading: Sequence[str] = LEADING) -> str:
-    """Return rows as CSV: `leading` columns first, then the others, dotted ones last and sorted."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    plain = [name for name in names if name not in leading and "." not in name]
-    dotted = sorted(name for name in names if name not in leading and "." in name)
-    out = io.StringIO()
-    writer = csv.DictWriter(out, [*leading, *plain, *dotted], restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
-
-
-def join(files: Sequence[Path]) -> str:
-    """Return several CSV files as one, with the union of their columns in order of appearance."""
-    rows = [row for path in files for row in read_rows(path)]
-    header = next(csv.reader(io.StringIO(files[0].read_text(encoding="utf-8")))) if files else []
-    leading = LEADING if set(LEADING) <= set(header) else tuple(header)
-    return to_csv(rows, leading)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -116,14 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m svmrepro.workflow.steps.collect", description=__doc__)
     parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
     parser.add_argument("--paper", required=True)
-    parser.add_argument("--experiment", help="one experiment; without it, join those of the paper")
     arguments = parser.parse_args(argv)
-    config = read_config(arguments.config)
-    paper, experiment = arguments.paper, arguments.experiment
-    if experiment is not None:
-        rows = collect_lines(paths.job_files(config, paper, experiment))
-        atomic_write(paths.measurements(config, paper, experiment), to_csv(rows))
-        return 0
+    config, paper = read_config(arguments.config), arguments.paper
     for place in (paths.measurements, paths.fits, paths.ratios):
         parts = [place(config, paper, name) for name in config.papers[paper].experiments]
         atomic_write(place(config, paper), join(parts))

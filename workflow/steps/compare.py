@@ -21,14 +21,14 @@ from svmrepro.workflow.comparison import figure as figures
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
 from svmrepro.workflow.comparison.sides import read_side
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, read_config
 from svmrepro.workflow.errors import StepError, run_step
 from svmrepro.workflow.figures.style import save, styled
 from svmrepro.workflow.files import atomic_path, atomic_write
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.judgement.claims import clocked_claims
-from svmrepro.workflow.rendering import Table, html_body, html_page
 from svmrepro.workflow.steps.tabulate import FORMS
+from svmrepro.workflow.tables.model import Table, html_body, html_page
 
 STYLE = """
 figure { margin: .6rem 0 1rem; }

@@ -15,46 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.configuration.model import Config, read_config
+from svmrepro.workflow.configuration.model import read_config
+from svmrepro.workflow.configuration.needs import combinations
 from svmrepro.workflow.errors import run_step
 from svmrepro.workflow.files import atomic_write, lock
 from svmrepro.workflow.measurement import machine
-
-
-def combinations(config: Config) -> list[tuple[str, str, str]]:
-    """
-    List what has to be compiled.
-
-    Parameters
-    ----------
-    config
-        The scale.
-
-    Returns
-    -------
-    list of (solver, kernel, storage)
-        Each once, sorted; a user's own solvers compile themselves, and those whose package is not installed
-        are left out.
-    """
-    from svmrepro.solvers import SOLVERS
-
-    examples = {
-        (solver, "linear", "dense")
-        for paper in config.papers.values()
-        for artefact in paper.artefacts.values()
-        if "example" in artefact.settings
-        for solver in artefact.settings["solvers"].values()
-    }
-    return sorted(
-        examples
-        | {
-            (contender.solver, str(experiment.kernel["name"]), contender.storage)
-            for paper in config.papers.values()
-            for experiment in paper.experiments.values()
-            for contender in experiment.contenders.values()
-            if ":" not in contender.solver and SOLVERS[contender.solver].version is not None
-        }
-    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

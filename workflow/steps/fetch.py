@@ -15,10 +15,11 @@ import sys
 import time
 from collections.abc import Sequence
 
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, read_config
+from svmrepro.workflow.configuration.needs import data_sets
 from svmrepro.workflow.errors import StepError, one_line, run_step
 from svmrepro.workflow.files import lock
-from svmrepro.workflow.graph import paths
 from svmrepro.workflow.measurement.data_sets import Marker, read_marker, register, write_marker
 
 
@@ -78,7 +79,7 @@ def retry(config: Config, before: float) -> None:
     before
         Sets tried after this moment (seconds of the epoch) are left as they are.
     """
-    for name in wanted(config):
+    for name in data_sets(config):
         old = read_marker(config, name)
         if old is None or old.complete or old.tried >= before:
             continue
@@ -87,20 +88,6 @@ def retry(config: Config, before: float) -> None:
         if (new.available, len(new.missing)) != (old.available, len(old.missing)):
             write_marker(config, new)
         _tell(new)
-
-
-def wanted(config: Config) -> list[str]:
-    """Return the data sets of the configuration: for training, of artefacts, for tests, each once."""
-    names: dict[str, None] = {}
-    tests: dict[str, None] = {}
-    for paper in config.papers.values():
-        names |= dict.fromkeys(experiment.dataset for experiment in paper.experiments.values())
-        settings = [artefact.settings for artefact in paper.artefacts.values()]
-        names |= dict.fromkeys(entry["dataset"] for entry in settings if "dataset" in entry)
-        sets = [experiment.test for experiment in paper.experiments.values()]
-        tests |= dict.fromkeys(test.dataset for test in sets if test is not None and test.dataset is not None)
-    names |= tests
-    return list(names)
 
 
 def _tell(marker: Marker) -> None:

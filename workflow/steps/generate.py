@@ -12,9 +12,9 @@ import argparse
 import time
 from collections.abc import Sequence
 
+from svmrepro.workflow.configuration.jobs import rows
 from svmrepro.workflow.configuration.model import Config, read_config
 from svmrepro.workflow.errors import StepError, one_line, run_step
-from svmrepro.workflow.graph.jobs import rows
 from svmrepro.workflow.measurement.data_sets import Marker, write_marker
 
 

@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svmrepro.workflow import fingerprints
+from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration.jobs import Job, Row, job, rows
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment, read_config
 from svmrepro.workflow.errors import run_step
 from svmrepro.workflow.files import any_lock, atomic_write, lock
-from svmrepro.workflow.graph import paths
-from svmrepro.workflow.graph.jobs import Job, Row, job, rows
 from svmrepro.workflow.measurement import machine
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_row, load_test, register
 from svmrepro.workflow.measurement.journal import Journal

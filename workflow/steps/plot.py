@@ -7,39 +7,17 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from matplotlib.figure import Figure
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.analysis.results import Results, load
-from svmrepro.workflow.configuration.model import Artefact, Config, read_config
-from svmrepro.workflow.errors import StepError, run_step
-from svmrepro.workflow.figures import (
-    curves,
-    exponents,
-    loglog,
-    settings,
-    step_lengths,
-    step_path,
-    working_sets,
-)
+from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration.artefact_kinds import kind_of
+from svmrepro.workflow.configuration.model import Config, read_config
+from svmrepro.workflow.errors import run_step
 from svmrepro.workflow.figures.style import save, styled
 from svmrepro.workflow.files import atomic_path
-from svmrepro.workflow.graph import paths
-
-KINDS: dict[str, Callable[[Results, Artefact], Figure]] = {
-    "loglog": loglog.build,
-    "curves": curves.build,
-    "overview": loglog.build_overview,
-    "exponents": exponents.build,
-    "working-sets": working_sets.build,
-    "path": step_path.build,
-    "gain": step_path.build_gain,
-    "step-lengths": step_lengths.build,
-    "settings": settings.build,
-}
-"""Kinds of figure: the name in the YAML's ``kind`` -> the function that draws it."""
 
 
 def run(config: Config, paper: str, name: str) -> None:
@@ -51,11 +29,7 @@ def run(config: Config, paper: str, name: str) -> None:
         If the artefact is no figure, or of a kind that does not exist.
     """
     artefact = config.papers[paper].artefacts[name]
-    build = KINDS.get(artefact.kind)
-    if artefact.form != "figure" or build is None:
-        raise StepError(
-            f"{paper}: artefact '{name}': no figure of kind '{artefact.kind}' (there are: {', '.join(KINDS)})"
-        )
+    build = kind_of(paper, artefact, "figure").load()
     if not artefact.measured:  # its solvers run here
         os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
     results = load(config, paper, artefact.experiments if artefact.measured else ())

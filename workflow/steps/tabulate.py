@@ -9,12 +9,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration.artefact_kinds import kind_of
 from svmrepro.workflow.configuration.model import Config, read_config
-from svmrepro.workflow.errors import StepError, run_step
+from svmrepro.workflow.errors import run_step
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.graph import paths
-from svmrepro.workflow.rendering import to_csv, to_html, to_markdown
-from svmrepro.workflow.tables.kinds import KINDS
+from svmrepro.workflow.tables.model import to_csv, to_html, to_markdown
 
 FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}
 
@@ -28,12 +29,8 @@ def run(config: Config, paper: str, name: str) -> None:
         If the artefact is no table, or of a kind that does not exist.
     """
     artefact = config.papers[paper].artefacts[name]
-    build = KINDS.get(artefact.kind)
-    if artefact.form != "table" or build is None:
-        raise StepError(
-            f"{paper}: artefact '{name}': no table of kind '{artefact.kind}' (there are: {', '.join(KINDS)})"
-        )
-    table = build(config, paper, artefact)
+    build = kind_of(paper, artefact, "table").load()
+    table = build(load(config, paper, artefact.experiments if artefact.measured else ()), artefact)
     for form, path in paths.table(config, paper, name).items():
         atomic_write(path, FORMS[form](table))
 

@@ -1,19 +1,16 @@
-"""Tables: one module a kind.
+"""Tables: one module a kind; `svmrepro.workflow.configuration.artefact_kinds` names them.
 
-kinds            kind -> module
+model            tables, columns and cells, and the forms in which they are written
 timing           timing tables
 sparse           sparse and dense code
 scaling          scaling exponents
 support_vectors  support vectors beside the paper
 contenders       contenders side by side
 claims           verdicts
-problems         data sets over permutations
-paired           two contenders over permutations
-variants         variants against a baseline
 traffic          bytes moved
-encodings        encodings side by side
 adult_encoding   our encoding of Adult beside the published one
 benchmarks       solvers over experiments
 precision        solvers at equal precision
 parameters       parameters of the experiments
+permutations/    tables about problems measured over permutations
 """

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from svmrepro import datasets
-from svmrepro.workflow.configuration.model import Artefact, Config
-from svmrepro.workflow.rendering import Column, Section, Table, count, missing, prose
+from svmrepro.workflow.analysis.results import Results
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.tables.model import Column, Section, Table, count, missing, prose
 
 COLUMNS = (
     Column("part", "files", prose=True),
@@ -17,10 +18,10 @@ COLUMNS = (
 )
 
 
-def build(config: Config, paper: str, artefact: Artefact) -> Table:
+def build(results: Results, artefact: Artefact) -> Table:
     """Build the comparison; where the files cannot be had, one line that says why."""
     try:
-        compared = datasets.compare_encoding(config.data_dir, config.mirror)
+        compared = datasets.compare_encoding(results.config.data_dir, results.config.mirror)
     except datasets.DatasetUnavailable as error:
         lacking = {"part": missing(f"not run: {' '.join(str(error).split())}")}
         return Table(artefact.title, (Section(COLUMNS, [lacking]),), artefact.caption)

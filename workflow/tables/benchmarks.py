@@ -8,7 +8,7 @@ from svmrepro.workflow.analysis.printed_numbers import SCALING
 from svmrepro.workflow.analysis.results import Results, Row, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.rendering import (
+from svmrepro.workflow.tables.model import (
     BLANK,
     DASH,
     Cell,

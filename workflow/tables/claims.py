@@ -18,7 +18,7 @@ from svmrepro.workflow.judgement.claims import (
     read_claims,
     rule_text,
 )
-from svmrepro.workflow.rendering import Cell, Column, Section, Table, prose
+from svmrepro.workflow.tables.model import Cell, Column, Section, Table, prose
 
 MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open"}
 

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.results import Results, Row, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK, Group
-from svmrepro.workflow.configuration.model import Artefact, Contender
-from svmrepro.workflow.rendering import (
-    BLANK,
-    Cell,
-    Column,
-    Section,
-    Table,
-    count,
-    missing,
-    number,
-    prose,
-    significant,
-)
+from svmrepro.workflow.configuration.contender_options import effective_settings
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.tables.model import BLANK, Cell, Column, Section, Table, count, missing, number, prose
 from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, suspect_notes
 
 HITS, MISSES = "info.cache_hits", "info.cache_misses"
@@ -137,27 +127,6 @@ def _axis_cells(results: Results, name: str, label: str, row: Row, axes: Sequenc
         cells["ratio"] = ratio_cell(results, name, row, label, first, CPU)
     cells["hits"] = _hit_share(results.group(name, label, row.n))
     return cells
-
-
-def effective_settings(contender: Contender, axes: Sequence[str], kernel: str) -> dict[str, object]:
-    """Return a contender's storage and options by name, be they the default; None where of no use to it.
-
-    Folding needs a linear kernel; folded, a solver asks for no kernel row, and a cache stays empty.
-    """
-    known = own_options(contender)
-    options: dict[str, object] = {**known, **contender.options, "storage": contender.storage}
-    if kernel != "linear":
-        options["fold"] = None
-    if options.get("fold"):
-        options["cache_mb"] = None
-    return {axis: options.get(axis) for axis in axes}
-
-
-def own_options(contender: Contender) -> dict[str, Any]:
-    """Return the options of a contender's solver at their defaults; none of a user's own."""
-    from svmrepro.solvers import SOLVERS  # takes longer to load than most tables to make
-
-    return dict(SOLVERS[contender.solver].options) if contender.solver in SOLVERS else {}
 
 
 def _setting(value: object) -> Cell:

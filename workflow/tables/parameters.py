@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from svmrepro.workflow.analysis.results import Results, Row, display_name, load
+from svmrepro.workflow.analysis.results import Results, Row, display_name
+from svmrepro.workflow.configuration import jobs
+from svmrepro.workflow.configuration.contender_options import own_options
 from svmrepro.workflow.configuration.model import Artefact, Config, Experiment
-from svmrepro.workflow.graph import jobs
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_row
-from svmrepro.workflow.rendering import (
+from svmrepro.workflow.tables.benchmarks import reached
+from svmrepro.workflow.tables.model import (
     DASH,
     Cell,
     Column,
@@ -21,8 +23,6 @@ from svmrepro.workflow.rendering import (
     printed,
     prose,
 )
-from svmrepro.workflow.tables.benchmarks import reached
-from svmrepro.workflow.tables.contenders import own_options
 from svmrepro.workflow.tables.timing import SUPPORT, size_cell
 
 WORDS = {"Y": "yes", "N": "no", "mix": "mixed"}
@@ -47,15 +47,14 @@ COLUMNS = (
 )
 
 
-def build(config: Config, paper: str, artefact: Artefact) -> Table:
+def build(results: Results, artefact: Artefact) -> Table:
     """Build one line an experiment.
 
     Settings of the artefact: ``table`` (the paper's file: support_vectors, C, zero_percent, kernel_caching)
     and ``contender`` (whose solutions are counted, at the largest size that it reached).
     """
-    results = load(config, paper, artefact.experiments)
     table, contender = artefact.settings["table"], artefact.settings["contender"]
-    rows = [_row(config, results, name, table, contender) for name in artefact.experiments]
+    rows = [_row(results, name, table, contender) for name in artefact.experiments]
     return Table(
         title=artefact.title,
         caption=artefact.caption,
@@ -69,7 +68,7 @@ def build(config: Config, paper: str, artefact: Artefact) -> Table:
     )
 
 
-def _row(config: Config, results: Results, name: str, table: str, contender: str) -> Mapping[str, Cell]:
+def _row(results: Results, name: str, table: str, contender: str) -> Mapping[str, Cell]:
     experiment, row = results.experiment(name), reached(results, name, contender)
     size = next(iter(results.numbers.sizes(name, table)), None)
     said = {
@@ -87,7 +86,7 @@ def _row(config: Config, results: Results, name: str, table: str, contender: str
         "paper_support_vectors": count(results.numbers.value(table, name, size, "support_vectors")),
         "C": Cell(experiment.bound(row.size), f"{experiment.bound(row.size):,.10g}"),
         "paper_C": printed(said["C"]),
-        "zeros": Cell(0.0, "0") if dense else _zeros(config, experiment, row),
+        "zeros": Cell(0.0, "0") if dense else _zeros(results.config, experiment, row),
         "paper_zeros": count(results.numbers.value(table, name, size, "zero_percent")),
     }
     absent = results.why_missing(name, contender, row)

@@ -14,7 +14,7 @@ from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.results import Results, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.rendering import Cell, Column, Section, Table, count, missing, number, prose
+from svmrepro.workflow.tables.model import Cell, Column, Section, Table, count, missing, number, prose
 from svmrepro.workflow.tables.timing import suspect_notes
 
 BOUNDS = ("certificate.dual", "certificate.relaxed")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.rendering import BLANK, Cell, Column, Section, Table, prose
+from svmrepro.workflow.tables.model import BLANK, Cell, Column, Section, Table, prose
 from svmrepro.workflow.tables.timing import exponent_columns, exponent_section, fit_cells
 
 

@@ -6,7 +6,7 @@ from svmrepro.workflow.analysis.printed_numbers import SPARSE, snake
 from svmrepro.workflow.analysis.results import Results, Row, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.rendering import BLANK, Cell, Column, Section, Table, missing, number, printed
+from svmrepro.workflow.tables.model import BLANK, Cell, Column, Section, Table, missing, number, printed
 from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, size_cell, suspect_notes
 
 FORMS = ("dense", "bits")

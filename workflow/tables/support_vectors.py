@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from svmrepro.workflow.analysis.results import Results, Row
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.rendering import BLANK, Cell, Column, Section, Table, count, missing, percent, prose
+from svmrepro.workflow.tables.model import BLANK, Cell, Column, Section, Table, count, missing, percent, prose
 from svmrepro.workflow.tables.timing import SUPPORT, size_cell
 
 

@@ -8,7 +8,7 @@ from svmrepro.workflow.analysis.printed_numbers import SCALING, TIMINGS, snake
 from svmrepro.workflow.analysis.results import Results, Row, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.rendering import (
+from svmrepro.workflow.tables.model import (
     BLANK,
     DASH,
     Cell,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from svmrepro.workflow.analysis.power_law import median_interval
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.rendering import Cell, Column, Section, Table, count, missing, number, prose
+from svmrepro.workflow.tables.model import Cell, Column, Section, Table, count, missing, number, prose
 
 BYTES, BANDWIDTH = "info.bytes_moved", "info.copy_bandwidth"
 

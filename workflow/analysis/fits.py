@@ -1,6 +1,4 @@
-"""Exponents and ratios of one experiment.
-
-    python -m svmrepro.workflow.steps.fit --config CONFIG --paper PAPER --experiment EXPERIMENT
+"""Exponents and ratios of one experiment: ``fits.csv`` and ``ratios.csv``.
 
 ``fits.csv``: one line for each contender and quantity (``cpu_seconds``, and ``work``, the counted
 elementary operations of `svmrepro.workflow.analysis.runs`), and one for each column of seconds that the paper
@@ -15,7 +13,6 @@ is its inverse.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,11 +30,8 @@ from svmrepro.workflow.analysis.power_law import (
     ratio_interval,
 )
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs, pairs, read_rows, read_runs
-from svmrepro.workflow.configuration.model import Config, Experiment, read_config
-from svmrepro.workflow.errors import run_step
-from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.graph import paths
+from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs, pairs, read_rows
+from svmrepro.workflow.configuration.model import Experiment
 
 FIT_COLUMNS = (
     "paper", "experiment", "contender", "quantity", "source", "exponent", "low", "high", "intercept",
@@ -150,28 +144,6 @@ def read_ratios(files: Iterable[Path]) -> dict[tuple[str, int, str, str, str], I
     return ratios
 
 
-def run(config: Config, paper: str, experiment_name: str) -> None:
-    """Write ``fits.csv`` and ``ratios.csv`` of one experiment."""
-    experiment = config.papers[paper].experiments[experiment_name]
-    runs = read_runs([paths.measurements(config, paper, experiment_name)])
-    numbers = PaperNumbers(paths.config_dir() / "papers", paper)
-    fits = fit_experiment(runs, experiment, numbers)
-    atomic_write(paths.fits(config, paper, experiment_name), _csv(FIT_COLUMNS, fits))
-    ratios = compare_contenders(runs, experiment)
-    atomic_write(paths.ratios(config, paper, experiment_name), _csv(RATIO_COLUMNS, ratios))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the step; see the module's docstring."""
-    parser = argparse.ArgumentParser(prog="python -m svmrepro.workflow.steps.fit", description=__doc__)
-    parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
-    parser.add_argument("--paper", required=True)
-    parser.add_argument("--experiment", required=True)
-    arguments = parser.parse_args(argv)
-    run(read_config(arguments.config), arguments.paper, arguments.experiment)
-    return 0
-
-
 def _fit_line(experiment: Experiment, contender: str, quantity: str, source: str, fit: Fit) -> dict[str, str]:
     exponent = fit.exponent
     return {
@@ -219,13 +191,10 @@ def _text(value: float | None) -> str:
     return "" if value is None else repr(value)
 
 
-def _csv(columns: Sequence[str], lines: Sequence[Mapping[str, str]]) -> str:
+def lines_to_csv(columns: Sequence[str], lines: Sequence[Mapping[str, str]]) -> str:
+    """Return lines as CSV, in the order of the columns."""
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(lines)
     return out.getvalue()
-
-
-if __name__ == "__main__":
-    run_step(main)

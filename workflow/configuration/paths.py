@@ -7,9 +7,9 @@ import platform
 import re
 from pathlib import Path
 
+from svmrepro.workflow.configuration.jobs import jobs
 from svmrepro.workflow.configuration.model import Config, config_dir
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.graph.jobs import jobs
 
 __all__ = [
     "COMPARE",

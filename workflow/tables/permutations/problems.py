@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from svmrepro.workflow.analysis.permutations import (
+    COUNTS,
     Problem,
-    name_cells,
-    name_columns,
+    mean_count,
     problems,
     size_notes,
     why_missing,
 )
-from svmrepro.workflow.analysis.power_law import Interval, mean_interval
+from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.results import Results, display_name
-from svmrepro.workflow.analysis.runs import Group
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.rendering import BLANK, DASH, Cell, Column, Section, Table, count, missing, percent
-
-COUNTS = {
-    "support_vectors": (("certificate.n_bound", "certificate.n_nonbound"), "support vectors"),
-    "bounded_support_vectors": (("certificate.n_bound",), "bounded support vectors"),
-}
-"""Column of the paper's table -> columns of the measurements that add up to it, header."""
+from svmrepro.workflow.tables.model import BLANK, DASH, Cell, Column, Section, Table, count, missing, percent
+from svmrepro.workflow.tables.permutations.cells import name_cells, name_columns
 
 
 def build(results: Results, artefact: Artefact) -> Table:
@@ -55,16 +49,6 @@ def build(results: Results, artefact: Artefact) -> Table:
         ],
         provenance=results.provenance(),
     )
-
-
-def mean_count(group: Group, key: str) -> Interval | None:
-    """Return the mean of a count of `COUNTS` over the certified runs; None if there are none."""
-    totals = [
-        sum(part for part in parts if part is not None)
-        for run in group.solved
-        if None not in (parts := [run.number(column) for column in COUNTS[key][0]])
-    ]
-    return mean_interval(totals) if totals else None
 
 
 def count_cell(mean: Interval, decimals: int = 1) -> Cell:

@@ -9,7 +9,7 @@ from typing import Any
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.measurement.record import digest
+from svmrepro.workflow.fingerprints import digest
 
 #: Permutations that one job measures where a size has a job of its own.
 BLOCK = 10

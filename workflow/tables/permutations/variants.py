@@ -6,15 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL, SMALLER
 from svmrepro.workflow.analysis.permutations import (
-    CPU,
     ITERATIONS,
     Family,
     Problem,
     family,
     load_notes,
-    mean_cell,
-    name_cells,
-    name_columns,
     p_text,
     problems,
     size_notes,
@@ -23,8 +19,10 @@ from svmrepro.workflow.analysis.permutations import (
 )
 from svmrepro.workflow.analysis.power_law import mean_interval
 from svmrepro.workflow.analysis.results import Results, display_name
+from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.rendering import BLANK, DASH, Cell, Column, Section, Table, missing, percent
+from svmrepro.workflow.tables.model import BLANK, DASH, Cell, Column, Section, Table, missing, percent
+from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns
 
 QUANTITIES = {
     "iterations": (ITERATIONS, "iterations", "Iterations"),

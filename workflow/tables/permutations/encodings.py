@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from svmrepro.workflow.analysis.permutations import (
+    COUNTS,
     ITERATIONS,
     Problem,
-    name_cells,
-    name_columns,
+    mean_count,
     problems,
     size_notes,
     why_missing,
@@ -18,8 +18,9 @@ from svmrepro.workflow.analysis.power_law import Interval, mean_interval
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name, plural
 from svmrepro.workflow.configuration.model import Artefact, Contender, Experiment
-from svmrepro.workflow.rendering import DASH, Cell, Column, Section, Table, count, missing, percent, prose
-from svmrepro.workflow.tables.problems import COUNTS, count_cell, mean_count
+from svmrepro.workflow.tables.model import DASH, Cell, Column, Section, Table, count, missing, percent, prose
+from svmrepro.workflow.tables.permutations.cells import name_cells, name_columns
+from svmrepro.workflow.tables.permutations.problems import count_cell
 
 HEADERS = {**{key: header for key, (_, header) in COUNTS.items()}, ITERATIONS: "iterations"}
 

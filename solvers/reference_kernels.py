@@ -414,3 +414,13 @@ def _whole(X: Any) -> bool:
         return True
     largest = float(np.abs(values).max())
     return largest * largest * X.shape[1] < _WHOLE * _WHOLE and bool((values == np.rint(values)).all())
+
+
+def kernel_product(kernel: Kernel, A: Any, B: Any, coefficients: Vector) -> Vector:
+    """Return ``sum_j coefficients_j k(a_i, b_j)`` for every row of A, shape (len(A),), in blocks.
+
+    Of a precomputed kernel A holds the values of its rows with all of B's.
+    """
+    if B.shape[0] == 0:
+        return np.zeros(A.shape[0])
+    return kernel_sums(kernel, A, B, coefficients).value

@@ -13,10 +13,10 @@ from __future__ import annotations
 import csv
 import html
 import io
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.power_law import Interval
 
 DASH = "–"
@@ -95,20 +95,6 @@ class Table:
 
 
 # -- cells ----------------------------------------------------------------------------------------------
-
-
-def significant(value: float, digits: int = 3) -> str:
-    """Format with so many significant digits, thousands separated: 0.00712, 1.23, 20,700, 3.7e-12."""
-    if not math.isfinite(value):
-        raise ValueError(f"{value} cannot be shown in a table")
-    if value == 0:
-        return "0"
-    magnitude = math.floor(math.log10(abs(value)))
-    rounded = round(value, digits - 1 - magnitude)
-    magnitude = math.floor(math.log10(abs(rounded)))  # 9.996 becomes 10.0
-    if magnitude < -4 or magnitude >= 9:
-        return f"{value:.{digits - 1}e}"
-    return f"{rounded:,.{max(0, digits - 1 - magnitude)}f}"
 
 
 def number(value: float | int | None, interval: Interval | None = None, *, digits: int = 3) -> Cell:

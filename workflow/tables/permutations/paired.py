@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
+from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL
 from svmrepro.workflow.analysis.permutations import (
-    CPU,
     DUAL,
     ITERATIONS,
     Family,
@@ -15,10 +15,6 @@ from svmrepro.workflow.analysis.permutations import (
     Problem,
     family,
     load_notes,
-    mean_cell,
-    name_cells,
-    name_columns,
-    p_cell,
     problems,
     size_notes,
     tally,
@@ -26,8 +22,9 @@ from svmrepro.workflow.analysis.permutations import (
 )
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name
+from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.rendering import (
+from svmrepro.workflow.tables.model import (
     BLANK,
     DASH,
     Cell,
@@ -39,8 +36,8 @@ from svmrepro.workflow.rendering import (
     percent,
     printed,
     prose,
-    significant,
 )
+from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns, p_cell
 
 QUANTITIES = {"seconds": (CPU, "CPU seconds", 3), "iterations": (ITERATIONS, "iterations", 4)}
 """Key of columns -> column of the measurements, header, digits of a mean."""

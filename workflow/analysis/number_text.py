@@ -1,0 +1,19 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Format with so many significant digits, thousands separated: 0.00712, 1.23, 20,700, 3.7e-12."""
+    if not math.isfinite(value):
+        raise ValueError(f"{value} cannot be shown in a table")
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    rounded = round(value, digits - 1 - magnitude)
+    magnitude = math.floor(math.log10(abs(rounded)))  # 9.996 becomes 10.0
+    if magnitude < -4 or magnitude >= 9:
+        return f"{value:.{digits - 1}e}"
+    return f"{rounded:,.{max(0, digits - 1 - magnitude)}f}"

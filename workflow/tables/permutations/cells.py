@@ -1,0 +1,40 @@
+"""Cells that tables over permutations share: what names a data set, means, probabilities."""
+
+from __future__ import annotations
+
+from svmrepro.workflow.analysis.permutations import Problem, p_text
+from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.tables.model import BLANK, Cell, Column, number, prose
+
+
+def name_columns() -> list[Column]:
+    """Return the columns of `name_cells`."""
+    return [
+        Column("experiment", "data set", prose=True),
+        Column("n", "n"),
+        Column("paper_n", "n", paper=True, shown=False),
+    ]
+
+
+def name_cells(problem: Problem) -> dict[str, Cell]:
+    """Return what names a problem: its title, and its size with the paper's where that differs."""
+    cells = {"experiment": prose(problem.title)}
+    printed = problem.n_printed
+    cells["paper_n"] = BLANK if printed is None else Cell(printed, f"{printed:,}")
+    if problem.n is None:
+        cells["n"] = BLANK if printed is None else Cell(None, f"{printed:,}", detail="paper only")
+    elif printed is not None and printed != problem.n:
+        cells["n"] = Cell(problem.n, f"{problem.n:,}", detail=f"paper: {printed:,}")
+    else:
+        cells["n"] = Cell(problem.n, f"{problem.n:,}")
+    return cells
+
+
+def mean_cell(interval: Interval | None, digits: int = 3) -> Cell:
+    """Return a mean with its interval; a dash if there is none."""
+    return BLANK if interval is None else number(interval.value, interval, digits=digits)
+
+
+def p_cell(p: float | None, corrected: float | None) -> Cell:
+    """Return the cell of a probability, with Holm's below it."""
+    return BLANK if p is None else Cell(p, p_text(p), detail=f"Holm {p_text(corrected)}")
