@@ -16,7 +16,6 @@ from sphinx.errors import ExtensionError
 from sitekit import mathml
 from sitekit.papers import PaperPage
 from sitekit.parts import PartError, Texts
-from sitekit.scale import Scale
 from sitekit.solvers import algorithm_modules, constant, other_modules, solver_table
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -53,7 +52,6 @@ def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
         "algorithm_modules": lambda: algorithm_modules(texts),
         "other_modules": lambda: other_modules(texts),
         "papers": [PaperPage(texts, file.stem) for file in sorted(Path(app.srcdir, "papers").glob("*.md"))],
-        "scale": lambda: Scale(texts),
         "paper": lambda name: PaperPage(texts, name),
     }
     try:
