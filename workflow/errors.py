@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 
 
 class StepError(Exception):
@@ -71,26 +70,27 @@ def cause(error: OSError) -> str:
     return error.strerror.lower() if error.strerror else one_line(error)
 
 
-def run_step(main: Callable[[Sequence[str] | None], int]) -> NoReturn:
+def run_safely(work: Callable[[], int]) -> int:
     """
-    Run the ``main`` of a step and leave the process with its exit code.
+    Run a step and return the exit code of its process.
 
     Faults that are nobody's programming error (:class:`StepError`, a full disk, an unwritable folder) are
     printed as one line; everything else keeps its traceback, because it is ours to mend.
 
     Parameters
     ----------
-    main
-        Called with ``None``: it reads ``sys.argv``.
+    work
+        Returns an exit code.
+
+    Returns
+    -------
+    int
+        That code; 1 after a fault, 130 after Ctrl-C.
     """
     try:
-        code = main(None)
-    except StepError as error:
+        return work()
+    except (StepError, OSError) as error:
         print(f"error: {one_line(error)}", file=sys.stderr)
-        code = 1
-    except OSError as error:
-        print(f"error: {one_line(error)}", file=sys.stderr)
-        code = 1
+        return 1
     except KeyboardInterrupt:
-        code = 130
-    sys.exit(code)
+        return 130

@@ -23,18 +23,17 @@ def analyse(config: Config, *, figures: bool = False) -> Run:
     """Take a configuration whose job files are there through analyse, collect, tabulate (and plot)."""
     file = config.results_dir / "config.json"
     write_config(config, file)
-    arguments = ["--config", str(file), "--paper", synthetic.PAPER]
     paper = config.papers[synthetic.PAPER]
     measured = [
         name for name in paper.experiments if paths.job_files(config, synthetic.PAPER, name)[0].is_file()
     ]
     for name in measured:
-        analyse_step.main([*arguments, "--experiment", name])
+        analyse_step.run(config, synthetic.PAPER, name)
     if len(measured) == len(paper.experiments):
-        collect.main(arguments)
+        collect.run(config, synthetic.PAPER)
     for artefact in paper.artefacts.values():
         if artefact.form == "table":
-            tabulate.main([*arguments, "--artefact", artefact.name])
+            tabulate.run(config, synthetic.PAPER, [artefact.name])
         elif figures:
-            plot.main([*arguments, "--artefact", artefact.name])
+            plot.run(config, synthetic.PAPER, [artefact.name])
     return Run(config, file)

@@ -110,15 +110,13 @@ def analyse(config: Config, *, figures: bool = False, only: Sequence[str] = ()) 
 
     With ``only`` no other artefacts than these are made.
     """
-    file = config.results_dir / "config.json"
-    write_config(config, file)
-    arguments = ["--config", str(file), "--paper", PAPER]
+    write_config(config, config.results_dir / "config.json")
     for name in config.papers[PAPER].experiments:
-        analyse_step.main([*arguments, "--experiment", name])
+        analyse_step.run(config, PAPER, name)
     for artefact in config.papers[PAPER].artefacts.values():
         if only and artefact.name not in only:
             continue
         if artefact.form == "table":
-            tabulate.main([*arguments, "--artefact", artefact.name])
+            tabulate.run(config, PAPER, [artefact.name])
         elif figures:
-            plot.main([*arguments, "--artefact", artefact.name])
+            plot.run(config, PAPER, [artefact.name])

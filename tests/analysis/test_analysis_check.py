@@ -10,7 +10,7 @@ import pytest
 from analysis_steps import analyse
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import write_config
+from svmrepro.workflow.configuration.model import read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import clocked_claims
 from svmrepro.workflow.judgement.run_summary import compare, fold, unfold
@@ -22,7 +22,7 @@ RESULTS_ROW = "adult-linear n = 1605, smo"
 def checked(run):
     """Check a run of which the repository's reference has nothing; its record is written."""
     with pytest.raises(StepError, match="nothing compared"):
-        check.main(["--config", str(run.file)])
+        check.run(read_config(run.file))
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def find(record, contender="smo"):
 def test_without_a_reference_it_says_so_and_fails(full, capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
     with pytest.raises(StepError, match="nothing compared: there is no reference run of the paper scale"):
-        check.main(["--config", str(full.file)])
+        check.run(read_config(full.file))
     out = capsys.readouterr().out
     assert "holds" in out and "adult-linear-one-order" in out  # the verdicts come all the same
     assert "eproduced" not in out
@@ -61,7 +61,7 @@ def test_a_reference_without_this_paper_is_nothing_to_compare_with(full, record,
 
     reference_of(full, monkeypatch, tmp_path, of_another)
     with pytest.raises(StepError, match="the reference run of the paper scale has no row of platt1998"):
-        check.main(["--config", str(full.file)])
+        check.run(read_config(full.file))
 
 
 def test_a_partial_check_says_of_how_many_rows_and_fails_if_asked(
@@ -74,14 +74,14 @@ def test_a_partial_check_says_of_how_many_rows_and_fails_if_asked(
     reference_of(full, monkeypatch, tmp_path, with_more)
     rows = compare(record, record).rows
     capsys.readouterr()
-    assert check.main(["--config", str(full.file)]) == 0
+    assert check.run(read_config(full.file)) == 0
     out = capsys.readouterr().out
     assert out.endswith(f"\nReproduced on {rows:,} of {rows + 2:,} rows; 2 not measured.\n")
     assert "note: 2 rows of the reference were not measured here: adult-more n = 1001, smo" in out
 
     strict = tmp_path / "strict.json"
     write_config(dataclasses.replace(full.config, require_complete=True), strict)
-    assert check.main(["--config", str(strict)]) == 1
+    assert check.run(read_config(strict)) == 1
     out = capsys.readouterr().out
     assert "FAULT: 2 rows of the reference were not measured here" in out
     assert out.endswith("\nNot reproduced: 1 fault.\n")
@@ -150,7 +150,7 @@ def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsy
     (tmp_path / "results" / "reference" / "paper").mkdir(parents=True)
     (tmp_path / "results" / "reference" / "paper" / "check.json").write_text(json.dumps(content))
     capsys.readouterr()
-    assert check.main(["--config", str(full.file)]) == 0
+    assert check.run(read_config(full.file)) == 0
     out = capsys.readouterr().out
     assert f"note: claim platt1998/{undecided} held in the reference: not decided, by seconds" in out
     assert f"Reproduced on all {compare(record, record).rows:,} rows." in out
@@ -257,7 +257,7 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, t
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text("a figure")
     monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
-    assert check.main(["--config", str(full.file), "--write-reference"]) == 0
+    assert check.run(read_config(full.file), write_reference=True) == 0
     folder = tmp_path / "results" / "reference" / "paper"
     assert (folder / "check.json").is_file()
     assert (folder / synthetic.PAPER / "claims.md").is_file()
@@ -265,7 +265,7 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, t
     assert not (folder / synthetic.PAPER / "measurements.csv").exists()
     assert (tmp_path / "figures" / "reference" / "paper" / synthetic.PAPER / "overview.svg").is_file()
 
-    assert check.main(["--config", str(full.file)]) == 0
+    assert check.run(read_config(full.file)) == 0
     assert "\nReproduced on all " in capsys.readouterr().out
 
     # A paper that this run does not make stays as it is, unless another machine measured it.
@@ -276,7 +276,7 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, t
     content["claims"]["another"] = {"one": "holds"}
     for machine, kept in ((content["machine"], 1), ({"cpu": "another"}, 0)):
         (folder / "check.json").write_text(json.dumps({**content, "machine": machine}))
-        assert check.main(["--config", str(full.file), "--write-reference"]) == 0
+        assert check.run(read_config(full.file), write_reference=True) == 0
         joined = check.read_record(folder / "check.json")
         assert sum(row["paper"] == "another" for row in joined["rows"]) == kept
         assert len(joined["claims"]) == 1 + kept and len(joined["rows"]) >= mine + kept
@@ -285,21 +285,21 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, t
     content = json.loads((folder / "check.json").read_text())
     content["claims"][synthetic.PAPER]["web-gaussian-support-vectors"] = "holds"
     (folder / "check.json").write_text(json.dumps(content))
-    assert check.main(["--config", str(full.file)]) == 1
+    assert check.run(read_config(full.file)) == 1
     out = capsys.readouterr().out
     assert "FAULT: claim platt1998/web-gaussian-support-vectors held in the reference: does not hold" in out
     assert json.loads(paths.check(full.config).read_text())["comparison"]["faults"]
 
     (folder / "check.json").write_text("{}")
     with pytest.raises(StepError, match="schema 2 expected"):
-        check.main(["--config", str(full.file)])
+        check.run(read_config(full.file))
     shutil.rmtree(full.config.figures_dir)
 
 
 def test_an_unfinished_run_cannot_become_the_reference(full, monkeypatch, tmp_path):
     monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
     with pytest.raises(StepError, match="missing; make the whole run"):
-        check.main(["--config", str(full.file), "--write-reference"])
+        check.run(read_config(full.file), write_reference=True)
 
 
 def test_permutations_of_a_problem_share_a_line_of_the_file():

@@ -22,7 +22,7 @@ def rows_of(path):
 def collected(config, name):
     file = config.results_dir / "config.json"
     write_config(config, file)
-    analyse.main(["--config", str(file), "--paper", synthetic.PAPER, "--experiment", name])
+    analyse.run(config, synthetic.PAPER, name)
     return paths.measurements(config, synthetic.PAPER, name)
 
 

@@ -16,7 +16,7 @@ from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.paired_runs import PairedRuns, ratio_of_ratios
 from svmrepro.workflow.comparison.sides import read_side
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import write_config
+from svmrepro.workflow.configuration.model import read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.steps import check, compare
@@ -197,7 +197,7 @@ def test_verdicts_of_another_scale_are_shown_and_not_held_against_it(full, other
 def test_a_reference_has_less_and_says_so(full, other):
     """Its counts come from the record of its check."""
     with pytest.raises(StepError, match="nothing compared"):  # the repository's reference has nothing of it
-        check.main(["--config", str(full.file)])
+        check.run(read_config(full.file))
     folder = other(leave_out=("measurements", "claims", "ratios"))
     shutil.copyfile(paths.check(full.config), folder / "check.json")
     pair = paired(full, folder)
@@ -262,7 +262,7 @@ def page(full, tmp_path_factory):
     folder = tmp_path_factory.mktemp("compared")
     config = replace(full.config, figures_dir=folder, against=str(paths.results(full.config)))
     write_config(config, folder / "config.json")
-    compare.main(["--config", str(folder / "config.json")])
+    compare.run(read_config(folder / "config.json"))
     yield paths.comparison(config).read_text()
     shutil.rmtree(paths.comparison(config).parent)
 

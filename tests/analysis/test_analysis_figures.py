@@ -7,6 +7,7 @@ import analysis_support as synthetic
 import pytest
 from analysis_steps import analyse
 from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration.model import read_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import plot
 
@@ -28,7 +29,7 @@ FIGURES = ("loglog-adult-linear", "loglog-noise-linear", "overview", "exponents"
 def test_the_same_numbers_give_the_same_svg(small, name):
     path = paths.figure(small.config, synthetic.PAPER, name)["svg"]
     before = path.read_bytes()
-    plot.main(["--config", str(small.file), "--paper", synthetic.PAPER, "--artefact", name])
+    plot.run(read_config(small.file), synthetic.PAPER, [name])
     assert path.read_bytes() == before
     assert b"<dc:date>" not in before and before.count(b"<path") > 10
 
@@ -53,4 +54,4 @@ def test_series_differ_in_marker_and_line_not_only_in_colour(small):
 
 def test_a_table_is_no_figure(small):
     with pytest.raises(StepError, match="no figure of kind 'scaling'"):
-        plot.main(["--config", str(small.file), "--paper", synthetic.PAPER, "--artefact", "scaling"])
+        plot.run(read_config(small.file), synthetic.PAPER, ["scaling"])

@@ -13,7 +13,7 @@ from analysis_support import make_line
 from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config, Experiment, load_config, write_config
+from svmrepro.workflow.configuration.model import Config, Experiment, load_config
 from svmrepro.workflow.figures import exponents, loglog
 from svmrepro.workflow.figures import settings as figure_settings
 from svmrepro.workflow.figures.style import off_axis
@@ -89,16 +89,13 @@ def records(config: Config, experiment: Experiment) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     found = make_config(tmp_path_factory.mktemp("platt1999"))
-    file = found.results_dir / "config.json"
-    write_config(found, file)
-    arguments = ["--config", str(file), "--paper", PAPER]
     for name, experiment in found.papers[PAPER].experiments.items():
         (job,) = paths.job_files(found, PAPER, name)
         atomic_write(job, dump_lines(records(found, experiment)))
-        analyse.main([*arguments, "--experiment", name])
+        analyse.run(found, PAPER, name)
     for artefact in found.papers[PAPER].artefacts.values():
         if artefact.form == "table":
-            tabulate.main([*arguments, "--artefact", artefact.name])
+            tabulate.run(found, PAPER, [artefact.name])
     return found
 
 

@@ -17,7 +17,7 @@ from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import display_name, load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Artefact, Contender
+from svmrepro.workflow.configuration.model import Artefact, Contender, read_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import tabulate
 from svmrepro.workflow.tables import contenders, scaling, sparse, support_vectors, timing
@@ -258,7 +258,7 @@ def test_unknown_kinds_are_refused(full, tmp_path):
     file = tmp_path / "config.json"
     file.write_text(json.dumps(content))
     with pytest.raises(StepError, match="no table of kind 'scalling'"):
-        tabulate.main(["--config", str(file), "--paper", synthetic.PAPER, "--artefact", "scaling"])
+        tabulate.run(read_config(file), synthetic.PAPER, ["scaling"])
 
 
 def test_the_one_option_that_varies_names_the_contenders(full):

@@ -119,7 +119,7 @@ synthetic.write_records(config, {name: synthetic.records(config, name) for name 
 file = config.results_dir / "config.json"
 write_config(config, file)
 for name in names:
-    analyse.main(["--config", str(file), "--paper", synthetic.PAPER, "--experiment", name])
+    analyse.run(config, synthetic.PAPER, name)
 found = results.load(config, synthetic.PAPER, names)
 every = list(load_config().papers[synthetic.PAPER].experiments)
 claims = read_claims(config_dir() / "claims" / "platt1998.yaml", every)

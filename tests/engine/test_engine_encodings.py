@@ -12,7 +12,7 @@ from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration import jobs, paths
-from svmrepro.workflow.configuration.model import Config, load_config, write_config
+from svmrepro.workflow.configuration.model import Config, load_config
 from svmrepro.workflow.judgement import run_summary
 from svmrepro.workflow.measurement.data_sets import register
 from svmrepro.workflow.measurement.journal import Journal
@@ -111,9 +111,7 @@ def test_an_experiment_says_it_for_its_contenders() -> None:
 def test_ratios_are_formed_on_the_same_problem_only() -> None:
     config = prepare({"plain": QUICK, "again": QUICK, "hot": HOT, "hot-again": HOT})
     measure(config)
-    write_config(config, Path("config.json"))
-    arguments = ["--config", "config.json", "--paper", "platt1998", "--experiment", EXPERIMENT]
-    analyse.main(arguments)
+    analyse.run(config, "platt1998", EXPERIMENT)
     ratios = read_rows(paths.ratios(config, "platt1998", EXPERIMENT))
     assert {(row["numerator"], row["denominator"]) for row in ratios} == {
         ("again", "plain"), ("hot-again", "hot"),

@@ -82,14 +82,15 @@ def test_killed_writers_litter_is_swept_and_a_living_ones_kept(tmp_path: Path) -
 
 
 WRITE_TABLE = """
-from svmrepro.workflow.errors import run_step
+import sys
+from svmrepro.workflow.errors import run_safely
 from svmrepro.workflow.files import atomic_write
-def main(argv):
+def main():
     atomic_write("table.csv", "old\\n")
     atomic_write("table.csv", "x" * 1_000_000)
     return 0
 try:
-    run_step(main)
+    sys.exit(run_safely(main))
 finally:
     import os
     print(sorted(os.listdir(".")), open("table.csv").read())
@@ -140,8 +141,8 @@ def test_unwritable_folder_is_named(tmp_path: Path) -> None:
     results = tmp_path / "results"
     results.mkdir(mode=0o555)
     script = (
-        "from svmrepro.workflow.errors import run_step\nfrom svmrepro.workflow.files import atomic_write\n"
-        f"run_step(lambda argv: atomic_write({str(results / 'a' / 't.csv')!r}, 'x') or 0)"
+        "import sys\nfrom svmrepro.workflow.errors import run_safely\nfrom svmrepro.workflow.files import atomic_write\n"
+        f"sys.exit(run_safely(lambda: atomic_write({str(results / 'a' / 't.csv')!r}, 'x') or 0))"
     )
     arguments = unprivileged([sys.executable, "-c", script])
     ended = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)

@@ -365,7 +365,7 @@ def test_retry_tries_only_what_was_incomplete_before(monkeypatch: pytest.MonkeyP
     ]:
         tried.clear()
         data_sets.write_marker(config, data_sets.Marker("noise", available, missing, when))
-        fetch.retry(config, before=10.0)
+        fetch.try_again(config, before=10.0)
         assert tried == expected
     assert data_sets.read_marker(config, "noise") == data_sets.Marker("noise", True, (), 50.0)
 

@@ -13,7 +13,7 @@ import pytest
 from engine_support import EXPERIMENT, tiny
 from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config, read_config
-from svmrepro.workflow.errors import StepError, reading_table, run_step
+from svmrepro.workflow.errors import StepError, reading_table, run_safely
 from svmrepro.workflow.files import Owner, any_lock
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement import contender_run, progress
@@ -32,17 +32,15 @@ from svmrepro.workflow.steps.measure import measure_job
 def test_a_step_that_fails_says_why_in_one_line(
     raised: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def main(arguments: object) -> int:
+    def fail() -> int:
         raise raised
 
-    with pytest.raises(SystemExit) as ended:
-        run_step(main)
-    assert (ended.value.code, capsys.readouterr().err) == (code, said)
+    assert (run_safely(fail), capsys.readouterr().err) == (code, said)
 
 
 def test_a_fault_of_ours_keeps_its_traceback() -> None:
     with pytest.raises(ZeroDivisionError):
-        run_step(lambda arguments: 1 // 0)
+        run_safely(lambda: 1 // 0)
 
 
 def test_what_is_not_installed_is_not_compiled_and_says_how_to_get_it(
@@ -62,7 +60,7 @@ def test_what_is_not_installed_is_not_compiled_and_says_how_to_get_it(
     plan = Plan(overrides)
     assert plan.combinations == ["smo linear csr"]
     output = tmp_path / "compiled.txt"
-    assert compile.main(["--config", str(plan.file), "--output", str(output)]) == 0
+    assert compile.run(plan.config, output) is None
     assert output.read_text() == "smo linear csr\n"
     assert contender_run.not_installed("libsvm-package") == "not installed: libsvm-official (extra peers)"
     assert contender_run.not_installed("onedal") == "not installed: scikit-learn-intelex (extra peers)"

@@ -15,7 +15,6 @@ copied to ``results/reference/<scale>/`` and the figures to ``figures/reference/
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import textwrap
@@ -26,8 +25,8 @@ from typing import Any
 from svmrepro.workflow.analysis.results import plural
 from svmrepro.workflow.analysis.runs import Runs, read_rows, read_runs
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config, Paper, read_config
-from svmrepro.workflow.errors import StepError, run_step
+from svmrepro.workflow.configuration.model import Config, Paper
+from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.judgement.check_record import CLAIM_COLUMNS, CLAIM_FORM, SCHEMA, read_record
 from svmrepro.workflow.judgement.claims import clocked_claims
@@ -39,6 +38,7 @@ from svmrepro.workflow.judgement.run_summary import (
     machine_records,
     summarise,
 )
+from svmrepro.workflow.steps.command_line import run_step
 
 KEPT = 10
 """Permutations of a problem that a committed reference keeps: enough to find a fault, and small."""
@@ -74,17 +74,6 @@ def run(config: Config, *, write_reference: bool = False) -> int:
         )
     print(_printed_comparison(outcome))
     return 1 if outcome.faults else 0
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the step; see the module's docstring."""
-    parser = argparse.ArgumentParser(prog="python -m svmrepro.workflow.steps.check", description=__doc__)
-    parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
-    parser.add_argument(
-        "--write-reference", action="store_true", help="make this run the reference of its scale"
-    )
-    arguments = parser.parse_args(argv)
-    return run(read_config(arguments.config), write_reference=arguments.write_reference)
 
 
 def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
@@ -224,4 +213,4 @@ def _conclusion(outcome: Comparison) -> str:
 
 
 if __name__ == "__main__":
-    run_step(main)
+    run_step(run)

@@ -10,10 +10,8 @@ for each paper into ``figures/<scale>/compare/``. Its exit code judges nothing: 
 
 from __future__ import annotations
 
-import argparse
 import base64
 import html
-from collections.abc import Sequence
 from pathlib import Path
 
 from svmrepro.workflow.analysis.results import plural
@@ -22,11 +20,12 @@ from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
 from svmrepro.workflow.comparison.sides import read_side
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config, read_config
-from svmrepro.workflow.errors import StepError, run_step
+from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import save, styled
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.judgement.claims import clocked_claims
+from svmrepro.workflow.steps.command_line import run_step
 from svmrepro.workflow.steps.tabulate import FORMS
 from svmrepro.workflow.tables.model import Table, html_body, html_page
 
@@ -81,15 +80,6 @@ def run(config: Config) -> None:
     page = _page(config, pair)
     atomic_write(paths.comparison(config), page)
     print(_closing(config, pair))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the step; see the module's docstring."""
-    parser = argparse.ArgumentParser(prog="python -m svmrepro.workflow.steps.compare", description=__doc__)
-    parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
-    arguments = parser.parse_args(argv)
-    run(read_config(arguments.config))
-    return 0
 
 
 def _page(config: Config, pair: PairedRuns) -> str:
@@ -150,4 +140,4 @@ def _closing(config: Config, pair: PairedRuns) -> str:
 
 
 if __name__ == "__main__":
-    run_step(main)
+    run_step(run)

@@ -7,31 +7,25 @@ the same function at once can crash, so that this step runs alone and before any
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.configuration.model import read_config
+from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.configuration.needs import combinations
-from svmrepro.workflow.errors import run_step
 from svmrepro.workflow.files import atomic_write, lock
 from svmrepro.workflow.measurement import machine
+from svmrepro.workflow.steps.command_line import run_step
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def run(config: Config, output: Path) -> None:
     """Run the step; see the module's text."""
-    parser = argparse.ArgumentParser(description="Fill the cache of compiled code.")
-    parser.add_argument("--config", required=True)
-    parser.add_argument("--output", required=True, type=Path)
-    arguments = parser.parse_args(argv)
     machine.pin_threads()
     folder = fingerprints.compiled_dir()
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
-    todo = combinations(read_config(arguments.config))
+    todo = combinations(config)
     with lock(folder / "compile.lock"):
         from svmrepro.solvers import warm
 
@@ -40,9 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             warm(solver, kernel, storage)
         seconds = time.process_time() - began
     print(f"compiled code for {len(todo)} combinations is ready ({seconds:.0f} s of CPU)", file=sys.stderr)
-    atomic_write(arguments.output, "".join(f"{' '.join(parts)}\n" for parts in todo))
-    return 0
+    atomic_write(output, "".join(f"{' '.join(parts)}\n" for parts in todo))
 
 
 if __name__ == "__main__":
-    run_step(main)
+    run_step(run)

@@ -10,17 +10,17 @@ epoch.
 
 from __future__ import annotations
 
-import argparse
+import math
 import sys
 import time
-from collections.abc import Sequence
 
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config, read_config
+from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.configuration.needs import data_sets
-from svmrepro.workflow.errors import StepError, one_line, run_step
+from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.files import lock
 from svmrepro.workflow.measurement.data_sets import Marker, read_marker, register, write_marker
+from svmrepro.workflow.steps.command_line import run_step
 
 
 def fetch(config: Config, name: str) -> Marker:
@@ -68,7 +68,7 @@ def fetch(config: Config, name: str) -> Marker:
     return found
 
 
-def retry(config: Config, before: float) -> None:
+def try_again(config: Config, before: float) -> None:
     """
     Try again what was incomplete.
 
@@ -102,25 +102,16 @@ def _tell(marker: Marker) -> None:
         print(marker.reason(), file=sys.stderr)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def run(config: Config, dataset: str | None = None, retry: bool = False, before: float = math.inf) -> None:
     """Run the step; see the module's text."""
-    parser = argparse.ArgumentParser(description="Get raw data files.")
-    parser.add_argument("--config", required=True)
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--dataset")
-    which.add_argument("--retry", action="store_true")
-    parser.add_argument("--before", type=float, default=float("inf"))
-    arguments = parser.parse_args(argv)
-    config = read_config(arguments.config)
     register(config)
-    if arguments.retry:
-        retry(config, arguments.before)
-    else:
-        marker = fetch(config, arguments.dataset)
+    if retry:
+        try_again(config, before)
+    if dataset is not None:
+        marker = fetch(config, dataset)
         write_marker(config, marker)
         _tell(marker)
-    return 0
 
 
 if __name__ == "__main__":
-    run_step(main)
+    run_step(run)

@@ -8,14 +8,13 @@ and seed.
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Sequence
 
 from svmrepro.workflow.configuration.jobs import rows
-from svmrepro.workflow.configuration.model import Config, read_config
-from svmrepro.workflow.errors import StepError, one_line, run_step
+from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.measurement.data_sets import Marker, write_marker
+from svmrepro.workflow.steps.command_line import run_step
 
 
 def generate(config: Config, name: str) -> Marker:
@@ -60,16 +59,10 @@ def generate(config: Config, name: str) -> Marker:
     return Marker(name, True, (), time.time())
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def run(config: Config, dataset: str) -> None:
     """Run the step; see the module's text."""
-    parser = argparse.ArgumentParser(description="Check a generated data set.")
-    parser.add_argument("--config", required=True)
-    parser.add_argument("--dataset", required=True)
-    arguments = parser.parse_args(argv)
-    config = read_config(arguments.config)
-    write_marker(config, generate(config, arguments.dataset))
-    return 0
+    write_marker(config, generate(config, dataset))
 
 
 if __name__ == "__main__":
-    run_step(main)
+    run_step(run)

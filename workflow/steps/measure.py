@@ -13,26 +13,25 @@ reason.
 
 from __future__ import annotations
 
-import argparse
 import os
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.jobs import Job, Row, job, rows
-from svmrepro.workflow.configuration.model import Config, Contender, Experiment, read_config
-from svmrepro.workflow.errors import run_step
+from svmrepro.workflow.configuration import jobs, paths
+from svmrepro.workflow.configuration.jobs import Job, Row, rows
+from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.files import any_lock, atomic_write, lock
 from svmrepro.workflow.measurement import machine
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_row, load_test, register
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.progress import Progress
 from svmrepro.workflow.measurement.record import FINAL, LIMITS, NO_RESULT, SCHEMA, dump_lines
+from svmrepro.workflow.steps.command_line import run_step
 
 if TYPE_CHECKING:
     from svmrepro.datasets import Dataset
@@ -243,24 +242,17 @@ def measure_job(config: Config, experiment: Experiment, part: Job, progress: Pro
         atomic_write(target, dump_lines(lines))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def run(config: Config, paper: str, experiment: str, job: str, log: Path | None = None) -> None:
     """Run the step; see the module's text."""
-    parser = argparse.ArgumentParser(description="Measure one job.")
-    for name in ("--config", "--paper", "--experiment", "--job"):
-        parser.add_argument(name, required=True)
-    parser.add_argument("--log", type=Path, help="file that gets every line of progress")
-    arguments = parser.parse_args(argv)
     # Before numpy, numba or a BLAS is loaded.
     machine.pin_threads()
     os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
-    config = read_config(arguments.config)
     register(config)
-    experiment = config.experiment(arguments.paper, arguments.experiment)
-    part = job(config, experiment, arguments.job)
-    with Progress(config, experiment, part, arguments.log) as progress:
-        measure_job(config, experiment, part, progress)
-    return 0
+    described = config.experiment(paper, experiment)
+    part = jobs.job(config, described, job)
+    with Progress(config, described, part, log) as progress:
+        measure_job(config, described, part, progress)
 
 
 if __name__ == "__main__":
-    run_step(main)
+    run_step(run)

@@ -5,22 +5,26 @@ python -m svmrepro.workflow.steps.plot --config CONFIG --paper PAPER --artefact 
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.artefact_kinds import kind_of
-from svmrepro.workflow.configuration.model import Config, read_config
-from svmrepro.workflow.errors import run_step
+from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.figures.style import save, styled
 from svmrepro.workflow.files import atomic_path
+from svmrepro.workflow.steps.command_line import run_step
 
 
-def run(config: Config, paper: str, name: str) -> None:
+def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
+    """Run the step; see the module's docstring."""
+    for name in artefact:
+        plot(config, paper, name)
+
+
+def plot(config: Config, paper: str, name: str) -> None:
     """Draw one figure and write its two forms.
 
     Raises
@@ -40,18 +44,5 @@ def run(config: Config, paper: str, name: str) -> None:
                 save(figure, temporary, form)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the step; see the module's docstring."""
-    parser = argparse.ArgumentParser(prog="python -m svmrepro.workflow.steps.plot", description=__doc__)
-    parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
-    parser.add_argument("--paper", required=True)
-    parser.add_argument("--artefact", required=True, nargs="+")
-    arguments = parser.parse_args(argv)
-    config = read_config(arguments.config)
-    for name in arguments.artefact:
-        run(config, arguments.paper, name)
-    return 0
-
-
 if __name__ == "__main__":
-    run_step(main)
+    run_step(run)

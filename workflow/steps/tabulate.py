@@ -5,22 +5,26 @@ python -m svmrepro.workflow.steps.tabulate --config CONFIG --paper PAPER --artef
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.artefact_kinds import kind_of
-from svmrepro.workflow.configuration.model import Config, read_config
-from svmrepro.workflow.errors import run_step
+from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.steps.command_line import run_step
 from svmrepro.workflow.tables.model import to_csv, to_html, to_markdown
 
 FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}
 
 
-def run(config: Config, paper: str, name: str) -> None:
+def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
+    """Run the step; see the module's docstring."""
+    for name in artefact:
+        tabulate(config, paper, name)
+
+
+def tabulate(config: Config, paper: str, name: str) -> None:
     """Build one table and write its three forms.
 
     Raises
@@ -35,18 +39,5 @@ def run(config: Config, paper: str, name: str) -> None:
         atomic_write(path, FORMS[form](table))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the step; see the module's docstring."""
-    parser = argparse.ArgumentParser(prog="python -m svmrepro.workflow.steps.tabulate", description=__doc__)
-    parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
-    parser.add_argument("--paper", required=True)
-    parser.add_argument("--artefact", required=True, nargs="+")
-    arguments = parser.parse_args(argv)
-    config = read_config(arguments.config)
-    for name in arguments.artefact:
-        run(config, arguments.paper, name)
-    return 0
-
-
 if __name__ == "__main__":
-    run_step(main)
+    run_step(run)

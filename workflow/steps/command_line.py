@@ -1,0 +1,57 @@
+"""The command line of a step, made from the signature of its function."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, get_type_hints
+
+from svmrepro.workflow.configuration.model import read_config
+from svmrepro.workflow.errors import run_safely
+
+
+def run_step(step: Callable[..., int | None]) -> NoReturn:
+    """Run a step with the arguments of this process, and leave with its exit code.
+
+    Parameters
+    ----------
+    step
+        Takes the configuration and what else its signature says: ``paper: str`` is the option
+        ``--paper PAPER``, a ``bool`` a switch, a ``Sequence`` takes several values, and a parameter with a
+        default is optional. It returns an exit code, or None for 0.
+    """
+    module = inspect.getmodule(step)
+    assert module is not None
+    arguments = vars(_parser(step, module.__doc__ or "").parse_args())
+    config = arguments.pop("config")
+    sys.exit(run_safely(lambda: step(read_config(config), **arguments) or 0))
+
+
+def _parser(step: Callable[..., int | None], description: str) -> argparse.ArgumentParser:
+    style = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=description, formatter_class=style)
+    parser.add_argument("--config", type=Path, required=True, help="resolved configuration (JSON)")
+    hints = get_type_hints(step)
+    _, *parameters = inspect.signature(step).parameters.values()
+    for parameter in parameters:
+        hint = hints[parameter.name]
+        needed = parameter.default is inspect.Parameter.empty
+        options: dict[str, Any] = {"required": True} if needed else {"default": parameter.default}
+        if hint is bool:
+            options = {"action": "store_true"}
+        elif getattr(hint, "__origin__", None) is Sequence:
+            options |= {"nargs": "+"}
+        else:
+            options |= {
+                "type": next(each for each in (Path, float, str) if each is hint or _may_be(hint, each))
+            }
+        parser.add_argument(f"--{parameter.name.replace('_', '-')}", **options)
+    return parser
+
+
+def _may_be(hint: Any, kind: type) -> bool:
+    """Tell whether a type is ``kind | None``."""
+    return kind in getattr(hint, "__args__", ())
