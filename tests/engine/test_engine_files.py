@@ -141,7 +141,8 @@ def test_unwritable_folder_is_named(tmp_path: Path) -> None:
     results = tmp_path / "results"
     results.mkdir(mode=0o555)
     script = (
-        "import sys\nfrom svmrepro.workflow.errors import run_safely\nfrom svmrepro.workflow.files import atomic_write\n"
+        "import sys\nfrom svmrepro.workflow.errors import run_safely\n"
+        "from svmrepro.workflow.files import atomic_write\n"
         f"sys.exit(run_safely(lambda: atomic_write({str(results / 'a' / 't.csv')!r}, 'x') or 0))"
     )
     arguments = unprivileged([sys.executable, "-c", script])
