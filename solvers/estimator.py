@@ -256,6 +256,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Examples.
         """
         check_is_fitted(self)
+        assert self._calibrated is not None  # by the decorator
         return np.asarray(self._calibrated.predict_proba(X))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
@@ -267,7 +268,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array_like or scipy sparse, shape (n_samples, n_features)
             Examples.
         """
-        return np.log(self.predict_proba(X))
+        return np.asarray(np.log(self.predict_proba(X)))
 
     def certificate(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate | tuple[Certificate, ...]:
         """Judge the fit by recomputing objectives, gap and KKT violations from the training data.
@@ -394,7 +395,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = _with_rows(validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr"))
         if self._weights is not None:
-            return np.asarray(X @ self._weights.T) + self.intercept_
+            return np.asarray(np.asarray(X @ self._weights.T) + self.intercept_)
         values = np.empty((X.shape[0], len(self.intercept_)))
         for column, signed, bias in zip(values.T, self.dual_coef_, self.intercept_, strict=True):
             own = np.flatnonzero(signed)

@@ -89,7 +89,7 @@ def swapped_pairs(y: Any, values: Any) -> float:
     # Among equal values, all pairs are in order in the first order and out of it in the second.
     kind = _inversions(ranks[np.lexsort((ranks, values))])
     harsh = _inversions(ranks[np.lexsort((-ranks, values))])
-    return (kind + harsh) / (2 * pairs)
+    return float((kind + harsh) / (2 * pairs))
 
 
 def _inversions(ranks: npt.NDArray[np.intp]) -> int:

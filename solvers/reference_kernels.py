@@ -349,7 +349,7 @@ class _Metric:
 
     def _written_out(self) -> int:
         """Return how many examples may be written out at a time."""
-        return min(_MOST_ROWS, max(16, _BLOCK_BYTES // (8 * max(self.d, 1))))
+        return int(min(_MOST_ROWS, max(16, _BLOCK_BYTES // (8 * max(self.d, 1)))))
 
     def _largest(self, X: Any) -> float:
         """Return the largest squared norm of centred examples."""
@@ -399,7 +399,7 @@ class _Metric:
         sizes = np.abs(c)
         spread = abs(kernel.a) * np.sqrt(a.norms) * (powers @ (sizes * np.sqrt(b.norms)))
         spread += abs(kernel.c) * (powers @ sizes)
-        return kernel.degree * growth(self.d + kernel.degree + 3) * spread
+        return np.asarray(kernel.degree * growth(self.d + kernel.degree + 3) * spread)
 
 
 def _is_sparse(X: Any) -> bool:

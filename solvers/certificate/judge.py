@@ -355,7 +355,7 @@ class _Margins:
     def gaps(self) -> Vector:
         """Return each example's part of the gap, rounding included."""
         below = (self.C - self.alpha) * np.maximum(self.m + self.error, 0.0)
-        return below + self.alpha * np.maximum(self.error - self.m, 0.0)
+        return np.asarray(below + self.alpha * np.maximum(self.error - self.m, 0.0))
 
 
 def _certify_kkt(problem: Problem, solution: Solution, gram: npt.NDArray[np.float64] | None) -> Certificate:

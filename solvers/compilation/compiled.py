@@ -46,7 +46,7 @@ def source(function: Any) -> Callable[..., Any]:
     return getattr(function, "py_func", function)  # type: ignore[no-any-return]
 
 
-class FirstClass(types.WrapperAddressProtocol):  # type: ignore[misc]
+class FirstClass(types.WrapperAddressProtocol):
     """A compiled function as an argument of other compiled functions, which find its address at once.
 
     For a function itself numba looks through what was compiled of it, at every call: 0.2 ms each.

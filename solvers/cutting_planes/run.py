@@ -63,7 +63,7 @@ class CuttingPlaneRun:
             return None
         alpha, weights, bounds = np.zeros(self.n), self.weights, self.problem.bounds
         for place in np.flatnonzero(self.planes.a[1:]) + 1:
-            alpha += self.planes.a[place] * np.unpackbits(self._bits[place], count=self.n)
+            alpha += self.planes.a[place] * np.unpackbits(self._bits[int(place)], count=self.n)
         alpha *= weights.shares
         alpha /= weights.whole
         return np.where(alpha > bounds * (1.0 - 1e-12), bounds, alpha)

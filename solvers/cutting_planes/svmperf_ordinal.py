@@ -39,7 +39,7 @@ class Run(CuttingPlaneRun):
 
     def largest_share(self) -> float:
         """Return the largest coefficient that an example can have in a normal: all others are its pairs."""
-        return self.n / self.pairs.m
+        return float(self.n / self.pairs.m)
 
 
 def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:

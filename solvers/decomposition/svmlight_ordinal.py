@@ -42,7 +42,7 @@ class Pairs(NamedTuple):
 
     Attributes
     ----------
-    count, bytes
+    number, bytes
         How many there are, and what their differences take.
     problem
         The classification problem of the differences; None where they are beyond the own limit.
@@ -50,7 +50,7 @@ class Pairs(NamedTuple):
         Two if the only pair was written twice, at half its weight, else one.
     """
 
-    count: int
+    number: int
     bytes: int
     problem: Problem | None
     copies: int
@@ -98,7 +98,7 @@ def steps(run: Run) -> int:
 
 def finish(run: Run, status: str) -> Solution:
     """Return the weights, and a multiplier for each pair, in the order of i and then of j."""
-    info = {"pairs": float(run.pairs.count)}
+    info = {"pairs": float(run.pairs.number)}
     if run.inner is None:
         return Solution(None, np.zeros(run.problem.d), 0.0, status, 0, 0, info=dict(info))
     found = svmlight.finish(run.inner, status)

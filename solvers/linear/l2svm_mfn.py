@@ -88,6 +88,8 @@ class Run:
         self.cg_steps = self.newton_steps = self.futile = 0
         self.loose = True
         self.inner: LeastSquares | None = None
+        self.active: npt.NDArray[np.uint32]
+        self.gradient: Vector
         _look(self)
 
     def weighted(self, values: Vector, members: npt.NDArray[np.uint32]) -> Vector:

@@ -270,4 +270,4 @@ def _squared_norms(X: Any) -> npt.NDArray[np.float64]:
             part = X[first : first + _NORM_ROWS]
             norms[first : first + _NORM_ROWS] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
         return norms
-    return np.einsum("ij,ij->i", X, X)
+    return np.asarray(np.einsum("ij,ij->i", X, X))
