@@ -124,7 +124,7 @@ def test_too_many_pairs() -> None:
     large = Problem(sp.csr_array(np.ones((20_000, 1))), np.arange(20_000), 1.0, bias=False, storage="csr")
     assert solve(large, "svmlight-ordinal").status == "memory_limit"
     made = large.layout("pairs", svmlight_ordinal._build)
-    assert made.problem is None and made.count == 20_000 * 19_999 // 2
+    assert made.problem is None and made.number == 20_000 * 19_999 // 2
 
 
 def test_what_it_needs_is_told() -> None:
