@@ -1,8 +1,8 @@
-"""Solvers at equal achieved precision: stopping rules differ, what was reached can be compared.
+"""Solvers at equal achieved precision, since their stopping rules differ.
 
-Each contender runs at several stopping tolerances. What it reached is the relative distance of its primal
-objective from the largest lower bound that any of the runs found; its seconds at a precision are those of its
-fastest tolerance that reached it.
+Each contender runs at several stopping tolerances. Its precision at a tolerance is the relative distance of its
+primal objective from the largest lower bound of all runs. Its seconds at a precision are those of the loosest
+tolerance that reached it.
 """
 
 from __future__ import annotations
