@@ -1,8 +1,8 @@
 """Solvers at equal achieved precision, since their stopping rules differ.
 
-Each contender runs at several stopping tolerances. Its precision at a tolerance is the relative distance of its
-primal objective from the largest lower bound of all runs. Its seconds at a precision are those of the loosest
-tolerance that reached it.
+Each contender runs at several stopping tolerances. Its precision at a tolerance is the relative distance of
+its primal objective from the largest lower bound of all runs. Its seconds at a precision are those of the
+loosest tolerance that reached it.
 """
 
 from __future__ import annotations
