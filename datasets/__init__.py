@@ -7,6 +7,22 @@
 
 ``load`` gives any data set by name, fetching it where it is absent; ``fetch`` only fetches. Raw files are
 kept and checked in ``<data_dir>/raw``, parsed arrays in ``<data_dir>/prepared``.
+
+The modules and packages, from the interface down:
+
+loading         data sets by name
+adult_encoding  our encoding of Adult beside the published one
+prepared        parsed arrays kept on disk
+download/       raw files: found, downloaded, unpacked, verified
+readers/        file formats
+encodings       other encodings of the same columns
+generators      generated data sets; ``documents`` generates those of RCV1's shape
+permutations    the same examples in another order
+subsets         nested subsets
+registry/       the data sets that are known by name
+sparse_builder  sparse matrices made piece by piece
+dataset         what every way of getting data returns
+files, errors   files on disk; errors in one line
 """
 
 from svmrepro.datasets.adult_encoding import compare_encoding

@@ -10,6 +10,28 @@ True
 
 Importing this package loads no compiled code; the first ``solve`` does. ``SVMClassifier``, an estimator
 over ``solve``, needs scikit-learn, which is imported where it is asked for.
+
+The modules and packages, from the interface down:
+
+estimator            ``SVMClassifier``
+driver               ``solve``: slices, limits, progress, clocks
+registry             the solvers by name, as data
+problem, kernel      what is solved
+solution             what a solver returns
+certificate/         what a solution is worth, from the data alone
+reference_kernels    the certificate's own arithmetic
+metrics              measures on test sets
+source               fingerprints of the source
+platt/               SMO and chunking as in Platt's report
+decomposition/       SMO over violating pairs, planning ahead, SVM-light
+cutting_planes/      SVM-perf and OCAS
+linear/              Lagrangian SVM, modified finite Newton, dual coordinate descent
+peers/               other people's solvers behind the same interface
+caches/              kernel rows that are kept
+passes/              ``X w`` and ``X' c`` over all examples
+quadratic_programs/  dense programs that arise within a solver
+storage/             examples in memory and on disk, and dot products of their rows
+compilation/         how this package compiles
 """
 
 from typing import TYPE_CHECKING, Any

@@ -37,7 +37,7 @@ PROJECT = Path(__file__).resolve().parent.parent.parent
 DISK = "512m"
 #: A line of a traceback through this project's code. Snakemake's own, when it cannot write its own files, are
 #: nothing that could be mended here.
-_OURS = re.compile(r'File "[^"]*/(?:workflow|datasets|solvers)/\w+\.py", line')
+_OURS = re.compile(r'File "[^"]*/(?:workflow|datasets|solvers)/[\w/]+\.py", line')
 #: What is done to a run; the first of each run is taken in this order, the others are drawn.
 KINDS = ("kill", "disk-full", "read-only", "network", "kill-leader")
 #: Seconds for which a harmed run may go on before it is killed.
