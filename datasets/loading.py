@@ -83,6 +83,16 @@ def names() -> tuple[str, ...]:
 def describe(name: str) -> Entry:
     """Return what is known of a data set.
 
+    Parameters
+    ----------
+    name : str
+        A name of the registry, or of a registered file.
+
+    Returns
+    -------
+    DownloadedEntry, GeneratedEntry or UserEntry
+        Its entry.
+
     Raises
     ------
     DataError
@@ -105,8 +115,19 @@ def is_generated(name: str) -> bool:
 def resolve_size(name: str, n: int | None = None) -> int:
     """Return the number of rows that stands for ``n``.
 
-    A size that a paper prints is that of the file meant (11,221 -> 11,220); any other stays; None is the
-    whole set.
+    A size that a paper prints is that of the file meant (11,221 -> 11,220); any other stays.
+
+    Parameters
+    ----------
+    name : str
+        A data set.
+    n : int, optional
+        The size asked for; None is the whole set.
+
+    Returns
+    -------
+    int
+        Number of rows.
 
     Raises
     ------
@@ -331,6 +352,16 @@ def content_key(
     It needs no data on disk: checksums are the registry's. Only a user's own file is read (its SHA-256).
     Of a file with several accepted forms it names the first: two forms may order the same rows differently,
     and the provenance of what was loaded tells which one it was.
+
+    Parameters
+    ----------
+    name, n, seed, part
+        As :func:`load` takes them.
+
+    Returns
+    -------
+    str
+        The key.
     """
     entry = describe(name)
     if part == "test":

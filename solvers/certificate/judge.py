@@ -180,6 +180,18 @@ class Certificate:
         equality constraint holds to 1e-9 of the multipliers' sum. ``gap``: the gap is at most eps times the
         sum of the C_i; ``relative gap``: at most eps times the primal objective. A hundredth of eps and the
         rounding of the judge are let pass, but never as much as twice what is allowed.
+
+        Parameters
+        ----------
+        eps : float
+            The stopping tolerance.
+        factor : float
+            ``tolerance_factor`` of the solver's entry in the registry.
+
+        Returns
+        -------
+        list of str
+            Empty if the solution passes.
         """
         found: list[str] = []
         if self.promise != KKT:

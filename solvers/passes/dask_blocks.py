@@ -127,7 +127,16 @@ class Spread(Blocks):
         self.done = 0.0
 
     def scores(self, w: Vector, f: Vector, share: float) -> tuple[int, bool]:
-        """Go on with ``f = X w`` for weights of shape (d + 1,), by a share of each block's rows.
+        """Go on with ``f = X w``, by a share of each block's rows.
+
+        Parameters
+        ----------
+        w : ndarray, shape (d + 1,)
+            Weights.
+        f : ndarray, shape (n,)
+            Takes the scores of the rows that were done.
+        share : float
+            Part of each block's rows, at most 1.
 
         Returns
         -------
