@@ -1,8 +1,8 @@
 """Sphinx extension of this site: pages filled in from the repository, mathematics without a script.
 
-A page is Markdown. Its links to other pages and to files of the repository are relative paths, which also work
-where the plain file is read. Expressions in double braces, for instance ``{{ whole("CHANGELOG.md") }}``, are
-evaluated before the page is parsed, so that its headings and links are those of one document.
+A page is Markdown. Its links to other pages and to files of the repository are relative paths, which also
+work where the plain file is read. Expressions in double braces, for instance ``{{ whole("CHANGELOG.md") }}``,
+are evaluated before the page is parsed, so that its headings and links are those of one document.
 """
 
 from __future__ import annotations

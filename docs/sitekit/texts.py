@@ -1,4 +1,4 @@
-"""Texts of the repository on the site's pages, and links that work both on the site and in the plain files."""
+"""Texts of the repository on pages of the site, and links that work on the site as in the plain files."""
 
 from __future__ import annotations
 
