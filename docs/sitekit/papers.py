@@ -66,14 +66,16 @@ class PaperPage:
         if self._scale is None:
             return (
                 "```{admonition} No reference run is committed yet\n:class: warning\n\n"
-                f"`{self._command}` measures this paper. Until a run of it is committed, this page has the "
+                f"`{self._command}` measures this paper. Until its run is committed, this page lists the "
                 "claims as they are read here, without verdicts, and the names of tables and figures.\n```\n"
             )
-        facts = [f"Shown is the committed reference run of the **{self._scale}** scale{self._measured()}."]
+        facts = [
+            f"This page shows the committed reference run of the **{self._scale}** scale{self._measured()}."
+        ]
         if self._scale == "smoke":
             facts.append(
-                "Its sizes are those of toys: counts and objectives mean something there, seconds and "
-                "exponents do not."
+                "Its problems are of toy size: counts and objectives are meaningful, seconds and exponents "
+                "are not."
             )
         others = [scale for scale in self._scales if scale != self._scale]
         if others:
@@ -82,7 +84,7 @@ class PaperPage:
         lacking = [artefact.title for artefact in self._paper.artefacts.values() if not self._files(artefact)]
         if lacking:
             facts.append(f"Not in it: {'; '.join(lacking)}.")
-        facts.append(f"`{self._command}` makes all of it again.")
+        facts.append(f"`{self._command}` repeats it.")
         return "```{admonition} What is shown here\n:class: note\n\n" + "\n".join(facts) + "\n```\n"
 
     def findings(self) -> str:
