@@ -15,7 +15,7 @@ import yaml
 from svmrepro.workflow.configuration.model import Artefact, Paper, load_config
 from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, UNMEASURED, read_claims, rule_text
 
-from sitekit.parts import PartError, Texts
+from sitekit.texts import TextError, Texts
 
 #: The reference run that is shown is the first of these that is there; the others are named.
 SCALES = ("paper", "default", "smoke")
@@ -40,7 +40,7 @@ class PaperPage:
         self._texts, self._root, self.name = texts, texts.root, name
         entry = texts.root / "config" / "experiments" / f"{name}.yaml"
         if not entry.is_file():
-            raise PartError(f"there is no paper {name!r}: no {entry.relative_to(texts.root)}")
+            raise TextError(f"there is no paper {name!r}: no {entry.relative_to(texts.root)}")
         texts.read.add(entry)
 
     # -- for the page -------------------------------------------------------------------------------
@@ -51,11 +51,6 @@ class PaperPage:
         return self._paper.title
 
     @property
-    def short(self) -> str:
-        """Author and year, with which its section of FINDINGS.md begins."""
-        return self.title.partition(",")[0]
-
-    @property
     def citation(self) -> str:
         """The paper as CITATION.cff has it."""
         file = self._root / "CITATION.cff"
@@ -64,21 +59,23 @@ class PaperPage:
             author = found["authors"][0]
             if f"{author['family-names'].lower()}{found['year']}" == self.name:
                 return _cited(found)
-        raise PartError(f"CITATION.cff has no paper {self.name!r}")
+        raise TextError(f"CITATION.cff has no paper {self.name!r}")
 
     def state(self) -> str:
         """Say which reference run is shown, which others there are, and what is not there."""
         if self._scale is None:
             return (
                 "```{admonition} No reference run is committed yet\n:class: warning\n\n"
-                f"`{self._command}` measures this paper. Until a run of it is committed, this page has the "
+                f"`{self._command}` measures this paper. Until its run is committed, this page lists the "
                 "claims as they are read here, without verdicts, and the names of tables and figures.\n```\n"
             )
-        facts = [f"Shown is the committed reference run of the **{self._scale}** scale{self._measured()}."]
+        facts = [
+            f"This page shows the committed reference run of the **{self._scale}** scale{self._measured()}."
+        ]
         if self._scale == "smoke":
             facts.append(
-                "Its sizes are those of toys: counts and objectives mean something there, seconds and "
-                "exponents do not."
+                "Its problems are of toy size: counts and objectives are meaningful, seconds and exponents "
+                "are not."
             )
         others = [scale for scale in self._scales if scale != self._scale]
         if others:
@@ -87,17 +84,15 @@ class PaperPage:
         lacking = [artefact.title for artefact in self._paper.artefacts.values() if not self._files(artefact)]
         if lacking:
             facts.append(f"Not in it: {'; '.join(lacking)}.")
-        facts.append(f"`{self._command}` makes all of it again.")
+        facts.append(f"`{self._command}` repeats it.")
         return "```{admonition} What is shown here\n:class: note\n\n" + "\n".join(facts) + "\n```\n"
 
     def findings(self) -> str:
         """Return the paper's section of FINDINGS.md, which a paper with a reference run must have."""
-        begins = self.short
-        if self._scale is None and not self._texts.has_part("FINDINGS.md", begins):
+        if self._scale is None:
             return "Nothing yet: that needs a reference run."
-        run = self._texts.heading("FINDINGS.md", begins).removeprefix(begins).strip(" ()")
-        words = self._texts.part("FINDINGS.md", begins)
-        return f"*Written from: {run}.*\n\n{words}" if run else words
+        heading, words = self._texts.section("FINDINGS.md", self._short)
+        return f"*Written from: {heading.removeprefix(self._short).strip(' ()')}.*\n\n{words}"
 
     def verdicts(self) -> str:
         """Return the table of the paper's claims, with the verdicts of the run that is shown."""
@@ -132,6 +127,11 @@ class PaperPage:
         return "\n\n".join(parts)
 
     # -- the run that is shown ----------------------------------------------------------------------
+
+    @property
+    def _short(self) -> str:
+        """Author and year, with which its section of FINDINGS.md begins."""
+        return self.title.partition(",")[0]
 
     @cached_property
     def _scales(self) -> list[str]:
@@ -204,7 +204,7 @@ class PaperPage:
             )
         content = _MAIN.search(files["html"].read_text(encoding="utf-8"))
         if content is None:
-            raise PartError(f"{files['html']}: no table in it")
+            raise TextError(f"{files['html']}: no table in it")
         # Headings of the second level would stand in the page's own table of contents.
         body = re.sub(r"<(/?)h2>", r"<\1h5>", content[1])
         title = html.escape(artefact.title)

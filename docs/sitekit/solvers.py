@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from svmrepro.solvers import SOLVERS
 
-from sitekit.parts import Texts
+from sitekit.texts import Texts
 
 #: What is described with the package's own names, or has no more to say than its name.
 _ELSEWHERE = {"__init__", "estimator", "kernel", "problem", "registry", "solution"}
