@@ -50,7 +50,6 @@ def test_a_paper_shows_all_of_its_reference_run(site: Path, paper: str) -> None:
     scale = re.search(r"reference run of the <strong>(\w+)</strong> scale", shown)
     if scale is None:
         assert not list((PROJECT / "results" / "reference").glob(f"*/{paper}"))
-        assert "No reference run is committed yet" in shown
         return
     results, figures = (
         PROJECT / folder / "reference" / scale[1] / paper for folder in ("results", "figures")
@@ -104,13 +103,16 @@ def test_a_link_that_leads_nowhere_is_named(texts: Texts) -> None:
         texts.linked("See [it](gone.md).", texts.folder)
 
 
-def test_a_paper_with_a_run_needs_its_findings(tmp_path: Path) -> None:
-    for name in ("config", "results"):
-        (tmp_path / name).symlink_to(PROJECT / name)
+def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path: Path) -> None:
+    (tmp_path / "config").symlink_to(PROJECT / "config")
     (tmp_path / "FINDINGS.md").write_text("# None yet\n")
-    page = PaperPage(Texts(tmp_path, tmp_path / "docs", "papers/platt1998"), "platt1998")
+    texts = Texts(tmp_path, tmp_path / "docs", "papers/platt1998")
+    page = PaperPage(texts, "platt1998")
+    assert "No reference run is committed yet" in page.state()
+    assert page.findings() == page.verdicts() == page.artefacts() == ""
+    (tmp_path / "results").symlink_to(PROJECT / "results")
     with pytest.raises(TextError, match=r"FINDINGS\.md has no section .* 'Platt 1998'"):
-        page.findings()
+        PaperPage(texts, "platt1998").findings()
 
 
 # -- in a browser -----------------------------------------------------------------------------------
@@ -164,19 +166,6 @@ def test_no_page_is_wider_than_the_screen(browser: Browser, site: Path, width: i
         scrolling += len(found["scrolling"])
     # Otherwise nothing was wide enough to show anything.
     assert scrolling > 10
-
-
-def test_the_menu_opens_on_a_phone(browser: Browser, site: Path) -> None:
-    show(browser, site, "index", PHONE)
-    link = "document.querySelector('.sidebar-tree a[href=\"read.html\"]')"
-    on_screen = (
-        f"(() => {{ const box = {link}.getBoundingClientRect(); return box.left >= 0 && box.right > 0 }})()"
-    )
-    assert browser.run(on_screen) is False
-    browser.click("document.querySelector('label.nav-overlay-icon')")
-    browser.wait(on_screen)
-    browser.click(link)
-    browser.wait("location.pathname.endsWith('read.html')")
 
 
 #: The least contrast of any text with its background by the rules of WCAG 2, and that text.
