@@ -78,7 +78,7 @@ def texts(tmp_path: Path) -> Texts:
         "To [the\ndata](data.csv), [use](docs/use.md#way), [the top](FINDINGS.md) and [a folder](docs).\n\n"
         "```sh\n[x](nowhere)\n```\n\n## Two words\n\nLast.\n"
     )
-    return Texts(tmp_path, tmp_path / "docs", "sub/page")
+    return Texts(tmp_path / "docs", "sub/page")
 
 
 def test_links_of_a_section_lead_on_from_its_page(texts: Texts) -> None:
@@ -106,7 +106,7 @@ def test_a_link_that_leads_nowhere_is_named(texts: Texts) -> None:
 def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path: Path) -> None:
     (tmp_path / "config").symlink_to(PROJECT / "config")
     (tmp_path / "FINDINGS.md").write_text("# None yet\n")
-    texts = Texts(tmp_path, tmp_path / "docs", "papers/platt1998")
+    texts = Texts(tmp_path / "docs", "papers/platt1998")
     page = PaperPage(texts, "platt1998")
     assert "No reference run is committed yet" in page.state()
     assert page.findings() == page.verdicts() == page.artefacts() == ""
