@@ -51,7 +51,7 @@ def test_a_paper_shows_all_of_its_reference_run(site: Path, paper: str) -> None:
     results, figures = (
         PROJECT / folder / "reference" / scale[1] / paper for folder in ("results", "figures")
     )
-    # The table of the claims is made anew, the others are the committed ones, cell by cell.
+    # The table of claims is rendered for the site; the others are the committed ones, cell by cell.
     for file in results.glob("*.html"):
         rows = re.findall(r"<tr>.*?</tr>", unescape(file.read_text(encoding="utf-8")))
         assert file.stem == "claims" or (rows and all(row in shown for row in rows)), file
