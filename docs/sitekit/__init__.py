@@ -20,8 +20,6 @@ from sitekit.papers import PaperPage
 from sitekit.solvers import algorithm_modules, constant, other_modules, solver_table
 from sitekit.texts import TextError, Texts
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-
 #: ``{#`` begins the name of a heading in Markdown, so comments begin otherwise.
 _JINJA = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
@@ -30,6 +28,8 @@ _JINJA = jinja2.Environment(
     comment_end_string="##}",
     keep_trailing_newline=True,
 )
+_HERE = Path(__file__).parent
+_PAPER = _JINJA.from_string((_HERE / "paper.md").read_text(encoding="utf-8"))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
     """Resolve the links of a page and evaluate its expressions; an error ends the build in one line."""
-    texts = Texts(ROOT, Path(app.srcdir), docname)
+    texts = Texts(Path(app.srcdir), docname)
     offered = {
         "whole": texts.whole,
         "opening": texts.opening,
@@ -51,11 +51,11 @@ def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
         "constant": constant,
         "algorithm_modules": lambda: algorithm_modules(texts),
         "other_modules": lambda: other_modules(texts),
-        "paper": lambda name: PaperPage(texts, name),
+        "paper": lambda name: _PAPER.render(page=PaperPage(texts, name)),
     }
     try:
         source[0] = _JINJA.from_string(texts.linked(source[0], texts.folder)).render(offered)
     except (TextError, jinja2.TemplateError) as error:
         raise ExtensionError(f"docs/{docname}.md: {error}") from error
-    for file in texts.read | {*Path(__file__).parent.glob("*.py")}:
+    for file in texts.read | {*_HERE.glob("*.py"), _HERE / "paper.md"}:
         app.env.note_dependency(str(file), docname=docname)

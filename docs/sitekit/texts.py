@@ -42,16 +42,14 @@ class Texts:
 
     Parameters
     ----------
-    root
-        The repository.
     source
-        The site's folder in it.
+        The site's folder in the repository.
     docname
         The page, relative to that folder, without its ending.
     """
 
-    def __init__(self, root: Path, source: Path, docname: str) -> None:
-        self.root, self._source = root, source
+    def __init__(self, source: Path, docname: str) -> None:
+        self.root, self._source = source.parent, source
         self.folder = (source / docname).parent
         #: Files that the page is made of.
         self.read: set[Path] = set()
