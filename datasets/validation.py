@@ -10,7 +10,8 @@ import ast
 import difflib
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import msgspec
@@ -61,6 +62,39 @@ class Fault(ValueError):
         return f"{dotted(self.at)}: {self.what}" if self.at else self.what
 
 
+@contextmanager
+def under(*at: str | int) -> Iterator[None]:
+    """Put a key in front of the keys of the faults that are raised within."""
+    try:
+        yield
+    except Fault as fault:
+        raise Fault((*at, *fault.at), fault.what) from None
+
+
+def check_known(name: object, known: Collection[str], what: str, *at: str | int) -> None:
+    """
+    Refuse a name that nothing has.
+
+    Parameters
+    ----------
+    name
+        What was written.
+    known
+        What may be written.
+    what
+        What it would be the name of.
+    *at
+        The key of the name.
+
+    Raises
+    ------
+    Fault
+        With a suggestion.
+    """
+    if name not in known:
+        raise Fault(at, f"unknown {what} {name!r}{did_you_mean(name, known)}")
+
+
 def pattern(regex: str, says: str, **bounds: int) -> msgspec.Meta:
     """
     Make the annotation of a text that has to match a pattern.
@@ -78,7 +112,7 @@ def pattern(regex: str, says: str, **bounds: int) -> msgspec.Meta:
     return msgspec.Meta(pattern=regex, **bounds)
 
 
-def convert(value: object, kind: type[T], endless: str = "") -> T:
+def convert(value: object, kind: type[T], endless: str = "", text_keys: bool = True) -> T:
     """
     Convert plain data.
 
@@ -90,6 +124,8 @@ def convert(value: object, kind: type[T], endless: str = "") -> T:
         A type of msgspec.
     endless
         The key whose value may be infinite.
+    text_keys
+        Whether all keys have to be texts.
 
     Returns
     -------
@@ -101,16 +137,16 @@ def convert(value: object, kind: type[T], endless: str = "") -> T:
     Fault
         For the first value that does not fit.
     """
-    refuse_strange(value, endless=endless)
+    refuse_strange(value, (), endless, text_keys)
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         raise explain(error, value, kind) from None
 
 
-def refuse_strange(value: object, at: Key = (), endless: str = "") -> None:
+def refuse_strange(value: object, at: Key, endless: str, text_keys: bool) -> None:
     """
-    Refuse numbers that nothing can be computed with, and what is no plain data.
+    Refuse numbers that nothing can be computed with, and what is no plain data; see :func:`convert`.
 
     Raises
     ------
@@ -119,10 +155,12 @@ def refuse_strange(value: object, at: Key = (), endless: str = "") -> None:
     """
     if isinstance(value, Mapping):
         for key, entry in value.items():
-            refuse_strange(entry, (*at, key), endless)
+            if text_keys and not isinstance(key, str):
+                raise Fault(at, f"key must be text, not {shown(key)}")
+            refuse_strange(entry, (*at, key), endless, text_keys)
     elif isinstance(value, list):
         for position, entry in enumerate(value):
-            refuse_strange(entry, (*at, position), endless)
+            refuse_strange(entry, (*at, position), endless, text_keys)
     elif isinstance(value, int | float):
         allowed = value == math.inf and endless and at[-1:] == (endless,)
         if not (abs(value) < _TOO_LARGE or allowed):  # written so that it meets nan as well
@@ -292,7 +330,7 @@ def dotted(at: Sequence[str | int]) -> str:
     """Write a key as people do: ``experiments.adult-linear.sizes[2]``."""
     text = ""
     for part in at:
-        if isinstance(part, int):
+        if not isinstance(part, str):
             text += f"[{part}]"
             continue
         name = part if part.isprintable() and len(part) <= 100 else shown(part)

@@ -79,7 +79,7 @@ from svmrepro.datasets.registry.model import (
     Source,
     SourceKeys,
 )
-from svmrepro.datasets.validation import Fault, Key, convert, did_you_mean
+from svmrepro.datasets.validation import Fault, Key, check_known, convert, did_you_mean
 
 
 class RegistryError(ValueError):
@@ -99,7 +99,7 @@ def parse_registry(text: str) -> Registry:
     # The parser in C, where PyYAML has it: every step of the workflow waits for this.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        root = convert(yaml.load(text, Loader=loader), RegistryKeys)
+        root = convert(yaml.load(text, Loader=loader), RegistryKeys, text_keys=False)
         for name in root.downloaded:
             if name in root.generated:
                 raise Fault((name,), "both downloaded and generated")
@@ -199,14 +199,13 @@ def _form(form: Form, file: str, at: Key) -> Form:
 def _source(given: str | SourceKeys, forms: tuple[Form, ...], hosts: Mapping[str, str], at: Key) -> Source:
     keys = SourceKeys(url=given) if isinstance(given, str) else given
     for host in re.findall(r"\{([a-z0-9-]+)\}", keys.url):
-        if host not in hosts:
-            raise Fault(at, f"unknown host {host!r}{did_you_mean(host, hosts)}")
+        check_known(host, hosts, "host", *at)
     url = re.sub(r"\{([a-z0-9-]+)\}", lambda match: hosts[match[1]], keys.url)
     if not url.startswith(("http://", "https://")):
         raise Fault(at, f"{url!r} is not an http(s) address")
     by_file = {form.file: form for form in forms}
-    if keys.form is not None and keys.form not in by_file:
-        raise Fault((*at, "form"), f"unknown form {keys.form!r}{did_you_mean(keys.form, by_file)}")
+    if keys.form is not None:
+        check_known(keys.form, by_file, "form", *at, "form")
     form = by_file.get(keys.form or url.rsplit("/", 1)[-1], forms[0])
     return Source(url, form, keys.member, keys.limit)
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import yaml
+from svmrepro.workflow.errors import StepError, one_line
 from yaml.constructor import ConstructorError
 
 #: Values that a file may stand for once its anchors are followed; the largest here has some two thousand.
@@ -57,6 +59,43 @@ class Loader(_BASE):  # type: ignore[misc]
 
 for _kind in ("int", "float"):
     Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", Loader.construct_number)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """
+    Read a file that holds a mapping.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    dict
+        Its content; an empty file gives an empty mapping.
+
+    Raises
+    ------
+    StepError
+        If it is missing, is no YAML, holds tags, gives a key twice, stands for too much, or is no mapping:
+        file and line in one line.
+    """
+    try:
+        content = load_plain(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StepError(f"{path}: {one_line(error)}") from error
+    except UnicodeDecodeError as error:
+        raise StepError(f"{path}: is not UTF-8 text") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f":{mark.line + 1}" if mark else ""
+        raise StepError(f"{path}{line}: {error.problem or one_line(error)}") from error
+    except yaml.YAMLError as error:
+        raise StepError(f"{path}: {one_line(error)}") from error
+    if not isinstance(content, dict | None):
+        raise StepError(f"{path}: must hold a mapping of keys")
+    return content or {}
 
 
 def load_plain(text: str) -> Any:
