@@ -200,7 +200,8 @@ def explain(error: msgspec.ValidationError, value: Any, kind: Any) -> Fault:
         return Fault((*at, *error.__cause__.at), error.__cause__.what)
     if of_key:
         inner, _ = _culprit(error, value, at, inner, kind)
-        complaint = _complaint(what, inner, kind, at)
+        keys = [each.key_type for each in _kinds(kind, at) if isinstance(each, inspect.DictType)]
+        complaint = _complaint(what, inner, keys)
         return Fault(at, complaint if isinstance(inner, str) else f"key {complaint}")
     unknown = re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL)
     if unknown:
@@ -208,7 +209,7 @@ def explain(error: msgspec.ValidationError, value: Any, kind: Any) -> Fault:
     missing = re.fullmatch(r"Object missing required field `(.*)`", what)
     if missing:
         return Fault(at, f"key {missing[1]!r} is missing")
-    return Fault(at, _complaint(what, inner, kind, at))
+    return Fault(at, _complaint(what, inner, _kinds(kind, at)))
 
 
 def _culprit(
@@ -234,7 +235,7 @@ def _with(value: Any, at: Key, new: Any) -> Any:
     return copy
 
 
-def _complaint(what: str, value: Any, kind: Any, at: Key) -> str:
+def _complaint(what: str, value: Any, kinds: Sequence[inspect.Type]) -> str:
     """Say in a person's words what msgspec found wrong with a value."""
     types = re.fullmatch(r"Expected `([^`]*)`(?:, got `.*`)?", what)
     if types:
@@ -260,7 +261,7 @@ def _complaint(what: str, value: Any, kind: Any, at: Key) -> str:
     if regex:
         return f"{shown(value)} {_SAYINGS[ast.literal_eval(regex[1])]}"
     if what.startswith("Invalid enum value"):
-        known = [str(word) for each in _kinds(kind, at) for word in getattr(each, "values", ())]
+        known = [str(word) for each in kinds for word in getattr(each, "values", ())]
         return f"must be one of {', '.join(known)}, not {shown(value)}{did_you_mean(value, known)}"
     return what
 
