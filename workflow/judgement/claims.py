@@ -30,7 +30,7 @@ from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
-from svmrepro.workflow.configuration.plain_yaml import read_yaml
+from svmrepro.workflow.configuration.plain_yaml import read_yaml, typed
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.findings import Finding
 from svmrepro.workflow.judgement.quantities import KINDS, needs_clock, value
@@ -123,12 +123,9 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Sequence[str] 
         name = entry.get("id") if isinstance(entry, dict) else None
         where = f"{path.name}: claim {place} '{name}'"
         try:
-            claim = msgspec.convert(entry, Claim)
-        except msgspec.ValidationError as error:
-            # It takes half a second to import.
-            from svmrepro.datasets.validation import explain
-
-            raise StepError(f"{where}: {explain(error, entry, Claim)}") from None
+            claim = typed(entry, Claim)
+        except ValueError as error:
+            raise StepError(f"{where}: {error}") from None
         fault = _fault(claim, [*experiments, *left_out])
         if fault:
             raise StepError(f"{where}: {fault}")
