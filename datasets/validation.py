@@ -95,7 +95,9 @@ def check_known(name: object, known: Collection[str], what: str, *at: str | int)
         raise Fault(at, f"unknown {what} {name!r}{did_you_mean(name, known)}")
 
 
-def pattern(regex: str, says: str, **bounds: int) -> msgspec.Meta:
+def pattern(
+    regex: str, says: str, min_length: int | None = None, max_length: int | None = None
+) -> msgspec.Meta:
     """
     Make the annotation of a text that has to match a pattern.
 
@@ -105,11 +107,11 @@ def pattern(regex: str, says: str, **bounds: int) -> msgspec.Meta:
         The pattern; it is searched for, so that it needs its own anchors.
     says
         What is said of a text that does not match: ``"is no name"``.
-    **bounds
-        ``min_length`` and ``max_length`` of the text.
+    min_length, max_length
+        Bounds of its length.
     """
     _SAYINGS[regex] = says
-    return msgspec.Meta(pattern=regex, **bounds)
+    return msgspec.Meta(pattern=regex, min_length=min_length, max_length=max_length)
 
 
 def convert(value: object, kind: type[T], endless: str = "", text_keys: bool = True) -> T:
@@ -230,7 +232,7 @@ def _with(value: Any, at: Key, new: Any) -> Any:
     """Return a value with the part at a key replaced."""
     if not at:
         return new
-    copy = dict(value) if isinstance(value, Mapping) else list(value)
+    copy: Any = dict(value) if isinstance(value, Mapping) else list(value)
     copy[at[0]] = _with(value[at[0]], at[1:], new)
     return copy
 
@@ -262,7 +264,7 @@ def _complaint(what: str, value: Any, kinds: Sequence[inspect.Type]) -> str:
         return f"{shown(value)} {_SAYINGS[ast.literal_eval(regex[1])]}"
     if what.startswith("Invalid enum value"):
         known = [str(word) for each in kinds for word in getattr(each, "values", ())]
-        return f"must be one of {', '.join(known)}, not {shown(value)}{did_you_mean(value, known)}"
+        return f"must be one of {', '.join(known)}, not {shown(value)}{_closest(value, known)}"
     return what
 
 
@@ -312,10 +314,12 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
         ``"; did you mean 'x'?"``, or the list of what is known if nothing resembles it and the list is short.
     """
     names = sorted(map(str, known))
+    return _closest(word, names) or (f"; known: {', '.join(names)}" if 0 < len(names) <= 30 else "")
+
+
+def _closest(word: object, names: Sequence[str]) -> str:
     close = difflib.get_close_matches(str(word), names, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; known: {', '.join(names)}" if 0 < len(names) <= 30 else ""
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def shown(value: object) -> str:
@@ -334,7 +338,7 @@ def dotted(at: Sequence[str | int]) -> str:
         if not isinstance(part, str):
             text += f"[{part}]"
             continue
-        name = part if part.isprintable() and len(part) <= 100 else shown(part)
+        name = part if part and part.isprintable() and len(part) <= 100 else shown(part)
         text += f".{name}" if text else name
     return text
 

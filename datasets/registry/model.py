@@ -49,7 +49,7 @@ class Columns(Struct, frozen=True):
     missing: str | None = None
 
 
-class ColumnKeys(Keys):
+class ColumnKeys(Keys, frozen=True):
     """The keys of ``columns`` in the file."""
 
     label: Literal["first", "last"] = "last"
@@ -60,7 +60,7 @@ class ColumnKeys(Keys):
     missing: Field | None = None
 
 
-class Form(Keys):
+class Form(Keys, frozen=True):
     """One form in which a file is accepted: its name, its wrapper, and how its content is recognised."""
 
     file: Name = ""
@@ -96,7 +96,7 @@ class Source(Struct, frozen=True):
     limit: int | None = None
 
 
-class SourceKeys(Keys):
+class SourceKeys(Keys, frozen=True):
     """The keys of a source in the file."""
 
     url: Text
@@ -105,7 +105,7 @@ class SourceKeys(Keys):
     limit: Count | None = None
 
 
-class FileKeys(Form):
+class FileKeys(Form, frozen=True):
     """The keys of a file in the file: those of its only form among them, or none of them and ``forms``."""
 
     rows: Count | None = None
@@ -126,7 +126,7 @@ class FileEntry(Struct, frozen=True):
     between: tuple[str, str] | None = None
 
 
-class PartKeys(Keys):
+class PartKeys(Keys, frozen=True):
     """The keys of a part in the file."""
 
     examples: Name | Annotated[tuple[Name, ...], Meta(min_length=1)]
@@ -174,7 +174,7 @@ class Part(Struct, frozen=True):
         return same and self.skip == other.skip and self.rows <= other.rows
 
 
-class Described(Keys, kw_only=True):
+class Described(Keys, frozen=True, kw_only=True):
     """What the file says of a downloaded set, its files and parts aside."""
 
     title: Text
@@ -197,7 +197,7 @@ class Described(Keys, kw_only=True):
     obtain: Text | None = None
 
 
-class DownloadedKeys(Described, kw_only=True):
+class DownloadedKeys(Described, frozen=True, kw_only=True):
     """The keys of a downloaded set in the file."""
 
     columns: ColumnKeys | None = None
@@ -205,7 +205,7 @@ class DownloadedKeys(Described, kw_only=True):
     parts: dict[Name, PartKeys] = {}
 
 
-class DownloadedEntry(Described, kw_only=True):
+class DownloadedEntry(Described, frozen=True, kw_only=True):
     """A data set that is downloaded; ``datasets/registry/parse.py`` says what each key means."""
 
     name: str
@@ -242,7 +242,7 @@ class DownloadedEntry(Described, kw_only=True):
         return hashlib.sha256(repr(what).encode()).hexdigest()[:12]
 
 
-class GeneratedKeys(Keys):
+class GeneratedKeys(Keys, frozen=True):
     """The keys of a generated set in the file."""
 
     title: Text
@@ -253,7 +253,7 @@ class GeneratedKeys(Keys):
     positives: Annotated[float, Meta(gt=0, lt=1)] | None = None
 
 
-class GeneratedEntry(GeneratedKeys, kw_only=True):
+class GeneratedEntry(GeneratedKeys, frozen=True, kw_only=True):
     """A data set that is generated from a seed."""
 
     name: str
@@ -266,7 +266,7 @@ class Registry(Struct, frozen=True):
     generated: Mapping[str, GeneratedEntry]
 
 
-class RegistryKeys(Keys, kw_only=True):
+class RegistryKeys(Keys, frozen=True, kw_only=True):
     """The keys of the file."""
 
     version: Literal[1]

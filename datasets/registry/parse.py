@@ -173,7 +173,7 @@ def _file(
 ) -> FileEntry:
     only = _own(keys, Form)
     if not keys.forms:
-        forms = (_form(Form(**only), name, at),)
+        forms: tuple[Form, ...] = (_form(Form(**only), name, at),)
     elif Form(**only) == Form():
         forms = tuple(_form(form, name, (*at, "forms", i)) for i, form in enumerate(keys.forms))
     else:

@@ -5,6 +5,7 @@ A field that is UNSET was not given. Where that means something else than null, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -50,7 +51,7 @@ Seeds = Annotated[tuple[Annotated[int, Meta(ge=0)], ...], Meta(min_length=1)]
 Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
 
 
-class Section(Struct, frozen=True, forbid_unknown_fields=True):
+class Section(Struct, forbid_unknown_fields=True):
     """A mapping of a file; no list in it names a thing twice."""
 
     def __post_init__(self) -> None:
@@ -120,7 +121,7 @@ class ExperimentSettings(Section):
     repeat_budget: Limit | UnsetType = UNSET
     time_limit: Limit | UnsetType = UNSET
     iteration_limit: Steps = None
-    contenders: Annotated[dict[Name, ContenderSettings | None], Meta(min_length=1)] | UnsetType = UNSET
+    contenders: Annotated[Mapping[Name, ContenderSettings | None], Meta(min_length=1)] | UnsetType = UNSET
 
 
 class Settings(Section, kw_only=True):
@@ -170,7 +171,7 @@ class WholeExperiment(ExperimentSettings, kw_only=True):
     dataset: Name
     kernel: WholeKernel
     sizes: Sizes
-    contenders: Annotated[dict[Name, WholeContender], Meta(min_length=1)]
+    contenders: Annotated[Mapping[Name, WholeContender], Meta(min_length=1)]
 
     def __post_init__(self) -> None:
         super().__post_init__()
