@@ -157,7 +157,7 @@ def replace(path: Path, old: str, new: str) -> None:
             "experiments/platt1998.yaml",
             "form: table",
             "form: tabel",
-            "must be one of table, figure, not 'tabel'",
+            "must be one of figure, table, not 'tabel'",
         ),
     ],
 )
