@@ -12,10 +12,11 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
-from msgspec import inspect
+from msgspec import structs
 
 T = TypeVar("T")
 
@@ -92,7 +93,7 @@ def check_known(name: object, known: Collection[str], what: str, *at: str | int)
         With a suggestion.
     """
     if name not in known:
-        raise Fault(at, f"unknown {what} {name!r}{did_you_mean(name, known)}")
+        raise Fault(at, f"unknown {what} {shown(name)}{did_you_mean(name, known)}")
 
 
 def pattern(
@@ -100,6 +101,8 @@ def pattern(
 ) -> msgspec.Meta:
     """
     Make the annotation of a text that has to match a pattern.
+
+    In a union beside a list or a mapping it crashes: msgspec 0.22 frees such a type wrongly.
 
     Parameters
     ----------
@@ -187,114 +190,103 @@ def explain(error: msgspec.ValidationError, value: Any, kind: Any) -> Fault:
     Fault
         Its key, and what is wrong.
     """
-    parts = re.fullmatch(r"(?s)(.*) - at (`key` in )?`\$(.*)`", str(error))
-    what, of_key, path = parts.groups() if parts else (str(error), None, "")
-    at: Key = ()
-    inner = value
-    for name, position, nameless in re.findall(r"\.([^.\[]+)|\[(\d+)\]|(\[\.\.\.\])", path):
-        if nameless:
-            # msgspec does not name the entry of a mapping: it is the one that fails alone.
-            key, value = _culprit(error, value, at, inner, kind)
-        else:
-            key = name or int(position)
-        at, inner = (*at, key), inner[key]
+    if str(error).endswith(" - at `key` in `$`"):
+        return _explain_key(value, kind)
+    for key, inner, expected in _inner(value, kind):
+        found = _error(inner, expected)
+        if found:
+            fault = explain(found, inner, expected)
+            return Fault((key, *fault.at), fault.what)
     if isinstance(error.__cause__, Fault):
-        return Fault((*at, *error.__cause__.at), error.__cause__.what)
-    if of_key:
-        inner, _ = _culprit(error, value, at, inner, kind)
-        keys = [each.key_type for each in _kinds(kind, at) if isinstance(each, inspect.DictType)]
-        complaint = _complaint(what, inner, keys)
-        return Fault(at, complaint if isinstance(inner, str) else f"key {complaint}")
+        return error.__cause__
+    what = str(error)
     unknown = re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL)
     if unknown:
-        return Fault((*at, unknown[1]), f"unknown key{did_you_mean(unknown[1], _fields(kind, at))}")
+        known = [field.encode_name for each in _structs(kind) for field in structs.fields(each)]
+        return Fault((unknown[1],), f"unknown key{did_you_mean(unknown[1], known)}")
     missing = re.fullmatch(r"Object missing required field `(.*)`", what)
-    if missing:
-        return Fault(at, f"key {missing[1]!r} is missing")
-    return Fault(at, _complaint(what, inner, _kinds(kind, at)))
+    return Fault((), f"key {missing[1]!r} is missing" if missing else _complaint(what, value, kind))
 
 
-def _culprit(
-    error: msgspec.ValidationError, value: Any, at: Key, entries: Mapping[Any, Any], kind: Any
-) -> tuple[Any, Any]:
-    """Return the key whose entry alone gives the same error, and the value with that entry alone."""
-    for key, entry in entries.items():
-        alone = _with(value, at, {key: entry})
-        try:
-            msgspec.convert(alone, kind)
-        except msgspec.ValidationError as found:
-            if str(found) == str(error):
-                return key, alone
-    raise error
+def _explain_key(value: Mapping[Any, Any], kind: Any) -> Fault:
+    """Tell which key of a mapping is none."""
+    expected = next((get_args(each)[0] for each in _alternatives(kind) if get_args(each)), str)
+    for key in value:
+        error = _error(key, expected)
+        if error:
+            complaint = _complaint(str(error), key, expected)
+            return Fault((), complaint if isinstance(key, str) else f"key {complaint}")
+    return Fault((), "has a key that is none")
 
 
-def _with(value: Any, at: Key, new: Any) -> Any:
-    """Return a value with the part at a key replaced."""
-    if not at:
-        return new
-    copy: Any = dict(value) if isinstance(value, Mapping) else list(value)
-    copy[at[0]] = _with(value[at[0]], at[1:], new)
-    return copy
+def _error(value: Any, kind: Any) -> msgspec.ValidationError | None:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        return error
+    return None
 
 
-def _complaint(what: str, value: Any, kinds: Sequence[inspect.Type]) -> str:
+def _inner(value: Any, kind: Any) -> Iterator[tuple[str | int, Any, Any]]:
+    """Yield what a mapping or list holds: key, value, and the type that it has to have."""
+    if isinstance(value, Mapping):
+        for each in _structs(kind):
+            for field in structs.fields(each):
+                if field.encode_name in value:
+                    yield field.encode_name, value[field.encode_name], field.type
+    for each in _alternatives(kind):
+        args = get_args(each)
+        if isinstance(value, Mapping) and len(args) == 2 and get_origin(each) in (dict, Mapping):
+            yield from ((key, inner, args[1]) for key, inner in value.items())
+        elif isinstance(value, list) and get_origin(each) in (list, tuple):
+            expected = args[:1] * len(value) if len(args) == 1 or args[1] is ... else args
+            yield from zip(range(len(value)), value, expected, strict=False)
+
+
+def _structs(kind: Any) -> list[type[msgspec.Struct]]:
+    return [
+        each for each in _alternatives(kind) if isinstance(each, type) and issubclass(each, msgspec.Struct)
+    ]
+
+
+def _alternatives(kind: Any) -> Iterator[Any]:
+    """Yield the types that a type stands for, without annotations."""
+    if get_origin(kind) is Annotated:
+        yield from _alternatives(get_args(kind)[0])
+    elif get_origin(kind) in (Union, UnionType):
+        for each in get_args(kind):
+            yield from _alternatives(each)
+    else:
+        yield kind
+
+
+def _complaint(what: str, value: Any, kind: Any) -> str:
     """Say in a person's words what msgspec found wrong with a value."""
     types = re.fullmatch(r"Expected `([^`]*)`(?:, got `.*`)?", what)
     if types:
         names = types[1].split(" | ")
-        numeric = bool({"int", "float"} & set(names))
         words = [_TYPES.get(name, name) for name in names if not (name == "int" and "float" in names)]
         hint = ""
-        if numeric and isinstance(value, str) and _is_number(value):
+        if isinstance(value, str) and {"int", "float"} & set(names) and _is_number(value):
             hint = "; YAML reads it as text: write it with a decimal point, such as 1.0e-3"
         return f"must be {' or '.join(words)}, not {shown(value)}{hint}"
     bound = re.fullmatch(r"Expected `\w+` ([<>]=?) (\S+)", what)
     if bound:
-        if bound[0].endswith(("`int` >= 1", "> 0.0")):
-            return f"must be positive, not {shown(value)}"
-        return f"must be {_BOUNDS[bound[1]]} {float(bound[2]):g}, not {shown(value)}"
+        positive = bound[0].endswith(("`int` >= 1", "> 0.0"))
+        required = "positive" if positive else f"{_BOUNDS[bound[1]]} {float(bound[2]):g}"
+        return f"must be {required}, not {shown(value)}"
     length = re.fullmatch(r"Expected `\w+` of length (>=|<=)? ?(\d+).*", what)
     if length:
-        if length[1] == ">=" and length[2] == "1":
-            return "must not be empty"
         relation = f"{_BOUNDS[length[1]]} " if length[1] else ""
-        return f"must be of length {relation}{length[2]}: {shown(value)}"
+        empty = length[1] == ">=" and not value
+        return "must not be empty" if empty else f"must be of length {relation}{length[2]}: {shown(value)}"
     regex = re.fullmatch(r"Expected `str` matching regex (.*)", what, re.DOTALL)
     if regex:
         return f"{shown(value)} {_SAYINGS[ast.literal_eval(regex[1])]}"
     if what.startswith("Invalid enum value"):
-        known = [str(word) for each in kinds for word in getattr(each, "values", ())]
+        known = [str(word) for each in _alternatives(kind) for word in get_args(each)]
         return f"must be one of {', '.join(known)}, not {shown(value)}{_closest(value, known)}"
     return what
-
-
-def _fields(kind: Any, at: Key) -> list[str]:
-    """Return the keys that a struct at a place may have."""
-    return [field.encode_name for each in _kinds(kind, at) for field in getattr(each, "fields", ())]
-
-
-def _kinds(kind: Any, at: Key) -> list[inspect.Type]:
-    """Return the types, one or several, that a value may have at a place."""
-    kinds = list(_alternatives(inspect.type_info(kind)))
-    for part in at:
-        inner: list[inspect.Type] = []
-        for each in kinds:
-            if isinstance(each, inspect.StructType):
-                inner += [field.type for field in each.fields if field.encode_name == part]
-            elif isinstance(each, inspect.DictType):
-                inner.append(each.value_type)
-            elif isinstance(each, inspect.ListType | inspect.VarTupleType):
-                inner.append(each.item_type)
-        kinds = [found for each in inner for found in _alternatives(each)]
-    return kinds
-
-
-def _alternatives(kind: inspect.Type) -> Iterator[inspect.Type]:
-    if isinstance(kind, inspect.UnionType):
-        for each in kind.types:
-            yield from _alternatives(each)
-    else:
-        yield kind
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:
@@ -318,7 +310,7 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
 
 
 def _closest(word: object, names: Sequence[str]) -> str:
-    close = difflib.get_close_matches(str(word), names, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(str(word)[:100], names, n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

@@ -129,7 +129,7 @@ class FileEntry(Struct, frozen=True):
 class PartKeys(Keys, frozen=True):
     """The keys of a part in the file."""
 
-    examples: Name | Annotated[tuple[Name, ...], Meta(min_length=1)]
+    examples: str | Annotated[tuple[str, ...], Meta(min_length=1)]
     labels: Name | None = None
     skip: Count = 0
     rows: Count | None = None

@@ -114,7 +114,7 @@ def test_quotes_are_short():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rule": {"atleast": 1}}, "claim 1 'one': rule: must be one of above, at-least"),
+        ({"rule": {"atleast": 1}}, "claim 1 'one': rule: must be one of at-least, at-most"),
         ({"rule": {"at-least": "many"}}, "rule.at-least: must be a number or a list, not 'many'"),
         ({"rule": {"between": 1}}, "rule: between: two numbers expected"),
         ({"rule": {"above": [1, 2]}}, "rule: above: one number expected"),

@@ -61,7 +61,7 @@ FILE = "downloaded.toy.files.toy"
         (
             "bytes: 99",
             "bytes: 99\n        compression: zip",
-            "must be one of bzip2, compress, gzip, xz, not 'zip'",
+            "must be one of gzip, bzip2, xz, compress, not 'zip'",
         ),
         ("bytes: 99", "bytes: 99\n        compression: gzip", "file: 'toy' lacks its wrapper's suffix"),
         (
@@ -135,7 +135,7 @@ def test_subsets_in_files_and_a_seed_for_others_do_not_go_together() -> None:
     files = TOY.replace("subsets: [toy]", "subsets: [toy, more]\n    subset_seed: 1").replace(
         "      toy:\n", f"      more: {{rows: 20, bytes: 9, sha256: {'a' * 64}}}\n      toy:\n"
     )
-    with pytest.raises(RegistryError, match="toy.subset_seed: the set has subsets in files of their own"):
+    with pytest.raises(RegistryError, match=r"toy\.subset_seed: the set has subsets in files of their own"):
         parse_registry(files)
 
 

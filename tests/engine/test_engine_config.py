@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 from engine_support import EXPERIMENT, snakemake, tiny
+from msgspec import inspect
+from svmrepro.datasets.registry.model import RegistryKeys
 from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.configuration import settings as structs
 from svmrepro.workflow.configuration.layers import Layers
@@ -157,7 +159,7 @@ def replace(path: Path, old: str, new: str) -> None:
             "experiments/platt1998.yaml",
             "form: table",
             "form: tabel",
-            "must be one of figure, table, not 'tabel'",
+            "must be one of table, figure, not 'tabel'",
         ),
     ],
 )
@@ -186,6 +188,28 @@ def test_every_key_is_described() -> None:
     assert {name: set(keys) for name, keys in described.items()} == {
         name: set(kind.__struct_fields__) for name, kind in kinds.items()
     }
+
+
+def test_no_text_with_a_pattern_stands_beside_a_list() -> None:
+    """Nor beside a mapping: msgspec crashes when it frees such a type, see validation.pattern."""
+    roots = (structs.Settings, structs.PaperFile, RegistryKeys)
+    left: list[Any] = list(inspect.multi_type_info(roots))
+    seen: list[Any] = []
+    while left:
+        kind = left.pop()
+        if kind in seen:
+            continue
+        seen.append(kind)
+        left += [field.type for field in getattr(kind, "fields", ())]
+        left += [
+            getattr(kind, name) for name in ("item_type", "value_type", "key_type") if hasattr(kind, name)
+        ]
+        each = getattr(kind, "types", ())
+        left += each
+        patterns = [one for one in each if isinstance(one, inspect.StrType) and one.pattern]
+        others = [one for one in each if hasattr(one, "item_type") or hasattr(one, "value_type")]
+        assert not (patterns and others), kind
+    assert len(seen) > 50
 
 
 def test_missing_file_is_named(folder: Path) -> None:

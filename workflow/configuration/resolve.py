@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType, to_builtins
 from svmrepro import datasets
-from svmrepro.datasets.validation import Fault, check_known, did_you_mean, under
+from svmrepro.datasets.validation import Fault, check_known, shown, under
 from svmrepro.solvers import MEASURES, SOLVERS, STORAGES, Kernel
 from svmrepro.workflow.configuration.layers import Layers
 from svmrepro.workflow.configuration.model import (
@@ -102,9 +102,12 @@ def load(overrides: Mapping[str, Any], folder: Path) -> Config:
 def _scale_file(folder: Path, scale: object) -> Path:
     """Return the file of a scale, or say which scales there are."""
     known = {path.stem for path in folder.glob("*.yaml")} - NO_SCALES
-    if not isinstance(scale, str) or scale not in known:
-        names = [DEFAULT_SCALE, *known]
-        raise StepError(f"--config: scale: unknown scale {scale!r}{did_you_mean(scale, names)}")
+    try:
+        check_known(
+            scale if isinstance(scale, str) else shown(scale), {DEFAULT_SCALE, *known}, "scale", "scale"
+        )
+    except Fault as fault:
+        raise StepError(f"--config: {fault}") from None
     return folder / f"{scale}.yaml"
 
 
