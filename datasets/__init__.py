@@ -22,6 +22,7 @@ subsets         nested subsets
 registry/       the data sets that are known by name
 sparse_builder  sparse matrices made piece by piece
 dataset         what every way of getting data returns
+validation      structured input, and what messages say of its faults
 files, errors   files on disk; errors in one line
 """
 

@@ -18,15 +18,35 @@ from typing import Any
 import pytest
 from chaos import KINDS, summary
 from outcome import broken_lines, differences, litter, read_journal, tables
-from svmrepro.workflow.measurement.record import FIELDS, NO_RESULT, SCHEMA, encode
+from svmrepro.workflow.measurement.record import NO_RESULT, SCHEMA, encode
 
 HERE = Path(__file__).resolve().parent
 
 
 def measurement(repeat: int = 0) -> dict[str, Any]:
-    plain: dict[type, Any] = {str: "x", int: 1, float: 1.0, dict: {}, bool: False, type(None): None}
-    line = {name: plain[types[0]] for name, types in FIELDS.items()}
-    return {**line, **NO_RESULT, "schema": SCHEMA, "status": "optimal", "repeat": repeat}
+    texts = (
+        "run_id",
+        "row",
+        "scale",
+        "paper",
+        "experiment",
+        "dataset",
+        "contender",
+        "solver",
+        "storage",
+        "time",
+    )
+    nothing = dict.fromkeys(("n_paper", "seed", "time_limit", "memory_limit_mb"))
+    numbers = {"schema": SCHEMA, "n": 1, "C": 1.0, "eps": 1.0, "repeat": repeat}
+    plain = {
+        "options": {},
+        "kernel": {},
+        "machine": {},
+        "bias": False,
+        "fingerprint": "x",
+        "status": "optimal",
+    }
+    return {**dict.fromkeys(texts, "x"), **nothing, **numbers, **plain, **NO_RESULT}
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
 
 def smaller(entry: DownloadedEntry, sizes: dict[int, int]) -> DownloadedEntry:
     """Return an entry of the registry for files of other sizes, which no host has."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     files = {
         name: replace(file, rows=sizes[file.rows or 0], positives=None, sources=())

@@ -6,11 +6,11 @@ import bz2
 import gzip
 import lzma
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from datasets_support import ROWS, Server, compress_lzw, left_in, libsvm_text, make_entry, reason, sha, zipped
+from msgspec.structs import replace
 from svmrepro.datasets.download.http import Network
 from svmrepro.datasets.download.search import ensure_file
 from svmrepro.datasets.registry.model import DownloadedEntry

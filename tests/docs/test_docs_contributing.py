@@ -124,7 +124,7 @@ from pathlib import Path
 
 from svmrepro import datasets
 from svmrepro.workflow.configuration.model import load_config
-from svmrepro.workflow.configuration.layers import read_yaml
+from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.measurement.contender_run import Trials
 
 config = load_config(read_yaml(Path("peers.yaml")))

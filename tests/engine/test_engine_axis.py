@@ -313,7 +313,7 @@ def test_a_test_set_that_is_missing_is_told() -> None:
         ({"axis": {"C": [1], "eps": [1]}}, ".axis: "),
         ({"axis": {"C": []}}, ".axis.C: must not be empty"),
         ({"axis": {"C": [1, 1]}}, ".axis.C: names something twice"),
-        ({"axis": {"C": [0]}}, ".axis.C[0]: must be greater than 0"),
+        ({"axis": {"C": [0]}}, ".axis.C[0]: must be positive"),
         ({"axis": {"C_total": [1]}}, ".axis: varies 'C_total': the experiment has to give that"),
         ({"measures": ["accurcy"]}, ".measures[0]: unknown measure 'accurcy'; did you mean 'accuracy'?"),
         ({"test": {"rows": 3, "skip": 99}}, ".test: needs measures"),

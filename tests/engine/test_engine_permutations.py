@@ -195,7 +195,7 @@ def test_configuration_of_permutations(tmp_path: Path) -> None:
     assert replace(experiment, permutations=None) != experiment
     overrides = tiny()
     for bad, message in [
-        ({"permutations": 0}, "permutations: must be at least 1, not 0"),
+        ({"permutations": 0}, "permutations: must be positive, not 0"),
         ({"permutations": 2, "seeds": [1]}, "seeds: an experiment has seeds or permutations, not both"),
     ]:
         overrides["experiments"]["platt1998"][EXPERIMENT] = bad
