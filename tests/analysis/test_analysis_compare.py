@@ -20,7 +20,7 @@ from svmrepro.workflow.configuration.model import read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.steps import check, compare
-from svmrepro.workflow.tables.model import to_csv
+from svmrepro.workflow.tables.writers import to_csv
 
 PAPER = synthetic.PAPER
 OTHER_MACHINE = {"machine.cpu": "Other CPU"}

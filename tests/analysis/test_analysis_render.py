@@ -35,10 +35,8 @@ from svmrepro.workflow.tables.model import (
     percent,
     printed,
     prose,
-    to_csv,
-    to_html,
-    to_markdown,
 )
+from svmrepro.workflow.tables.writers import to_csv, to_html, to_markdown
 
 VOID = {"meta", "br", "link"}
 

@@ -132,7 +132,8 @@ class Plan:
         step = "steps.tabulate" if artefacts[0].form == "table" else "steps.plot"
         known = {**TABLES, **FIGURES}
         kinds = sorted({known[each.kind].module for each in artefacts if each.kind in known})
-        return fingerprints.step_fingerprint(step, *kinds)
+        code = fingerprints.step_fingerprint(step, *kinds)
+        return f"{code} {fingerprints.templates_fingerprint()}" if step == "steps.tabulate" else code
 
     # -- data and code ------------------------------------------------------------------------------
 

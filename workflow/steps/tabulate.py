@@ -13,7 +13,7 @@ from svmrepro.workflow.configuration.artefact_kinds import kind_of
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.steps.command_line import run_step
-from svmrepro.workflow.tables.model import to_csv, to_html, to_markdown
+from svmrepro.workflow.tables.writers import to_csv, to_html, to_markdown
 
 FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}
 
