@@ -4,6 +4,7 @@ import csv
 import dataclasses
 
 import analysis_support as synthetic
+import pandas
 import pytest
 from svmrepro.workflow.analysis.fits import read_fits, read_ratios
 from svmrepro.workflow.analysis.results import load
@@ -60,6 +61,26 @@ def test_joining_keeps_every_row_and_column(full):
     assert len(rows_of(paths.fits(full.config, synthetic.PAPER))) == sum(
         len(rows_of(paths.fits(full.config, synthetic.PAPER, name))) for name in synthetic.EXPERIMENTS
     )
+
+
+def test_parquet_holds_what_the_csv_holds_with_types(full):
+    for place in (paths.measurements, paths.fits, paths.ratios):
+        file = place(full.config, synthetic.PAPER)
+        rows, frame = rows_of(file), pandas.read_parquet(file.with_suffix(".parquet"))
+        assert list(frame.columns) == list(rows[0])
+        for row, typed in zip(rows, frame.to_dict("records"), strict=True):
+            for column, text in row.items():
+                value = typed[column]
+                if isinstance(value, bool):
+                    assert text == str(value).lower()
+                elif isinstance(value, int | float):
+                    assert float(text) == value
+                else:
+                    assert (value is pandas.NA and text == "") or value == text
+    types = pandas.read_parquet(paths.measurements(full.config, synthetic.PAPER)).dtypes
+    assert [types[name] for name in ("n", "cpu_seconds", "flagged", "reason", "machine.versions.numpy")] == [
+        "Int64", "Float64", "boolean", "string", "string",
+    ]  # fmt: skip
 
 
 def test_a_cut_job_file_names_its_line(config):
