@@ -187,7 +187,7 @@ def _key(solvers: int) -> dict[str, Any]:
 def build_gain(results: Results, artefact: Artefact) -> Figure:
     """Draw the gain of a step against its length, and on it the steps that a run took.
 
-    Settings of the artefact: as those of `build`.
+    Settings of the artefact: ``example`` and ``solvers``, as those of `build`.
     """
     example = read_example(artefact.settings)
     figure = new_figure(COLUMN, 2.7)

@@ -1,4 +1,4 @@
-"""Tables: one module a kind; `svmrepro.workflow.configuration.artefact_kinds` names them.
+"""Tables: one module a kind, listed with their protocol in `svmrepro.workflow.configuration.artefact_kinds`.
 
 model            tables, columns and cells
 writers          the forms in which they are written; HTML by ``workflow/templates``
