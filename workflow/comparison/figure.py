@@ -86,7 +86,7 @@ def _ratios(axes: Axes, pair: PairedRuns, paper: str) -> None:
     axes.set_aspect("equal", adjustable="box")
     axes.grid(True, linewidth=0.3, color="#d5d9de")
     axes.set_axisbelow(True)
-    axes.set_xlabel("against")
+    axes.set_xlabel("other run")
     axes.set_ylabel("this run")
 
 

@@ -71,8 +71,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
     for tick, line in zip(panels[0].get_yticklabels(), lines, strict=True):
         tick.set_fontweight("bold" if line.first else "normal")
     figure.supxlabel(
-        "\N{LEFTWARDS ARROW} saves      times the seconds, and the work, of the solver's usual settings"
-        "      costs \N{RIGHTWARDS ARROW}",
+        "\N{LEFTWARDS ARROW} cheaper      cost relative to the solver's first settings (1 = same)"
+        "      dearer \N{RIGHTWARDS ARROW}",
         fontsize=8,
     )
     without = any(
@@ -250,12 +250,12 @@ def _handles(*, without: bool, beyond: bool) -> list[Line2D]:
         ),
         Line2D(
             [], [], color=CROSSED, marker="|", markersize=7, markeredgewidth=1.1, linestyle="none",
-            label="CPU seconds, the same change beside other settings",
+            label="CPU seconds, the same change with other settings",
         ),
     ]  # fmt: skip
     if beyond:
         handles.append(
-            Line2D([], [], color=TIME_LOOK.colour, marker=">", markersize=3.5, label="the interval goes on")
+            Line2D([], [], color=TIME_LOOK.colour, marker=">", markersize=3.5, label="interval continues")
         )
     if without:
         handles.append(
@@ -266,7 +266,7 @@ def _handles(*, without: bool, beyond: bool) -> list[Line2D]:
                 marker="_",
                 markersize=5,
                 linestyle="none",
-                label="no such setting there",
+                label="no such setting",
             )
         )
     return handles

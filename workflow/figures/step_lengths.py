@@ -29,13 +29,13 @@ def build(results: Results, artefact: Artefact) -> Figure:
     for axes in panels.flat[len(names) :]:
         axes.set_visible(False)
     for axes in panels[-1]:
-        axes.set_xlabel(r"length over Newton's, less 1: $\mu\,/\,\mu^{*} - 1$", fontsize=7)
+        axes.set_xlabel(r"step length / Newton step length $-$ 1: $\mu\,/\,\mu^{*} - 1$", fontsize=7)
     for axes in panels[:, 0]:
         axes.set_ylabel("iterations")
     figure.legend(
         handles=[
             Patch(color=MAIN[0].colour, label="planned steps"),
-            Line2D([], [], color=MAIN[1].colour, label="steps that were not planned"),
+            Line2D([], [], color=MAIN[1].colour, label="other steps"),
         ],
         loc="outside lower center",
         ncols=2,

@@ -176,7 +176,7 @@ def _key(solvers: int) -> dict[str, Any]:
         "after each iteration": tuple(steps),
         r"level sets of the dual objective $W(\beta)$": Line2D([], [], color=LEVEL, linewidth=0.7),
         **{
-            f"working set {{{i + 1}, {j + 1}}} has nothing left to gain": Line2D(
+            f"no gain left for working set {{{i + 1}, {j + 1}}}": Line2D(
                 [], [], color=GHOST, linewidth=0.8, linestyle=line
             )
             for i, j, line in SPENT

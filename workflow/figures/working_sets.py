@@ -48,7 +48,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
             absent |= _draw(axes, relative(results, problem, contenders, column), look)
     outer_labels(panels, len(shown))
     figure.supxlabel("working sets", fontsize=8)
-    figure.supylabel(f"% of {sets[0]} working set", fontsize=8)
+    figure.supylabel(f"relative to {sets[0]} working set (%)", fontsize=8)
     figure.legend(handles=_handles(absent=absent), loc="outside upper center", ncols=3, handlelength=2.6)
     return figure
 

@@ -91,12 +91,12 @@ def _closing(config: Config, pair: PairedRuns) -> str:
     words = {key: [verdict or "not listed" for verdict in both] for key, both in pair.claims.items()}
     lines = [
         f"Compared with {pair.there.folder} ({kind}): {plural(len(pair.rows), 'row')} in both, "
-        f"{plural(len(pair.claims), 'claim')}, {len(changed)} with another verdict.",
+        f"{plural(len(pair.claims), 'claim')}, {len(changed)} with a different verdict.",
         *(f"  {paper}/{name}: {', against: '.join(words[(paper, name)])}" for paper, name in changed[:10]),
         *(f"  {fault}" for fault in faults[:10]),
     ]
     if len(faults) > 10:
-        lines.append(f"  ... and {len(faults) - 10} more beyond what is allowed")
+        lines.append(f"  ... and {len(faults) - 10} more faults")
     lines += [
         f"  not in {side.folder}: {'; '.join(side.lacking)}"
         for side in (pair.here, pair.there)

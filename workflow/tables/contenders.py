@@ -30,8 +30,8 @@ def build(results: Results, artefact: Artefact) -> Table:
     columns.append(Column("seconds", "CPU seconds"))
     if axes:
         columns += [
-            Column("ratio", "over the solver's first line"),
-            Column("hits", "rows found in the cache"),
+            Column("ratio", "relative to the solver's first row"),
+            Column("hits", "cache hits"),
         ]
     columns += [
         Column("iterations", "steps"),
@@ -68,8 +68,9 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 
 _AXES_NOTE = (
-    "Over the solver's first line: the median of ratios of CPU seconds within one process. A dash among the "
-    "settings: the solver has no such option, or no use for it with this kernel."
+    "Relative to the solver's first row: the median of ratios of CPU seconds within one process. A dash "
+    "among the settings: the solver has no such option, or it has no effect with this kernel. Cache hits: "
+    "share of the requested kernel rows that were in the cache."
 )
 
 

@@ -39,7 +39,7 @@ COLUMNS = (
     Column("support_vectors", "measured", group="support vectors"),
     Column("paper_support_vectors", "paper", group="support vectors", paper=True),
     Column("difference", "difference", group="support vectors"),
-    Column("bound", "of them at C"),
+    Column("bound", "at C"),
     Column("C", "measured", group="C"),
     Column("paper_C", "paper", group="C", paper=True),
     Column("zeros", "measured", "%", group="share of zeros"),
@@ -62,7 +62,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         notes=[
             f"Support vectors: those of {display_name(contender)} at the largest size that it reached at the "
             f"{results.scale} scale. Difference: (measured - paper) / paper, where that size is the paper's.",
-            "Share of zeros: of the components, those that are zero and not stored; dense inputs store all.",
+            "Share of zeros: components that are zero and not stored; dense inputs store all.",
         ],
         provenance=results.provenance(),
     )

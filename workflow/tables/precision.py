@@ -51,7 +51,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         group = f"to within {target:g} of the optimum"
         columns += [
             Column(f"seconds_{place}", "CPU seconds", group=group),
-            Column(f"ratio_{place}", "over the fastest", group=group),
+            Column(f"ratio_{place}", "relative to the fastest", group=group),
             Column(f"iterations_{place}", "iterations", group=group),
             Column(f"eps_{place}", "with ε", group=group),
         ]
@@ -65,10 +65,10 @@ def build(results: Results, artefact: Artefact) -> Table:
         caption=artefact.caption,
         sections=(Section(columns, rows),),
         notes=[
-            "The optimum is bounded by the largest lower bound of all runs on the problem; the distance of a "
-            "run is that of its own primal objective from it, recomputed from the data, over that objective.",
-            "Of the tolerances that reached the precision the loosest counts. A solver may have reached more "
-            "than was asked for: tolerances are a factor of three apart.",
+            "The optimum is estimated by L, the largest lower bound of all runs on the problem. A run with "
+            "primal objective P, recomputed from the data, is at the distance (P - L) / P.",
+            "The loosest tolerance that reached a precision counts. Tolerances are a factor of three apart, "
+            "so a run may be more precise than required.",
             *suspect_notes(results, artefact.experiments),
         ],
         provenance=results.provenance(),

@@ -8,7 +8,7 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.model import BLANK, Cell, Column, Section, Table, prose
-from svmrepro.workflow.tables.timing import exponent_columns, exponent_section, fit_cells
+from svmrepro.workflow.tables.timing import dash_notes, exponent_columns, exponent_section, fit_cells
 
 
 def build(results: Results, artefact: Artefact) -> Table:
@@ -35,9 +35,10 @@ def build(results: Results, artefact: Artefact) -> Table:
     notes = [
         "Each exponent is the slope of the least-squares line through the logarithms of the medians; "
         "its 95 % interval is an expanded percentile bootstrap over repeats and residuals (residuals "
-        "alone for single runs and for counts that do not vary).",
-        "Counted work is components touched by dot products and updates plus Hessian entries touched: "
-        "exact, equal on every machine, and free of the effects of caches.",
+        "only, for single runs and for counts that do not vary).",
+        "Counted work is the number of vector components and Hessian entries touched: exact, equal on every "
+        "machine, and unaffected by caches.",
+        *dash_notes(results, artefact.experiments),
     ]
     return Table(
         title=artefact.title,

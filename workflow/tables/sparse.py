@@ -26,11 +26,10 @@ def build(results: Results, artefact: Artefact) -> Table:
         columns += _columns(results, name, solver)
     rows = results.rows(name)
     notes = [
-        "Sparse: the positions of the ones, as in the paper; dense: vectors of floats, all of them touched; "
-        "bits: one bit a component, our own third column. Medians of CPU seconds with 95 % intervals.",
-        "Ratios are dense over sparse, within one process: the gain of sparse code. The work ratio counts "
-        "the components and Hessian entries touched: it would be the ratio of time on a machine "
-        "where each costs the same.",
+        "Sparse: lists of the positions of ones, as in the paper. Dense: vectors of floats. Bits: one bit "
+        "per component, not in the paper. Medians of CPU seconds with 95 % intervals.",
+        "Ratios are dense / sparse within one process: the gain of sparse code. Work is the number of vector "
+        "components and Hessian entries touched.",
     ]
     notes += suspect_notes(results, (name,))
     return Table(

@@ -31,9 +31,8 @@ def build(results: Results, artefact: Artefact) -> Table:
     if counted:
         notes += [
             "Difference: (measured - paper) / paper.",
-            "The paper's adult sets have one row more than today's files; the join is on the file.",
-            "The paper's generated sets were drawn from another random stream: their counts agree in size, "
-            "not in kind.",
+            "The paper's adult sets have one row more than today's files; rows are matched by file.",
+            "The paper's generated sets come from another random stream, so counts agree only roughly.",
         ]
     return Table(
         title=artefact.title,

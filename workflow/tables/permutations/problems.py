@@ -42,8 +42,8 @@ def build(results: Results, artefact: Artefact) -> Table:
         caption=artefact.caption,
         sections=(Section(columns, [_row(results, problem, table, contender) for problem in rows]),),
         notes=[
-            f"Means over the permutations of the solutions of {display_name(contender)}, 95 % intervals; "
-            "bounded: at C. The paper rounds its means.",
+            f"Means over the permutations of the solutions of {display_name(contender)}, with 95 % "
+            "intervals. The paper rounds its means.",
             "Difference: (measured - paper) / paper, where the size is the paper's.",
             *size_notes(rows, results),
         ],
