@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from svmrepro.workflow.analysis.results import Results, plural
 from svmrepro.workflow.analysis.step_lengths import WIDTH, edges, length, lengths
 from svmrepro.workflow.configuration.model import Artefact, Experiment
-from svmrepro.workflow.figures.style import GHOST, MAIN, PAGE, new_figure
+from svmrepro.workflow.figures.style import GHOST, MAIN, PAGE, entry, new_figure
 
 COLUMNS = 3
 
@@ -35,7 +34,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     figure.legend(
         handles=[
             Patch(color=MAIN[0].colour, label="planned steps"),
-            Line2D([], [], color=MAIN[1].colour, label="other steps"),
+            entry("other steps", color=MAIN[1].colour, linestyle="-"),
         ],
         loc="outside lower center",
         ncols=2,

@@ -19,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 COLUMN, PAGE = 3.5, 7.2
@@ -73,6 +74,24 @@ SIDE_MARKERS = ("v", "P", "X", "<", ">", "*", "p", "h", "d")
 
 GHOST_MARKERS = ("o", "s", "^", "D")
 """Hollow markers of the paper's points, the shapes of the same solvers' own."""
+
+
+def entry(label: str, look: Look | None = None, **style: Any) -> Line2D:
+    """Return an entry of a legend.
+
+    Parameters
+    ----------
+    label : str
+        Its text.
+    look : Look
+        Whose line and marker it shows; without one it has no line.
+    **style
+        Properties of `Line2D` that it has instead or besides.
+    """
+    shown: dict[str, Any] = {"linestyle": "none"}
+    if look is not None:
+        shown = {"color": look.colour, "marker": look.marker, "linestyle": look.line}
+    return Line2D([], [], label=label, **{**shown, **style})
 
 
 @contextmanager

@@ -13,12 +13,12 @@ from svmrepro.workflow.tables.model import (
     DASH,
     Cell,
     Column,
-    Section,
     Table,
     count,
     missing,
     number,
     prose,
+    table_of,
 )
 from svmrepro.workflow.tables.timing import (
     fit_cells,
@@ -41,12 +41,12 @@ def build(results: Results, artefact: Artefact) -> Table:
         for name in artefact.experiments
         for contender in results.experiment(name).contenders
     ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(_columns(results, artefact, baseline), rows),),
+    return table_of(
+        results,
+        artefact,
+        _columns(results, artefact, baseline),
+        rows,
         notes=_notes(results, artefact, baseline),
-        provenance=results.provenance(),
     )
 
 

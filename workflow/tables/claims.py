@@ -18,7 +18,7 @@ from svmrepro.workflow.judgement.claims import (
     read_claims,
     rule_text,
 )
-from svmrepro.workflow.tables.model import Cell, Column, Section, Table, prose
+from svmrepro.workflow.tables.model import Cell, Column, Table, prose, table_of
 
 MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open"}
 
@@ -42,10 +42,11 @@ def build(results: Results, artefact: Artefact) -> Table:
         f"{sum(verdict.verdict == name for verdict in verdicts)} {name}"
         for name in (HOLDS, BREAKS, OPEN, UNMEASURED)
     )
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(columns, rows),),
+    return table_of(
+        results,
+        artefact,
+        columns,
+        rows,
         notes=[
             f"{len(verdicts)} claims: {tally}.",
             "A rule applies to the whole 95 % interval. Holds: the whole interval satisfies it. Does not "
@@ -53,7 +54,6 @@ def build(results: Results, artefact: Artefact) -> Table:
             "objectives are exact.",
             _tests(claims),
         ],
-        provenance=results.provenance(),
     )
 
 

@@ -10,9 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.power_law import Interval
+
+if TYPE_CHECKING:
+    from svmrepro.workflow.analysis.results import Results
+    from svmrepro.workflow.configuration.model import Artefact
 
 DASH = "–"
 
@@ -87,6 +92,28 @@ class Table:
     caption: str = ""
     notes: Sequence[str] = field(default_factory=tuple)
     provenance: str = ""
+
+
+def table_of(
+    results: Results,
+    artefact: Artefact,
+    columns: Sequence[Column],
+    rows: Sequence[Mapping[str, Cell]],
+    *more: Section,
+    notes: Sequence[str],
+    problem: str = "",
+) -> Table:
+    """Return the table of an artefact with the provenance of its measurements; `problem` ends its caption."""
+    caption = f"{artefact.caption} {problem}.".strip() if problem else artefact.caption
+    return Table(artefact.title, (Section(columns, rows), *more), caption, notes, results.provenance())
+
+
+def beside_paper(key: str, header: str, *, known: bool = True, difference: bool = True) -> list[Column]:
+    """Return columns of a measured number and, if the paper's is `known`, of that and the difference."""
+    measured = Column(key, "measured", group=header)
+    paper = Column(f"paper_{key}", "paper", group=header, paper=True)
+    apart = Column(f"{key}_difference", "difference", group=header)
+    return [measured, *([paper] if known else []), *([apart] if known and difference else [])]
 
 
 # -- cells ----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.results import Results, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import Cell, Column, Section, Table, count, missing, number, prose
+from svmrepro.workflow.tables.model import Cell, Column, Table, count, missing, number, prose, table_of
 from svmrepro.workflow.tables.timing import suspect_notes
 
 BOUNDS = ("certificate.dual", "certificate.relaxed")
@@ -60,10 +60,11 @@ def build(results: Results, artefact: Artefact) -> Table:
         for name in artefact.experiments
         for row in _rows(results, name, targets, artefact.settings.get("yardstick"))
     ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(columns, rows),),
+    return table_of(
+        results,
+        artefact,
+        columns,
+        rows,
         notes=[
             "The optimum is estimated by L, the largest lower bound of all runs on the problem. A run with "
             "primal objective P, recomputed from the data, is at the distance (P - L) / P.",
@@ -71,7 +72,6 @@ def build(results: Results, artefact: Artefact) -> Table:
             "so a run may be more precise than required.",
             *suspect_notes(results, artefact.experiments),
         ],
-        provenance=results.provenance(),
     )
 
 

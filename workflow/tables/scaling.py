@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import BLANK, Cell, Column, Section, Table, prose
+from svmrepro.workflow.tables.model import BLANK, Cell, Column, Table, prose, table_of
 from svmrepro.workflow.tables.timing import dash_notes, exponent_columns, exponent_section, fit_cells
 
 
@@ -40,13 +40,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         "machine, and unaffected by caches.",
         *dash_notes(results, artefact.experiments),
     ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(columns, rows), exponent_section(results, tuple(names))),
-        notes=notes,
-        provenance=results.provenance(),
-    )
+    return table_of(results, artefact, columns, rows, exponent_section(results, tuple(names)), notes=notes)
 
 
 def _apart(results: Results, name: str) -> Cell:

@@ -6,7 +6,7 @@ from svmrepro.workflow.analysis.printed_numbers import SPARSE, snake
 from svmrepro.workflow.analysis.results import Results, Row, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import BLANK, Cell, Column, Section, Table, missing, number, printed
+from svmrepro.workflow.tables.model import BLANK, Cell, Column, Table, missing, number, printed, table_of
 from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, size_cell, suspect_notes
 
 FORMS = ("dense", "bits")
@@ -32,12 +32,13 @@ def build(results: Results, artefact: Artefact) -> Table:
         "components and Hessian entries touched.",
     ]
     notes += suspect_notes(results, (name,))
-    return Table(
-        title=artefact.title,
-        caption=f"{artefact.caption} {describe_problem(experiment)}.".strip(),
-        sections=(Section(columns, [_row(results, name, row, solvers) for row in rows]),),
+    return table_of(
+        results,
+        artefact,
+        columns,
+        [_row(results, name, row, solvers) for row in rows],
         notes=notes,
-        provenance=results.provenance(),
+        problem=describe_problem(experiment),
     )
 
 

@@ -15,12 +15,14 @@ from svmrepro.workflow.tables.model import (
     Column,
     Section,
     Table,
+    beside_paper,
     count,
     exponent,
     missing,
     number,
     printed,
     prose,
+    table_of,
 )
 
 SUPPORT = {"nonbound": ("certificate.n_nonbound", "non-bound"), "bound": ("certificate.n_bound", "bound")}
@@ -62,12 +64,14 @@ def build(results: Results, artefact: Artefact) -> Table:
         f"Support vectors: those of {display_name(counted)}; non-bound means strictly between 0 and C.",
     ]
     notes += [*dash_notes(results, (name,)), *suspect_notes(results, (name,))]
-    return Table(
-        title=artefact.title,
-        caption=f"{artefact.caption} {describe_problem(experiment)}.".strip(),
-        sections=(Section(columns, body), exponent_section(results, (name,))),
+    return table_of(
+        results,
+        artefact,
+        columns,
+        body,
+        exponent_section(results, (name,)),
         notes=notes,
-        provenance=results.provenance(),
+        problem=describe_problem(experiment),
     )
 
 
@@ -202,16 +206,11 @@ def _columns(results: Results, name: str, above: str, below: str) -> list[Column
         group = display_name(contender)
         columns.append(Column(f"{contender}_seconds", "measured", "CPU s", group))
         columns.append(Column(f"{contender}_paper_seconds", "paper", "CPU s", group, paper=True))
-    group = f"{display_name(above)} / {display_name(below)}"
+    shown = {kind: f"{header} SVs" for kind, (_, header) in SUPPORT.items()}
     if above != below:
-        columns.append(Column("ratio", "measured", group=group))
-    if compared and above != below:
-        columns.append(Column("paper_ratio", "paper", group=group, paper=True))
-    for kind, (_, header) in SUPPORT.items():
-        group = f"{header} SVs"
-        columns.append(Column(kind, "measured", group=group))
-        if compared:
-            columns.append(Column(f"paper_{kind}", "paper", group=group, paper=True))
+        shown = {"ratio": f"{display_name(above)} / {display_name(below)}", **shown}
+    for key, group in shown.items():
+        columns += beside_paper(key, group, known=bool(compared), difference=False)
     others = [
         Column(f"{contender}_seconds", "measured", "CPU s", display_name(contender))
         for contender in contenders

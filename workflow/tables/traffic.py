@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from svmrepro.workflow.analysis.power_law import median_interval
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import Cell, Column, Section, Table, count, missing, number, prose
+from svmrepro.workflow.tables.model import Cell, Column, Table, count, missing, number, prose, table_of
 
 BYTES, BANDWIDTH = "info.bytes_moved", "info.copy_bandwidth"
 
@@ -36,17 +36,17 @@ def build(results: Results, artefact: Artefact) -> Table:
         for label in artefact.settings["contenders"]
         if label in results.experiment(name).contenders
     ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(COLUMNS, rows),),
+    return table_of(
+        results,
+        artefact,
+        COLUMNS,
+        rows,
         notes=[
             "Medians over the runs. Moved: bytes of gradient, kernel rows and examples that the solver reads "
             "and writes, caches ignored. Copy speed: bytes read and written per second by a copy of 64 MiB "
             "in the same process.",
             "A ratio below 1 means that most of the bytes never left the caches.",
         ],
-        provenance=results.provenance(),
     )
 
 

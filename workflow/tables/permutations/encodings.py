@@ -18,7 +18,18 @@ from svmrepro.workflow.analysis.power_law import Interval, mean_interval
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name, plural
 from svmrepro.workflow.configuration.model import Artefact, Contender, Experiment
-from svmrepro.workflow.tables.model import DASH, Cell, Column, Section, Table, count, missing, percent, prose
+from svmrepro.workflow.tables.model import (
+    DASH,
+    Cell,
+    Column,
+    Table,
+    beside_paper,
+    count,
+    missing,
+    percent,
+    prose,
+    table_of,
+)
 from svmrepro.workflow.tables.permutations.cells import name_cells, name_columns
 from svmrepro.workflow.tables.permutations.problems import count_cell
 
@@ -117,16 +128,13 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("permutations", "permutations"),
     ]
     for key, header in HEADERS.items():
-        columns += [
-            Column(key, "measured", group=header),
-            Column(f"paper_{key}", "paper", group=header, paper=True),
-            Column(f"{key}_difference", "difference", group=header),
-        ]
+        columns += beside_paper(key, header)
     columns.append(Column("verdict", "verdict", prose=True))
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(columns, [_row(results, *pair) for pair in zip(lines, verdicts, strict=True)]),),
+    return table_of(
+        results,
+        artefact,
+        columns,
+        [_row(results, *pair) for pair in zip(lines, verdicts, strict=True)],
         notes=[
             f"Means over the permutations of {display_name(settings['contender'])}, with 95 % intervals. The "
             "paper rounds its means.",
@@ -138,7 +146,6 @@ def build(results: Results, artefact: Artefact) -> Table:
             *(f"{note[:-1]}; not compared with the paper." for note in size_notes(shown, results)),
             *conclusions(lines, verdicts),
         ],
-        provenance=results.provenance(),
     )
 
 

@@ -29,13 +29,13 @@ from svmrepro.workflow.tables.model import (
     DASH,
     Cell,
     Column,
-    Section,
     Table,
     count,
     missing,
     percent,
     printed,
     prose,
+    table_of,
 )
 from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns, p_cell
 
@@ -63,17 +63,17 @@ def build(results: Results, artefact: Artefact) -> Table:
         }
         for place, problem in enumerate(rows)
     ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(_columns(contenders, beside), body),),
+    return table_of(
+        results,
+        artefact,
+        _columns(contenders, beside),
+        body,
         notes=[
             *_notes(families, contenders),
             _paper_note(results, table),
             *size_notes(rows, results),
             *load_notes(results, rows, contenders),
         ],
-        provenance=results.provenance(),
     )
 
 

@@ -21,7 +21,7 @@ from svmrepro.workflow.analysis.power_law import mean_interval
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import BLANK, DASH, Cell, Column, Section, Table, missing, percent
+from svmrepro.workflow.tables.model import BLANK, DASH, Cell, Column, Table, missing, percent, table_of
 from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns
 
 QUANTITIES = {
@@ -68,16 +68,16 @@ def build(results: Results, artefact: Artefact) -> Table:
     body = [
         _row(results, problem, baseline, contenders, families, place) for place, problem in enumerate(rows)
     ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(columns, body),),
+    return table_of(
+        results,
+        artefact,
+        columns,
+        body,
         notes=[
             *_notes(families, baseline, contenders),
             *size_notes(rows, results),
             *load_notes(results, rows, (baseline, *contenders)),
         ],
-        provenance=results.provenance(),
     )
 
 
