@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import csv
 import dataclasses
 
 import analysis_support as synthetic
 import pandas
 import pytest
+from analysis_support import rows_of
 from svmrepro.workflow.analysis.fits import read_fits, read_ratios
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import Group, Run, Runs, pairs, read_runs
@@ -13,11 +13,6 @@ from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import analyse
-
-
-def rows_of(path):
-    with path.open(newline="") as handle:
-        return list(csv.DictReader(handle))
 
 
 def collected(config, name):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from typing import Any
 
 import analysis_support as synthetic
 import permuted_support as permuted
 import pytest
 from analysis_steps import analyse
+from analysis_support import rows_of as rows
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import CPU, Group, Run, pairs, read_runs
 from svmrepro.workflow.configuration import paths
@@ -35,11 +35,6 @@ def analysed(tmp_path: Any, elsewhere: Any) -> Any:
         config, {NAME: [moved(line, "elsewhere") if elsewhere(line) else line for line in lines]}
     )
     return analyse(config, figures=True).config
-
-
-def rows(path: Any) -> list[dict[str, str]]:
-    with path.open(newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 def test_sizes_on_another_node_are_in_no_exponent_and_no_ratio(tmp_path):

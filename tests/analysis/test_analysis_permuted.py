@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import csv
 import re
 
 import permuted_support as permuted
 import pytest
+from analysis_support import rows_of, without_numbers_that_are_none
 from permuted_support import PAPER
 from svmrepro.workflow.analysis.permutations import pair_up, problems
 from svmrepro.workflow.analysis.power_law import Interval, mean_ratio
@@ -42,8 +42,7 @@ def config(tmp_path_factory):
 
 
 def rows(config, artefact):
-    with paths.table(config, PAPER, artefact)["csv"].open() as stream:
-        return {row["experiment"]: row for row in csv.DictReader(stream)}
+    return {row["experiment"]: row for row in rows_of(paths.table(config, PAPER, artefact)["csv"])}
 
 
 def words(config, artefact):
@@ -53,12 +52,8 @@ def words(config, artefact):
 def test_support_vectors_stand_beside_the_papers(config):
     found = rows(config, "data-sets")
     banana = found["banana"]
-    assert (banana["n"], banana["C"], banana["gamma"], banana["permutations"]) == (
-        "5300",
-        "100.0",
-        "0.25",
-        "10",
-    )
+    shown = [banana[key] for key in ("n", "C", "gamma", "permutations")]
+    assert shown == ["5300", "100.0", "0.25", "10"]
     assert float(banana["support_vectors"]) == 1223 and banana["paper_support_vectors"] == "1223"
     assert float(banana["support_vectors_difference"]) == 0
     # One row more in today's file is the same problem.
@@ -188,11 +183,7 @@ def test_pairs_that_met_other_load_count_for_seconds_only_where_there_is_no_othe
 
 
 def test_no_table_holds_a_number_that_is_none(config):
-    for artefact in config.papers[PAPER].artefacts.values():
-        if artefact.form == "table":
-            for form, path in paths.table(config, PAPER, artefact.name).items():
-                text = path.read_text()
-                assert not re.search(r"\b(nan|None|inf)\b", text), (artefact.name, form)
+    assert without_numbers_that_are_none(paths.results(config) / PAPER) > 20
 
 
 # -- claims and the figure ------------------------------------------------------------------------------
