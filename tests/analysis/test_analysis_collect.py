@@ -71,8 +71,9 @@ def test_parquet_holds_what_the_csv_holds_with_types(full):
                 elif isinstance(value, int | float):
                     assert float(text) == value
                 else:
-                    assert (value is pandas.NA and text == "") or value == text
-    types = pandas.read_parquet(paths.measurements(full.config, synthetic.PAPER)).dtypes
+                    assert text == ("" if pandas.isna(value) else value)
+    measurements = paths.measurements(full.config, synthetic.PAPER).with_suffix(".parquet")
+    types = pandas.read_parquet(measurements).dtypes
     assert [types[name] for name in ("n", "cpu_seconds", "flagged", "reason", "machine.versions.numpy")] == [
         "Int64", "Float64", "boolean", "string", "string",
     ]  # fmt: skip

@@ -338,7 +338,7 @@ def test_a_paper_that_prints_no_numbers_is_not_spoken_of(full, tmp_path, kind):
     }[kind].build
     table = build(silent, artefact)
     said = to_markdown(table)
-    assert "paper" not in re.sub("the positions of the ones, as in the paper", "", said)
+    assert "paper" not in said.replace("as in the paper", "")
     for section in table.sections:
         assert section.rows
         for column in section.columns:

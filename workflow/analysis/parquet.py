@@ -56,7 +56,6 @@ def typed(text: str) -> pd.DataFrame:
         dtype=types,
         keep_default_na=False,
         na_values=[""],
-        float_precision="round_trip",
         dtype_backend="numpy_nullable",
         low_memory=False,
     )

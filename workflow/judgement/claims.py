@@ -237,11 +237,8 @@ def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
     verdicts = {label: decide(claim.rule, claim.bound, interval) for label, interval in values.items()}
     count = Counter(verdicts.values())
     said = [f"rule met by {count[HOLDS]} of {len(measured)}"]
-    said += [
-        f"{count[verdict]} {word}"
-        for verdict, word in ((BREAKS, "violate it"), (OPEN, "undecided"))
-        if count[verdict]
-    ]
+    others = ((BREAKS, "violated by"), (OPEN, "undecided for"))
+    said += [f"{words} {count[verdict]}" for verdict, words in others if count[verdict]]
     parts = [", ".join(said)]
     if claim.over == "any" and count[HOLDS]:
         parts.append(

@@ -27,7 +27,7 @@ def build(results: Results, artefact: Artefact) -> Table:
     rows = results.rows(name)
     notes = [
         "Sparse: lists of the positions of ones, as in the paper. Dense: vectors of floats. Bits: one bit "
-        "per component, not in the paper. Medians of CPU seconds with 95 % intervals.",
+        "per component. Medians of CPU seconds with 95 % intervals.",
         "Ratios are dense / sparse within one process: the gain of sparse code. Work is the number of vector "
         "components and Hessian entries touched.",
     ]
