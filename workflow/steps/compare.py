@@ -21,8 +21,8 @@ from svmrepro.workflow.comparison.sides import read_side
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figures.style import save, styled
-from svmrepro.workflow.files import atomic_path, atomic_write
+from svmrepro.workflow.figures.style import styled, write
+from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import clocked_claims
 from svmrepro.workflow.steps.command_line import run_step
 from svmrepro.workflow.steps.tabulate import FORMS
@@ -53,10 +53,7 @@ def run(config: Config) -> None:
             atomic_write(path, FORMS[form](table))
     with styled():
         for paper in there.papers:
-            figure = figures.build(pair, paper)
-            for form, path in paths.figure(config, paths.COMPARE, paper).items():
-                with atomic_path(path) as temporary:
-                    save(figure, temporary, form)
+            write(figures.build(pair, paper), paths.figure(config, paths.COMPARE, paper))
     atomic_write(paths.comparison(config), _page(config, pair))
     print(_closing(config, pair))
 

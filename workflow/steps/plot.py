@@ -13,8 +13,7 @@ from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.artefact_kinds import figure_builder
 from svmrepro.workflow.configuration.model import Config
-from svmrepro.workflow.figures.style import save, styled
-from svmrepro.workflow.files import atomic_path
+from svmrepro.workflow.figures.style import styled, write
 from svmrepro.workflow.steps.command_line import run_step
 
 
@@ -38,10 +37,7 @@ def plot(config: Config, paper: str, name: str) -> None:
         os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
     results = load(config, paper, artefact.experiments if artefact.measured else ())
     with styled():
-        figure = build(results, artefact)
-        for form, path in paths.figure(config, paper, name).items():
-            with atomic_path(path) as temporary:
-                save(figure, temporary, form)
+        write(build(results, artefact), paths.figure(config, paper, name))
 
 
 if __name__ == "__main__":
