@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_support import on_full_disk, unprivileged
+from svmrepro.datasets.locks import Owner, owner
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.files import Owner, _owner, any_lock, atomic_path, atomic_write, lock
+from svmrepro.workflow.files import atomic_path, atomic_write
+from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.record import NO_RESULT, Measurement, decode, encode, read_lines
 
@@ -306,16 +308,16 @@ def test_lock_waits_says_for_whom_and_ends_with_its_process(tmp_path: Path) -> N
 def test_a_lock_that_somebody_scribbled_on_has_no_known_owner(tmp_path: Path) -> None:
     path = tmp_path / "job.lock"
     with lock(path), path.open("rb") as stream:
-        found = _owner(stream.fileno())
+        found = owner(stream.fileno())
         assert found is not None and found.process == os.getpid()
         whole = "77 node-1.example 2026-11-22T22:31:50Z"
         for text in ("²", "", "-5", "x", f"{whole} x", whole.replace("node", "\x1b[2J"), "9" * 400):
             path.write_text(text)
-            assert _owner(stream.fileno()) is None
+            assert owner(stream.fileno()) is None
         path.write_text("77")  # as an earlier version signed
-        assert _owner(stream.fileno()) == Owner(77) and str(Owner(77)) == "process 77"
+        assert owner(stream.fileno()) == Owner(77) and str(Owner(77)) == "process 77"
         path.write_text(whole)
-        assert _owner(stream.fileno()) == Owner(77, "node-1.example", "2026-11-22T22:31:50Z")
+        assert owner(stream.fileno()) == Owner(77, "node-1.example", "2026-11-22T22:31:50Z")
 
 
 def test_slots_are_shared_by_as_many(tmp_path: Path) -> None:
