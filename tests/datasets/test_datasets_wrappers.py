@@ -1,4 +1,4 @@
-"""Files that come compressed or in archives; those that mean harm are refused, and nothing else is written."""
+"""Files that come compressed or in archives; what means harm is refused, and nothing else is written."""
 
 from __future__ import annotations
 
