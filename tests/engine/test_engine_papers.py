@@ -1,4 +1,4 @@
-"""The experiments of the papers as they are configured: the problems that the papers print, at every scale."""
+"""The papers' experiments as they are configured: the problems that the papers print, at every scale."""
 
 from __future__ import annotations
 

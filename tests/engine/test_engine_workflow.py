@@ -272,12 +272,12 @@ def test_parsing_is_light() -> None:
 # -- kills ------------------------------------------------------------------------------------------
 
 
-def start(folder: Path, overrides: dict[str, Any]) -> subprocess.Popen[str]:
+def start(folder: Path, overrides: dict[str, Any], output: int = subprocess.PIPE) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command(folder, overrides, MEASURED),
         env=environment(),
         start_new_session=True,
-        stdout=subprocess.PIPE,
+        stdout=output,
         stderr=subprocess.STDOUT,
         text=True,
     )
@@ -288,7 +288,7 @@ def kill_at_random(folder: Path, overrides: dict[str, Any], times: int, seed: in
     draw = random.Random(seed)
     alive = 0
     for _ in range(times):
-        with start(folder, overrides) as process:
+        with start(folder, overrides, subprocess.DEVNULL) as process:
             # A moment within the start, the measuring or what follows it.
             time.sleep(draw.uniform(1.0, 7.0))
             alive += process.poll() is None
@@ -329,11 +329,12 @@ def test_killed_and_restarted_it_ends_with_the_same_measurements(
 # -- two runs at once -------------------------------------------------------------------------------
 
 
-def at_work(folder: Path) -> None:
-    """Wait until a run has the results folder to itself."""
-    held = folder / "results" / "default" / ".run.lock"
+def wait_for_lock(folder: Path, name: str = ".run.lock") -> None:
+    """Wait until somebody holds a lock: by default the run that has the results folder to itself."""
+    held = folder / "results" / "default" / name
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not (held.is_file() and held.read_text()):
+    while not (held.is_file() and held.read_text()):
+        assert time.monotonic() < deadline, f"nobody holds {name}"
         time.sleep(0.05)
 
 
@@ -343,7 +344,7 @@ WAITING = r"waiting: results/default is in use by the run of process {pid} on \S
 def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out(tmp_path: Path) -> None:
     overrides = tiny({"one": solver("quick", options={"pause": 2.5})}, sizes=(20, 40, 60))
     first = start(tmp_path, overrides)
-    at_work(tmp_path)
+    wait_for_lock(tmp_path)
     dry = snakemake(tmp_path, overrides, MEASURED, "--dry-run")
     assert dry.returncode == 0 and "waiting" not in dry.stdout + dry.stderr
     assert first.poll() is None
@@ -351,9 +352,7 @@ def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out
     assert second.stdout is not None
     waiting = re.compile(WAITING.format(pid=first.pid))
     assert any(waiting.search(line) for line in second.stdout)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not journal_lines(tmp_path):
-        time.sleep(0.1)
+    wait_for_lock(tmp_path, f"journal/platt1998/.locks/{EXPERIMENT}.all.lock")
     os.kill(first.pid, signal.SIGKILL)  # alone: what it started lives on, and measures
     said, _ = second.communicate(timeout=120)
     first.communicate()
@@ -368,7 +367,7 @@ def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out
 def test_two_runs_at_once(tmp_path: Path, delay: float) -> None:
     overrides = tiny({"one": solver("quick", options={"pause": 0.3})})
     first = start(tmp_path, overrides)
-    at_work(tmp_path)
+    wait_for_lock(tmp_path)
     time.sleep(delay)
     second = start(tmp_path, overrides)
     said = [process.communicate(timeout=120)[0] for process in (first, second)]
