@@ -6,11 +6,14 @@ python tests/fuzz/fuzz.py --seconds 600 --journal fuzz.jsonl
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
+import fuzz_inputs
 import pytest
 from fuzz import Journal, fuzz, round_of
 from fuzz_targets import targets
+from hypothesis import strategies as st
 
 NAMES = tuple(targets())
 
@@ -23,11 +26,6 @@ def test_a_round_of_every_target(name: str) -> None:
 
 
 def test_a_crash_and_a_hang_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import time
-
-    import fuzz_inputs
-    from hypothesis import strategies as st
-
     monkeypatch.setattr(fuzz_inputs, "PATIENCE", 0.2)
 
     def crash(value: bytes) -> None:
