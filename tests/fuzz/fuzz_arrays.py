@@ -26,22 +26,10 @@ from svmrepro.workflow.measurement.data_sets import _understood
 FILES = ("data", "indices", "indptr", "shape", "rows")
 _SPARSE = sp.csr_array(np.array([[0.0, 1.5, -2.0], [0.0, 0.0, 0.0], [3.0, 0.0, 0.25]]))
 
-_TYPES = [
-    "<f8",
-    ">f8",
-    "<f4",
-    "<i4",
-    ">i4",
-    "<i8",
-    "<u4",
-    "|u1",
-    "|b1",
-    "<c16",
-    "|S3",
-    "<U2",
-    "<M8[s]",
-    "f8,i4",
-]
+_TYPES = (
+    *("<f8", ">f8", "<f4", "<i4", ">i4", "<i8", "<u4", "|u1", "|b1"),
+    *("<c16", "|S3", "<U2", "<M8[s]", "f8,i4"),
+)
 _SHAPES = ((), (0,), (1,), (2,), (3,), (4,), (0, 3), (3, 0), (3, 3), (2, 3), (1, 1, 3), (3, 1))
 _NUMBERS = (0, 1, 2, 3, 4, -1, 7, 2**31 - 1, -(2**31), 2**40, 0.5, float("nan"), float("inf"), 1e308)
 
@@ -71,23 +59,10 @@ def _arrays(draw: Any) -> Any:
 def _headers() -> SearchStrategy[bytes]:
     """Headers of array files that promise what is not there, before a few bytes of numbers."""
     kinds = ["'<f8'", "'<i4'", "'|O'", "'<f9'", "'|V0'", "'|S0'", "[('a','<f8')]", "None", "3", "''"]
-    shapes = [
-        "(3,)",
-        "(-1,)",
-        "(3,-3)",
-        "3",
-        "()",
-        "(2**40,)",
-        "(1099511627776,)",
-        "(3000000000,3000000000)",
-        "(9999999999999999999,)",
-        "[3]",
-        "(True,)",
-        "(1.5,)",
-        "('3',)",
-        "(3,3",
-        "__import__('os')",
-    ]
+    shapes = (
+        *("(3,)", "(-1,)", "(3, -3)", "3", "()", "(2**40,)", "(1099511627776,)", "(3000000000, 3000000000)"),
+        *("(9999999999999999999,)", "[3]", "(True,)", "(1.5,)", "('3',)", "(3, 3", "__import__('os')"),
+    )
     texts = st.builds(
         "{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}".format,
         st.sampled_from(kinds),
