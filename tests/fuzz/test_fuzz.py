@@ -20,9 +20,9 @@ MEMORY = 8 * 2**30
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_round_of_every_target(name: str) -> None:
-    result = round_of(targets()[name], seed=0, examples=25)
+    result = round_of(targets()[name], seed=0, examples=60)
     assert result.finding is None
-    assert result.examples >= 20
+    assert result.examples >= 50
 
 
 def test_a_crash_and_a_hang_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
