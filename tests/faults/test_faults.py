@@ -36,7 +36,7 @@ class Tree:
         """Make a line wrong."""
         path = self.solvers / fault.module
         text = path.read_text(encoding="utf-8")
-        for right, wrong in fault.changes:
+        for right, wrong in fault.changes.items():
             assert text.count(right) == 1, f"{fault.module} no longer has this once: {right}"
             text = text.replace(right, wrong)
         path.write_text(text, encoding="utf-8")
