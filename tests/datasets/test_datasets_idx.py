@@ -164,22 +164,6 @@ def test_keys_name_both_files(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [
-<<<<<<< HEAD
-        (
-            "examples: x, labels: y,",
-            "examples: x,",
-            "parts.train.labels: what the reader idx or lyrl2004 needs",
-        ),
-        ("labels: y,", "labels: z,", "parts.train: 'z' is named and not among the files"),
-        ("examples: x,", "examples: [x, z],", "parts.train: 'z' is named and not among the files"),
-        ("examples: x,", "examples: [],", "parts.train.examples: must not be empty"),
-        ("positives: 4", "positives: 4, skip: 40", "parts.train.rows: its files hold 40 rows"),
-        ("positives: 4", "positives: 4, rows: 41", "parts.train.rows: its files hold 40 rows"),
-        ("positives: 4", "positives: 4, last: 3", "parts.train.last: unknown key"),
-        ("      x:\n        rows: 40\n", "      x:\n", "parts.train: the rows of 'x' are not given"),
-        ("subsets: [train]", "subsets: [train, more]", "'more' is named and not among its files"),
-        ("reader: idx", "reader: libsvm", "labels: what the reader idx or lyrl2004 needs, and only it"),
-=======
         ("examples: x, labels: y,", "examples: x,", "labels"),
         ("labels: y,", "labels: z,", "'z'"),
         ("examples: x,", "examples: [x, z],", "'z'"),
@@ -190,7 +174,6 @@ def test_keys_name_both_files(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("      x:\n        rows: 40\n", "      x:\n", "'x'"),
         ("subsets: [train]", "subsets: [train, more]", "'more'"),
         ("reader: idx", "reader: libsvm", "labels"),
->>>>>>> tests
     ],
 )
 def test_faults_of_parts_are_named(old: str, new: str, word: str) -> None:

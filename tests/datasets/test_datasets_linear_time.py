@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from datasets_support import put, refused, sha
+from msgspec.structs import replace
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import loading
@@ -76,11 +76,6 @@ def test_what_is_refused(tmp_path: Path, text: str, line: int, words: str) -> No
 
 def smaller(entry: DownloadedEntry, sizes: dict[int, int]) -> DownloadedEntry:
     """Return an entry of the registry for files of other sizes, which no host has."""
-<<<<<<< HEAD
-    from msgspec.structs import replace
-
-=======
->>>>>>> tests
     files = {
         name: replace(file, rows=sizes[file.rows or 0], positives=None, sources=())
         for name, file in entry.files.items()

@@ -6,17 +6,6 @@ import bz2
 import gzip
 import io
 import lzma
-<<<<<<< HEAD
-from collections.abc import Callable
-from pathlib import Path
-
-import pytest
-from datasets_support import ROWS, Server, compress_lzw, left_in, libsvm_text, make_entry, reason, sha, zipped
-from msgspec.structs import replace
-from svmrepro.datasets.download.http import Network
-from svmrepro.datasets.download.search import ensure_file
-from svmrepro.datasets.registry.model import DownloadedEntry
-=======
 import subprocess
 import sys
 import tarfile
@@ -42,7 +31,6 @@ from datasets_support import (
 from svmrepro.datasets.download.archive import decompress, extract_member
 from svmrepro.datasets.errors import SourceError
 from svmrepro.datasets.registry.parse import RegistryError
->>>>>>> tests
 
 BOMB = 10 * 2**30
 _BLOCK = bytes(10 * 2**20)

@@ -255,13 +255,8 @@ PRBEP = {"measures": ["prbep"]}
         ({"axis": {"C": [1], "eps": [1]}}, ".axis: "),
         ({"axis": {"C": []}}, ".axis.C: "),
         ({"axis": {"C": [1, 1]}}, ".axis.C: names something twice"),
-<<<<<<< HEAD
-        ({"axis": {"C": [0]}}, ".axis.C[0]: must be positive"),
-        ({"axis": {"C_total": [1]}}, ".axis: varies 'C_total': the experiment has to give that"),
-=======
         ({"axis": {"C": [0]}}, ".axis.C[0]: "),
         ({"axis": {"C_total": [1]}}, ".axis: varies 'C_total'"),
->>>>>>> tests
         ({"measures": ["accurcy"]}, ".measures[0]: unknown measure 'accurcy'; did you mean 'accuracy'?"),
         ({"test": {"rows": 3, "skip": 99}}, ".test: needs measures"),
         (PRBEP, ".test: a generated set needs rows, and skip of at least 40"),
