@@ -14,9 +14,9 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact, Contender
-from svmrepro.workflow.figures.style import MAIN, PAGE, entry, new_figure, off_axis
+from svmrepro.workflow.figures.style import LOOKS, PAGE, entry, new_figure, off_axis
 
-TIME_LOOK, WORK_LOOK = MAIN[0], MAIN[1]
+TIME_LOOK, WORK_LOOK = LOOKS[0], LOOKS[1]
 CROSSED = "#9db7d1"
 """Light blue of the same change made beside other settings."""
 BAND = "#f3f5f7"

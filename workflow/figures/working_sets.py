@@ -11,9 +11,9 @@ from svmrepro.workflow.analysis.permutations import ITERATIONS, Problem, pair_up
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import MAIN, PAGE, Look, entry, new_figure, outer_labels
+from svmrepro.workflow.figures.style import LOOKS, PAGE, Look, entry, new_figure, outer_labels
 
-SERIES = ((CPU, "mean CPU seconds", MAIN[0]), (ITERATIONS, "mean iterations", MAIN[1]))
+SERIES = ((CPU, "mean CPU seconds", LOOKS[0]), (ITERATIONS, "mean iterations", LOOKS[1]))
 """Column of the measurements, name, look."""
 
 COLUMNS = 5
