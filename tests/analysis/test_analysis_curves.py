@@ -211,6 +211,6 @@ def test_a_set_of_the_paper_is_solid_and_others_are_dashed(tmp_path) -> None:
     path.write_text("experiment,n,svmperf_seconds\nccat,4000,1.0\n")
     described = (experiment("set"), experiment("ccat-best", "C_total", ("accuracy",)))
     found = replace(results(list(over_n()), *described), numbers=PaperNumbers(tmp_path, "joachims2006"))
-    looks = curves.LOOKS
+    looks = curves.DATA_SET_LOOKS
     assert curves._look(found, "ccat-best") == looks[0] and looks[0].line == "-"
     assert curves._look(found, "set") == looks[curves.OWN] != looks[0]
