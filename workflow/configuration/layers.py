@@ -83,15 +83,6 @@ class Layers:
             if path[: len(at)] == at:
                 self._origins[(*into, *path[len(at) :])] = origin
 
-    def drop_nulls(self, *at: str | int) -> None:
-        """Take out the entries of the mapping at a key whose value is null."""
-        inner: Any = self.content
-        for key in at:
-            inner = inner.get(key) if isinstance(inner, dict) else None
-        if isinstance(inner, dict):
-            for key in [key for key, value in inner.items() if value is None]:
-                del inner[key]
-
     def error(self, path: Iterable[str | int], what: str) -> StepError:
         """
         Make the error that names file and key.
