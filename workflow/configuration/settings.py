@@ -121,7 +121,7 @@ class ExperimentSettings(Section):
     repeat_budget: Limit | UnsetType = UNSET
     time_limit: Limit | UnsetType = UNSET
     iteration_limit: Steps = None
-    contenders: Annotated[Mapping[Name, ContenderSettings | None], Meta(min_length=1)] | UnsetType = UNSET
+    contenders: Mapping[Name, ContenderSettings | None] | UnsetType = UNSET
 
 
 class Settings(Section, kw_only=True):
@@ -171,12 +171,14 @@ class WholeExperiment(ExperimentSettings, kw_only=True):
     dataset: Name
     kernel: WholeKernel
     sizes: Sizes
-    contenders: Annotated[Mapping[Name, WholeContender], Meta(min_length=1)]
+    contenders: Mapping[Name, WholeContender | None]
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.C is UNSET) == (self.C_total is UNSET):
             raise Fault((), "needs exactly one of C and C_total")
+        if not any(self.contenders.values()):
+            raise Fault(("contenders",), "must not be empty")
 
 
 class ArtefactSettings(Section, forbid_unknown_fields=False):
@@ -195,8 +197,12 @@ class PaperFile(Section):
 
     paper: Name
     title: Text
-    experiments: Annotated[dict[Name, WholeExperiment], Meta(min_length=1)]
+    experiments: dict[Name, WholeExperiment | None]
     artefacts: dict[Name, ArtefactSettings]
+
+    def __post_init__(self) -> None:
+        if not any(self.experiments.values()):
+            raise Fault(("experiments",), "must not be empty")
 
 
 def given(value: T | UnsetType, default: U) -> T | U:
