@@ -145,21 +145,22 @@ def sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-HEAD = """
-version: 1
-downloaded:
-  toy:
-    title: Toy
-    licence: none
-    citation: none
-    reader: libsvm
-    features: 13
-    binary: true
-    labels: {-1: -1, 1: 1}
-    drawn: in order
-    subsets: SUBSETS
-    files:
-"""
+def one_set(keys: str) -> str:
+    """Return a registry whose one set ``toy`` has these keys (YAML)."""
+    about = "title: Toy\nlicence: none\ncitation: none\n"
+    body = textwrap.indent(about + textwrap.dedent(keys).strip("\n"), " " * 4)
+    return f"version: 1\ngenerated: {{}}\ndownloaded:\n  toy:\n{body}\n"
+
+
+HEAD = one_set("""
+reader: libsvm
+features: 13
+binary: true
+labels: {-1: -1, 1: 1}
+drawn: in order
+subsets: SUBSETS
+files:
+""").replace("generated: {}\n", "")
 
 
 def make_entry(files: str, subsets: str = "[toy]") -> DownloadedEntry:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from datasets_support import put, refused, sha, use_registry
+from datasets_support import one_set, put, refused, sha, use_registry
 from svmrepro import datasets
 from svmrepro.datasets.readers.lyrl2004 import count_documents, count_topics, read_documents
 from svmrepro.datasets.registry.parse import parse_registry
@@ -121,35 +121,28 @@ def test_memory_is_that_of_the_result(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- as a set of the registry
 
 WRAPPED = gzip.compress(TRAIN.encode(), mtime=1)
-ENTRY = f"""
-version: 1
-downloaded:
-  toy:
-    title: Toy
-    licence: none
-    citation: none
-    reader: lyrl2004
-    features: 47236
-    topic: CCAT
-    drawn: joined
-    subsets: [train, whole]
-    test: test
-    subset_seed: 5
-    obtain: ask Reuters
-    parts:
-      train: {{examples: train, labels: topics, positives: 2}}
-      whole: {{examples: [train, test], labels: topics, positives: 3}}
-      test: {{examples: [train, test], labels: topics, skip: 3}}
-    files:
-      train:
-        rows: 3
-        forms:
-          - {{file: train.gz, compression: gzip, max_bytes: 999, wrapper_sha256: {sha(WRAPPED)}}}
-          - {{file: train, max_bytes: 999}}
-      test: {{rows: 3, max_bytes: 999}}
-      topics: {{rows: 7, max_bytes: 999}}
-generated: {{}}
-"""
+ENTRY = one_set(f"""
+reader: lyrl2004
+features: 47236
+topic: CCAT
+drawn: joined
+subsets: [train, whole]
+test: test
+subset_seed: 5
+obtain: ask Reuters
+parts:
+  train: {{examples: train, labels: topics, positives: 2}}
+  whole: {{examples: [train, test], labels: topics, positives: 3}}
+  test: {{examples: [train, test], labels: topics, skip: 3}}
+files:
+  train:
+    rows: 3
+    forms:
+      - {{file: train.gz, compression: gzip, max_bytes: 999, wrapper_sha256: {sha(WRAPPED)}}}
+      - {{file: train, max_bytes: 999}}
+  test: {{rows: 3, max_bytes: 999}}
+  topics: {{rows: 7, max_bytes: 999}}
+""")
 
 
 @pytest.fixture
