@@ -194,21 +194,20 @@ def test_a_covertype_that_is_refused(covertype: Path, tmp_path: Path, text: str,
     assert message in str(caught.value)
 
 
+SCALED = """
+reader: delimited
+features: 2
+labels: {-1: -1, 1: 1}
+drawn: in order
+standard: SCALE
+subsets: [toy]
+files: {FILE}
+"""
+
+
 def test_a_scale_changes_what_is_read() -> None:
     assert registry().downloaded["covertype-1"].rules != ""
-    text = (
-        one_set("""
-    reader: delimited
-    features: 2
-    labels: {-1: -1, 1: 1}
-    drawn: in order
-    standard: SCALE
-    subsets: [toy]
-    files:
-    """)
-        + " " * 6
-        + toy_file(b"+1 1:1\n")
-    )
+    text = one_set(SCALED.replace("FILE", toy_file(b"+1 1:1\n", "https://example.org/toy")))
     scales = ("[[0, 1]]", "[[0, 2]]", "[[0, 2], [1, 1]]")
     rules = {parse_registry(text.replace("SCALE", scale)).downloaded["toy"].rules for scale in scales}
     assert len(rules) == 3
