@@ -1,5 +1,5 @@
 """The data sets that are known by name.
 
-model  an entry, as plain records
-parse  reading ``registry.yaml``
+model  the keys of ``registry.yaml``, and an entry as a record
+parse  reading the file, and what types cannot check
 """

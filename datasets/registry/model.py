@@ -1,11 +1,13 @@
-"""What the registry says of a data set, as plain frozen records."""
+"""What the registry says of a data set, as records of msgspec, which checks types and keys."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, Struct
+from svmrepro.datasets.validation import pattern
 
 SUFFIXES: Final = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "compress": ".Z"}
 """Wrappers that a file may come in, and the suffix of each."""
@@ -16,9 +18,19 @@ APART: Final = frozenset({"idx", "lyrl2004"})
 Label = float | str
 """A label as it stands in a file: a number in any spelling, or a text."""
 
+# Names become file names: nothing that could leave the data folder.
+Name = Annotated[str, pattern(r"^[A-Za-z0-9][A-Za-z0-9._+-]*\Z", "is not a plain file name")]
+Text = Annotated[str, pattern(r"\S", "is not a text")]
+Field = Annotated[str, pattern(r"^(?!\s)[^,]+(?<!\s)\Z", "is not a text without commas and outer blanks")]
+Sha = Annotated[str, pattern(r"^[0-9a-f]{64}\Z", "is not a sha256 in lower-case hexadecimal")]
+Count = Annotated[int, Meta(ge=1)]
 
-@dataclass(frozen=True)
-class Columns:
+
+class Keys(Struct, frozen=True, forbid_unknown_fields=True):
+    """A mapping of the file."""
+
+
+class Columns(Struct, frozen=True):
     """How a line of a comma-separated file is taken apart.
 
     Attributes
@@ -37,18 +49,28 @@ class Columns:
     missing: str | None = None
 
 
-@dataclass(frozen=True)
-class Form:
+class ColumnKeys(Keys, frozen=True):
+    """The keys of ``columns`` in the file."""
+
+    label: Literal["first", "last"] = "last"
+    values: (
+        Annotated[dict[str | int, float], Meta(min_length=1)]
+        | Annotated[tuple[Annotated[dict[str | int, float], Meta(min_length=1)], ...], Meta(min_length=1)]
+    ) = ()
+    missing: Field | None = None
+
+
+class Form(Keys, frozen=True):
     """One form in which a file is accepted: its name, its wrapper, and how its content is recognised."""
 
-    file: str
-    compression: str | None = None
-    bytes: int | None = None
-    sha256: str | None = None
-    rows_sha256: str | None = None
-    max_bytes: int | None = None
-    reader: str | None = None
-    wrapper_sha256: str | None = None
+    file: Name = ""
+    compression: Literal["gzip", "bzip2", "xz", "compress"] | None = None
+    bytes: Count | None = None
+    sha256: Sha | None = None
+    rows_sha256: Sha | None = None
+    max_bytes: Count | None = None
+    reader: Name | None = None
+    wrapper_sha256: Sha | None = None
 
     @property
     def stored(self) -> str:
@@ -60,13 +82,12 @@ class Form:
         """Most bytes that the content may have."""
         if self.max_bytes is not None:
             return self.max_bytes
-        assert self.bytes is not None  # _form sees to it
+        assert self.bytes is not None  # parse sees to it
         # The same rows in another spelling may be a little longer.
         return 2 * self.bytes if self.rows_sha256 else self.bytes
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """A URL that provides one form of a file, whole or as a member of a zip archive."""
 
     url: str
@@ -75,8 +96,26 @@ class Source:
     limit: int | None = None
 
 
-@dataclass(frozen=True)
-class FileEntry:
+class SourceKeys(Keys, frozen=True):
+    """The keys of a source in the file."""
+
+    url: Text
+    form: Name | None = None
+    member: Text | None = None
+    limit: Count | None = None
+
+
+class FileKeys(Form, frozen=True):
+    """The keys of a file in the file: those of its only form among them, or none of them and ``forms``."""
+
+    rows: Count | None = None
+    positives: Count | None = None
+    between: tuple[Name, Name] | None = None
+    forms: Annotated[tuple[Form, ...], Meta(min_length=1)] = ()
+    sources: Annotated[tuple[Text | SourceKeys, ...], Meta(min_length=1)] = ()
+
+
+class FileEntry(Struct, frozen=True):
     """One raw file of a data set; ``rows`` is None where it is no whole set of examples or labels."""
 
     name: str
@@ -87,8 +126,17 @@ class FileEntry:
     between: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True)
-class Part:
+class PartKeys(Keys, frozen=True):
+    """The keys of a part in the file."""
+
+    examples: str | Annotated[tuple[str, ...], Meta(min_length=1)]
+    labels: Name | None = None
+    skip: Count = 0
+    rows: Count | None = None
+    positives: Count | None = None
+
+
+class Part(Struct, frozen=True):
     """A training or test set of a data set.
 
     Attributes
@@ -126,32 +174,44 @@ class Part:
         return same and self.skip == other.skip and self.rows <= other.rows
 
 
-@dataclass(frozen=True)
-class DownloadedEntry:
+class Described(Keys, frozen=True, kw_only=True):
+    """What the file says of a downloaded set, its files and parts aside."""
+
+    title: Text
+    licence: Text
+    citation: Text
+    mirror: Name = ""
+    reader: Name
+    features: Count
+    binary: bool = False
+    labels: Mapping[Label, float | None] = {}
+    drawn: Text
+    subsets: Annotated[tuple[Name, ...], Meta(min_length=1)]
+    test: Name | None = None
+    aliases: Mapping[Count, Count] = {}
+    dense: bool = False
+    variable: Text | None = None
+    subset_seed: Annotated[int, Meta(ge=0)] | None = None
+    topic: Text | None = None
+    standard: tuple[tuple[float, Annotated[float, Meta(gt=0)]], ...] = ()
+    obtain: Text | None = None
+
+
+class DownloadedKeys(Described, frozen=True, kw_only=True):
+    """The keys of a downloaded set in the file."""
+
+    columns: ColumnKeys | None = None
+    files: dict[Name, FileKeys]
+    parts: dict[Name, PartKeys] = {}
+
+
+class DownloadedEntry(Described, frozen=True, kw_only=True):
     """A data set that is downloaded; ``datasets/registry/parse.py`` says what each key means."""
 
     name: str
-    title: str
-    licence: str
-    citation: str
-    mirror: str
-    reader: str
-    features: int
-    binary: bool
-    labels: Mapping[Label, float | None]
-    drawn: str
-    subsets: tuple[str, ...]
-    test: str | None
-    aliases: Mapping[int, int]
+    columns: Columns | None
     files: Mapping[str, FileEntry]
     parts: Mapping[str, Part]
-    dense: bool = False
-    columns: Columns | None = None
-    variable: str | None = None
-    subset_seed: int | None = None
-    topic: str | None = None
-    standard: tuple[tuple[float, float], ...] = ()
-    obtain: str | None = None
 
     @property
     def rows(self) -> int:
@@ -182,22 +242,34 @@ class DownloadedEntry:
         return hashlib.sha256(repr(what).encode()).hexdigest()[:12]
 
 
-@dataclass(frozen=True)
-class GeneratedEntry:
+class GeneratedKeys(Keys, frozen=True):
+    """The keys of a generated set in the file."""
+
+    title: Text
+    citation: Text
+    generator: Name
+    features: Count
+    binary: bool = False
+    positives: Annotated[float, Meta(gt=0, lt=1)] | None = None
+
+
+class GeneratedEntry(GeneratedKeys, frozen=True, kw_only=True):
     """A data set that is generated from a seed."""
 
     name: str
-    title: str
-    citation: str
-    generator: str
-    features: int
-    binary: bool = False
-    positives: float | None = None
 
 
-@dataclass(frozen=True)
-class Registry:
+class Registry(Struct, frozen=True):
     """All known data sets."""
 
     downloaded: Mapping[str, DownloadedEntry]
     generated: Mapping[str, GeneratedEntry]
+
+
+class RegistryKeys(Keys, frozen=True, kw_only=True):
+    """The keys of the file."""
+
+    version: Literal[1]
+    hosts: dict[str, Text] = {}
+    downloaded: dict[Name, DownloadedKeys]
+    generated: dict[Name, GeneratedKeys]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from analysis_support import make_line
+from analysis_support import make_line, solved
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config, write_config
@@ -69,30 +69,17 @@ def records(
                     continue
                 iterations = base * gain(experiment.name, contender.label)
                 iterations *= 1 + 0.001 * rng.standard_normal()
-                seconds = 1e-5 * iterations
-                lines.append(
-                    {
-                        **make_line(config, experiment, contender, n, 0),
-                        "seed": permutation,
-                        "status": "optimal",
-                        "cpu_seconds": seconds,
-                        "wall_seconds": seconds,
-                        "iterations": round(iterations),
-                        "kernel_evaluations": 100 * round(iterations),
-                        "work": {"nonzeros": 1000 * round(iterations), "gradient_updates": 5},
-                        "certificate": {
-                            "dual": 100.0 * (1 + dual(experiment.name, contender.label)),
-                            "primal": 100.01,
-                            "gap": 0.01,
-                            "max_violation": 5e-4,
-                            "pair_gap": 1e-3,
-                            "n_bound": bound,
-                            "n_nonbound": total - bound,
-                            "passed": True,
-                        },
-                        "peak_memory_bytes": 1000,
-                    }
+                line = solved(
+                    make_line(config, experiment, contender, n, 0),
+                    1e-5 * iterations,
+                    round(iterations),
+                    dual=100.0 * (1 + dual(experiment.name, contender.label)),
+                    primal=100.01,
+                    gap=0.01,
+                    n_bound=bound,
+                    n_nonbound=total - bound,
                 )
+                lines.append({**line, "seed": permutation})
     return lines
 
 

@@ -37,8 +37,8 @@ ENTRY = {
 
 
 def claim(**changes):
-    base = Claim("c", "p. 1", "q", "r", {}, "at-least", (1.0,), "all", ("paper",), "")
-    return replace(base, **changes)
+    fields = {"id": "c", "where": "p. 1", "quote": "q", "reading": "r", "quantity": {}, "scales": ("paper",)}
+    return Claim(**fields | {"rule": {"at-least": 1.0}} | changes)
 
 
 def finding(value, low=None, high=None):
@@ -114,16 +114,19 @@ def test_quotes_are_short():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rule": {"atleast": 1}}, "claim 1 'one': rule: one of at-least"),
-        ({"rule": {"at-least": "many"}}, "rule: at-least: one number expected"),
+        ({"rule": {"atleast": 1}}, "claim 1 'one': rule: must be one of at-least, at-most"),
+        ({"rule": {"at-least": "many"}}, "rule.at-least: must be a number or a list, not 'many'"),
         ({"rule": {"between": 1}}, "rule: between: two numbers expected"),
+        ({"rule": {"above": [1, 2]}}, "rule: above: one number expected"),
+        ({"rule": {"above": 1, "below": 2}}, "rule: must be of length at most 1"),
         ({"quantity": {"kind": "speed"}}, "quantity: kind: one of exponent"),
         ({"quantity": {**ENTRY["quantity"], "contendr": "smo"}}, "quantity: key 'contendr' is unknown"),
         ({"quantity": {"kind": "exponent", "experiments": ["adult-linear"]}}, "key 'contender' is missing"),
         ({"quantity": {**ENTRY["quantity"], "experiments": ["adlt"]}}, "unknown experiment 'adlt'"),
+        ({"quantity": {**ENTRY["quantity"], "experiments": "web"}}, "a list of names, or all, expected"),
         ({"scales": ["smoke"]}, "seconds are not judged at smoke scale"),
-        ({"over": "some"}, "over: one of all, any, most expected"),
-        ({"qoute": "x"}, "key 'qoute' is unknown"),
+        ({"over": "some"}, "over: must be one of all, any, most, not 'some'"),
+        ({"qoute": "x"}, "qoute: unknown key; did you mean 'quote'?"),
     ],
 )
 def test_a_wrong_claim_is_named(tmp_path, change, message):
@@ -144,12 +147,12 @@ def test_a_claim_twice_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "No such file"),
+        (None, "no such file"),
         (b"claims: \xff", "is not UTF-8 text"),
-        (b"claims: [", "not YAML"),
+        (b"claims: [", "claims.yaml:2: "),
         (b"claims: {}", "no list 'claims'"),
-        (b"[]", "no list 'claims'"),
-        (b"claims: [one]", "claim 1: not a mapping"),
+        (b"[]", "must hold a mapping"),
+        (b"claims: [one]", "claim 1 'None': must be a mapping, not 'one'"),
     ],
 )
 def test_a_file_that_holds_no_claims_is_named(tmp_path, content, message):

@@ -10,7 +10,7 @@ import pytest
 from svmrepro import datasets
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables import adult_encoding
-from svmrepro.workflow.tables.model import to_csv
+from svmrepro.workflow.tables.writers import to_csv
 
 ARTEFACT = Artefact("encoding", "encoding", "table", (), "Encodings", "")
 

@@ -13,7 +13,8 @@ from svmrepro.workflow.analysis.runs import RELATIVE_GAP, read_rows, read_runs
 from svmrepro.workflow.comparison.paired_runs import ratio_of_ratios, ratios
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.check_record import CLAIM_COLUMNS, CLAIM_FORM, read_record
-from svmrepro.workflow.tables.model import Cell, Column, Section, Table, to_markdown
+from svmrepro.workflow.tables.model import Cell, Column, Section, Table
+from svmrepro.workflow.tables.writers import to_markdown
 
 RUN = {
     "experiment": "one", "contender": "smo", "n": "50", "status": "optimal", "repeat": "0",
@@ -133,21 +134,25 @@ RECORD = {
     [
         (("measured",), "yesterday", "measured: 'yesterday' is no date"),
         (("scale",), "\ud800", "scale: .* cannot be printed"),
-        (("scale",), ["smoke"], "scale: .* is no text"),
+        (("scale",), ["smoke"], "scale: must be text, not"),
         (("claims", "mini", "first"), "perhaps", "claims: mini: first: 'perhaps' is none of"),
-        (("rows", 0, "n"), 50, "rows: 0: n: 50 is no text"),
-        (("rows", 0, "n"), None, "rows: 0: n: None is no text"),
-        (("rows", 0, "experiment"), None, "rows: 0: experiment: None is no text"),
-        (("rows", 0, "point"), "x", "rows: 0: point: 'x' is not a number"),
-        (("rows", 0, "setting"), {"C": 1}, "rows: 0: setting: C: 1 is no text"),
-        (("rows", 0, "runs", ""), {"status": "optimal"}, "rows: 0: runs: : no key 'counts'"),
-        (("rows", 0, "runs", "", "status"), "error", "counts of a run that was not solved"),
-        (("rows", 0, "runs", "", "counts", "iterations"), True, "'iterations': True is not a number"),
-        (("rows", 0, "runs", "", "counts", "\0"), 3.0, "runs: : counts: .* cannot be printed"),
-        (("rows", 0, "runs", "", "counts", "iterations"), -1, "'iterations': -1 is no count"),
+        (("rows", 0, "n"), 50, r"rows\[0\]\.n: must be text, not 50"),
+        (("rows", 0, "n"), "050", r"rows\[0\]: n: '050' is no number of examples"),
+        (("rows", 0, "experiment"), None, r"rows\[0\]\.experiment: must be text, not None"),
+        (("rows", 0, "point"), "x", r"rows\[0\]: point: 'x' is not a number"),
+        (("rows", 0, "setting"), {"C": 1}, r"rows\[0\]\.setting\.C: must be text, not 1"),
+        (("rows", 0, "runs", ""), {"status": "optimal"}, r"rows\[0\]\.runs\.'': key 'counts' is missing"),
+        (("rows", 0, "runs", "", "status"), "error", r"runs\.'': counts of a run that was not solved"),
+        (
+            ("rows", 0, "runs", "", "counts", "iterations"),
+            True,
+            r"counts\.iterations: must be a number, not True",
+        ),
+        (("rows", 0, "runs", "", "counts", "\0"), 3.0, r"runs\.'': counts: .* cannot be printed"),
+        (("rows", 0, "runs", "", "counts", "iterations"), -1, "iterations: -1 is no count"),
         (("rows", 0, "runs", "", "counts", "certificate.dual"), math.nan, "nan is beyond all measure"),
         (("rows", 0, "runs", "", "counts", "certificate.dual"), 10**400, "is beyond all measure"),
-        (("rows", 1), RECORD["rows"][0], "rows: 1: a second row for mini, one, 50, smo"),
+        (("rows", 1), RECORD["rows"][0], "rows: a second row for mini, one, 50, smo"),
     ],
 )
 def test_what_no_record_of_a_check_holds(tmp_path, place, value, message):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import permuted_support as permuted
 import pytest
+from analysis_support import rows_of
 from permuted_support import PAPER
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.step_lengths import lengths
@@ -106,16 +106,10 @@ def test_bytes_moved_stand_beside_the_speed_of_copying(tmp_path):
             line["info"] = {"bytes_moved": 8e9 if line["flagged"] else 4e9, "copy_bandwidth": 2e9}
     permuted.write(config, {"heart": lines})
     permuted.analyse(config)
-    with paths.table(config, PAPER, "traffic")["csv"].open() as stream:
-        smo, pasmo = csv.DictReader(stream)
-    assert [float(smo[key]) for key in ("seconds", "gigabytes", "bandwidth", "copy_seconds", "ratio")] == [
-        3,
-        8,
-        2,
-        2,
-        1.5,
-    ]
-    assert (pasmo["ratio"], pasmo["seconds_reason"]) == ("", "its bytes are not counted")
+    smo, pasmo = rows_of(paths.table(config, PAPER, "traffic")["csv"])
+    shown = ("seconds", "gigabytes", "bandwidth", "copy_seconds", "ratio")
+    assert [float(smo[key]) for key in shown] == [3, 8, 2, 2, 1.5]
+    assert pasmo["ratio"] == "" and pasmo["seconds_reason"]
 
 
 def test_copying_has_a_speed():

@@ -9,25 +9,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from chaos import KINDS, summary
 from outcome import broken_lines, differences, litter, read_journal, tables
-from svmrepro.workflow.measurement.record import FIELDS, NO_RESULT, SCHEMA, encode
+from record_support import measurement
+from svmrepro.workflow.measurement.record import encode
 
 HERE = Path(__file__).resolve().parent
 
 
-def measurement(repeat: int = 0) -> dict[str, Any]:
-    plain: dict[type, Any] = {str: "x", int: 1, float: 1.0, dict: {}, bool: False, type(None): None}
-    line = {name: plain[types[0]] for name, types in FIELDS.items()}
-    return {**line, **NO_RESULT, "schema": SCHEMA, "status": "optimal", "repeat": repeat}
-
-
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    lines = b"".join(encode(measurement(repeat)) for repeat in range(3))
+    lines = b"".join(encode(measurement(repeat=repeat)) for repeat in range(3))
     for name in ("journal/paper/x.jsonl", "paper/x/runs/all.jsonl"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_bytes(lines)
@@ -47,10 +41,10 @@ def results(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("spoilt", "said"),
     [
-        (encode(measurement(2)), "measured 2 times"),
+        (encode(measurement(repeat=2)), "measured 2 times"),
         (b'{"schema": 1}\n', "is missing"),
         (b'{"sch\n', "is no JSON"),
-        (encode(measurement(7))[:-20], "the last line has no end"),
+        (encode(measurement(repeat=7))[:-20], "the last line has no end"),
     ],
 )
 def test_lines_that_are_broken_or_there_twice_are_seen(

@@ -9,11 +9,11 @@ import signal
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from datasets_support import CONTENT, ROWS, Site, left_in, libsvm_text, make_entry, put, sha, toy_file, zipped
+from msgspec.structs import replace
 from svmrepro.datasets import StorageError
 from svmrepro.datasets.download import verify
 from svmrepro.datasets.download.search import fetch_entry

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from datasets_support import one_set, put, refused, toy_file
+from msgspec.structs import replace
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import loading

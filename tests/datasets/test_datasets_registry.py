@@ -28,124 +28,96 @@ def test_a_registry_that_is_right() -> None:
     assert entry.files["toy"].sources[0].form is entry.files["toy"].forms[0]
 
 
+FILE = "downloaded.toy.files.toy"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("    reader: libsvm\n", "", "downloaded: toy: reader: the key is missing"),
-        ("reader: libsvm", "raeder: libsvm\n    reader: x", "downloaded: toy: raeder: unknown key"),
-        ("rows: 10", "rows: ten", "downloaded: toy: files: toy: rows: 'ten' is not a positive integer"),
-        ("rows: 10", "rows: 0", "downloaded: toy: files: toy: rows: 0 is not a positive integer"),
-        ("rows: 10", "rosw: 10", "downloaded: toy: files: toy: rosw: unknown key"),
-        ("rows: 10", "positives: 10", "downloaded: toy: files: the rows of 'toy' are not given"),
-        ("bytes: 99", "byts: 99", "downloaded: toy: files: toy: bytes: neither bytes nor max_bytes is given"),
-        ("f" * 64, "F" * 64, f"downloaded: toy: files: toy: sha256: {'F' * 64!r} is not a sha256"),
-        ("binary: true", "binary: 1", "downloaded: toy: binary: 1 is not true or false"),
-        (
-            "{-1: -1, 1: 1}",
-            "{-1: 1, 1: 1}",
-            "downloaded: toy: labels: {-1: 1, 1: 1} is not a mapping of labels",
-        ),
+        ("    reader: libsvm\n", "", "downloaded.toy: key 'reader' is missing"),
+        ("reader: libsvm", "raeder: libsvm", "downloaded.toy.raeder: unknown key; did you mean 'reader'?"),
+        ("rows: 10", "rows: ten", f"{FILE}.rows: must be a whole number or null, not 'ten'"),
+        ("rows: 10", "rows: 0", f"{FILE}.rows: must be positive, not 0"),
+        ("rows: 10", "positives: 10", "downloaded.toy.files: the rows of 'toy' are not given"),
+        ("bytes: 99", "rows: 99", f"{FILE}.bytes: neither bytes nor max_bytes is given"),
+        ("bytes: 99", "forms: [{bytes: 1}]", f"{FILE}: has forms, and the keys of one beside them"),
+        ("f" * 64, "F" * 64, f"{FILE}.sha256: {'F' * 64!r} is not a sha256"),
         (
             "subsets: [toy]",
             "subsets: [toy, other]",
-            "downloaded: toy: 'other' is named and not among its files",
+            "downloaded.toy: 'other' is named and not among its files",
         ),
-        ("subsets: [toy]", "subsets: []", "downloaded: toy: subsets: [] is not a list of names"),
+        ("subsets: [toy]", "subsets: []", "downloaded.toy.subsets: must not be empty"),
         (
             "subsets: [toy]",
             "subsets: [../toy]",
-            "downloaded: toy: subsets: ['../toy'] is not a plain file name",
+            "downloaded.toy.subsets[0]: '../toy' is not a plain file name",
         ),
+        ("subsets: [toy]", "subsets: [toy, toy]", "downloaded.toy.subsets: sizes must rise"),
+        ("{host}/toy", "{hots}/toy", f"{FILE}.sources[0]: unknown host 'hots'; did you mean 'host'?"),
+        ("{host}/toy", "file:///toy", f"{FILE}.sources[0]: 'file:///toy' is not an http(s) address"),
+        ("['{host}/toy']", "[{url: 'http://h', form: x}]", f"{FILE}.sources[0].form: unknown form 'x'"),
+        ("['{host}/toy']", "[]", f"{FILE}.sources: must not be empty"),
         (
-            "{host}/toy",
-            "{hots}/toy",
-            "downloaded: toy: files: toy: sources[0]: url: '{hots}/toy' is not 'hots'",
+            "bytes: 99",
+            "bytes: 99\n        compression: zip",
+            "must be one of gzip, bzip2, xz, compress, not 'zip'",
         ),
-        (
-            "{host}/toy",
-            "file:///toy",
-            "downloaded: toy: files: toy: sources[0]: url: 'file:///toy' is not an http",
-        ),
-        ("bytes: 99", "bytes: 99\n        compression: zip", "'zip' is not one of gzip, bzip2, xz, compress"),
         ("bytes: 99", "bytes: 99\n        compression: gzip", "file: 'toy' lacks its wrapper's suffix"),
-        ("version: 1", "version: 2", "version: only 1 is known"),
-        ("version: 1", "version: !!python/object/apply:os.getcwd []", "not YAML"),
-        ("generated: {}", "generated: {toy: {}}", "toy: both downloaded and generated"),
-        ("generated: {}", "generated: [toy]", "generated: a mapping was expected"),
-        ("generated: {}", "generated: {a b: {}}", "'a b' is not a plain name"),
-        ("['{host}/toy']", "[]", "toy: sources: [] is not a list with at least one entry"),
-        ("drawn: in order", "drawn: ' '", "toy: drawn: ' ' is not a text"),
-        ("rows: 10", "rows: 10\n        between: [toy]", "toy: between: ['toy'] is not a pair of file names"),
+        (
+            "bytes: 99",
+            f"bytes: 99\n        wrapper_sha256: {'a' * 64}",
+            "wrapper_sha256: the form has no wrapper",
+        ),
+        ("rows: 10", "rows: 10\n        between: [toy]", f"{FILE}.between: must be of length 2: ['toy']"),
         ("rows: 10", "rows: 10\n        between: [toy, more]", "'more' is named and not among its files"),
+        ("version: 1", "version: 2", "version: must be one of 1, not 2"),
+        ("version: 1", "version: !!python/object/apply:os.getcwd []", "not YAML"),
         (
-            "    drawn: in order",
-            "    drawn: in order\n    aliases: 12",
-            "12 is not a mapping of sizes",
+            "generated: {}",
+            "generated: {toy: {title: t, citation: c, generator: g, features: 2}}",
+            "toy: both",
         ),
-        ("subsets: [toy]", "subsets: [toy, toy]", "toy: subsets: sizes must rise"),
+        ("generated: {}", "generated: [toy]", "generated: must be a mapping, not ['toy']"),
+        ("generated: {}", "generated: {a b: {}}", "generated: 'a b' is not a plain file name"),
         (
-            "    drawn: in order",
-            "    drawn: in order\n    aliases: {12: 11}",
-            "aliases: no subset has 11 rows",
+            "generated: {}",
+            "generated: {new: {title: t, citation: c, generator: g, features: 2, positives: 1}}",
+            "generated.new.positives: must be less than 1, not 1",
         ),
-        ("{-1: -1, 1: 1}", "[1]", "labels: [1] is not a mapping of labels to -1 and 1"),
-        ("{-1: -1, 1: 1}", "{-1: -1, 1: true}", "labels: {-1: -1, 1: True} is not a mapping of labels to -1"),
-        ("{-1: -1, 1: 1}", "{-1: -1, 1: 1, 0: 2}", "labels: {-1: -1, 1: 1, 0: 2} is not a mapping of labels"),
-        (
-            "{-1: -1, 1: 1}",
-            "{no: -1, 1: 1}",
-            "is not a mapping of numbers or texts (quote yes, no, on and off)",
-        ),
+        ("drawn: in order", "drawn: ' '", "downloaded.toy.drawn: ' ' is not a text"),
+        ("drawn: in order", "drawn: a\n    aliases: {12: 11}", "aliases: no subset has 11 rows"),
+        ("{-1: -1, 1: 1}", "{-1: 1, 1: 1}", "toy.labels: {-1.0: 1.0, 1.0: 1.0} is not a mapping of labels"),
+        ("{-1: -1, 1: 1}", "{-1: -1, 1: true}", "toy.labels[1]: must be a number or null, not True"),
+        ("{-1: -1, 1: 1}", "{no: -1, 1: 1}", "toy.labels: key must be a number or text, not False"),
         ("{-1: -1, 1: 1}", "{-1: -1, 1: 1, 0: null}", "labels: texts and null are for the reader delimited"),
-        ("{-1: -1, 1: 1}", "{a: -1, b: 1}", "labels: texts and null are for the reader delimited alone"),
         ("binary: true", "binary: true\n    dense: true", "dense: binary data come as a CSR matrix"),
-        ("binary: true", "dense: 1", "dense: 1 is not true or false"),
         ("binary: true", "columns: {}", "columns: only the reader delimited has them"),
         ("labels: {-1: -1, 1: 1}", "topic: CCAT", "topic: what the reader lyrl2004 needs, and only it"),
+        ("labels: {-1: -1, 1: 1}\n", "\n", "labels: {} is not a mapping of labels to -1 and 1"),
         ("binary: true", "standard: [[0, 1]]", "standard: only the reader delimited has it"),
         (
-            "reader: libsvm\n",
-            "reader: delimited\n    standard: [[0, 0]]\n",
-            "standard: [[0, 0]] is not a list of pairs of a mean and a standard deviation",
-        ),
-        (
-            "reader: libsvm\n",
-            "reader: delimited\n    standard: [0, 1]\n",
-            "standard: [0, 1] is not a list of pairs of a mean and a standard deviation",
+            "reader: libsvm",
+            "reader: delimited\n    standard: [[0, 0]]",
+            "standard[0][1]: must be positive, not 0",
         ),
         (
             "reader: libsvm\n    features: 13",
             "reader: delimited\n    features: 1\n    standard: [[0, 1], [0, 1]]",
             "standard: more pairs than features",
         ),
-        (
-            "bytes: 99",
-            f"bytes: 99\n        wrapper_sha256: {'a' * 64}",
-            "wrapper_sha256: the form has no wrapper",
-        ),
-        (
-            "generated: {}",
-            "generated: {new: {title: t, citation: c, generator: g, features: 2, positives: 1}}",
-            "generated: new: positives: 1 is not a number between 0 and 1",
-        ),
         ("binary: true", "variable: toy", "variable: what the reader mat-splits needs, and only it"),
         ("reader: libsvm", "reader: mat-splits", "variable: what the reader mat-splits needs, and only it"),
-        ("binary: true", "subset_seed: -1", "subset_seed: -1 is not a non-negative integer"),
-        ("binary: true", "subset_seed: true", "subset_seed: True is not a non-negative integer"),
         *(
-            ("reader: libsvm", f"reader: delimited\n    columns: {given}", f"toy: columns: {message}")
+            ("reader: libsvm", f"reader: delimited\n    columns: {given}", f"toy.columns{message}")
             for given, message in (
-                ("{lable: first}", "lable: unknown key"),
-                ("{label: middle}", "label: 'middle' is not first or last"),
-                ("{missing: 9}", "missing: 9 is not a text without commas"),
-                ("{missing: ','}", "missing: ',' is not a text without commas and outer blanks"),
-                ("{values: x}", "values: 'x' is not a mapping of texts to numbers, or a list"),
-                ("{values: []}", "values: [] is not a mapping of texts to numbers, or a list"),
-                ("{values: [{}]}", "values: [{}] is not a mapping of texts to numbers, or a list"),
-                ("{values: {x: one}}", "values: {'x': 'one'} is not a mapping of texts to numbers"),
-                ("{values: {x: .inf}}", "values: {'x': inf} is not a mapping of texts to numbers"),
-                ("{values: {no: 1}}", "values: {False: 1} is not a mapping of texts (quote yes, no, on and"),
-                ("[first]", "a mapping was expected"),
+                ("{lable: first}", ".lable: unknown key; did you mean 'label'?"),
+                ("{label: middle}", ".label: must be one of first, last, not 'middle'"),
+                ("{missing: ','}", ".missing: ',' is not a text without commas and outer blanks"),
+                ("{values: []}", ".values: must not be empty"),
+                ("{values: [{x: one}]}", ".values[0].x: must be a number, not 'one'"),
+                ("{values: {x: .inf}}", ".values.x: must be a number of a size that can be, not inf"),
+                ("{values: {no: 1}}", ".values: key must be a whole number or text, not False"),
             )
         ),
     ],
@@ -163,7 +135,7 @@ def test_subsets_in_files_and_a_seed_for_others_do_not_go_together() -> None:
     files = TOY.replace("subsets: [toy]", "subsets: [toy, more]\n    subset_seed: 1").replace(
         "      toy:\n", f"      more: {{rows: 20, bytes: 9, sha256: {'a' * 64}}}\n      toy:\n"
     )
-    with pytest.raises(RegistryError, match="toy: subset_seed: the set has subsets in files of their own"):
+    with pytest.raises(RegistryError, match=r"toy\.subset_seed: the set has subsets in files of their own"):
         parse_registry(files)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Mapping
@@ -13,8 +12,8 @@ from typing import Any
 
 import pytest
 from engine_support import EXPERIMENT, PROJECT, snakemake, tiny
-from svmrepro.workflow.configuration.layers import read_yaml
-from svmrepro.workflow.configuration.model import config_dir, load_config
+from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError
 
 #: What a shell, a path or a format string would make something of.
@@ -58,7 +57,6 @@ AT = "experiments.mini.one"
 def folder(tmp_path: Path) -> Path:
     target = tmp_path / "config"
     (target / "experiments").mkdir(parents=True)
-    shutil.copy(config_dir() / "schema.yaml", target)
     for name, text in _MINI.items():
         (target / name).write_text(text)
     load_config({}, target)
@@ -140,7 +138,7 @@ def test_a_paper_is_not_called_as_a_folder_of_the_results(folder: Path, name: st
     text = _MINI["experiments/mini.yaml"].replace("paper: mini", f"paper: {name}")
     (folder / "experiments" / f"{name}.yaml").write_text(text)
     said = refusal({"papers": [name]}, folder)
-    assert said == f"--config: papers: {name!r} is the name of a folder of the results"
+    assert said == f"--config: papers[0]: {name!r} is the name of a folder of the results"
 
 
 _TEN = "\n".join(f"b{i}: &b{i} [{', '.join([f'*b{i - 1}'] * 10)}]" for i in range(1, 10))

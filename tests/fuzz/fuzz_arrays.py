@@ -17,10 +17,10 @@ import scipy.sparse as sp
 from fuzz_inputs import Target, folder, mutated
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from svmrepro.datasets.locks import owner
 from svmrepro.datasets.prepared import _load
 from svmrepro.datasets.registry import parse as known_sets
 from svmrepro.solvers import Blocks, open_block, save_block
-from svmrepro.workflow.files import _owner
 from svmrepro.workflow.measurement.data_sets import _understood
 
 FILES = ("data", "indices", "indptr", "shape", "rows")
@@ -185,8 +185,8 @@ def _on_bytes(read: Callable[[Path], object]) -> Callable[[bytes], object]:
 
 def _lock_owner(path: Path) -> None:
     with path.open("rb") as stream:
-        owner = _owner(stream.fileno())
-    assert owner is None or (owner.process >= 0 and str(owner).isprintable())
+        found = owner(stream.fileno())
+    assert found is None or (found.process >= 0 and str(found).isprintable())
 
 
 def arrays() -> Iterator[Target]:

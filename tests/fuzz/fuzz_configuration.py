@@ -82,7 +82,6 @@ FILES = {"config.yaml": _MAIN, "smoke.yaml": _SCALE, "experiments/mini.yaml": _P
 def _config_folder() -> Path:
     target = folder() / "config"
     (target / "experiments").mkdir(parents=True)
-    (target / "schema.yaml").write_bytes((config_dir() / "schema.yaml").read_bytes())
     for name, text in FILES.items():
         (target / name).write_text(text)
     return target

@@ -195,7 +195,7 @@ class Results:
         if not said:
             return ""
         return (
-            " Seconds, ratios and exponents are never made of runs on different hardware, counts are of all: "
+            " Seconds, ratios and exponents use runs on one kind of hardware only; counts use all runs: "
             + "; ".join(said)
             + "."
         )

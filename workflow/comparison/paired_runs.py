@@ -23,7 +23,7 @@ from svmrepro.workflow.judgement.run_summary import FAILED, PATH, RESULTS, Compa
 SAME, CLOSE, ELSEWHERE, DIFFERS = "equal", "within 2 %", "another path", "differs"
 """What can be said of a row's counts; the third: same result within 2 %, by a path that rounding steered."""
 
-UNCHANGED, CHANGED, ALONE = "the same", "changed", "in one run only"
+UNCHANGED, CHANGED, ALONE = "same", "changed", "in one run only"
 """How the verdicts on a claim compare."""
 
 UNSOLVED, SETTINGS = "not solved in both", "other settings"

@@ -60,14 +60,14 @@ def about(pair: PairedRuns) -> Table:
         ("papers", lambda side: ", ".join(side.papers)),
         ("measurements", lambda side: f"{len(side.rows):,}"),
         ("commit", lambda side: ", ".join(dict.fromkeys(map(short_commit, side.commits)))),
-        ("not there", lambda side: "; ".join(side.lacking)),
+        ("missing", lambda side: "; ".join(side.lacking)),
     ]
     known = dict.fromkeys((*pair.here.machine, *pair.there.machine))
     facts += [(name.removeprefix("machine."), _fact(name)) for name in known]
     rows = []
     for name, tell in facts:
         texts = [tell(side) or "not known" for side in (pair.here, pair.there)]
-        if name == "not there":
+        if name == "missing":
             texts = ["" if text == "not known" else text for text in texts]
         changed = name in (fact.removeprefix("machine.") for fact in known) and texts[0] != texts[1]
         rows.append(
@@ -83,9 +83,9 @@ def about(pair: PairedRuns) -> Table:
         Column(THERE, "against", prose=True),
     ]
     how = (
-        "The same hardware and versions: counts and objectives must be equal."
+        "Same hardware and versions: counts and objectives must be equal."
         if pair.same_machine
-        else "Not known to be the same hardware and versions: counts and objectives may differ by 2 %."
+        else "Other or unknown hardware or versions: counts and objectives may differ by 2 %."
     )
     return Table(title="The two runs", sections=(Section(columns, rows),), notes=[how])
 
@@ -101,8 +101,8 @@ def summary(pair: PairedRuns) -> Table:
         ),
         Column("only_here", "only here", group="rows: counts and objectives"),
         Column("only_there", "only there", group="rows: counts and objectives"),
-        Column("claims_same", "the same", group="verdicts"),
-        Column("claims_changed", "changed", group="verdicts"),
+        Column("claims_same", UNCHANGED, group="verdicts"),
+        Column("claims_changed", CHANGED, group="verdicts"),
         Column("claims_alone", "in one run", group="verdicts"),
         Column("exponents_agree", AGREE, group="exponents"),
         Column("exponents_differ", DISAGREE, group="exponents"),
@@ -159,13 +159,13 @@ def claims(pair: PairedRuns, papers: Sequence[str]) -> Table:
         Column(HERE, "this run", prose=True),
         Column(THERE, "against", prose=True),
         Column("measured_here", "measured in this run", prose=True),
-        Column("measured_there", "measured there", prose=True),
+        Column("measured_there", "measured in the other", prose=True),
     ]
     changed = sum(key in pair.changed for key in found)
     return Table(
         title="Claims",
         sections=(Section(columns, rows),),
-        notes=[f"{plural(len(rows), 'claim')}, {changed} with another verdict."],
+        notes=[f"{plural(len(rows), 'claim')}, {changed} with a different verdict."],
     )
 
 
@@ -190,10 +190,9 @@ def measurements(pair: PairedRuns, papers: Sequence[str]) -> Table:
         title="Counts and objectives",
         sections=(Section(columns, body),),
         notes=[
-            "Medians of this run's number over the other one's, with 95 % intervals over the permutations; "
-            "of a single pair they are exact.",
-            f"“{ELSEWHERE}”: objective and support vectors agree, and rounding steered the solver there by "
-            "more or fewer steps.",
+            "Medians of this run's value over the other run's, with 95 % intervals over the permutations; "
+            "the ratio of a single pair is exact.",
+            f"“{ELSEWHERE}”: objective and support vectors agree; rounding changed the number of steps.",
         ],
     )
 
@@ -226,8 +225,8 @@ def exponents(pair: PairedRuns, papers: Sequence[str]) -> Table:
         title="Exponents",
         sections=(Section(columns, rows),),
         notes=[
-            "Exponents have no unit: those of seconds may be compared across machines, over the sizes that "
-            "each run has. They agree if the 95 % interval of their difference holds zero."
+            "Exponents have no unit, so those of seconds can be compared across machines. They agree if the "
+            "95 % interval of their difference contains 0."
         ],
     )
 
@@ -268,9 +267,9 @@ def ratios(pair: PairedRuns, papers: Sequence[str]) -> Table:
         title="Ratios between contenders",
         sections=(Section(columns, rows),),
         notes=[
-            "Seconds of the two runs are never set against each other: each ratio is of two contenders side "
-            "by side in one process, and the change is one run's ratio over the other's. They agree if its "
-            "95 % interval holds 1: of independent runs of the same code one in twenty will not.",
+            "Seconds are never compared across runs. Each ratio is of two contenders in one process; the "
+            "change is this run's ratio over the other's. They agree if the 95 % interval of the change "
+            "contains 1, which fails for one in twenty pairs of runs of the same code.",
             *_clock_note(pair),
         ],
     )
@@ -288,9 +287,8 @@ TABLES: Mapping[str, Callable[[PairedRuns, Sequence[str]], Table]] = {
 def _summary_notes(pair: PairedRuns) -> list[str]:
     faults = pair.outcome.faults
     notes = [
-        f"Beyond what the check allows, were the other run its reference: {plural(len(faults), 'fault')}."
-        if faults
-        else "Nothing is beyond what the check allows, were the other run its reference.",
+        f"With the other run as its reference, the check would report {plural(len(faults), 'fault')}"
+        + (":" if faults else "."),
         *faults[:MOST_NAMED],
     ]
     if len(faults) > MOST_NAMED:
@@ -304,7 +302,7 @@ def _summary_notes(pair: PairedRuns) -> list[str]:
 
 def _clock_note(pair: PairedRuns) -> list[str]:
     short = sorted({side.scale for side in (pair.here, pair.there)} & set(SCALES_WITHOUT_CLOCK))
-    return [f"Seconds of the {short[0]} scale are too short to mean anything."] if short else []
+    return [f"Runs of the {short[0]} scale are too short to compare seconds."] if short else []
 
 
 def _naming(papers: Sequence[str]) -> list[Column]:

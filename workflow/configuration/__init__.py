@@ -2,7 +2,8 @@
 
 model              the records that all steps share
 layers             YAML files and command-line settings, merged; each value knows its origin
-resolve            from a paper's merged YAML to records
+settings           what the files may hold, as types
+resolve            from the files to records
 plain_yaml         YAML as plain data
 contender_options  the options of a contender, be they set or defaults
 needs              data sets and compiled code that a configuration needs

@@ -12,23 +12,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from svmrepro.workflow.configuration.layers import Layers, did_you_mean, read_yaml
-from svmrepro.workflow.configuration.plain_yaml import plain
+import msgspec
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 
-#: The scale whose settings stand in config.yaml itself.
-DEFAULT_SCALE = "default"
-
-#: Names that the results folder keeps for itself.
-RESERVED_SCALES = frozenset({"reference"})
-
-#: Names that the folder of a scale keeps for itself.
-RESERVED_PAPERS = frozenset({"compare", "journal", "logs"})
+# A whole number stays one: keys of measured rows are made of limits as they are written.
+Number = int | float
 
 
 @dataclass(frozen=True)
@@ -69,16 +62,15 @@ class Contender:
     storage: str = "auto"
     bias: bool = True
     options: dict[str, Any] = field(default_factory=dict)
-    time_limit: float | None = None
-    memory_limit_mb: float | None = None
+    time_limit: Number | None = None
+    memory_limit_mb: Number | None = None
     permutations: int | None = None
     encoding: str | None = None
     eps: float | None = None
-    iteration_limit: float | None = None
+    iteration_limit: Number | None = None
 
 
-@dataclass(frozen=True)
-class HeldOut:
+class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
     Examples on which results are judged.
 
@@ -93,8 +85,8 @@ class HeldOut:
     """
 
     dataset: str | None = None
-    skip: int = 0
-    rows: int | None = None
+    skip: Annotated[int, msgspec.Meta(ge=0)] = 0
+    rows: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
 @dataclass(frozen=True)
@@ -142,7 +134,7 @@ class Experiment:
     paper_sizes: dict[int, int]
     seeds: tuple[int | None, ...]
     repeats: int
-    repeat_budget: float | None
+    repeat_budget: Number | None
     contenders: dict[str, Contender]
     permutations: int | None = None
     axis: str | None = None
@@ -345,53 +337,15 @@ def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None 
     StepError
         For the first fault found: file, key and what is wrong, in one line.
     """
-    from svmrepro.workflow.configuration import resolve
+    # It needs data sets and solvers, which take a second to import: steps read the result.
+    from svmrepro.workflow.configuration.resolve import load
 
-    try:
-        overrides = plain(overrides or {})
-    except ValueError as error:
-        raise StepError(f"--config: {error}") from error
-    folder = folder or config_dir()
-    schema = read_yaml(folder / "schema.yaml")
-    layers = Layers()
-    layers.add(read_yaml(folder / "config.yaml"), _shown(folder / "config.yaml"))
-    scale = overrides.get("scale", DEFAULT_SCALE)
-    if scale != DEFAULT_SCALE:
-        path = _scale_file(folder, scale)
-        layers.add({**read_yaml(path), "scale": scale}, _shown(path))
-    layers.add(overrides, "--config")
-    layers.validate(schema, "config")
-    settings = layers.content
-    papers = {}
-    for name in settings["papers"]:
-        path = folder / "experiments" / f"{name}.yaml"
-        if not path.is_file():
-            known = [file.stem for file in (folder / "experiments").glob("*.yaml")]
-            raise layers.error(("papers",), f"unknown paper {name!r}{did_you_mean(name, known)}")
-        if name in RESERVED_PAPERS:
-            raise layers.error(("papers",), f"{name!r} is the name of a folder of the results")
-        papers[name] = resolve.read_paper(path, _shown(path), schema, layers)
-    resolve.check_overrides(layers, papers, folder)
-    return Config(
-        scale=settings["scale"],
-        data_dir=Path(settings["data_dir"]),
-        results_dir=Path(settings["results_dir"]),
-        figures_dir=Path(settings["figures_dir"]),
-        mirror=settings.get("mirror") or os.environ.get("SVMREPRO_MIRROR") or None,
-        require_data=settings.get("require_data", False),
-        timed_jobs=settings.get("timed_jobs", 1),
-        job=settings.get("job", "experiment"),
-        repeats=settings["repeats"],
-        datasets={name: entry["path"] for name, entry in settings.get("datasets", {}).items()},
-        papers=papers,
-        against=settings.get("against"),
-        require_complete=settings.get("require_complete", False),
-    )
+    return load(overrides or {}, folder or config_dir())
 
 
 def dump_config(config: Config) -> str:
     """Return a configuration as the text that :func:`write_config` writes."""
-    return json.dumps(asdict(config), default=str) + "\n"
+    return json.dumps(msgspec.to_builtins(config, enc_hook=str)) + "\n"
 
 
 def write_config(config: Config, path: Path) -> None:
@@ -428,44 +382,8 @@ def read_config(path: str | os.PathLike[str]) -> Config:
         If it cannot be read.
     """
     try:
-        content: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-        content["papers"] = {name: _paper(entry) for name, entry in content["papers"].items()}
-        for key in ("data_dir", "results_dir", "figures_dir"):
-            content[key] = Path(content[key])
-        return Config(**content)
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        # JSON knows no whole numbers as keys, and msgspec's own reader no infinity.
+        return msgspec.convert(content, Config, str_keys=True, dec_hook=lambda kind, text: kind(text))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise StepError(f"{path}: is no resolved configuration ({error})") from error
-
-
-def _paper(entry: dict[str, Any]) -> Paper:
-    experiments = {}
-    for name, fields in entry["experiments"].items():
-        values: dict[str, Any] = dict(fields)
-        # JSON knows neither tuples nor whole numbers as keys.
-        for key in ("sizes", "seeds", "points", "measures"):
-            values[key] = tuple(values[key])
-        values["test"] = None if values["test"] is None else HeldOut(**values["test"])
-        values["paper_sizes"] = {int(n): size for n, size in values["paper_sizes"].items()}
-        values["contenders"] = {label: Contender(**value) for label, value in values["contenders"].items()}
-        experiments[name] = Experiment(**values)
-    artefacts = {
-        name: Artefact(**{**artefact, "experiments": tuple(artefact["experiments"])})
-        for name, artefact in entry["artefacts"].items()
-    }
-    return Paper(entry["name"], entry["title"], experiments, artefacts, tuple(entry["left_out"]))
-
-
-def _scale_file(folder: Path, scale: object) -> Path:
-    """Return the file of a scale, or say which scales there are."""
-    known = sorted(
-        path.stem for path in folder.glob("*.yaml") if path.stem not in ("config", "schema", *RESERVED_SCALES)
-    )
-    if not isinstance(scale, str) or scale not in known:
-        names = [DEFAULT_SCALE, *known]
-        raise StepError(f"--config: scale: unknown scale {scale!r}{did_you_mean(scale, names)}")
-    return folder / f"{scale}.yaml"
-
-
-def _shown(path: Path) -> str:
-    """Call a configuration file as people do: ``config/smoke.yaml``."""
-    return "/".join(path.parts[-3:] if path.parent.name == "experiments" else path.parts[-2:])

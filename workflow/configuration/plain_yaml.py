@@ -10,15 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
+import msgspec
 import yaml
+from svmrepro.workflow.errors import StepError, one_line
 from yaml.constructor import ConstructorError
 
 #: Values that a file may stand for once its anchors are followed; the largest here has some two thousand.
 MOST_VALUES = 100_000
 #: Mappings and lists within each other.
 DEEPEST = 40
+
+T = TypeVar("T")
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
@@ -57,6 +62,43 @@ class Loader(_BASE):  # type: ignore[misc]
 
 for _kind in ("int", "float"):
     Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", Loader.construct_number)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """
+    Read a file that holds a mapping.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    dict
+        Its content; an empty file gives an empty mapping.
+
+    Raises
+    ------
+    StepError
+        If it is missing, is no YAML, holds tags, gives a key twice, stands for too much, or is no mapping:
+        file and line in one line.
+    """
+    try:
+        content = load_plain(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StepError(f"{path}: {one_line(error)}") from error
+    except UnicodeDecodeError as error:
+        raise StepError(f"{path}: is not UTF-8 text") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f":{mark.line + 1}" if mark else ""
+        raise StepError(f"{path}{line}: {error.problem or one_line(error)}") from error
+    except yaml.YAMLError as error:
+        raise StepError(f"{path}: {one_line(error)}") from error
+    if not isinstance(content, dict | None):
+        raise StepError(f"{path}: must hold a mapping of keys")
+    return content or {}
 
 
 def load_plain(text: str) -> Any:
@@ -166,3 +208,28 @@ def plain(value: Any) -> Any:
         return word(value) if isinstance(value, str) else value
 
     return read(value, 0)
+
+
+def typed(value: object, kind: type[T]) -> T:
+    """
+    Convert plain data to a type.
+
+    Parameters
+    ----------
+    value
+        What YAML or JSON made.
+    kind
+        A type of msgspec.
+
+    Raises
+    ------
+    ValueError
+        If it does not fit: the key, and what is wrong.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        # It takes half a second to import.
+        from svmrepro.datasets.validation import explain
+
+        raise explain(error, value, kind) from None

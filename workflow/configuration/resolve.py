@@ -1,375 +1,366 @@
-"""From the merged YAML of a paper to checked records: names exist, sizes fit, options are known."""
+"""From the files to checked records: layers are merged, names exist, sizes fit, options are known."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
 
-from svmrepro.workflow.configuration.layers import Key, Layers, did_you_mean, read_yaml
-from svmrepro.workflow.configuration.model import Artefact, Contender, Experiment, HeldOut, Paper
+from msgspec import UNSET, UnsetType, to_builtins
+from svmrepro import datasets
+from svmrepro.datasets.validation import Fault, check_known, shown, under
+from svmrepro.solvers import MEASURES, SOLVERS, STORAGES, Kernel
+from svmrepro.workflow.configuration.layers import Layers
+from svmrepro.workflow.configuration.model import (
+    Artefact,
+    Config,
+    Contender,
+    Experiment,
+    HeldOut,
+    Number,
+    Paper,
+)
+from svmrepro.workflow.configuration.plain_yaml import plain, read_yaml
+from svmrepro.workflow.configuration.settings import (
+    ArtefactSettings,
+    PaperFile,
+    Settings,
+    WholeContender,
+    WholeExperiment,
+    given,
+)
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.fingerprints import solver_fingerprint
+
+#: The scale whose settings stand in config.yaml itself.
+DEFAULT_SCALE = "default"
+
+#: Files of the folder that are no scales, and the name that the results folder keeps for itself.
+NO_SCALES = frozenset({"config", "schema", "reference"})
+
+#: Names that the folder of a scale keeps for itself.
+RESERVED_PAPERS = frozenset({"compare", "journal", "logs"})
 
 #: Stopping tolerance where an experiment gives none (every paper here uses it).
 DEFAULT_EPS = 1e-3
 
 
-def read_paper(path: Path, shown: str, schema: Mapping[str, Any], settings: Layers) -> Paper:
+def load(overrides: Mapping[str, Any], folder: Path) -> Config:
     """
-    Read a paper's file with the configuration's overrides merged in.
-
-    Parameters
-    ----------
-    path, shown
-        The file, and how messages call it.
-    schema
-        The schema document.
-    settings
-        The merged configuration: overrides by experiment, defaults for limits and repeats, own data sets.
-
-    Returns
-    -------
-    Paper
-        Checked.
+    Read, merge and check the configuration; see :func:`svmrepro.workflow.configuration.model.load_config`.
 
     Raises
     ------
     StepError
-        For the first fault: file, key, what is wrong.
+        For the first fault found: file, key and what is wrong, in one line.
     """
+    try:
+        overrides = plain(overrides)
+    except ValueError as error:
+        raise StepError(f"--config: {error}") from error
     layers = Layers()
-    layers.add(read_yaml(path), shown)
+    layers.add(read_yaml(folder / "config.yaml"), _shown(folder / "config.yaml"))
+    scale = overrides.get("scale", DEFAULT_SCALE)
+    if scale != DEFAULT_SCALE:
+        path = _scale_file(folder, scale)
+        layers.add({**read_yaml(path), "scale": scale}, _shown(path))
+    layers.add(overrides, "--config")
+    settings = layers.convert(Settings)
+    files = {path.stem: path for path in (folder / "experiments").glob("*.yaml")}
+    papers = {}
+    try:
+        for position, name in enumerate(settings.papers):
+            check_known(name, files, "paper", "papers", position)
+            if name in RESERVED_PAPERS:
+                raise Fault(("papers", position), f"{name!r} is the name of a folder of the results")
+            papers[name] = _paper(files[name], layers, settings)
+        for name in settings.experiments:
+            check_known(name, files, "paper", "experiments", name)
+    except Fault as fault:
+        raise layers.error(fault.at, fault.what) from None
+    return Config(
+        scale=settings.scale,
+        data_dir=Path(settings.data_dir),
+        results_dir=Path(settings.results_dir),
+        figures_dir=Path(settings.figures_dir),
+        mirror=settings.mirror or os.environ.get("SVMREPRO_MIRROR") or None,
+        require_data=settings.require_data,
+        timed_jobs=settings.timed_jobs,
+        job=settings.job,
+        repeats=settings.repeats,
+        datasets={name: entry.path for name, entry in settings.datasets.items()},
+        papers=papers,
+        against=settings.against,
+        require_complete=settings.require_complete,
+    )
+
+
+def _scale_file(folder: Path, scale: object) -> Path:
+    """Return the file of a scale, or say which scales there are."""
+    known = {path.stem for path in folder.glob("*.yaml")} - NO_SCALES
+    try:
+        check_known(
+            scale if isinstance(scale, str) else shown(scale), {DEFAULT_SCALE, *known}, "scale", "scale"
+        )
+    except Fault as fault:
+        raise StepError(f"--config: {fault}") from None
+    return folder / f"{scale}.yaml"
+
+
+def _shown(path: Path) -> str:
+    """Call a configuration file as people do: ``config/smoke.yaml``."""
+    return "/".join(path.parts[-3:] if path.parent.name == "experiments" else path.parts[-2:])
+
+
+def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
+    """Read a paper's file with the overrides of the configuration merged in."""
+    layers = Layers()
+    layers.add(read_yaml(path), _shown(path))
     # Not checked yet: it is only once the overrides are merged in.
-    given = layers.content.get("experiments")
-    paper_sizes = {
-        name: _whole_numbers(entry.get("sizes"))
-        for name, entry in (given.items() if isinstance(given, dict) else ())
-        if isinstance(entry, dict)
-    }
-    declared = list(paper_sizes)
-    for name in settings.content.get("experiments", {}).get(path.stem) or {}:
-        if name not in declared:
-            raise settings.error(
-                ("experiments", path.stem, name), f"unknown experiment{did_you_mean(name, declared)}"
-            )
-    layers.graft(settings, ("experiments", path.stem), ("experiments",))
+    entries = layers.content.get("experiments")
+    entries = entries if isinstance(entries, dict) else {}
+    paper_sizes = {name: _whole_numbers(entry) for name, entry in entries.items()}
+    for name in settings.experiments.get(path.stem) or {}:
+        check_known(name, paper_sizes, "experiment", "experiments", path.stem, name)
+    layers.graft(above, ("experiments", path.stem), ("experiments",))
     layers.drop_nulls("experiments")
-    for name in declared:
+    for name in paper_sizes:
         layers.drop_nulls("experiments", name, "contenders")
-    layers.validate(schema, "paper")
-    content = layers.content
-    if content["paper"] != path.stem:
-        raise layers.error(("paper",), f"must be the file's name, {path.stem!r}")
-    experiments = {
-        name: _experiment(name, content, layers, settings, paper_sizes[name])
-        for name in content["experiments"]
-    }
-    left_out = tuple(name for name in declared if name not in experiments)
-    artefacts = _artefacts(layers, experiments, declared)
-    return Paper(content["paper"], content["title"], experiments, artefacts, left_out)
+    content = layers.convert(PaperFile)
+    try:
+        if content.paper != path.stem:
+            raise Fault(("paper",), f"must be the file's name, {path.stem!r}")
+        experiments = {}
+        for name, entry in content.experiments.items():
+            with under("experiments", name):
+                kernel = dict(layers.content["experiments"][name]["kernel"])
+                experiments[name] = _experiment(name, entry, kernel, path.stem, settings, paper_sizes[name])
+        artefacts = _artefacts(content.artefacts, layers.content["artefacts"], experiments, list(paper_sizes))
+    except Fault as fault:
+        raise layers.error(fault.at, fault.what) from None
+    left_out = tuple(name for name in paper_sizes if name not in experiments)
+    return Paper(content.paper, content.title, experiments, artefacts, left_out)
 
 
-def _whole_numbers(value: Any) -> list[int]:
-    """Return those entries of a list that are whole numbers."""
-    return [n for n in value if isinstance(n, int)] if isinstance(value, list) else []
-
-
-def check_overrides(settings: Layers, known_papers: Mapping[str, Paper], folder: Path) -> None:
-    """
-    Refuse overrides for papers that do not exist.
-
-    Raises
-    ------
-    StepError
-        Naming file and key.
-    """
-    files = {path.stem for path in (folder / "experiments").glob("*.yaml")} | set(known_papers)
-    for name in settings.content.get("experiments", {}):
-        if name not in files:
-            raise settings.error(("experiments", name), f"unknown paper{did_you_mean(name, files)}")
+def _whole_numbers(entry: Any) -> list[int]:
+    """Return those sizes of an experiment's entry that are whole numbers."""
+    sizes = entry.get("sizes") if isinstance(entry, dict) else None
+    return [n for n in sizes if isinstance(n, int)] if isinstance(sizes, list) else []
 
 
 def _experiment(
-    name: str, content: Mapping[str, Any], layers: Layers, settings: Layers, paper_sizes: Any
+    name: str,
+    entry: WholeExperiment,
+    mapping: dict[str, Any],
+    paper: str,
+    settings: Settings,
+    paper_sizes: list[int],
 ) -> Experiment:
-    from svmrepro.solvers import Kernel
-
-    entry = content["experiments"][name]
-    at: Key = ("experiments", name)
-    defaults = settings.content
-    dataset = entry["dataset"]
-    own = defaults.get("datasets", {})
-    _check_dataset(dataset, own, layers, (*at, "dataset"))
-    try:
-        kernel = Kernel.from_mapping(entry["kernel"])
-    except ValueError as error:
-        hint = did_you_mean(entry["kernel"]["name"], ("linear", "gaussian", "polynomial"))
-        raise layers.error((*at, "kernel"), f"{error}{hint if 'unknown; ' in str(error) else ''}") from error
-    bias = entry.get("bias", True)
-    time_limit = entry.get("time_limit", defaults.get("time_limit"))
-    steps = _steps(entry, None, layers, at)
-    encoding = _encoding(entry, None, layers, at)
-    contenders = {
-        label: _contender(
-            label, value, bias, time_limit, steps, encoding, kernel, layers, (*at, "contenders", label)
-        )
-        for label, value in entry["contenders"].items()
-    }
-    override = ((defaults.get("experiments") or {}).get(content["paper"]) or {}).get(name) or {}
+    own = settings.datasets
+    check_known(entry.dataset, [*datasets.names(), *own], "data set", "dataset")
+    with under("kernel"):
+        check_known(entry.kernel.name, ("linear", "gaussian", "polynomial"), "kernel", "name")
+        try:
+            kernel = Kernel.from_mapping(mapping)
+        except ValueError as error:
+            raise Fault((), str(error)) from error
+    if entry.encoding is not None:
+        check_known(entry.encoding, datasets.ENCODINGS, "encoding", "encoding")
+    _steps(entry.iteration_limit)
+    contenders = {}
+    for label, each in entry.contenders.items():
+        with under("contenders", label):
+            contenders[label] = _contender(label, each, entry, settings, kernel)
+    permutations = given(entry.permutations, None)
+    override = (settings.experiments.get(paper) or {}).get(name)
     # What is asked for of this very experiment is no matter of the scale.
-    most = None if "permutations" in override else defaults.get("most_permutations")
-    permutations = _permutations(entry, most, layers, at)
-    sizes = [
-        _file_size(dataset, n, own, layers, (*at, "sizes", position))
-        for position, n in enumerate(entry["sizes"])
-    ]
-    of_paper = {_file_size(dataset, n, own, layers, (*at, "sizes")): n for n in paper_sizes}
-    axis, points = _axis(entry, layers, at)
-    measures, test = _test(entry, dataset, own, max(sizes), layers, at)
-    encodings = {encoding, *(contender.encoding for contender in contenders.values())} - {None}
-    if test is not None and encodings:
-        raise layers.error(
-            (*at, "measures"), "encodings are made of training rows: there is no test set in one"
-        )
+    asked = override is not None and override.permutations is not UNSET
+    if permutations is not None and settings.most_permutations is not None and not asked:
+        permutations = min(permutations, settings.most_permutations)
+    sizes = []
+    for position, n in enumerate(entry.sizes):
+        with under("sizes", position):
+            sizes.append(_file_size(entry.dataset, n, own))
+    with under("sizes"):
+        of_paper = {_file_size(entry.dataset, n, own): n for n in paper_sizes}
+    axis, points = _axis(entry)
+    test = _test(entry, own, max(sizes))
+    if test is not None and any(each.encoding for each in contenders.values()):
+        raise Fault(("measures",), "encodings are made of training rows: there is no test set in one")
     return Experiment(
         name=name,
-        paper=content["paper"],
-        title=entry["title"],
-        dataset=dataset,
-        kernel=dict(entry["kernel"]),
-        C=None if "C" not in entry else float(entry["C"]),
-        C_total=None if "C_total" not in entry else float(entry["C_total"]),
-        bias=bias,
-        eps=float(entry.get("eps", DEFAULT_EPS)),
+        paper=paper,
+        title=entry.title,
+        dataset=entry.dataset,
+        kernel=mapping,
+        C=_float(entry.C),
+        C_total=_float(entry.C_total),
+        bias=entry.bias,
+        eps=_float(entry.eps) or DEFAULT_EPS,
         sizes=tuple(sorted(set(sizes))),
         paper_sizes={n: of_paper[n] for n in sorted(set(sizes)) if n in of_paper},
-        seeds=_seeds(entry, dataset, own, permutations, layers, at),
-        repeats=entry.get("repeats", defaults["repeats"]),
-        repeat_budget=entry.get("repeat_budget", defaults.get("repeat_budget")),
+        seeds=_seeds(entry, own, permutations),
+        repeats=given(entry.repeats, settings.repeats),
+        repeat_budget=given(entry.repeat_budget, settings.repeat_budget),
         contenders=contenders,
         permutations=permutations,
         axis=axis,
         points=points,
-        measures=measures,
+        measures=given(entry.measures, ()),
         test=test,
     )
 
 
-def _check_dataset(name: str, own: Mapping[str, Any], layers: Layers, at: Key) -> None:
-    from svmrepro import datasets
-
-    known = [*datasets.names(), *own]
-    if name not in known:
-        raise layers.error(at, f"unknown data set {name!r}{did_you_mean(name, known)}")
+def _float(value: Number | UnsetType) -> float | None:
+    return None if isinstance(value, UnsetType) else float(value)
 
 
-def _file_size(name: str, n: int, own: Mapping[str, Any], layers: Layers, at: Key) -> int:
+def _file_size(name: str, n: int, own: Collection[str]) -> int:
     """Translate a size of a paper into rows of the file; a user's own file is counted when it is read."""
-    from svmrepro import datasets
-
-    if name in own:
-        return n
     try:
-        return datasets.resolve_size(name, n)
+        return n if name in own else datasets.resolve_size(name, n)
     except ValueError as error:
-        raise layers.error(at, str(error)) from error
+        raise Fault((), str(error)) from error
 
 
-def _axis(entry: Mapping[str, Any], layers: Layers, at: Key) -> tuple[str | None, tuple[float, ...]]:
+def _axis(entry: WholeExperiment) -> tuple[str | None, tuple[float, ...]]:
     """Return what an experiment varies at each size, and its values from the easiest to the hardest."""
-    if "axis" not in entry:
+    if isinstance(entry.axis, UnsetType):
         return None, ()
-    ((axis, values),) = entry["axis"].items()
-    if axis != "eps" and axis not in entry:
-        raise layers.error(
-            (*at, "axis"), f"varies {axis!r}: the experiment has to give that, not the other one"
-        )
-    return axis, tuple(sorted((float(value) for value in values), reverse=axis == "eps"))
+    ((axis, values),) = to_builtins(entry.axis).items()
+    if axis != "eps" and getattr(entry, axis) is UNSET:
+        raise Fault(("axis",), f"varies {axis!r}: the experiment has to give that, not the other one")
+    return axis, tuple(sorted(map(float, values), reverse=axis == "eps"))
 
 
-def _test(
-    entry: Mapping[str, Any], dataset: str, own: Mapping[str, Any], largest: int, layers: Layers, at: Key
-) -> tuple[tuple[str, ...], HeldOut | None]:
-    """Return how results are judged, and on what."""
-    from svmrepro import datasets
-    from svmrepro.solvers import MEASURES
-
-    if "measures" not in entry:
-        if "test" in entry:
-            raise layers.error((*at, "test"), "needs measures")
-        return (), None
-    for position, name in enumerate(entry["measures"]):
-        if name not in MEASURES:
-            hint = did_you_mean(name, MEASURES)
-            raise layers.error((*at, "measures", position), f"unknown measure {name!r}{hint}")
-    test = HeldOut(**entry.get("test", {}))
-    where: Key = (*at, "test")
-    if test.dataset is not None:
-        _check_dataset(test.dataset, own, layers, (*where, "dataset"))
-    named = test.dataset or dataset
-    generated = named not in own and datasets.is_generated(named)
-    if generated and test.dataset is None:
-        if test.rows is None or test.skip < largest:
-            raise layers.error(where, f"a generated set needs rows, and skip of at least {largest}")
-    elif generated:
-        raise layers.error(
-            where, f"data set {named!r} is generated: leave the dataset out, and give skip and rows"
-        )
-    elif test.skip:
-        raise layers.error(
-            (*where, "skip"), f"data set {named!r} is not generated: it has a test part of its own"
-        )
-    elif named in own:
-        if test.dataset is None:
-            raise layers.error(
-                where, f"data set {named!r} is a file of your own: name another one as dataset"
-            )
-    else:
-        part: Literal["train", "test"] = "test" if test.dataset is None else "train"
-        try:
-            datasets.content_key(named, test.rows, part=part)
-        except datasets.DataError as error:
-            raise layers.error(where, str(error)) from error
-    return tuple(entry["measures"]), test
+def _test(entry: WholeExperiment, own: Collection[str], largest: int) -> HeldOut | None:
+    """Return on what results are judged."""
+    if isinstance(entry.measures, UnsetType):
+        if entry.test is not UNSET:
+            raise Fault(("test",), "needs measures")
+        return None
+    for position, name in enumerate(entry.measures):
+        check_known(name, MEASURES, "measure", "measures", position)
+    test = given(entry.test, HeldOut())
+    with under("test"):
+        named = test.dataset or entry.dataset
+        check_known(named, [*datasets.names(), *own], "data set", "dataset")
+        generated = named not in own and datasets.is_generated(named)
+        if generated and test.dataset is None:
+            if test.rows is None or test.skip < largest:
+                raise Fault((), f"a generated set needs rows, and skip of at least {largest}")
+        elif generated:
+            what = f"data set {named!r} is generated: leave the dataset out, and give skip and rows"
+            raise Fault((), what)
+        elif test.skip:
+            raise Fault(("skip",), f"data set {named!r} is not generated: it has a test part of its own")
+        elif named in own:
+            if test.dataset is None:
+                what = f"data set {named!r} is a file of your own: name another one as dataset"
+                raise Fault((), what)
+        else:
+            try:
+                datasets.content_key(named, test.rows, part="test" if test.dataset is None else "train")
+            except datasets.DataError as error:
+                raise Fault((), str(error)) from error
+    return test
 
 
-def _permutations(entry: Mapping[str, Any], most: int | None, layers: Layers, at: Key) -> int | None:
-    """Return how many random orders an experiment has at this scale; None if it keeps the data's own."""
-    wanted: int | None = entry.get("permutations")
-    if wanted is not None:
-        return wanted if most is None else min(wanted, most)
-    for label, value in entry["contenders"].items():
-        if "permutations" in value:
-            where = (*at, "contenders", label, "permutations")
-            raise layers.error(where, "the experiment has no permutations")
-    return None
-
-
-def _seeds(
-    entry: Mapping[str, Any],
-    dataset: str,
-    own: Mapping[str, Any],
-    permutations: int | None,
-    layers: Layers,
-    at: Key,
-) -> tuple[int | None, ...]:
-    from svmrepro import datasets
-
+def _seeds(entry: WholeExperiment, own: Collection[str], permutations: int | None) -> tuple[int | None, ...]:
+    seeds = given(entry.seeds, None)
     if permutations is not None:
-        if "seeds" in entry:
-            raise layers.error((*at, "seeds"), "an experiment has seeds or permutations, not both")
+        if seeds is not None:
+            raise Fault(("seeds",), "an experiment has seeds or permutations, not both")
         return tuple(range(permutations))
-    if dataset not in own and datasets.is_generated(dataset):
-        return tuple(entry.get("seeds", (0,)))
-    if "seeds" in entry:
-        raise layers.error((*at, "seeds"), f"data set {dataset!r} is not generated: it takes no seed")
+    if entry.dataset not in own and datasets.is_generated(entry.dataset):
+        return seeds or (0,)
+    if seeds is not None:
+        raise Fault(("seeds",), f"data set {entry.dataset!r} is not generated: it takes no seed")
     return (None,)
 
 
 def _contender(
-    label: str,
-    entry: Mapping[str, Any],
-    bias: bool,
-    time_limit: float | None,
-    steps: float | None,
-    encoding: str | None,
-    kernel: Any,
-    layers: Layers,
-    at: Key,
+    label: str, entry: WholeContender, experiment: WholeExperiment, settings: Settings, kernel: Kernel
 ) -> Contender:
-    from svmrepro.solvers import SOLVERS, STORAGES
-
     contender = Contender(
         label=label,
-        solver=entry["solver"],
-        storage=entry.get("storage", "auto"),
-        bias=entry.get("bias", bias),
-        options=dict(entry.get("options", {})),
-        time_limit=entry.get("time_limit", time_limit),
-        memory_limit_mb=entry.get("memory_limit_mb"),
-        permutations=entry.get("permutations"),
-        encoding=_encoding(entry, encoding, layers, at),
-        eps=None if "eps" not in entry else float(entry["eps"]),
-        iteration_limit=_steps(entry, steps, layers, at),
+        solver=entry.solver,
+        storage=entry.storage,
+        bias=given(entry.bias, experiment.bias),
+        options=entry.options,
+        time_limit=given(entry.time_limit, given(experiment.time_limit, settings.time_limit)),
+        memory_limit_mb=entry.memory_limit_mb,
+        permutations=given(entry.permutations, None),
+        encoding=given(entry.encoding, experiment.encoding),
+        eps=_float(entry.eps),
+        iteration_limit=_steps(given(entry.iteration_limit, experiment.iteration_limit)),
     )
-    if contender.storage not in ("auto", *STORAGES):
-        hint = did_you_mean(contender.storage, ("auto", *STORAGES))
-        raise layers.error((*at, "storage"), f"unknown storage {contender.storage!r}{hint}")
+    if contender.encoding is not None:
+        check_known(contender.encoding, datasets.ENCODINGS, "encoding", "encoding")
+    if contender.permutations is not None and experiment.permutations is UNSET:
+        raise Fault(("permutations",), "the experiment has no permutations")
+    check_known(contender.storage, ("auto", *STORAGES), "storage", "storage")
     if ":" in contender.solver:
-        if "iteration_limit" in entry:
-            raise layers.error((*at, "iteration_limit"), "a solver of your own is told no number of steps")
-        contender = replace(contender, iteration_limit=None)
+        if entry.iteration_limit is not UNSET:
+            raise Fault(("iteration_limit",), "a solver of your own is told no number of steps")
         module, _, function = contender.solver.partition(":")
         if not (function.isidentifier() and all(part.isidentifier() for part in module.split("."))):
-            raise layers.error((*at, "solver"), f"{contender.solver!r} is no package.module:function")
+            raise Fault(("solver",), f"{contender.solver!r} is no package.module:function")
         try:
             solver_fingerprint(contender.solver)
         except StepError as error:
-            raise layers.error((*at, "solver"), str(error)) from error
-        return contender
-    if contender.solver not in SOLVERS:
-        hint = did_you_mean(contender.solver, SOLVERS)
-        raise layers.error((*at, "solver"), f"unknown solver {contender.solver!r}{hint}")
+            raise Fault(("solver",), str(error)) from error
+        return replace(contender, iteration_limit=None)
+    check_known(contender.solver, SOLVERS, "solver", "solver")
     spec = SOLVERS[contender.solver]
     for option in contender.options:
-        if option not in spec.options:
-            hint = did_you_mean(option, spec.options)
-            raise layers.error((*at, "options", option), f"unknown option of {contender.solver!r}{hint}")
+        check_known(option, spec.options, f"option of {contender.solver!r}:", "options", option)
     try:
         # The kernel's family and whether there is a bias; the labels are not known before the data are.
         spec.check(SimpleNamespace(kernel=kernel, bias=contender.bias, binary=True), contender.options)
     except ValueError as error:
-        raise layers.error((*at, "solver"), str(error)) from error
+        raise Fault(("solver",), str(error)) from error
     return contender
 
 
-def _steps(entry: Mapping[str, Any], default: float | None, layers: Layers, at: Key) -> float | None:
-    """Return the limit of steps that an entry asks for: a whole number or inf; null is the solver's own."""
-    limit: float | None = entry.get("iteration_limit", default)
+def _steps(limit: Number | None) -> Number | None:
+    """Return a limit of steps: a whole number or inf; None is the solver's own."""
     if limit is None or math.isinf(limit):
         return limit
     if limit != int(limit):
-        raise layers.error((*at, "iteration_limit"), f"must be a whole number or .inf, not {limit:g}")
+        raise Fault(("iteration_limit",), f"must be a whole number or .inf, not {limit:g}")
     return int(limit)
 
 
-def _encoding(entry: Mapping[str, Any], default: str | None, layers: Layers, at: Key) -> str | None:
-    """Return the encoding that an entry asks for; null is the data set's own."""
-    from svmrepro.datasets import ENCODINGS
-
-    name: str | None = entry.get("encoding", default)
-    if name is not None and name not in ENCODINGS:
-        hint = did_you_mean(name, ENCODINGS)
-        raise layers.error((*at, "encoding"), f"unknown encoding {name!r}{hint}")
-    return name
-
-
 def _artefacts(
-    layers: Layers, experiments: Mapping[str, Experiment], declared: list[str]
+    entries: Mapping[str, ArtefactSettings],
+    contents: Mapping[str, Mapping[str, Any]],
+    experiments: Mapping[str, Experiment],
+    declared: list[str],
 ) -> dict[str, Artefact]:
     """Build the artefacts; one whose experiments the scale took out altogether goes with them."""
     artefacts = {}
-    for name, entry in layers.content["artefacts"].items():
-        entry = dict(entry)
-        named = entry.pop("experiments", [])
-        single = "experiment" in entry
-        if single:
-            named = [entry.pop("experiment")]
+    for name, entry in entries.items():
+        single = entry.experiment is not UNSET
+        named = (given(entry.experiment, ""),) if single else given(entry.experiments, ())
         for experiment in named:
-            if experiment not in declared:
-                raise layers.error(
-                    ("artefacts", name),
-                    f"unknown experiment {experiment!r}{did_you_mean(experiment, declared)}",
-                )
+            check_known(experiment, declared, "experiment", "artefacts", name)
         shown = tuple(experiment for experiment in named or declared if experiment in experiments)
         if shown:
-            known = {key: entry.pop(key) for key in ("kind", "form", "title")}
-            caption = entry.pop("caption", "")
             artefacts[name] = Artefact(
-                name=name, **known, experiments=shown, caption=caption, settings=entry, single=single
+                name=name,
+                kind=entry.kind,
+                form=entry.form,
+                experiments=shown,
+                title=entry.title,
+                caption=entry.caption,
+                settings={
+                    key: value for key, value in contents[name].items() if key not in entry.__struct_fields__
+                },
+                single=single,
             )
     return artefacts

@@ -23,6 +23,7 @@ from svmrepro.workflow.figures.style import (
     PAGE,
     SIDE_MARKERS,
     Look,
+    entry,
     loglog_axes,
     new_figure,
     outer_labels,
@@ -117,7 +118,7 @@ def draw(
             shown += f": $n^{{{fit.exponent.value:.2f}}}$ {_ends(fit)}"
         if points:
             line: Any = look.line if fit is not None and fit.exponent is not None else "none"
-            handles.append(Line2D([], [], color=look.colour, marker=look.marker, linestyle=line, label=shown))
+            handles.append(entry(shown, look, linestyle=line))
         else:
             absent[display_name(contender)] = _reason(results, name, contender)
         if drawn:
@@ -127,7 +128,7 @@ def draw(
         points = _points(axes, results, name, contender, look, light=True)
         sizes += points
         if points:
-            light.append(_side_handle(look, display_name(contender)))
+            light.append(entry(display_name(contender), look, markersize=2.8, linewidth=0.6))
     if absent:
         # Below the lines, which rise to the right; it takes no part in the layout, whatever its length.
         corner: Any = {"ha": "right", "va": "bottom", "transform": axes.transAxes}
@@ -223,29 +224,7 @@ def _ghost_handle(results: Results, name: str, contender: str, marker: str) -> L
     label = f"{display_name(contender)} in the paper" + (
         f": $n^{{{printed:.1f}}}$" if printed is not None else ""
     )
-    return Line2D(
-        [],
-        [],
-        linestyle="none",
-        marker=marker,
-        markersize=4,
-        markerfacecolor="white",
-        markeredgecolor=GHOST,
-        label=label,
-    )
-
-
-def _side_handle(look: Look, label: str) -> Line2D:
-    return Line2D(
-        [],
-        [],
-        color=look.colour,
-        marker=look.marker,
-        markersize=2.8,
-        linestyle=look.line,
-        linewidth=0.6,
-        label=label,
-    )
+    return entry(label, marker=marker, markersize=4, markerfacecolor="white", markeredgecolor=GHOST)
 
 
 def _key(results: Results, name: str) -> list[Line2D]:
@@ -253,9 +232,7 @@ def _key(results: Results, name: str) -> list[Line2D]:
     handles: list[Line2D] = []
     for place, contender in enumerate(results.main(name)):
         look, shown = MAIN[place % len(MAIN)], display_name(contender)
-        handles.append(
-            Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line, label=shown)
-        )
+        handles.append(entry(shown, look))
         if not results.numbers.prints_seconds_of(name, contender):
             continue
         marker = GHOST_MARKERS[place % len(GHOST_MARKERS)]
@@ -271,7 +248,7 @@ def _legend(figure: Figure, main: Sequence[Line2D], side: Sequence[Line2D]) -> N
     """Put the legend below the plot: the fitted solvers in the left column, the light ones in the right."""
     columns = [list(main), list(side)] if side else [list(main)]
     longest = max(len(column) for column in columns)
-    blank = Line2D([], [], linestyle="none", label=" ")
+    blank = entry(" ")
     handles = [handle for column in columns for handle in column + [blank] * (longest - len(column))]
     figure.legend(
         handles=handles,

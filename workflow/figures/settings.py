@@ -14,7 +14,7 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact, Contender
-from svmrepro.workflow.figures.style import MAIN, PAGE, new_figure, off_axis
+from svmrepro.workflow.figures.style import MAIN, PAGE, entry, new_figure, off_axis
 
 TIME_LOOK, WORK_LOOK = MAIN[0], MAIN[1]
 CROSSED = "#9db7d1"
@@ -71,8 +71,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
     for tick, line in zip(panels[0].get_yticklabels(), lines, strict=True):
         tick.set_fontweight("bold" if line.first else "normal")
     figure.supxlabel(
-        "\N{LEFTWARDS ARROW} saves      times the seconds, and the work, of the solver's usual settings"
-        "      costs \N{RIGHTWARDS ARROW}",
+        "\N{LEFTWARDS ARROW} cheaper      cost relative to the solver's first settings (1 = same)"
+        "      dearer \N{RIGHTWARDS ARROW}",
         fontsize=8,
     )
     without = any(
@@ -241,32 +241,18 @@ def _words(line: Line) -> str:
 def _handles(*, without: bool, beyond: bool) -> list[Line2D]:
     """Return the legend's entries; dashes and arrows only where there are any."""
     handles = [
-        Line2D(
-            [], [], color=TIME_LOOK.colour, marker="o", markersize=4.5, label="CPU seconds (95 % interval)",
+        entry("CPU seconds (95 % interval)", TIME_LOOK, markersize=4.5),
+        entry("counted work", color=WORK_LOOK.colour, marker="D", markersize=3.6, markerfacecolor="white"),
+        entry(
+            "CPU seconds, the same change with other settings",
+            color=CROSSED,
+            marker="|",
+            markersize=7,
+            markeredgewidth=1.1,
         ),
-        Line2D(
-            [], [], color=WORK_LOOK.colour, marker="D", markersize=3.6, markerfacecolor="white",
-            linestyle="none", label="counted work",
-        ),
-        Line2D(
-            [], [], color=CROSSED, marker="|", markersize=7, markeredgewidth=1.1, linestyle="none",
-            label="CPU seconds, the same change beside other settings",
-        ),
-    ]  # fmt: skip
+    ]
     if beyond:
-        handles.append(
-            Line2D([], [], color=TIME_LOOK.colour, marker=">", markersize=3.5, label="the interval goes on")
-        )
+        handles.append(entry("interval continues", TIME_LOOK, marker=">", markersize=3.5))
     if without:
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color="#888",
-                marker="_",
-                markersize=5,
-                linestyle="none",
-                label="no such setting there",
-            )
-        )
+        handles.append(entry("no such setting", color="#888", marker="_", markersize=5))
     return handles

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from svmrepro.workflow.analysis.results import Results, plural
 from svmrepro.workflow.analysis.step_lengths import WIDTH, edges, length, lengths
 from svmrepro.workflow.configuration.model import Artefact, Experiment
-from svmrepro.workflow.figures.style import GHOST, MAIN, PAGE, new_figure
+from svmrepro.workflow.figures.style import GHOST, MAIN, PAGE, entry, new_figure
 
 COLUMNS = 3
 
@@ -29,13 +28,13 @@ def build(results: Results, artefact: Artefact) -> Figure:
     for axes in panels.flat[len(names) :]:
         axes.set_visible(False)
     for axes in panels[-1]:
-        axes.set_xlabel(r"length over Newton's, less 1: $\mu\,/\,\mu^{*} - 1$", fontsize=7)
+        axes.set_xlabel(r"step length / Newton step length $-$ 1: $\mu\,/\,\mu^{*} - 1$", fontsize=7)
     for axes in panels[:, 0]:
         axes.set_ylabel("iterations")
     figure.legend(
         handles=[
             Patch(color=MAIN[0].colour, label="planned steps"),
-            Line2D([], [], color=MAIN[1].colour, label="steps that were not planned"),
+            entry("other steps", color=MAIN[1].colour, linestyle="-"),
         ],
         loc="outside lower center",
         ncols=2,

@@ -15,11 +15,10 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
-from matplotlib.lines import Line2D
 from svmrepro.workflow.analysis.results import Results, display_name, plural
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figures.style import COLUMN, GHOST, MAIN, PAGE, new_figure
+from svmrepro.workflow.figures.style import COLUMN, GHOST, MAIN, PAGE, entry, new_figure
 
 if TYPE_CHECKING:  # when a figure is drawn: the other kinds of figure do without solvers
     from svmrepro.solvers import Problem
@@ -165,29 +164,28 @@ def _key(solvers: int) -> dict[str, Any]:
     """Return label -> handle of the paths; what each solver has in its own colour is shown in all of them."""
     looks = MAIN[:solvers]
     starts = [
-        Line2D([], [], linestyle="none", marker="o", color="white", markeredgecolor=look.colour, markersize=6)
-        for look in looks
+        entry("", marker="o", color="white", markeredgecolor=look.colour, markersize=6) for look in looks
     ]
-    steps = [
-        Line2D([], [], color=look.colour, marker=look.marker, markersize=3.2, linewidth=1.1) for look in looks
-    ]
+    steps = [entry("", look, linestyle="-", markersize=3.2, linewidth=1.1) for look in looks]
+    level = entry("", color=LEVEL, linewidth=0.7, linestyle="-")
+    spent = {
+        f"no gain left for working set {{{i + 1}, {j + 1}}}": entry(
+            "", color=GHOST, linewidth=0.8, linestyle=line
+        )
+        for i, j, line in SPENT
+    }
     return {
         "start": tuple(starts),
         "after each iteration": tuple(steps),
-        r"level sets of the dual objective $W(\beta)$": Line2D([], [], color=LEVEL, linewidth=0.7),
-        **{
-            f"working set {{{i + 1}, {j + 1}}} has nothing left to gain": Line2D(
-                [], [], color=GHOST, linewidth=0.8, linestyle=line
-            )
-            for i, j, line in SPENT
-        },
+        r"level sets of the dual objective $W(\beta)$": level,
+        **spent,
     }
 
 
 def build_gain(results: Results, artefact: Artefact) -> Figure:
     """Draw the gain of a step against its length, and on it the steps that a run took.
 
-    Settings of the artefact: as those of `build`.
+    Settings of the artefact: ``example`` and ``solvers``, as those of `build`.
     """
     example = read_example(artefact.settings)
     figure = new_figure(COLUMN, 2.7)

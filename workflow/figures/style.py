@@ -7,7 +7,7 @@ the same numbers: no date, fixed identifiers, glyphs as paths.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,9 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from svmrepro.workflow.files import atomic_path
 
 COLUMN, PAGE = 3.5, 7.2
 """Widths in inches: one column, and two with the gap between them."""
@@ -75,6 +77,24 @@ GHOST_MARKERS = ("o", "s", "^", "D")
 """Hollow markers of the paper's points, the shapes of the same solvers' own."""
 
 
+def entry(label: str, look: Look | None = None, **style: Any) -> Line2D:
+    """Return an entry of a legend.
+
+    Parameters
+    ----------
+    label : str
+        Its text.
+    look : Look
+        Whose line and marker it shows; without one it has no line.
+    **style
+        Properties of `Line2D` that it has instead or besides.
+    """
+    shown: dict[str, Any] = {"linestyle": "none"}
+    if look is not None:
+        shown = {"color": look.colour, "marker": look.marker, "linestyle": look.line}
+    return Line2D([], [], label=label, **{**shown, **style})
+
+
 @contextmanager
 def styled() -> Iterator[None]:
     """Apply `SETTINGS` to what is drawn inside, and to nothing else."""
@@ -93,6 +113,14 @@ def save(figure: Figure, path: Path, form: str) -> None:
     """Write a figure as "svg" or "png" (300 dots per inch), without anything that changes from run to run."""
     metadata = {"Date": None, "Creator": "svmrepro"} if form == "svg" else {"Software": None}
     figure.savefig(path, format=form, dpi=300, metadata=metadata)
+
+
+def write(figure: Figure, files: Mapping[str, Path]) -> None:
+    """Write a figure in several forms; the layout is that of the first, and computed once."""
+    for form, path in files.items():
+        with atomic_path(path) as temporary:
+            save(figure, temporary, form)
+        figure.set_layout_engine("none")
 
 
 def outer_labels(panels: npt.NDArray[Any], used: int) -> None:

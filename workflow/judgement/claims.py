@@ -17,19 +17,20 @@ than half of those measured. Findings that were not measured are counted and nam
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import yaml
+import msgspec
+from msgspec import structs
 from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
-from svmrepro.workflow.configuration.plain_yaml import load_plain
+from svmrepro.workflow.configuration.plain_yaml import read_yaml, typed
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.findings import Finding
 from svmrepro.workflow.judgement.quantities import KINDS, needs_clock, value
@@ -37,12 +38,10 @@ from svmrepro.workflow.judgement.quantities import KINDS, needs_clock, value
 HOLDS, BREAKS, OPEN, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
 VERDICTS = (HOLDS, BREAKS, OPEN, UNMEASURED)
 
-RULES = ("at-least", "at-most", "above", "below", "between", "equals")
-OVER = ("all", "any", "most")
 SCALES_WITHOUT_CLOCK = ("smoke",)
 """Scales whose runs are so short that seconds mean nothing: no claim about seconds may name them."""
 
-UNITS = ("", "%", "x")
+Rule = Literal["at-least", "at-most", "above", "below", "between", "equals"]
 
 _BESIDE = {
     "certificate.max_violation": (RELATIVE_GAP, "relative duality gap"),
@@ -53,9 +52,8 @@ _BESIDE = {
 """What is said beside a column of the certificate: neither of the two bounds the other."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One sentence of a paper, as read from the YAML.
+class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One sentence of a paper, as it stands in the YAML.
 
     Attributes
     ----------
@@ -63,14 +61,12 @@ class Claim:
         Unique name.
     where, quote, reading : str
         Section and page; the sentence's own words; what is measured, in ours.
-    quantity : mapping
+    quantity : dict
         ``kind``, ``experiments`` and the kind's parameters.
-    rule : str
-        One of `RULES`.
-    bound : tuple of float
-        The rule's number, two for ``between``.
+    rule : dict
+        The relation that has to hold, and its number, two for ``between``.
     over : str
-        One of `OVER`.
+        Over which of several findings.
     scales : tuple of str
         Where it is judged.
     unit : str
@@ -81,12 +77,22 @@ class Claim:
     where: str
     quote: str
     reading: str
-    quantity: Mapping[str, Any]
-    rule: str
-    bound: tuple[float, ...]
-    over: str
+    quantity: dict[str, Any]
+    rule: Annotated[dict[Rule, float | tuple[float, float]], msgspec.Meta(min_length=1, max_length=1)]
     scales: tuple[str, ...]
-    unit: str
+    over: Literal["all", "any", "most"] = "all"
+    unit: Literal["", "%", "x"] = ""
+
+    @property
+    def relation(self) -> Rule:
+        """What the rule asks for."""
+        return next(iter(self.rule))
+
+    @property
+    def bound(self) -> tuple[float, ...]:
+        """The rule's number, or both."""
+        (bound,) = self.rule.values()
+        return bound if isinstance(bound, tuple) else (bound,)
 
 
 @dataclass(frozen=True)
@@ -109,21 +115,21 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Sequence[str] 
     StepError
         One line naming the file, the claim and the key that is wrong.
     """
-    try:
-        content = load_plain(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise StepError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise StepError(f"{path}: is not UTF-8 text") from None
-    except yaml.YAMLError as error:
-        raise StepError(f"{path}: not YAML ({' '.join(str(error).split())})") from None
-    entries = content.get("claims") if isinstance(content, dict) else None
+    entries = read_yaml(path).get("claims")
     if not isinstance(entries, list):
         raise StepError(f"{path}: no list 'claims'")
-    claims = [
-        _claim(entry, f"{path.name}: claim {place}", experiments, left_out)
-        for place, entry in enumerate(entries, 1)
-    ]
+    claims = []
+    for place, entry in enumerate(entries, 1):
+        name = entry.get("id") if isinstance(entry, dict) else None
+        where = f"{path.name}: claim {place} '{name}'"
+        try:
+            claim = typed(entry, Claim)
+        except ValueError as error:
+            raise StepError(f"{where}: {error}") from None
+        fault = _fault(claim, [*experiments, *left_out])
+        if fault:
+            raise StepError(f"{where}: {fault}")
+        claims.append(_of_experiments(claim, experiments))
     names = [claim.id for claim in claims]
     for name in names:
         if names.count(name) > 1:
@@ -195,7 +201,7 @@ def decide(rule: str, bound: Sequence[float], interval: Interval) -> str:
 def combine(claim: Claim, findings: Sequence[Finding]) -> str:
     """Decide a claim from all its findings; see the module's docstring."""
     decided = [
-        decide(claim.rule, claim.bound, item.interval) for item in findings if item.interval is not None
+        decide(claim.relation, claim.bound, item.interval) for item in findings if item.interval is not None
     ]
     if not decided:
         return UNMEASURED
@@ -212,7 +218,7 @@ def rule_text(claim: Claim) -> str:
     """Say the rule in words: "at least 0.8, in most"."""
     shown = " and ".join(_show(bound, claim.unit) for bound in claim.bound)
     where = {"all": "", "any": ", in at least one", "most": ", in most"}[claim.over]
-    return f"{claim.rule.replace('-', ' ')} {shown}{where}"
+    return f"{claim.relation.replace('-', ' ')} {shown}{where}"
 
 
 def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
@@ -232,14 +238,13 @@ def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
 
 
 def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
-    """Say how many findings obey, break and stay open, which is farthest off, and the range of the values."""
+    """Say how many findings meet the rule, violate it or are undecided, then the worst and the range."""
     values = {item.label: item.interval for item in measured if item.interval is not None}
-    verdicts = {label: decide(claim.rule, claim.bound, interval) for label, interval in values.items()}
+    verdicts = {label: decide(claim.relation, claim.bound, interval) for label, interval in values.items()}
     count = Counter(verdicts.values())
-    said = [f"{count[HOLDS]} of {len(measured)} obey"]
-    said += [
-        f"{count[verdict]} {word}" for verdict, word in ((BREAKS, "break"), (OPEN, "open")) if count[verdict]
-    ]
+    said = [f"rule met by {count[HOLDS]} of {len(measured)}"]
+    others = ((BREAKS, "violated by"), (OPEN, "undecided for"))
+    said += [f"{words} {count[verdict]}" for verdict, words in others if count[verdict]]
     parts = [", ".join(said)]
     if claim.over == "any" and count[HOLDS]:
         parts.append(
@@ -252,7 +257,7 @@ def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
             (item for item in measured if verdicts[item.label] == kind),
             key=lambda item: _beyond(claim, values[item.label].value),
         )
-        parts.append(f"farthest off: {_finding(claim, worst)}")
+        parts.append(f"worst: {_finding(claim, worst)}")
     low = min(values, key=lambda label: values[label].value)
     high = max(values, key=lambda label: values[label].value)
     ends = [_show(values[label].value, claim.unit) for label in (low, high)]
@@ -270,7 +275,7 @@ def _beyond(claim: Claim, value: float) -> float:
         "below": value - low,
         "between": max(low - value, value - high),
         "equals": abs(value - low),
-    }[claim.rule]
+    }[claim.relation]
 
 
 def _finding(claim: Claim, finding: Finding) -> str:
@@ -291,70 +296,32 @@ def _show(number: float, unit: str) -> str:
     return f"{text}x" if unit == "x" else text
 
 
-def _claim(entry: object, where: str, experiments: Sequence[str], left_out: Sequence[str]) -> Claim:
-    """Check one entry of the YAML and turn it into a Claim."""
-    if not isinstance(entry, dict):
-        raise StepError(f"{where}: not a mapping")
-    where = f"{where} '{entry.get('id', '?')}'"
-    required = {"id", "where", "quote", "reading", "quantity", "rule", "scales"}
-    _check_keys(entry, required, {"over", "unit"}, where)
-    quantity = _quantity(entry["quantity"], where, experiments, left_out)
-    rule = entry["rule"]
-    if not isinstance(rule, dict) or len(rule) != 1 or next(iter(rule)) not in RULES:
-        raise StepError(f"{where}: rule: one of {', '.join(RULES)} with its number expected")
-    name, bound = next(iter(rule.items()))
-    bounds = tuple(bound) if isinstance(bound, list) else (bound,)
-    numeric = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in bounds)
-    if not numeric or len(bounds) != (2 if name == "between" else 1):
-        raise StepError(
-            f"{where}: rule: {name}: {'two numbers' if name == 'between' else 'one number'} expected"
-        )
-    for key, allowed in (("over", OVER), ("unit", UNITS)):
-        if entry.get(key, allowed[0]) not in allowed:
-            raise StepError(f"{where}: {key}: one of {', '.join(filter(None, allowed))} expected")
-    scales = tuple(entry["scales"])
-    if needs_clock(quantity) and set(scales) & set(SCALES_WITHOUT_CLOCK):
-        raise StepError(f"{where}: scales: seconds are not judged at {SCALES_WITHOUT_CLOCK[0]} scale")
-    return Claim(
-        id=str(entry["id"]),
-        where=str(entry["where"]),
-        quote=" ".join(str(entry["quote"]).split()),
-        reading=" ".join(str(entry["reading"]).split()),
-        quantity=quantity,
-        rule=name,
-        bound=tuple(float(item) for item in bounds),
-        over=entry.get("over", "all"),
-        scales=scales,
-        unit=entry.get("unit", ""),
-    )
-
-
-def _quantity(
-    entry: object, where: str, experiments: Sequence[str], left_out: Sequence[str]
-) -> dict[str, Any]:
-    if not isinstance(entry, dict) or entry.get("kind") not in KINDS:
-        raise StepError(f"{where}: quantity: kind: one of {', '.join(KINDS)} expected")
-    _, required, optional = KINDS[entry["kind"]]
-    _check_keys(entry, {"kind", "experiments", *required}, optional, f"{where}: quantity")
-    quantity = dict(entry)
-    if quantity["experiments"] == "all":
-        quantity["experiments"] = list(experiments)
-    quantity["experiments"] = [name for name in quantity["experiments"] if name not in left_out]
-    for name in quantity["experiments"]:
+def _fault(claim: Claim, experiments: Sequence[str]) -> str | None:
+    """Return what is wrong with a claim and no type tells, None if nothing is."""
+    quantity, kind = claim.quantity, claim.quantity.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        return f"quantity: kind: one of {', '.join(KINDS)} expected"
+    _, required, optional = KINDS[kind]
+    required = required | {"kind", "experiments"}
+    for key in sorted(required - quantity.keys()):
+        return f"quantity: key '{key}' is missing"
+    for key in sorted(quantity.keys() - required - optional):
+        return f"quantity: key '{key}' is unknown"
+    named = quantity["experiments"]
+    if named != "all" and not isinstance(named, list):
+        return "quantity: experiments: a list of names, or all, expected"
+    for name in named if named != "all" else ():
         if name not in experiments:
-            raise StepError(f"{where}: quantity: experiments: unknown experiment '{name}'")
-    return quantity
+            return f"quantity: experiments: unknown experiment '{name}'"
+    if (claim.relation == "between") != (len(claim.bound) == 2):
+        return f"rule: {claim.relation}: {'one number' if len(claim.bound) == 2 else 'two numbers'} expected"
+    if needs_clock(quantity) and set(claim.scales) & set(SCALES_WITHOUT_CLOCK):
+        return f"scales: seconds are not judged at {SCALES_WITHOUT_CLOCK[0]} scale"
+    return None
 
 
-def _check_keys(
-    entry: Mapping[str, Any],
-    required: set[str],
-    optional: Sequence[str] | frozenset[str] | set[str],
-    where: str,
-) -> None:
-    for key in required:
-        if key not in entry:
-            raise StepError(f"{where}: key '{key}' is missing")
-    for key in entry:
-        if key not in required and key not in optional:
-            raise StepError(f"{where}: key '{key}' is unknown")
+def _of_experiments(claim: Claim, experiments: Sequence[str]) -> Claim:
+    """Return a claim about those of its experiments that there are here."""
+    named = claim.quantity["experiments"]
+    chosen = list(experiments) if named == "all" else [name for name in named if name in experiments]
+    return structs.replace(claim, quantity={**claim.quantity, "experiments": chosen})

@@ -12,20 +12,23 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import NoneType
-from typing import Any
+from typing import Any, Literal, get_args
 
+import msgspec
+from msgspec import structs
+from svmrepro.workflow.configuration.plain_yaml import typed
 from svmrepro.workflow.errors import StepError, one_line
 
 MOST_COUNTED = 10**18
 
-#: Version of the fields below; a line of another version is history. One that lacks a field of ADDED is not.
+#: Version of the fields below; a line of another version is history.
 SCHEMA = 1
 
 #: Why a line has the numbers it has. ``uncertified`` and ``error`` are never printed as timings.
-STATUSES = frozenset(
-    {"optimal", "time_limit", "memory_limit", "iteration_limit", "not_run", "uncertified", "error"}
-)
+Status = Literal[
+    "optimal", "time_limit", "memory_limit", "iteration_limit", "not_run", "uncertified", "error"
+]
+STATUSES: frozenset[str] = frozenset(get_args(Status))
 
 #: Statuses of which one is enough: another repeat would end in the same way.
 FINAL = STATUSES - {"optimal"}
@@ -33,57 +36,58 @@ FINAL = STATUSES - {"optimal"}
 #: Statuses after which larger problems are not tried.
 LIMITS = frozenset({"time_limit", "memory_limit"})
 
-_NUMBER = (int, float)
-_MAYBE_NUMBER = (int, float, NoneType)
+# A whole number stays one, as it was written.
+Number = int | float
 
-#: Every field of a line and the types that its value may have.
-FIELDS: dict[str, tuple[type, ...]] = {
-    "schema": (int,),
-    "run_id": (str,),  # the process that measured it: ratios are formed within one
-    "row": (str,),  # hash of the problem, its data and its contenders with their code
-    "scale": (str,),
-    "paper": (str,),
-    "experiment": (str,),
-    "dataset": (str,),
-    "n": (int,),
-    "n_paper": (int, NoneType),
-    "seed": (int, NoneType),  # of a generated set, or the number of the permutation
-    "repeat": (int,),
-    "contender": (str,),
-    "solver": (str,),
-    "options": (dict,),
-    "storage": (str,),
-    "encoding": (str, NoneType),  # in place of the data set's own
-    "kernel": (dict,),
-    "axis": (str, NoneType),  # which of C, C_total and eps the experiment varies
-    "point": _MAYBE_NUMBER,  # its value here
-    "C": _NUMBER,
-    "bias": (bool,),
-    "eps": _NUMBER,
-    "time_limit": _MAYBE_NUMBER,
-    "memory_limit_mb": _MAYBE_NUMBER,
-    "fingerprint": (str,),  # of the solver's source
-    "status": (str,),
-    "reason": (str, NoneType),
-    "cpu_seconds": _MAYBE_NUMBER,
-    "wall_seconds": _MAYBE_NUMBER,
-    "iterations": (int, NoneType),
-    "kernel_evaluations": (int, NoneType),
-    "work": (dict,),  # counted by the solver: integers
-    "info": (dict,),
-    "certificate": (dict, NoneType),  # all that the judge says; what does not apply is null or absent
-    "performance": (dict,),  # on the test set, by measure
-    "peak_memory_bytes": (int, NoneType),  # above what was resident before the solve
-    "load_before": _MAYBE_NUMBER,  # the system's one-minute load average
-    "load_after": _MAYBE_NUMBER,
-    "flagged": (bool,),
-    "flag_reason": (str, NoneType),
-    "machine": (dict,),
-    "time": (str,),  # ISO 8601, UTC
-}
 
-#: Fields that lines had not from the beginning, and what it means that one is missing.
-ADDED: dict[str, Any] = {"encoding": None, "axis": None, "point": None, "performance": {}}
+class Measurement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Every field of a line. Those with a default were added later: older lines lack them."""
+
+    schema: Literal[1]
+    run_id: str  # the process that measured it: ratios are formed within one
+    row: str  # hash of the problem, its data and its contenders with their code
+    scale: str
+    paper: str
+    experiment: str
+    dataset: str
+    n: int
+    n_paper: int | None
+    seed: int | None  # of a generated set, or the number of the permutation
+    repeat: int
+    contender: str
+    solver: str
+    options: dict[str, Any]
+    storage: str
+    encoding: str | None = None  # in place of the data set's own
+    kernel: dict[str, Any]
+    axis: str | None = None  # which of C, C_total and eps the experiment varies
+    point: Number | None = None  # its value here
+    C: Number
+    bias: bool
+    eps: Number
+    time_limit: Number | None
+    memory_limit_mb: Number | None
+    fingerprint: str  # of the solver's source
+    status: Status
+    reason: str | None
+    cpu_seconds: Number | None
+    wall_seconds: Number | None
+    iterations: int | None
+    kernel_evaluations: int | None
+    work: dict[str, Any]  # counted by the solver: integers
+    info: dict[str, Any]
+    certificate: dict[str, Any] | None  # all that the judge says; what does not apply is null or absent
+    performance: dict[str, Any] = {}  # on the test set, by measure
+    peak_memory_bytes: int | None  # above what was resident before the solve
+    load_before: Number | None  # the system's one-minute load average
+    load_after: Number | None
+    flagged: bool
+    flag_reason: str | None
+    machine: dict[str, Any]
+    time: str  # ISO 8601, UTC
+
+
+_DECODER = msgspec.json.Decoder(Measurement)
 
 #: What a line that tells of no run has in the fields of a result.
 NO_RESULT: dict[str, Any] = {
@@ -104,37 +108,6 @@ NO_RESULT: dict[str, Any] = {
 }
 
 
-def fault(line: Mapping[str, Any]) -> str | None:
-    """
-    Look for what is wrong with a measurement.
-
-    Parameters
-    ----------
-    line
-        A decoded line.
-
-    Returns
-    -------
-    str or None
-        What is wrong, naming the field; None if it is as it should be.
-    """
-    if line.get("schema") != SCHEMA:
-        return f"schema is {line.get('schema')!r}, not {SCHEMA}"
-    for name, types in FIELDS.items():
-        if name not in line:
-            return f"field {name!r} is missing"
-        value = line[name]
-        # A bool is an int to isinstance, but never a count.
-        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-            return f"field {name!r} has the wrong type: {value!r}"
-    unknown = next((name for name in line if name not in FIELDS), None)
-    if unknown is not None:
-        return f"unknown field {unknown!r}"
-    if line["status"] not in STATUSES:
-        return f"unknown status {line['status']!r}"
-    return None
-
-
 def encode(line: Mapping[str, Any]) -> bytes:
     """
     Write a measurement as a line.
@@ -142,7 +115,7 @@ def encode(line: Mapping[str, Any]) -> bytes:
     Parameters
     ----------
     line
-        All of :data:`FIELDS`.
+        The fields of a :class:`Measurement`.
 
     Returns
     -------
@@ -155,11 +128,10 @@ def encode(line: Mapping[str, Any]) -> bytes:
     ValueError
         If the line is no measurement.
     """
-    wrong = fault(line)
-    if wrong is not None:
-        raise ValueError(f"no measurement: {wrong}")
-    ordered = {name: line[name] for name in FIELDS} | {"certificate": finite(line["certificate"])}
-    return json.dumps(ordered, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    fields = {name: value.item() if hasattr(value, "item") else value for name, value in line.items()}
+    whole = structs.asdict(typed(fields, Measurement))
+    whole["certificate"] = finite(whole["certificate"])
+    return json.dumps(whole, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
 def finite(value: Any) -> Any:
@@ -191,45 +163,30 @@ def decode(text: bytes) -> dict[str, Any]:
     Parameters
     ----------
     text
-        What :func:`encode` writes, or wrote before there were the fields of :data:`ADDED`.
+        What :func:`encode` writes, or wrote before fields were added.
 
     Returns
     -------
     dict
-        All of :data:`FIELDS`.
+        All fields of a :class:`Measurement`.
 
     Raises
     ------
     ValueError
         If it is no measurement: what is wrong.
     """
-    strange: list[str] = []
-
-    def number(text: str) -> float:
-        value = float(text)
-        if not math.isfinite(value):
-            strange.append(text)
-        return value
-
     try:
-        line = json.loads(text, parse_float=number, parse_constant=number)
+        return structs.asdict(_DECODER.decode(text))
+    except (msgspec.DecodeError, RecursionError):
+        pass  # wrong, or as other programs write what does not apply
+    try:
+        line = json.loads(text)
+        if isinstance(line, dict) and "certificate" in line:
+            line["certificate"] = finite(line["certificate"])
+        json.dumps(line, allow_nan=False)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"is no JSON ({error})") from error
-    if not isinstance(line, dict):
-        raise ValueError("is no measurement")
-    if strange:
-        if "certificate" in line:
-            line["certificate"] = finite(line["certificate"])
-        try:
-            json.dumps(line, allow_nan=False)
-        except (ValueError, RecursionError):
-            raise ValueError(f"is no JSON ({strange[0][:20]} is no number of a measurement)") from None
-    for name, value in ADDED.items():
-        line.setdefault(name, value)
-    wrong = fault(line)
-    if wrong is not None:
-        raise ValueError(wrong)
-    return line
+    return structs.asdict(typed(line, Measurement))
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

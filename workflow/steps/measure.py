@@ -25,7 +25,8 @@ from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.jobs import Job, Row, rows
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment
-from svmrepro.workflow.files import any_lock, atomic_write, lock
+from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement import machine
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_row, load_test, register
 from svmrepro.workflow.measurement.journal import Journal

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.artefact_kinds import kind_of
+from svmrepro.workflow.configuration.artefact_kinds import table_builder
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.steps.command_line import run_step
-from svmrepro.workflow.tables.model import to_csv, to_html, to_markdown
+from svmrepro.workflow.tables.writers import to_csv, to_html, to_markdown
 
 FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}
 
@@ -33,7 +33,7 @@ def tabulate(config: Config, paper: str, name: str) -> None:
         If the artefact is no table, or of a kind that does not exist.
     """
     artefact = config.papers[paper].artefacts[name]
-    build = kind_of(paper, artefact, "table").load()
+    build = table_builder(paper, artefact)
     table = build(load(config, paper, artefact.experiments if artefact.measured else ()), artefact)
     for form, path in paths.table(config, paper, name).items():
         atomic_write(path, FORMS[form](table))

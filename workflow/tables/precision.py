@@ -14,7 +14,7 @@ from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.results import Results, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import Cell, Column, Section, Table, count, missing, number, prose
+from svmrepro.workflow.tables.model import Cell, Column, Table, count, missing, number, prose, table_of
 from svmrepro.workflow.tables.timing import suspect_notes
 
 BOUNDS = ("certificate.dual", "certificate.relaxed")
@@ -51,7 +51,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         group = f"to within {target:g} of the optimum"
         columns += [
             Column(f"seconds_{place}", "CPU seconds", group=group),
-            Column(f"ratio_{place}", "over the fastest", group=group),
+            Column(f"ratio_{place}", "relative to the fastest", group=group),
             Column(f"iterations_{place}", "iterations", group=group),
             Column(f"eps_{place}", "with ε", group=group),
         ]
@@ -60,18 +60,18 @@ def build(results: Results, artefact: Artefact) -> Table:
         for name in artefact.experiments
         for row in _rows(results, name, targets, artefact.settings.get("yardstick"))
     ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(columns, rows),),
+    return table_of(
+        results,
+        artefact,
+        columns,
+        rows,
         notes=[
-            "The optimum is bounded by the largest lower bound of all runs on the problem; the distance of a "
-            "run is that of its own primal objective from it, recomputed from the data, over that objective.",
-            "Of the tolerances that reached the precision the loosest counts. A solver may have reached more "
-            "than was asked for: tolerances are a factor of three apart.",
+            "The optimum is estimated by L, the largest lower bound of all runs on the problem. A run with "
+            "primal objective P, recomputed from the data, is at the distance (P - L) / P.",
+            "The loosest tolerance that reached a precision counts. Tolerances are a factor of three apart, "
+            "so a run may be more precise than required.",
             *suspect_notes(results, artefact.experiments),
         ],
-        provenance=results.provenance(),
     )
 
 

@@ -15,18 +15,22 @@ from svmrepro.workflow.tables.model import (
     Column,
     Section,
     Table,
+    beside_paper,
     count,
     exponent,
     missing,
     number,
     printed,
     prose,
+    table_of,
 )
 
 SUPPORT = {"nonbound": ("certificate.n_nonbound", "non-bound"), "bound": ("certificate.n_bound", "bound")}
 """Kind of support vector -> column of the measurements, header."""
 
 SUSPECT = "†"
+
+_NO_FIT = "no fit: fewer than two sizes could be fitted"
 
 
 def build(results: Results, artefact: Artefact) -> Table:
@@ -50,27 +54,36 @@ def build(results: Results, artefact: Artefact) -> Table:
     seconds += "."
     if results.compared(name):
         machine = _article(results.numbers.machine)
-        seconds += f" The paper's seconds are those of {machine}: compare ratios and exponents, not seconds."
+        seconds += f" The paper's seconds are from {machine}: compare ratios and exponents, not seconds."
     notes = [seconds]
     if above != below:
         notes.append(
-            "A ratio of a single pair takes its interval from the scatter of the ratios at the other sizes."
+            "The interval of a single ratio is estimated from the scatter of the ratios at the other sizes."
         )
     notes += [
         f"Support vectors: those of {display_name(counted)}; non-bound means strictly between 0 and C.",
     ]
-    notes += suspect_notes(results, (name,))
-    return Table(
-        title=artefact.title,
-        caption=f"{artefact.caption} {describe_problem(experiment)}.".strip(),
-        sections=(Section(columns, body), exponent_section(results, (name,))),
+    notes += [*dash_notes(results, (name,)), *suspect_notes(results, (name,))]
+    return table_of(
+        results,
+        artefact,
+        columns,
+        body,
+        exponent_section(results, (name,)),
         notes=notes,
-        provenance=results.provenance(),
+        problem=describe_problem(experiment),
     )
 
 
+def dash_notes(results: Results, names: Sequence[str]) -> list[str]:
+    """Explain a dash in place of an exponent; nothing if every contender has one."""
+    fits = [results.fit(name, label, CPU) for name in names for label in results.experiment(name).contenders]
+    absent = any(fit is None or fit.exponent is None for fit in fits)
+    return ["A dash in place of an exponent: fewer than two sizes could be fitted."] if absent else []
+
+
 def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
-    """Return the explanation of `SUSPECT`, or say that it holds of everything; none if of nothing."""
+    """Explain `SUSPECT`, or say that it applies to every run; nothing if it applies to none."""
     met = "met other load on the machine"
     suspect = {
         name: any(
@@ -84,7 +97,7 @@ def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
         return []
     if all(results.all_suspect(name) for name in names):
         return [
-            f"Every run {met}: seconds are upper bounds, ratios and exponents less certain than they look."
+            f"Every run {met}: seconds are upper bounds; ratios and exponents are less certain than shown."
         ]
     return [f"{SUSPECT} All repeats {met}: their seconds are upper bounds."]
 
@@ -174,8 +187,7 @@ def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Ce
     cells = {"contender": prose(display_name(contender))}
     for key, quantity in (("time", CPU), ("work", WORK)):
         fit = results.fit(experiment, contender, quantity)
-        reason = "" if fit is None else fit.note.split("; ")[-1]
-        cells[key] = exponent(fit.exponent if fit else None, f"no fit: {reason}" if reason else "no fit")
+        cells[key] = exponent(fit.exponent) if fit and fit.exponent else missing(_NO_FIT, DASH)
     refit = results.paper_fit(experiment, contender)
     cells["paper_refit"] = exponent(refit.exponent if refit else None)
     said = results.numbers.text(SCALING, experiment, None, f"{snake(contender)}_exponent")
@@ -194,16 +206,11 @@ def _columns(results: Results, name: str, above: str, below: str) -> list[Column
         group = display_name(contender)
         columns.append(Column(f"{contender}_seconds", "measured", "CPU s", group))
         columns.append(Column(f"{contender}_paper_seconds", "paper", "CPU s", group, paper=True))
-    group = f"{display_name(above)} / {display_name(below)}"
+    shown = {kind: f"{header} SVs" for kind, (_, header) in SUPPORT.items()}
     if above != below:
-        columns.append(Column("ratio", "measured", group=group))
-    if compared and above != below:
-        columns.append(Column("paper_ratio", "paper", group=group, paper=True))
-    for kind, (_, header) in SUPPORT.items():
-        group = f"{header} SVs"
-        columns.append(Column(kind, "measured", group=group))
-        if compared:
-            columns.append(Column(f"paper_{kind}", "paper", group=group, paper=True))
+        shown = {"ratio": f"{display_name(above)} / {display_name(below)}", **shown}
+    for key, group in shown.items():
+        columns += beside_paper(key, group, known=bool(compared), difference=False)
     others = [
         Column(f"{contender}_seconds", "measured", "CPU s", display_name(contender))
         for contender in contenders

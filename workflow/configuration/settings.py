@@ -1,0 +1,204 @@
+"""What the files of the configuration may hold, as types; ``config/schema.yaml`` says what each key means.
+
+A field that is UNSET was not given. Where that means something else than null, null is no default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+from svmrepro.datasets.validation import Fault, pattern, shown
+from svmrepro.workflow.configuration.model import HeldOut
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+_CONTROL = "holds a line break or another control character"
+
+Name = Annotated[
+    str,
+    pattern(
+        r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z",
+        "is no name (letters, digits, '.', '_', '-')",
+        min_length=1,
+        max_length=100,
+    ),
+]
+# Snakemake takes braces for wildcards.
+Text = Annotated[str, pattern(r"^[^{}]*\Z", "holds a brace", min_length=1)]
+Caption = Annotated[str, pattern(r"^[^{}]*\Z", "holds a brace")]
+# Where results go: a command would take a dash in front for an option.
+Folder = Annotated[
+    str,
+    pattern(
+        r"^(?!-)[^\x00-\x1f\x7f{}]+\Z",
+        "is no folder that can be used: no braces, line breaks or control characters, and no '-' in front",
+    ),
+]
+# What is only read.
+Place = Annotated[str, pattern(r"^[^\x00-\x1f\x7f]+\Z", _CONTROL, min_length=1)]
+Mirror = Annotated[str, pattern(r"^[^\x00-\x1f\x7f]*\Z", _CONTROL)]
+Count = Annotated[int, Meta(ge=1)]
+# A whole number stays one: keys of measured rows are made of them as they are written.
+Positive = Annotated[int, Meta(gt=0)] | Annotated[float, Meta(gt=0)]
+Limit = Positive | None
+Steps = Annotated[int, Meta(ge=1)] | Annotated[float, Meta(ge=1)] | None
+Sizes = Annotated[tuple[Annotated[int, Meta(ge=2)], ...], Meta(min_length=1)]
+Points = Annotated[tuple[Positive, ...], Meta(min_length=1)]
+Seeds = Annotated[tuple[Annotated[int, Meta(ge=0)], ...], Meta(min_length=1)]
+Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
+
+
+class Section(Struct, forbid_unknown_fields=True):
+    """A mapping of a file; no list in it names a thing twice."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, tuple) and len(set(value)) < len(value):
+                raise Fault((name,), f"names something twice: {shown(list(value))}")
+
+
+class KernelSettings(Section):
+    """A kernel, or what is changed of it."""
+
+    name: str | UnsetType = UNSET
+    gamma: Positive | UnsetType = UNSET
+    sigma2: Positive | UnsetType = UNSET
+    degree: Count | UnsetType = UNSET
+    a: int | float | UnsetType = UNSET
+    c: int | float | UnsetType = UNSET
+
+
+class ContenderSettings(Section):
+    """A contender, or what is changed of it."""
+
+    solver: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
+    storage: str = "auto"
+    encoding: str | UnsetType | None = UNSET
+    bias: bool | UnsetType = UNSET
+    eps: Positive | UnsetType = UNSET
+    options: dict[str, Any] = {}
+    time_limit: Limit | UnsetType = UNSET
+    iteration_limit: Steps | UnsetType = UNSET
+    memory_limit_mb: Limit = None
+    permutations: Count | UnsetType = UNSET
+
+
+class AxisSettings(Section):
+    """What varies at each size."""
+
+    C: Points | UnsetType = UNSET
+    C_total: Points | UnsetType = UNSET
+    eps: Points | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if [self.C, self.C_total, self.eps].count(UNSET) != 2:
+            raise Fault((), "needs exactly one of C, C_total and eps")
+
+
+class ExperimentSettings(Section):
+    """An experiment, or what is changed of it."""
+
+    title: Text | UnsetType = UNSET
+    dataset: Name | UnsetType = UNSET
+    kernel: KernelSettings | UnsetType = UNSET
+    C: Positive | UnsetType = UNSET
+    C_total: Positive | UnsetType = UNSET
+    bias: bool = True
+    encoding: str | None = None
+    eps: Positive | UnsetType = UNSET
+    sizes: Sizes | UnsetType = UNSET
+    axis: AxisSettings | UnsetType = UNSET
+    measures: Annotated[tuple[str, ...], Meta(min_length=1)] | UnsetType = UNSET
+    test: HeldOut | UnsetType = UNSET
+    seeds: Seeds | UnsetType = UNSET
+    permutations: Count | UnsetType = UNSET
+    repeats: Count | UnsetType = UNSET
+    repeat_budget: Limit | UnsetType = UNSET
+    time_limit: Limit | UnsetType = UNSET
+    iteration_limit: Steps = None
+    contenders: Annotated[Mapping[Name, ContenderSettings | None], Meta(min_length=1)] | UnsetType = UNSET
+
+
+class Settings(Section, kw_only=True):
+    """The configuration: config.yaml, a scale's file and the command line together."""
+
+    scale: Name
+    data_dir: Folder
+    results_dir: Folder
+    figures_dir: Folder
+    mirror: Mirror | None = None
+    against: Place | None = None
+    require_data: bool = False
+    require_complete: bool = False
+    timed_jobs: Count = 1
+    job: Literal["experiment", "size"] = "experiment"
+    papers: Names
+    repeats: Count
+    most_permutations: Count | None = None
+    repeat_budget: Limit = None
+    time_limit: Limit = None
+    datasets: dict[Name, OwnData] = {}
+    experiments: dict[Name, dict[Name, ExperimentSettings | None] | None] = {}
+
+
+class OwnData(Section):
+    """A data set of the user's."""
+
+    path: Place
+
+
+class WholeKernel(KernelSettings, kw_only=True):
+    """A kernel with all that it needs."""
+
+    name: str
+
+
+class WholeContender(ContenderSettings, kw_only=True):
+    """A contender with all that it needs."""
+
+    solver: Annotated[str, Meta(min_length=1)]
+
+
+class WholeExperiment(ExperimentSettings, kw_only=True):
+    """An experiment of a paper's file, with what the configuration changes of it."""
+
+    title: Text
+    dataset: Name
+    kernel: WholeKernel
+    sizes: Sizes
+    contenders: Annotated[Mapping[Name, WholeContender], Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.C is UNSET) == (self.C_total is UNSET):
+            raise Fault((), "needs exactly one of C and C_total")
+
+
+class ArtefactSettings(Section, forbid_unknown_fields=False):
+    """A table or figure; its kind may have settings of its own."""
+
+    kind: Name
+    form: Literal["table", "figure"]
+    title: Text
+    caption: Caption = ""
+    experiment: Name | UnsetType = UNSET
+    experiments: Names | UnsetType = UNSET
+
+
+class PaperFile(Section):
+    """A file of ``config/experiments``."""
+
+    paper: Name
+    title: Text
+    experiments: Annotated[dict[Name, WholeExperiment], Meta(min_length=1)]
+    artefacts: dict[Name, ArtefactSettings]
+
+
+def given(value: T | UnsetType, default: U) -> T | U:
+    """Return a value, or the default where it was not given."""
+    return default if isinstance(value, UnsetType) else value
