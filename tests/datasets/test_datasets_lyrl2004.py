@@ -12,7 +12,6 @@ import pytest
 from datasets_support import one_set, put, refused, sha, use_registry
 from svmrepro import datasets
 from svmrepro.datasets.readers.lyrl2004 import count_documents, count_topics, read_documents
-from svmrepro.datasets.registry.parse import parse_registry
 
 # As the real files: two blanks after the document, weights with all their digits, topics by document.
 TRAIN = (
@@ -172,18 +171,6 @@ def test_training_and_test_part_joined(mirror: Path, tmp_path: Path) -> None:
         "train",
         "topics",
     }
-
-
-def test_the_hosts_wrapper_vouches_for_its_content(mirror: Path, tmp_path: Path) -> None:
-    # The wrapper of the registry is taken at its word; anything else is judged by its rows.
-    spoilt = TRAIN + "2289  0:1\n"
-    vouched = gzip.compress(spoilt.encode(), mtime=2)
-    (mirror / "toy" / "train.gz").write_bytes(vouched)
-    with pytest.raises(datasets.DatasetUnavailable, match=r"train\.gz: train:4: index 0: indices start at 1"):
-        datasets.load("toy", 3, mirror=mirror, data_dir=tmp_path)
-    parsed = parse_registry(ENTRY.replace(sha(WRAPPED), sha(vouched)))
-    fetched = datasets.download.search.fetch_entry(parsed.downloaded["toy"], tmp_path, mirror)
-    assert fetched.files["train"].read_text() == spoilt
 
 
 def test_another_wrapper_is_judged_by_its_rows(mirror: Path, tmp_path: Path) -> None:
