@@ -9,45 +9,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from chaos import KINDS, summary
 from outcome import broken_lines, differences, litter, read_journal, tables
-from svmrepro.workflow.measurement.record import NO_RESULT, SCHEMA, encode
+from record_support import measurement
+from svmrepro.workflow.measurement.record import encode
 
 HERE = Path(__file__).resolve().parent
 
 
-def measurement(repeat: int = 0) -> dict[str, Any]:
-    texts = (
-        "run_id",
-        "row",
-        "scale",
-        "paper",
-        "experiment",
-        "dataset",
-        "contender",
-        "solver",
-        "storage",
-        "time",
-    )
-    nothing = dict.fromkeys(("n_paper", "seed", "time_limit", "memory_limit_mb"))
-    numbers = {"schema": SCHEMA, "n": 1, "C": 1.0, "eps": 1.0, "repeat": repeat}
-    plain = {
-        "options": {},
-        "kernel": {},
-        "machine": {},
-        "bias": False,
-        "fingerprint": "x",
-        "status": "optimal",
-    }
-    return {**dict.fromkeys(texts, "x"), **nothing, **numbers, **plain, **NO_RESULT}
-
-
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    lines = b"".join(encode(measurement(repeat)) for repeat in range(3))
+    lines = b"".join(encode(measurement(repeat=repeat)) for repeat in range(3))
     for name in ("journal/paper/x.jsonl", "paper/x/runs/all.jsonl"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_bytes(lines)
@@ -67,10 +41,10 @@ def results(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("spoilt", "said"),
     [
-        (encode(measurement(2)), "measured 2 times"),
+        (encode(measurement(repeat=2)), "measured 2 times"),
         (b'{"schema": 1}\n', "is missing"),
         (b'{"sch\n', "is no JSON"),
-        (encode(measurement(7))[:-20], "the last line has no end"),
+        (encode(measurement(repeat=7))[:-20], "the last line has no end"),
     ],
 )
 def test_lines_that_are_broken_or_there_twice_are_seen(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from datasets_support import CONTENT, QUICK, Server, Site, make_entry, toy_file
+from datasets_support import CONTENT, QUICK, Server, Site, toy_file
 from svmrepro.datasets.download.http import Network
 
 
@@ -30,4 +30,4 @@ def network() -> Network:
 
 @pytest.fixture
 def site(server: Server, network: Network, tmp_path: Path) -> Site:
-    return Site(server, tmp_path, network, make_entry(toy_file(CONTENT, f"{server.url}/toy")))
+    return Site(server, tmp_path, network, toy_file(CONTENT, f"{server.url}/toy"))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
+import subprocess
+import sys
 import textwrap
 import threading
 import time
@@ -145,21 +148,22 @@ def sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-HEAD = """
-version: 1
-downloaded:
-  toy:
-    title: Toy
-    licence: none
-    citation: none
-    reader: libsvm
-    features: 13
-    binary: true
-    labels: {-1: -1, 1: 1}
-    drawn: in order
-    subsets: SUBSETS
-    files:
-"""
+def one_set(keys: str) -> str:
+    """Return a registry whose one set ``toy`` has these keys (YAML)."""
+    about = "title: Toy\nlicence: none\ncitation: none\n"
+    body = textwrap.indent(about + textwrap.dedent(keys).strip("\n"), " " * 4)
+    return f"version: 1\ngenerated: {{}}\ndownloaded:\n  toy:\n{body}\n"
+
+
+HEAD = one_set("""
+reader: libsvm
+features: 13
+binary: true
+labels: {-1: -1, 1: 1}
+drawn: in order
+subsets: SUBSETS
+files:
+""").replace("generated: {}\n", "")
 
 
 def make_entry(files: str, subsets: str = "[toy]") -> DownloadedEntry:
@@ -181,6 +185,15 @@ def left_in(folder: Path) -> list[str]:
     return [name for name in names if name not in (".lock", ".verified.json")]
 
 
+FETCH = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from datasets_support import make_entry
+from svmrepro.datasets.download.search import ensure_file
+print(ensure_file(make_entry(sys.argv[2]), "toy", sys.argv[3], sys.argv[4]).path)
+"""
+
+
 @dataclass
 class Site:
     """A set ``toy`` of one file, whose only source is ``/toy`` of a server, and a folder to fetch it into."""
@@ -188,17 +201,32 @@ class Site:
     server: Server
     folder: Path
     network: Network
-    entry: DownloadedEntry
+    files: str
+
+    @property
+    def entry(self) -> DownloadedEntry:
+        return make_entry(self.files)
 
     def serve(self, answer: bytes | Answer, path: str = "/toy") -> None:
         self.server.answers[path] = answer
 
     def offer(self, content: bytes, path: str = "/toy", **more: object) -> None:
         """Let the set be this content, from one path of the server."""
-        self.entry = make_entry(toy_file(content, f"{self.server.url}{path}", **more))
+        self.files = toy_file(content, f"{self.server.url}{path}", **more)
 
     def fetch(self, into: str = "data", **options: Any) -> StoredFile:
         return ensure_file(self.entry, "toy", self.folder / into, **{"network": self.network, **options})
+
+    def start_fetch(self, *prefix: str, into: str = "data", mirror: str | Path = "") -> subprocess.Popen[str]:
+        """Fetch in a process of its own, behind a command that changes what it may do."""
+        arguments = [str(Path(__file__).parent), self.files, str(self.folder / into), str(mirror)]
+        return subprocess.Popen(
+            [*prefix, sys.executable, "-c", FETCH, *arguments],
+            env={**os.environ, "NO_PROXY": "*"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def refusal(self, into: str = "data", **options: Any) -> str:
         """Fetch in vain; return the message, which is one line. Nothing is left of what came."""

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,7 +26,7 @@ from datasets_support import (
     toy_file,
 )
 from svmrepro.datasets import DatasetUnavailable
-from svmrepro.datasets.download.http import Limits, Network, _redirected
+from svmrepro.datasets.download.http import Network, _redirected
 from svmrepro.datasets.download.search import fetch_entry
 from svmrepro.datasets.errors import SourceError
 
@@ -209,7 +206,7 @@ def test_a_missing_page_is_not_tried_twice(site: Site) -> None:
 
 def test_a_server_that_is_always_just_about_alive(site: Site) -> None:
     more = f"toy: {{rows: {ROWS}, max_bytes: 800000000, sources: ['{site.server.url}/toy']}}"
-    site.entry = make_entry(more)
+    site.files = more
     # Eight thousand bytes in every tenth of a second, for two and a half hours.
     site.serve(raw(OK, b"\r\n", endless=b"+1 1:1\n" * 1170, pause=0.1))
     assert "too slow: " in site.refusal(network=Network(replace(QUICK, grace=1.0, pace=1_000_000.0)))
@@ -274,7 +271,7 @@ def unresolved(*_: object, **__: object) -> None:
 def test_a_host_whose_name_is_not_found(
     site: Site, monkeypatch: pytest.MonkeyPatch, lookup: Callable[..., object] | None, said: str
 ) -> None:
-    site.entry = make_entry(toy_file(CONTENT, "http://data.invalid/toy"))
+    site.files = toy_file(CONTENT, "http://data.invalid/toy")
     silent = lookup or (lambda *_, **__: site.server.release.wait(10) and [])
     monkeypatch.setattr(socket, "getaddrinfo", silent)
     begun = time.monotonic()
@@ -282,14 +279,9 @@ def test_a_host_whose_name_is_not_found(
     assert time.monotonic() - begun < 2.0
 
 
-def test_the_usual_patience_keeps_a_set_without_network_short() -> None:
-    # Two hosts for adult, one for web: the worst case of each is its start limit.
-    assert 3 * Limits().start < 30.0
-
-
 def test_a_host_without_a_secure_connection(site: Site) -> None:
     url = site.server.url.replace("http:", "https:")
-    site.entry = make_entry(toy_file(CONTENT, f"{url}/toy"))
+    site.files = toy_file(CONTENT, f"{url}/toy")
     assert "no secure connection" in site.refusal()
 
 
@@ -304,7 +296,7 @@ def test_a_proxy_that_is_not_there(site: Site, monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_next_source_is_tried(site: Site) -> None:
     urls = [f"{site.server.url}/{name}" for name in ("gone", "wrong", "right")]
-    site.entry = make_entry(toy_file(CONTENT, *urls))
+    site.files = toy_file(CONTENT, *urls)
     site.serve(CONTENT[::-1], "/wrong")
     site.serve(CONTENT, "/right")
     stored = site.fetch()
@@ -315,32 +307,12 @@ def test_the_next_source_is_tried(site: Site) -> None:
 
 # ---------------------------------------------------------------- other processes
 
-FETCH = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from datasets_support import make_entry
-from svmrepro.datasets.download.search import ensure_file
-print(ensure_file(make_entry(sys.argv[2]), "toy", sys.argv[3]).path)
-"""
-
-
-def start_fetch(site: Site, content: bytes) -> subprocess.Popen[str]:
-    """Fetch the set from ``/toy``, which is this content, in a process of its own."""
-    support = Path(__file__).parent
-    text = toy_file(content, f"{site.server.url}/toy")
-    return subprocess.Popen(
-        [sys.executable, "-c", FETCH, str(support), text, str(site.folder / "data")],
-        env={**os.environ, "NO_PROXY": "*"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
 
 def test_a_killed_download_is_taken_up(site: Site) -> None:
     big = libsvm_text(3000)
+    site.offer(big)
     site.serve(held(big, 20_000))
-    victim = start_fetch(site, big)
+    victim = site.start_fetch()
     folder = site.folder / "data" / "raw" / "toy"
     deadline = time.monotonic() + 20
     while not any(path.stat().st_size >= 8192 for path in folder.glob("*.part") if path.exists()):
@@ -350,7 +322,6 @@ def test_a_killed_download_is_taken_up(site: Site) -> None:
     victim.communicate()
     assert not (folder / "toy").exists(), "a half-written file never bears the final name"
 
-    site.offer(big)
     site.serve(big)
     assert site.fetch().path.read_bytes() == big
     assert site.server.seen[-1][1] is not None, "it went on from what was there"
@@ -380,7 +351,7 @@ def test_two_processes_fetch_one_set_once(site: Site) -> None:
         handler.file(CONTENT)
 
     site.serve(slowly)
-    for child in [start_fetch(site, CONTENT) for _ in range(2)]:
+    for child in [site.start_fetch() for _ in range(2)]:
         out, err = child.communicate(timeout=30)
         assert child.returncode == 0, err
         assert Path(out.strip()).read_bytes() == CONTENT

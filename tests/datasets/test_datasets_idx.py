@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from datasets_support import put, refused, sha, use_registry
+from datasets_support import one_set, put, refused, sha, use_registry
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets.readers.idx import read_images
@@ -81,34 +81,27 @@ def test_a_label_that_no_byte_can_be(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------- as a set of the registry
 
-ENTRY = f"""
-version: 1
-downloaded:
-  toy:
-    title: Toy
-    licence: none
-    citation: none
-    reader: idx
-    features: 6
-    labels: {{0: -1, 1: -1, 2: -1, 3: -1, 4: -1, 5: -1, 6: -1, 7: -1, 8: 1, 9: -1}}
-    drawn: by subset_seed
-    subsets: [train]
-    test: test
-    subset_seed: 5
-    parts:
-      train: {{examples: x, labels: y, positives: 4}}
-      test: {{examples: xt, labels: yt}}
-    files:
-      x:
-        rows: 40
-        forms: [{{file: x.gz, compression: gzip, bytes: {len(images())}, sha256: {sha(images())}}}]
-      y:
-        rows: 40
-        forms: [{{file: y.gz, compression: gzip, bytes: {len(labels())}, sha256: {sha(labels())}}}]
-      xt: {{rows: 20, bytes: {len(images(PIXELS[:20]))}, sha256: {sha(images(PIXELS[:20]))}}}
-      yt: {{rows: 20, bytes: {len(labels(DIGITS[:20]))}, sha256: {sha(labels(DIGITS[:20]))}}}
-generated: {{}}
-"""
+ENTRY = one_set(f"""
+reader: idx
+features: 6
+labels: {{0: -1, 1: -1, 2: -1, 3: -1, 4: -1, 5: -1, 6: -1, 7: -1, 8: 1, 9: -1}}
+drawn: by subset_seed
+subsets: [train]
+test: test
+subset_seed: 5
+parts:
+  train: {{examples: x, labels: y, positives: 4}}
+  test: {{examples: xt, labels: yt}}
+files:
+  x:
+    rows: 40
+    forms: [{{file: x.gz, compression: gzip, bytes: {len(images())}, sha256: {sha(images())}}}]
+  y:
+    rows: 40
+    forms: [{{file: y.gz, compression: gzip, bytes: {len(labels())}, sha256: {sha(labels())}}}]
+  xt: {{rows: 20, bytes: {len(images(PIXELS[:20]))}, sha256: {sha(images(PIXELS[:20]))}}}
+  yt: {{rows: 20, bytes: {len(labels(DIGITS[:20]))}, sha256: {sha(labels(DIGITS[:20]))}}}
+""")
 
 
 @pytest.fixture

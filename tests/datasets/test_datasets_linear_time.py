@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from datasets_support import put, refused, sha
+from datasets_support import one_set, put, refused, toy_file
 from msgspec.structs import replace
 from scipy import sparse
 from svmrepro import datasets
@@ -194,27 +194,20 @@ def test_a_covertype_that_is_refused(covertype: Path, tmp_path: Path, text: str,
     assert message in str(caught.value)
 
 
-def test_a_scale_changes_what_is_read() -> None:
-    known = registry().downloaded
-    assert known["covertype-1"].rules != ""
-    text = f"""
-version: 1
-downloaded:
-  toy:
-    title: Toy
-    licence: none
-    citation: none
-    reader: delimited
-    features: 2
-    labels: {{-1: -1, 1: 1}}
-    drawn: in order
-    standard: SCALE
-    subsets: [toy]
-    files: {{toy: {{rows: 9, bytes: 9, sha256: {sha(b"")}}}}}
-generated: {{}}
+SCALED = """
+reader: delimited
+features: 2
+labels: {-1: -1, 1: 1}
+drawn: in order
+standard: SCALE
+subsets: [toy]
+files: {FILE}
 """
-    rules = {
-        parse_registry(text.replace("SCALE", scale)).downloaded["toy"].rules
-        for scale in ("[[0, 1]]", "[[0, 2]]", "[[0, 2], [1, 1]]")
-    }
+
+
+def test_a_scale_changes_what_is_read() -> None:
+    assert registry().downloaded["covertype-1"].rules != ""
+    text = one_set(SCALED.replace("FILE", toy_file(b"+1 1:1\n", "https://example.org/toy")))
+    scales = ("[[0, 1]]", "[[0, 2]]", "[[0, 2], [1, 1]]")
+    rules = {parse_registry(text.replace("SCALE", scale)).downloaded["toy"].rules for scale in scales}
     assert len(rules) == 3

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from datasets_support import put, sha, use_registry
+from datasets_support import one_set, put, sha, use_registry
 from scipy import sparse
 from scipy.io import savemat
 from svmrepro import datasets
@@ -19,32 +19,25 @@ SIGNS = np.repeat([-1.0, 1.0], ROWS // 2)
 CSV = "".join(f"{y:.0f},{a!r},{b!r}\n" for y, (a, b) in zip(SIGNS, VALUES.tolist(), strict=True)).encode()
 ORDER = np.random.default_rng(4).permutation(ROWS) + 1
 
-ENTRY = """
-version: 1
-downloaded:
+ENTRY = one_set("""
+reader: delimited
+columns: {label: first}
+variable: toy
+features: 2
+dense: DENSE
+labels: {-1: -1, 1: 1}
+drawn: by subset_seed
+subsets: [toy]
+subset_seed: SEED
+aliases: {59: 60}
+files:
   toy:
-    title: Toy
-    licence: none
-    citation: none
-    reader: delimited
-    columns: {label: first}
-    variable: toy
-    features: 2
-    dense: DENSE
-    labels: {-1: -1, 1: 1}
-    drawn: by subset_seed
-    subsets: [toy]
-    subset_seed: SEED
-    aliases: {59: 60}
-    files:
-      toy:
-        rows: 60
-        positives: 30
-        forms:
-          - {file: all.mat, max_bytes: 9999, sha256: MAT, reader: mat-splits}
-          - {file: toy.csv, bytes: BYTES, sha256: CSV}
-generated: {}
-"""
+    rows: 60
+    positives: 30
+    forms:
+      - {file: all.mat, max_bytes: 9999, sha256: MAT, reader: mat-splits}
+      - {file: toy.csv, bytes: BYTES, sha256: CSV}
+""")
 
 
 def use(monkeypatch: pytest.MonkeyPatch, mat: bytes = b"", dense: bool = True, seed: int = 7) -> None:

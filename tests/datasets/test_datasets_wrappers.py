@@ -50,7 +50,7 @@ def nothing_beside(tmp_path: Path) -> Iterator[None]:
 @pytest.fixture
 def archive(site: Site) -> Site:
     """The set is a member of an archive."""
-    site.entry = make_entry(toy_file(CONTENT, {"url": f"{site.server.url}/all.zip", "member": "set/toy"}))
+    site.files = toy_file(CONTENT, {"url": f"{site.server.url}/all.zip", "member": "set/toy"})
     return site
 
 
@@ -116,7 +116,7 @@ def test_compressed_files_are_judged_by_their_content(site: Site, compression: s
     suffix, wrap = WRAP[compression]
     name = f"toy{suffix}"
     form = {"file": name, "compression": compression, "bytes": len(CONTENT), "sha256": sha(CONTENT)}
-    site.entry = make_entry(f"toy: {{rows: {ROWS}, forms: [{form}], sources: ['{site.server.url}/{name}']}}")
+    site.files = f"toy: {{rows: {ROWS}, forms: [{form}], sources: ['{site.server.url}/{name}']}}"
     site.serve(wrap(CONTENT), f"/{name}")
     assert site.fetch("data/a").path.read_bytes() == CONTENT
     assert left_in(site.folder) == ["toy"]
@@ -145,7 +145,7 @@ def test_a_compressed_member_of_an_archive(site: Site, compression: str) -> None
     form = {"file": f"toy{suffix}", "compression": compression, **content}
     url, member = f"{site.server.url}/all.zip", f"set/toy{suffix}"
     source = {"url": url, "member": member, "form": f"toy{suffix}"}
-    site.entry = make_entry(f"toy: {{rows: {ROWS}, forms: [{content}, {form}], sources: [{source}]}}")
+    site.files = f"toy: {{rows: {ROWS}, forms: [{content}, {form}], sources: [{source}]}}"
     for name, inner in (("a", wrap(CONTENT)), ("b", CONTENT)):
         site.serve(zipped({member: inner}), "/all.zip")
         assert site.fetch(f"data/{name}").path.read_bytes() == CONTENT
@@ -161,7 +161,7 @@ def test_a_wrapper_whose_checksum_is_known_vouches_for_its_content(site: Site, n
     # One row more than there are: what is vouched for is not read, what is not is.
     form = {"file": "toy.gz", "compression": "gzip", "max_bytes": 9999, "wrapper_sha256": sha(wrapped)}
     source = {"url": f"{site.server.url}/{name}", "form": "toy.gz", **member}
-    site.entry = make_entry(f"toy: {{rows: {ROWS + 1}, forms: [{form}], sources: [{source}]}}")
+    site.files = f"toy: {{rows: {ROWS + 1}, forms: [{form}], sources: [{source}]}}"
 
     def serve(content: bytes) -> None:
         site.serve(zipped({"toy.gz": content}) if member else content, f"/{name}")
@@ -200,7 +200,7 @@ def test_no_tar_is_ever_unpacked(site: Site, compression: str) -> None:
     suffix, wrap = WRAP[compression]
     form = {"file": f"toy{suffix}", "compression": compression, "max_bytes": 100_000}
     source = f"{site.server.url}/toy{suffix}"
-    site.entry = make_entry(f"toy: {{rows: {ROWS}, forms: [{form}], sources: ['{source}']}}")
+    site.files = f"toy: {{rows: {ROWS}, forms: [{form}], sources: ['{source}']}}"
     assert "is not a number" in site.refusal(mirror=site.mirror(wrap(tar_of_links()), f"toy{suffix}"))
 
 

@@ -16,37 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_support import on_full_disk, unprivileged
+from record_support import measurement
 from svmrepro.datasets.locks import Owner, owner
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement.journal import Journal
-from svmrepro.workflow.measurement.record import NO_RESULT, Measurement, decode, encode, read_lines
-
-TEXTS = ("run_id", "row", "scale", "paper", "experiment", "dataset", "contender", "solver", "storage")
-
-
-def measurement(**fields: Any) -> dict[str, Any]:
-    return {
-        **dict.fromkeys(TEXTS, "x"),
-        **NO_RESULT,
-        **{
-            "schema": 1,
-            "n": 10,
-            "n_paper": None,
-            "seed": 0,
-            "repeat": 0,
-            "options": {},
-            "kernel": {},
-            "C": 1.0,
-            "encoding": None,
-            "axis": None,
-            "point": None,
-        },
-        **{"bias": True, "eps": 1e-3, "time_limit": None, "memory_limit_mb": None, "fingerprint": "f"},
-        **{"status": "optimal", "machine": {}, "time": "2026-01-01T00:00:00+00:00"},
-        **fields,
-    }
+from svmrepro.workflow.measurement.record import Measurement, decode, encode, read_lines
 
 
 def names(folder: Path) -> set[str]:
