@@ -8,7 +8,6 @@ import pytest
 from analysis_steps import analyse
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import read_config
-from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import plot
 
 
@@ -50,8 +49,3 @@ def test_series_differ_in_marker_and_line_not_only_in_colour(small):
     )
     dashes = {colour: dash for dash, colour in thick}
     assert dashes["#c2410c"] and not dashes["#0b4f8a"]
-
-
-def test_a_table_is_no_figure(small):
-    with pytest.raises(StepError, match="no figure of kind 'scaling'"):
-        plot.run(read_config(small.file), synthetic.PAPER, ["scaling"])

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -18,9 +17,9 @@ from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import display_name, load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Artefact, Contender, read_config
+from svmrepro.workflow.configuration.artefact_kinds import figure_builder, table_builder
+from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.steps import tabulate
 from svmrepro.workflow.tables import contenders, scaling, sparse, support_vectors, timing
 from svmrepro.workflow.tables.contenders import varying_option
 from svmrepro.workflow.tables.model import (
@@ -240,13 +239,17 @@ def test_a_size_missing_from_the_scale_is_shown_with_the_papers_numbers(tmp_path
     assert re.search(r"\| 1,500 \| 0\.\d+ \([^)]*\) \| – \|", text)
 
 
-def test_unknown_kinds_are_refused(full, tmp_path):
-    content = json.loads(full.file.read_text())
-    content["papers"][synthetic.PAPER]["artefacts"]["scaling"]["kind"] = "scalling"
-    file = tmp_path / "config.json"
-    file.write_text(json.dumps(content))
-    with pytest.raises(StepError, match="no table of kind 'scalling'"):
-        tabulate.run(read_config(file), synthetic.PAPER, ["scaling"])
+@pytest.mark.parametrize(
+    ("builder", "kind", "message"),
+    [
+        (table_builder, "scalling", "no table of kind 'scalling'"),
+        (table_builder, "overview", "no table of kind 'overview'"),
+        (figure_builder, "scaling", "no figure of kind 'scaling'"),
+    ],
+)
+def test_unknown_kinds_are_refused(builder, kind, message):
+    with pytest.raises(StepError, match=message):
+        builder("paper", Artefact("name", kind, "table", (), "", ""))
 
 
 def test_the_one_option_that_varies_names_the_contenders(full):
