@@ -5,7 +5,7 @@ import struct
 
 import analysis_support as synthetic
 import pytest
-from analysis_steps import analyse
+from analysis_steps import measured
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import read_config
 from svmrepro.workflow.steps import plot
@@ -13,12 +13,7 @@ from svmrepro.workflow.steps import plot
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    config = synthetic.make_config(
-        tmp_path_factory.mktemp("small"), experiments=["adult-linear", "noise-linear"]
-    )
-    for name in ("adult-linear", "noise-linear"):
-        synthetic.write_records(config, {name: synthetic.records(config, name)})
-    return analyse(config, figures=True)
+    return measured(tmp_path_factory.mktemp("small"), "adult-linear", "noise-linear", figures=True)
 
 
 FIGURES = ("loglog-adult-linear", "loglog-noise-linear", "overview", "exponents")

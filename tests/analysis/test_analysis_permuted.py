@@ -34,13 +34,8 @@ def gain(experiment, contender):
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    found = permuted.make_config(tmp_path_factory.mktemp("permuted"), SOME, "default")
-    experiments = found.papers[PAPER].experiments
-    permuted.write(
-        found, {name: permuted.records(found, experiment, gain) for name, experiment in experiments.items()}
-    )
-    permuted.analyse(found, figures=True)
-    return found
+    folder = tmp_path_factory.mktemp("permuted")
+    return permuted.measured(folder, SOME, gain=gain, figures=True, scale="default")
 
 
 def rows(config, artefact):
@@ -139,17 +134,14 @@ def test_variants_are_compared_with_their_baseline(config):
 
 
 def test_counts_pair_across_processes_and_seconds_do_not(tmp_path):
-    config = permuted.make_config(tmp_path, ["banana"])
-    experiment = config.experiment(PAPER, "banana")
-    lines = permuted.records(config, experiment)
-    # A kill between the two contenders of permutation 3, and one contender that failed in permutation 5.
-    for line in lines:
+    def change(line):
+        # A kill between the two contenders of permutation 3, and one contender that failed in permutation 5.
         if line["seed"] > 3 or (line["seed"] == 3 and line["contender"] != "smo"):
             line["run_id"] = "after the kill"
         if line["contender"] == "pasmo" and line["seed"] == 5:
             line |= {"status": "uncertified", "reason": "certificate failed", "certificate": None}
-    permuted.write(config, {"banana": lines})
-    permuted.analyse(config)
+
+    config = permuted.measured(tmp_path, ["banana"], change)
     results = load(config, PAPER, ["banana"])
     (problem,) = problems(results, ["banana"], "table2")[:1]
     assert len(pair_up(results, problem, ("smo", "pasmo"), "iterations").first) == 9
@@ -158,15 +150,10 @@ def test_counts_pair_across_processes_and_seconds_do_not(tmp_path):
 
 
 def test_pairs_that_met_other_load_count_for_seconds_only_where_there_is_no_other(tmp_path):
-    config = permuted.make_config(tmp_path, ["banana", "heart"])
-    lines = {
-        name: permuted.records(config, experiment)
-        for name, experiment in config.papers[PAPER].experiments.items()
-    }
-    for line in [*lines["heart"], *(line for line in lines["banana"] if line["seed"] < 4)]:
-        line["flagged"] = True
-    permuted.write(config, lines)
-    permuted.analyse(config)
+    def change(line):
+        line["flagged"] = line["experiment"] == "heart" or line["seed"] < 4
+
+    config = permuted.measured(tmp_path, ["banana", "heart"], change)
     found = rows(config, "smo-pasmo")
     assert [(found[name]["pairs"], found[name]["pairs_timed"]) for name in ("banana", "heart")] == [
         ("10", "6"), ("10", "10"),
@@ -196,13 +183,12 @@ def verdicts(config):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """All data sets at the paper's sizes; everything is as the paper says except on heart and titanic."""
-    found = permuted.make_config(tmp_path_factory.mktemp("whole"))
-    experiments = found.papers[PAPER].experiments
-    lines = {name: permuted.records(found, experiment, gain) for name, experiment in experiments.items()}
-    off = permuted.records(found, experiments["image"], gain, vectors=(290, 84))
-    permuted.write(found, {**lines, "image": off})
-    permuted.analyse(found)
-    return found
+
+    def change(line):
+        if line["experiment"] == "image":
+            line["certificate"] |= {"n_bound": 84, "n_nonbound": 290 - 84}
+
+    return permuted.measured(tmp_path_factory.mktemp("whole"), change=change, gain=gain)
 
 
 def test_claims_are_well_formed_at_every_scale():
@@ -264,10 +250,7 @@ def share(config, of, has):
 
 def test_five_permutations_decide_no_test(tmp_path, config):
     assert "significantly" not in words(config, "several-working-sets")
-    config = permuted.make_config(tmp_path, ["chess-board-1000", "chess-board-10000"], permutations=5)
-    experiments = config.papers[PAPER].experiments
-    permuted.write(config, {name: permuted.records(config, one) for name, one in experiments.items()})
-    permuted.analyse(config)
+    config = permuted.measured(tmp_path, ["chess-board-1000", "chess-board-10000"], permutations=5)
     finding = share(config, "iterations", "less")
     assert finding.interval is None and finding.reason == "fewer than 6 pairs cannot reach the level"
     board = rows(config, "smo-pasmo")["chess-board-1000"]
@@ -282,12 +265,11 @@ def test_five_permutations_decide_no_test(tmp_path, config):
     ],
 )
 def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, label, high):
-    config = permuted.make_config(tmp_path, ["chess-board-1000"], permutations=100)
-    lines = permuted.records(config, config.experiment(PAPER, "chess-board-1000"), lambda *_: 1.0)
-    for line in lines:
+    def change(line):
         line["flagged"] = line["seed"] < flagged
-    permuted.write(config, {"chess-board-1000": lines})
-    permuted.analyse(config, only=["claims"])
+
+    settings = {"permutations": 100, "gain": lambda *_: 1.0, "only": ["claims"]}
+    config = permuted.measured(tmp_path, ["chess-board-1000"], change, **settings)
     finding = share(config, "cpu_seconds", "more")
     assert (finding.label, finding.interval) == (label, Interval(0.0, 0.0, high))
     counted = share(config, "iterations", "more")  # no clock, so all 100 count
@@ -295,10 +277,8 @@ def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, l
 
 
 def test_claims_about_what_is_left_out_are_not_measured(tmp_path):
-    config = permuted.make_config(tmp_path, ["banana"])
+    config = permuted.measured(tmp_path, ["banana"], only=["claims"])
     assert "chess-board-1000" in config.papers[PAPER].left_out
-    permuted.write(config, {"banana": permuted.records(config, config.experiment(PAPER, "banana"))})
-    permuted.analyse(config)
     found = verdicts(config)["chess-board-1000-iterations"]
     assert (found.verdict, found.measured) == (
         UNMEASURED, "none of its experiments is part of this configuration",

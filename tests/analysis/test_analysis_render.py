@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import analysis_support as synthetic
 import pytest
-from analysis_steps import analyse
+from analysis_steps import analyse, measured
 from analysis_support import rows_of, without_numbers_that_are_none
 from svmrepro.workflow.analysis.fits import PAPER
 from svmrepro.workflow.analysis.number_text import significant
@@ -290,10 +290,7 @@ def test_a_kkt_violation_has_the_duality_gap_beside_it(full):
     ],
 )
 def test_other_load_is_marked_where_no_repeat_was_spared(tmp_path, flagged, marks, note):
-    config = synthetic.make_config(tmp_path, experiments=["noise-linear"])
-    lines = synthetic.records(config, "noise-linear", flagged=flagged)
-    synthetic.write_records(config, {"noise-linear": lines})
-    analyse(config)
+    config = measured(tmp_path, "noise-linear", flagged=flagged).config
     text = paths.table(config, synthetic.PAPER, "timing-noise-linear")["md"].read_text()
     assert text.count("†") == marks + bool(marks)
     assert note in text and ("other load on the machine" in text) == bool(note)
