@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 from curve_support import experiment, results, run
-from matplotlib.figure import Figure
-from svmrepro.workflow.analysis.curves import Point, absent, by_place, curve, exponent
-from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.analysis.curves import absent, by_place, curve, exponent
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import Run
 from svmrepro.workflow.configuration.artefact_kinds import FIGURES
@@ -188,15 +186,6 @@ def test_arrows_mark_what_lies_below_the_axis(relaxed: list[float], sunk: list[f
     assert all(y == 1e-5 for line in arrows for y in line.get_ydata())
     shown = [text.get_text() for text in figure.legends[0].get_texts()]  # no intervals, no key of them
     assert shown == ["Set"] + [curves.BELOW] * bool(sunk)
-
-
-def test_arrows_at_one_place_stand_side_by_side() -> None:
-    axes = Figure().subplots()
-    points = [Point(1.0, Interval(0.0)), Point(2.0, Interval(5.0))]
-    curves._below(axes, 1.0, [(points, "#111"), (points, "#222")])
-    drawn = [line.get_transform().transform((1.0, 1.0)) for line in axes.lines]
-    assert [list(line.get_xdata()) for line in axes.lines] == [[1.0], [1.0]]
-    assert drawn[1][0] - drawn[0][0] > 5 and drawn[1][1] == drawn[0][1]
 
 
 def test_a_figure_over_nothing_that_exists() -> None:

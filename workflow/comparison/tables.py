@@ -69,14 +69,9 @@ def about(pair: PairedRuns) -> Table:
         texts = [tell(side) or "not known" for side in (pair.here, pair.there)]
         if name == "missing":
             texts = ["" if text == "not known" else text for text in texts]
-        changed = name in (fact.removeprefix("machine.") for fact in known) and texts[0] != texts[1]
-        rows.append(
-            {
-                "fact": prose(name),
-                HERE: prose(texts[0]),
-                THERE: prose(texts[1], mark="open" if changed else ""),
-            }
-        )
+        changed = f"machine.{name}" in known and texts[0] != texts[1]
+        mark = "open" if changed else ""
+        rows.append({"fact": prose(name), HERE: prose(texts[0]), THERE: prose(texts[1], mark)})
     columns = [
         Column("fact", "", prose=True),
         Column(HERE, "this run", prose=True),
@@ -207,9 +202,7 @@ def exponents(pair: PairedRuns, papers: Sequence[str]) -> Table:
     for quantity in QUANTITIES:
         group = f"exponent of {HEADERS[quantity]}"
         columns += [
-            Column(f"{quantity}_{HERE}", "this run", group=group),
-            Column(f"{quantity}_{THERE}", "against", group=group),
-            Column(f"{quantity}_difference", "difference", group=group),
+            *_beside(quantity, group, "difference"),
             Column(f"{quantity}_verdict", "", group=group, prose=True),
             Column(f"{quantity}_sizes", "sizes, this run / against", shown=False),
         ]
@@ -235,12 +228,7 @@ def ratios(pair: PairedRuns, papers: Sequence[str]) -> Table:
     """Build one line for two contenders on a problem: their ratio in each run, and how the two compare."""
     columns = [*_naming(papers), Column("contenders", "ratio of", prose=True)]
     for quantity in QUANTITIES:
-        group = HEADERS[quantity]
-        columns += [
-            Column(f"{quantity}_{HERE}", "this run", group=group),
-            Column(f"{quantity}_{THERE}", "against", group=group),
-            Column(f"{quantity}_change", "change", group=group),
-        ]
+        columns += _beside(quantity, HEADERS[quantity], "change")
     columns.append(Column("verdict", "seconds", prose=True))
     rows = []
     for key in dict.fromkeys(key[:5] for key in pair.ratios if key[0] in papers):
@@ -303,6 +291,12 @@ def _summary_notes(pair: PairedRuns) -> list[str]:
 def _clock_note(pair: PairedRuns) -> list[str]:
     short = sorted({side.scale for side in (pair.here, pair.there)} & set(SCALES_WITHOUT_CLOCK))
     return [f"Runs of the {short[0]} scale are too short to compare seconds."] if short else []
+
+
+def _beside(quantity: str, group: str, third: str) -> list[Column]:
+    """Return columns of a quantity in both runs, and of how the two compare."""
+    headers = {HERE: "this run", THERE: "against", third: third}
+    return [Column(f"{quantity}_{key}", header, group=group) for key, header in headers.items()]
 
 
 def _naming(papers: Sequence[str]) -> list[Column]:

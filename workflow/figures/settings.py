@@ -72,7 +72,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
         tick.set_fontweight("bold" if line.first else "normal")
     figure.supxlabel(
         "\N{LEFTWARDS ARROW} cheaper      cost relative to the solver's first settings (1 = same)"
-        "      dearer \N{RIGHTWARDS ARROW}",
+        "      more expensive \N{RIGHTWARDS ARROW}",
         fontsize=8,
     )
     without = any(

@@ -18,12 +18,13 @@ from __future__ import annotations
 import json
 import shutil
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.results import plural
-from svmrepro.workflow.analysis.runs import Runs, read_rows, read_runs
+from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Paper
 from svmrepro.workflow.errors import StepError
@@ -88,14 +89,10 @@ def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
 
 def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]]) -> dict[str, Any]:
     """Return what check.json holds, all but the comparison."""
-    runs = Runs(
-        tuple(
-            run
-            for name, paper in config.papers.items()
-            for run in read_runs(
-                paths.measurements(config, name, experiment) for experiment in paper.experiments
-            ).runs
-        )
+    runs = read_runs(
+        paths.measurements(config, name, experiment)
+        for name, paper in config.papers.items()
+        for experiment in paper.experiments
     )
     measured = [run for run in runs.runs if run.number("cpu_seconds") is not None]
     return {
@@ -104,10 +101,7 @@ def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]])
         "measured": max((run.fields.get("time", "") for run in measured), default=""),
         "machine": machine_identity(runs),
         "machines": machine_records(runs),
-        "runs": {
-            "measured": len(measured),
-            "flagged": sum(run.flagged for run in runs.runs),
-        },
+        "runs": {"measured": len(measured), "flagged": sum(run.flagged for run in runs.runs)},
         "claims": {name: {row["id"]: row["verdict"] for row in rows} for name, rows in verdicts.items()},
         "rows": summarise(runs),
         "comparison": None,
@@ -179,9 +173,7 @@ def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:
     for row in rows:
         lines.append(f"{row['verdict']:<18} {row['id']}")
         lines += textwrap.wrap(row["measured"], WIDTH, initial_indent=" " * 19, subsequent_indent=" " * 19)
-    tally: dict[str, int] = {}
-    for row in rows:
-        tally[row["verdict"]] = tally.get(row["verdict"], 0) + 1
+    tally = Counter(row["verdict"] for row in rows)
     lines.append(", ".join(f"{count} {verdict}" for verdict, count in tally.items()) or "no claims")
     return "\n".join(lines) + "\n"
 
