@@ -12,7 +12,7 @@ from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config, write_config
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.measurement.record import dump_lines
+from svmrepro.workflow.measurement.journal_line import dump_lines
 from svmrepro.workflow.steps import analyse as analyse_step
 from svmrepro.workflow.steps import plot, tabulate
 

@@ -13,7 +13,7 @@ from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import clocked_claims
-from svmrepro.workflow.judgement.run_summary import compare, fold, unfold
+from svmrepro.workflow.judgement.reference_check import compare, fold, unfold
 from svmrepro.workflow.steps import check
 
 RESULTS_ROW = "adult-linear n = 1605, smo"

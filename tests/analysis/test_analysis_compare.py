@@ -13,8 +13,8 @@ import analysis_support as synthetic
 import pytest
 from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.comparison import tables
+from svmrepro.workflow.comparison.compared_run import read_side
 from svmrepro.workflow.comparison.paired_runs import PairedRuns, ratio_of_ratios
-from svmrepro.workflow.comparison.sides import read_side
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import read_config, write_config
 from svmrepro.workflow.errors import StepError

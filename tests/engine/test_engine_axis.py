@@ -20,7 +20,7 @@ from svmrepro.workflow.analysis.runs import Group, Run, Runs, read_runs
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, HeldOut, read_config, write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement import run_summary
+from svmrepro.workflow.judgement import reference_check
 from svmrepro.workflow.measurement import data_sets
 from svmrepro.workflow.measurement.forecast import Forecast
 from svmrepro.workflow.steps import analyse
@@ -297,9 +297,9 @@ def test_runs_are_grouped_by_point() -> None:
     assert list(along) == [0.001, 0.01, 0.1] and along[0.001] < along[0.1]
     assert set(runs.series(EXPERIMENT, "a", "performance.accuracy", 0.01)) == {20, 40}
     assert runs.series(EXPERIMENT, "a", "iterations") == runs.along(EXPERIMENT, "a", "iterations", 40)
-    entries = run_summary.summarise(runs)
+    entries = reference_check.summarise(runs)
     assert len(entries) == 12 and {entry["point"] for entry in entries} == {"0.001", "0.01", "0.1"}
     # Written down and read again, no point is taken for another.
-    again = run_summary.unfold(run_summary.fold(entries))
+    again = reference_check.unfold(reference_check.fold(entries))
     as_text = partial(json.dumps, sort_keys=True)
     assert sorted(again, key=as_text) == sorted(entries, key=as_text)

@@ -15,7 +15,7 @@ from svmrepro.workflow.configuration.model import Experiment
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement import contender_run
 from svmrepro.workflow.measurement.contender_run import Trials
-from svmrepro.workflow.measurement.record import decode, encode
+from svmrepro.workflow.measurement.journal_line import decode, encode
 
 NAMES = ("pasmo", "smo2", "smo")
 PLANES = ("svmperf", "ocas", "svmperf-ordinal")

@@ -23,12 +23,12 @@ from hypothesis.strategies import SearchStrategy
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS
 from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.comparison import figure, tables
+from svmrepro.workflow.comparison.compared_run import Side, read_side
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
-from svmrepro.workflow.comparison.sides import Side, read_side
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import save, styled
-from svmrepro.workflow.judgement.run_summary import compare as compare_records
-from svmrepro.workflow.judgement.run_summary import machine_identity, summarise
+from svmrepro.workflow.judgement.reference_check import compare as compare_records
+from svmrepro.workflow.judgement.reference_check import machine_identity, summarise
 from svmrepro.workflow.steps import check
 from svmrepro.workflow.tables.writers import to_csv, to_html, to_markdown
 

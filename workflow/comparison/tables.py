@@ -9,6 +9,7 @@ from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.power_law import Fit, Interval
 from svmrepro.workflow.analysis.results import plural, short_commit
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK
+from svmrepro.workflow.comparison.compared_run import Side
 from svmrepro.workflow.comparison.paired_runs import (
     ALONE,
     CHANGED,
@@ -25,7 +26,6 @@ from svmrepro.workflow.comparison.paired_runs import (
     claim_change,
     ratio_of_ratios,
 )
-from svmrepro.workflow.comparison.sides import Side
 from svmrepro.workflow.judgement.claims import SCALES_WITHOUT_CLOCK, UNMEASURED
 from svmrepro.workflow.tables.claims import MARKS
 from svmrepro.workflow.tables.model import (

@@ -5,9 +5,9 @@
 Prints the verdicts, writes ``check.json`` (verdicts, machine, counts of every row, comparison) and
 compares it with ``results/reference/<scale>/check.json``. Exit code 1 if a claim that held there does not
 hold here (save one about seconds that wider intervals leave open), if counts or objectives differ
-(`svmrepro.workflow.judgement.run_summary` says how much is allowed), or if there is nothing to compare with:
-no reference of this scale, or none of this run's papers. The last line says how many of the reference's rows
-were compared; with ``require_complete`` all of them have to be.
+(`svmrepro.workflow.judgement.reference_check` says how much is allowed), or if there is nothing to compare
+with: no reference of this scale, or none of this run's papers. The last line says how many of the reference's
+rows were compared; with ``require_complete`` all of them have to be.
 
 With ``--write-reference`` this run becomes the reference of its scale: check.json and the papers' tables are
 copied to ``results/reference/<scale>/`` and the figures to ``figures/reference/<scale>/``, to be committed.
@@ -29,10 +29,10 @@ from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Paper
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
-from svmrepro.workflow.judgement.check_record import CLAIM_COLUMNS, CLAIM_FORM, SCHEMA, read_record
+from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, SCHEMA, read_record
 from svmrepro.workflow.judgement.claims import clocked_claims
-from svmrepro.workflow.judgement.run_summary import (
-    Comparison,
+from svmrepro.workflow.judgement.reference_check import (
+    ReferenceCheck,
     compare,
     fold,
     machine_identity,
@@ -54,7 +54,7 @@ def run(config: Config, *, write_reference: bool = False) -> int:
         print(_printed(config.papers[name].title, rows))
     record = _record(config, verdicts)
     reference = paths.reference(config) / "check.json"
-    outcome: Comparison | None = None
+    outcome: ReferenceCheck | None = None
     if reference.is_file() and not write_reference:
         outcome = compare(
             read_record(reference), record, clocked=clocked_claims(config), complete=config.require_complete
@@ -178,7 +178,7 @@ def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _printed_comparison(outcome: Comparison) -> str:
+def _printed_comparison(outcome: ReferenceCheck) -> str:
     kind = (
         "same machine and libraries: equality"
         if outcome.same_machine
@@ -193,7 +193,7 @@ def _printed_comparison(outcome: Comparison) -> str:
     return "\n".join(lines)
 
 
-def _conclusion(outcome: Comparison) -> str:
+def _conclusion(outcome: ReferenceCheck) -> str:
     """Return the verdict in one line, which says of how many rows it speaks."""
     if outcome.faults:
         return f"Not reproduced: {plural(len(outcome.faults), 'fault')}."

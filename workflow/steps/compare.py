@@ -16,8 +16,8 @@ from pathlib import Path
 from svmrepro.workflow.analysis.results import plural
 from svmrepro.workflow.comparison import figure as figures
 from svmrepro.workflow.comparison import tables
+from svmrepro.workflow.comparison.compared_run import read_side
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
-from svmrepro.workflow.comparison.sides import read_side
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.errors import StepError

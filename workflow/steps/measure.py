@@ -30,8 +30,8 @@ from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement import machine
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_row, load_test, register
 from svmrepro.workflow.measurement.journal import Journal
+from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS, NO_RESULT, SCHEMA, dump_lines
 from svmrepro.workflow.measurement.progress import Progress
-from svmrepro.workflow.measurement.record import FINAL, LIMITS, NO_RESULT, SCHEMA, dump_lines
 from svmrepro.workflow.steps.command_line import run_step
 
 if TYPE_CHECKING:
