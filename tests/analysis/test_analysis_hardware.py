@@ -140,7 +140,7 @@ def test_permutations_on_another_node_pair_for_counts_alone(tmp_path, far):
         elif line["contender"] == "smo":
             near.append(line["cpu_seconds"])
 
-    config = permuted.measured(tmp_path, ["banana"], change, figures=True)
+    config = permuted.measured(tmp_path, ["banana"], change, figures=True, only=["smo-pasmo", "working-sets"])
     table = paths.table(config, permuted.PAPER, "smo-pasmo")
     (row,) = [row for row in rows(table["csv"]) if row["experiment"] == "banana"]
     assert row["pairs"] == "10"

@@ -154,7 +154,7 @@ def claims(pair: PairedRuns, papers: Sequence[str]) -> Table:
         Column(HERE, "this run", prose=True),
         Column(THERE, "against", prose=True),
         Column("measured_here", "measured in this run", prose=True),
-        Column("measured_there", "measured in the other", prose=True),
+        Column("measured_there", "measured in the other run", prose=True),
     ]
     changed = sum(key in pair.changed for key in found)
     return Table(

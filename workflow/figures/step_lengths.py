@@ -28,7 +28,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     for axes in panels.flat[len(names) :]:
         axes.set_visible(False)
     for axes in panels[-1]:
-        axes.set_xlabel(r"step length / Newton step length $-$ 1: $\mu\,/\,\mu^{*} - 1$", fontsize=7)
+        axes.set_xlabel(r"relative step length $\mu\,/\,\mu^{*} - 1$", fontsize=7)
     for axes in panels[:, 0]:
         axes.set_ylabel("iterations")
     figure.legend(

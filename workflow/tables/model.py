@@ -123,13 +123,12 @@ def number(value: float | int | None, interval: Interval | None = None, *, digit
     """Cell of a measured number; with `interval`, its ends beside it."""
     if value is None:
         return BLANK
+    text = significant(float(value), digits)
     if interval is None or interval.low is None or interval.high is None:
-        return Cell(value, significant(float(value), digits))
-    ends = (interval.low, interval.high)
-    if interval.low == interval.high:
-        return Cell(value, significant(float(value), digits), ends)
-    detail = f"{significant(ends[0], digits)} … {significant(ends[1], digits)}"
-    return Cell(value, significant(float(value), digits), ends, detail)
+        return Cell(value, text)
+    low, high = interval.low, interval.high
+    detail = "" if low == high else f"{significant(low, digits)} … {significant(high, digits)}"
+    return Cell(value, text, (low, high), detail)
 
 
 def exponent(interval: Interval | None, reason: str = "") -> Cell:

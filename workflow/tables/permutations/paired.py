@@ -11,7 +11,6 @@ from svmrepro.workflow.analysis.permutations import (
     DUAL,
     ITERATIONS,
     Family,
-    Pairing,
     Problem,
     family,
     load_notes,
@@ -75,12 +74,6 @@ def build(results: Results, artefact: Artefact) -> Table:
             *load_notes(results, rows, contenders),
         ],
     )
-
-
-def objective_text(pairing: Pairing) -> str:
-    """Say in how many pairs the second objective is higher, and lower."""
-    test = pairing.test
-    return f"{test.smaller} higher, {test.larger} lower"
 
 
 def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
@@ -156,7 +149,7 @@ def _objective_cells(compared: Family, place: int) -> dict[str, Cell]:
     word = {"": "", LARGER: "worse"}.get(test.mark(test.p), "better")
     return {
         **_test_cells(compared, place, "objective"),
-        "objective": prose(objective_text(pairing)),
+        "objective": prose(f"{test.smaller} higher, {test.larger} lower"),
         "objective_higher": count(test.smaller),
         "objective_lower": count(test.larger),
         "objective_difference": Cell(
