@@ -121,7 +121,7 @@ class ExperimentSettings(Section):
     repeat_budget: Limit | UnsetType = UNSET
     time_limit: Limit | UnsetType = UNSET
     iteration_limit: Steps = None
-    contenders: Mapping[Name, ContenderSettings | None] | UnsetType = UNSET
+    contenders: Annotated[Mapping[Name, ContenderSettings | None], Meta(min_length=1)] | UnsetType = UNSET
 
 
 class Settings(Section, kw_only=True):
