@@ -19,7 +19,7 @@ from pathlib import Path
 
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan, makes_files, one_of
-from svmrepro.workflow.graph.quiet import spare_terminal
+from svmrepro.workflow.graph.snakemake_output import spare_terminal
 from svmrepro.workflow.steps.closing import closing
 
 # Thousands of jobs are millions of objects, nearly all of which live to the end: looking through them for
@@ -55,6 +55,11 @@ rule all:
     localrule: True
 
 
+# What `snakemake --lint` reports, and why it stays:
+# - no conda environment or container: all rules share .venv, which ./run makes from requirements.lock.
+# - STEPS, PLAN and workflow in shell commands: they hold the paths of Python and of the configuration. As params,
+#   every changed setting would make every job out of date; params hold what really decides, by fingerprint.
+# - no log for fetch, check, reference and compare: they print their answer to the person who asks.
 include: "workflow/rules/data.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/analyse.smk"

@@ -24,6 +24,7 @@ sparse_builder  sparse matrices made piece by piece
 dataset         what every way of getting data returns
 validation      structured input, and what messages say of its faults
 files, errors   files on disk; errors in one line
+locks           locks between processes
 """
 
 from svmrepro.datasets.adult_encoding import compare_encoding

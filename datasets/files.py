@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from svmrepro.datasets.errors import StorageError
+from svmrepro.datasets.locks import open_locked
 
 CHUNK = 1 << 20
 
@@ -31,22 +30,11 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder for one process, making it where it is missing; others wait.
-
-    The lock is the kernel's (``flock``): it goes with the process, however that ends.
-    """
-    with storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError:
-            os.close(descriptor)
-            raise
-    try:
+    """Hold the folder, made if missing, for this process alone; others wait."""
+    with contextlib.ExitStack() as stack:
+        with storage_errors(folder):
+            stack.enter_context(open_locked(folder / ".lock"))
         yield
-    finally:
-        os.close(descriptor)
 
 
 def part_of(target: Path, tag: str = "") -> Path:

@@ -1,7 +1,7 @@
-"""The documentation site, made by Sphinx from the repository's own texts, docstrings and reference runs.
+"""The documentation site, made by Sphinx from Markdown pages, docstrings and reference runs.
 
-``./run docs`` builds it into ``site/``, with warnings as errors. The pages are Markdown; what they hold in
-double braces is filled in by :mod:`sitekit` beside this file, so that no text, number or table is kept twice.
+``./run docs`` builds it into ``site/``, with warnings as errors. :mod:`sitekit`, beside this file, evaluates
+expressions in double braces on the pages, so that no text, number or table is stored twice.
 """
 
 import sys
@@ -24,12 +24,12 @@ nitpicky = True
 # Types of other packages: their documentation would have to be fetched.
 nitpick_ignore_regex = [("py:.*", r"(np|npt|numpy|scipy|sp|sklearn|pathlib|collections|typing)\..*|Path|Any")]
 
-# The slugs that the repository's own tables of contents use.
+# Anchors as the hosts of repositories make them.
 myst_heading_anchors = 3
 myst_enable_extensions = ["attrs_block", "deflist"]
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the docstrings say what is what, and the shapes too
+autodoc_typehints = "none"  # the docstrings give types and shapes
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 

@@ -1,7 +1,8 @@
 """The workflow: from a configuration to tables, figures and verdicts. Arrows point upwards in this list.
 
 errors          a fault outside the program, told in one line
-files           files that are whole or not there; locks between processes
+files           files that are complete or absent
+locks           locks between processes
 fingerprints    what decides that a result is out of date
 configuration/  what a run measures: read, layered, validated; its jobs and paths
 measurement/    one contender on one problem: clock, record, journal

@@ -92,6 +92,12 @@ def registry_fingerprint() -> str:
 
 
 @cache
+def templates_fingerprint() -> str:
+    """Hash the templates and styles of HTML pages."""
+    return _hash(list((Path(__file__).resolve().parent / "templates").iterdir()))
+
+
+@cache
 def compiled_key() -> str:
     """
     Name the folder of compiled code.

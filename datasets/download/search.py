@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svmrepro.datasets.download.archive import copy_stream, decompress, extract_member, is_compressed
+from svmrepro.datasets.download.unpack import copy_stream, decompress, extract_member, is_compressed
 from svmrepro.datasets.download.verify import Ledger, check_content
 from svmrepro.datasets.errors import DatasetUnavailable, SourceError
 from svmrepro.datasets.files import CHUNK, locked, part_of, sha256_of, storage_errors

@@ -1,7 +1,8 @@
 """Sphinx extension of this site: pages filled in from the repository, mathematics without a script.
 
-A page is Markdown with expressions in double braces, for instance ``{{ part("README.md", "Papers") }}``. They
-are filled in before the page is parsed, so that its headings and links are those of one document.
+A page is Markdown. Its links to other pages and to files of the repository are relative paths, which also
+work where the plain file is read. Expressions in double braces, for instance ``{{ whole("CHANGELOG.md") }}``,
+are evaluated before the page is parsed, so that its headings and links are those of one document.
 """
 
 from __future__ import annotations
@@ -14,11 +15,10 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from sitekit import mathml
+from sitekit.data_sets import data_set_table
 from sitekit.papers import PaperPage
-from sitekit.parts import PartError, Texts
 from sitekit.solvers import algorithm_modules, constant, other_modules, solver_table
-
-ROOT = Path(__file__).resolve().parent.parent.parent
+from sitekit.texts import TextError, Texts
 
 #: ``{#`` begins the name of a heading in Markdown, so comments begin otherwise.
 _JINJA = jinja2.Environment(
@@ -28,6 +28,8 @@ _JINJA = jinja2.Environment(
     comment_end_string="##}",
     keep_trailing_newline=True,
 )
+_HERE = Path(__file__).parent
+_PAPER = _JINJA.from_string((_HERE / "paper.md").read_text(encoding="utf-8"))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -38,25 +40,22 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Replace the expressions of a page; what is missing ends the build in one clear line."""
-    texts = Texts(ROOT, Path(app.srcdir), docname)
+    """Resolve the links of a page and evaluate its expressions; an error ends the build in one line."""
+    texts = Texts(Path(app.srcdir), docname)
     offered = {
-        "part": texts.part,
-        "has_part": texts.has_part,
-        "opening": texts.opening,
-        "rest": texts.rest,
         "whole": texts.whole,
+        "opening": texts.opening,
         "captions": texts.captions,
+        "data_sets": lambda: data_set_table(texts),
         "solvers": solver_table,
         "constant": constant,
         "algorithm_modules": lambda: algorithm_modules(texts),
         "other_modules": lambda: other_modules(texts),
-        "papers": [PaperPage(texts, file.stem) for file in sorted(Path(app.srcdir, "papers").glob("*.md"))],
-        "paper": lambda name: PaperPage(texts, name),
+        "paper": lambda name: _PAPER.render(page=PaperPage(texts, name)),
     }
     try:
-        source[0] = _JINJA.from_string(source[0]).render(offered)
-    except (PartError, jinja2.TemplateError) as error:
+        source[0] = _JINJA.from_string(texts.linked(source[0], texts.folder)).render(offered)
+    except (TextError, jinja2.TemplateError) as error:
         raise ExtensionError(f"docs/{docname}.md: {error}") from error
-    for file in texts.read | {*Path(__file__).parent.glob("*.py")}:
+    for file in texts.read | {*_HERE.glob("*.py"), _HERE / "paper.md"}:
         app.env.note_dependency(str(file), docname=docname)

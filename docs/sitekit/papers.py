@@ -11,16 +11,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import yaml
 from svmrepro.workflow.configuration.model import Artefact, Paper, load_config
-from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, UNMEASURED, read_claims, rule_text
+from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, UNMEASURED
 
-from sitekit.parts import PartError, Texts
+from sitekit.texts import TextError, Texts
 
-#: The reference run that is shown is the first of these that is there; the others are named.
+#: The reference run of the first of these scales is shown; the others are named.
 SCALES = ("paper", "default", "smoke")
 
+#: Each verdict's class in the style sheet.
 _MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open", UNMEASURED: "none"}
+_ALL = "All experiments"
+_TEMPLATES = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True)
 _MAIN = re.compile(r"<main>\s*<h1>.*?</h1>(.*)</main>", re.DOTALL)
 
 
@@ -40,7 +44,7 @@ class PaperPage:
         self._texts, self._root, self.name = texts, texts.root, name
         entry = texts.root / "config" / "experiments" / f"{name}.yaml"
         if not entry.is_file():
-            raise PartError(f"there is no paper {name!r}: no {entry.relative_to(texts.root)}")
+            raise TextError(f"there is no paper {name!r}: no {entry.relative_to(texts.root)}")
         texts.read.add(entry)
 
     # -- for the page -------------------------------------------------------------------------------
@@ -51,11 +55,6 @@ class PaperPage:
         return self._paper.title
 
     @property
-    def short(self) -> str:
-        """Author and year, with which its section of FINDINGS.md begins."""
-        return self.title.partition(",")[0]
-
-    @property
     def citation(self) -> str:
         """The paper as CITATION.cff has it."""
         file = self._root / "CITATION.cff"
@@ -64,21 +63,22 @@ class PaperPage:
             author = found["authors"][0]
             if f"{author['family-names'].lower()}{found['year']}" == self.name:
                 return _cited(found)
-        raise PartError(f"CITATION.cff has no paper {self.name!r}")
+        raise TextError(f"CITATION.cff has no paper {self.name!r}")
 
     def state(self) -> str:
         """Say which reference run is shown, which others there are, and what is not there."""
         if self._scale is None:
             return (
                 "```{admonition} No reference run is committed yet\n:class: warning\n\n"
-                f"`{self._command}` measures this paper. Until a run of it is committed, this page has the "
-                "claims as they are read here, without verdicts, and the names of tables and figures.\n```\n"
+                f"`{self._command}` measures this paper. Its run, once committed, fills this page.\n```"
             )
-        facts = [f"Shown is the committed reference run of the **{self._scale}** scale{self._measured()}."]
+        facts = [
+            f"This page shows the committed reference run of the **{self._scale}** scale{self._measured()}."
+        ]
         if self._scale == "smoke":
             facts.append(
-                "Its sizes are those of toys: counts and objectives mean something there, seconds and "
-                "exponents do not."
+                "Its problems are of toy size: counts and objectives are meaningful, seconds and exponents "
+                "are not."
             )
         others = [scale for scale in self._scales if scale != self._scale]
         if others:
@@ -87,31 +87,27 @@ class PaperPage:
         lacking = [artefact.title for artefact in self._paper.artefacts.values() if not self._files(artefact)]
         if lacking:
             facts.append(f"Not in it: {'; '.join(lacking)}.")
-        facts.append(f"`{self._command}` makes all of it again.")
+        facts.append(f"`{self._command}` repeats it.")
         return "```{admonition} What is shown here\n:class: note\n\n" + "\n".join(facts) + "\n```\n"
 
     def findings(self) -> str:
         """Return the paper's section of FINDINGS.md, which a paper with a reference run must have."""
-        begins = self.short
-        if self._scale is None and not self._texts.has_part("FINDINGS.md", begins):
-            return "Nothing yet: that needs a reference run."
-        run = self._texts.heading("FINDINGS.md", begins).removeprefix(begins).strip(" ()")
-        words = self._texts.part("FINDINGS.md", begins)
-        return f"*Written from: {run}.*\n\n{words}" if run else words
+        if self._scale is None:
+            return ""
+        heading, words = self._texts.section("FINDINGS.md", self._short)
+        return f"*Written from: {heading.removeprefix(self._short).strip(' ()')}.*\n\n{words}"
 
     def verdicts(self) -> str:
         """Return the table of the paper's claims, with the verdicts of the run that is shown."""
-        claims = self._claims()
-        count = Counter(claim["verdict"] for claim in claims)
-        names = [name for name in (HOLDS, BREAKS, OPEN, UNMEASURED) if count[name]]
-        tally = "".join(
-            f'<span class="verdict {_MARKS[name]}">{count[name]} {html.escape(name)}</span> '
-            for name in names
-        )
-        rows = "".join(map(_row, claims))
-        head = "".join(f"<th>{word}</th>" for word in ("verdict", "the paper's words", "read as", "measured"))
-        table = f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
-        return _raw(f'<p class="tally">{len(claims)} claims: {tally}</p>\n{table}')
+        if self._scale is None:
+            return ""
+        file = self._results / "claims.csv"
+        self._texts.read |= {file, Path(__file__).with_name("claims.html")}
+        with file.open(newline="", encoding="utf-8") as handle:
+            claims = list(csv.DictReader(handle))
+        counts = Counter(claim["verdict"] for claim in claims)
+        table = _TEMPLATES.get_template("claims.html")
+        return _raw(table.render(claims=claims, counts=counts, marks=_MARKS))
 
     def artefacts(self) -> str:
         """Return every table and figure of the run that is shown, experiment by experiment."""
@@ -119,9 +115,6 @@ class PaperPage:
         for artefact in self._paper.artefacts.values():
             if artefact.kind != "claims":
                 groups.setdefault(self._group(artefact), []).append(artefact)
-        if self._scale is None:
-            names = [f"- {artefact.title}" for group in groups.values() for artefact in group]
-            return "What it makes:\n\n" + "\n".join(names)
         parts = []
         for title in sorted(groups, key=lambda title: title != _ALL):
             # A figure first: it says at once what its table says in numbers.
@@ -133,12 +126,15 @@ class PaperPage:
 
     # -- the run that is shown ----------------------------------------------------------------------
 
+    @property
+    def _short(self) -> str:
+        """Author and year, with which its section of FINDINGS.md begins."""
+        return self.title.partition(",")[0]
+
     @cached_property
     def _scales(self) -> list[str]:
         folder = self._root / "results" / "reference"
-        found = [path.name for path in folder.iterdir() if (path / self.name / "claims.csv").is_file()]
-        rank = {scale: place for place, scale in enumerate(SCALES)}
-        return sorted(found, key=lambda scale: (rank.get(scale, len(rank)), scale))
+        return [scale for scale in SCALES if (folder / scale / self.name / "claims.csv").is_file()]
 
     @property
     def _scale(self) -> str | None:
@@ -146,8 +142,7 @@ class PaperPage:
 
     @cached_property
     def _paper(self) -> Paper:
-        scale = self._scale if self._scale in SCALES else "paper"
-        return load_config({"scale": scale, "papers": [self.name]}).papers[self.name]
+        return load_config({"scale": self._scale or SCALES[0], "papers": [self.name]}).papers[self.name]
 
     @property
     def _results(self) -> Path:
@@ -155,16 +150,12 @@ class PaperPage:
 
     @property
     def _command(self) -> str:
-        scale = "" if self._scale in (None, "default") else f"scale={self._scale}"
-        if self.name in load_config().papers:
-            return f"./run {self.name}" + (f" --config {scale}" if scale else "")
-        return f"./run --config 'papers=[{self.name}]'" + (f" {scale}" if scale else "")
+        scale = self._scale or SCALES[0]
+        return f"./run {self.name}" + ("" if scale == "default" else f" --config scale={scale}")
 
     def _measured(self) -> str:
         """Say when and where the run was made, as far as its record tells."""
         file = self._results.parent / "check.json"
-        if not file.is_file():
-            return ""
         self._texts.read.add(file)
         record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         machine = record.get("machine", {})
@@ -204,50 +195,12 @@ class PaperPage:
             )
         content = _MAIN.search(files["html"].read_text(encoding="utf-8"))
         if content is None:
-            raise PartError(f"{files['html']}: no table in it")
+            raise TextError(f"{files['html']}: no table in it")
         # Headings of the second level would stand in the page's own table of contents.
         body = re.sub(r"<(/?)h2>", r"<\1h5>", content[1])
         title = html.escape(artefact.title)
         numbers = f"{{.numbers}}\n[As numbers]({self._texts.path(files['csv'])})"
         return _raw(f'<div class="measured"><p class="title">{title}</p>{body}</div>') + f"\n\n{numbers}"
-
-    def _claims(self) -> list[dict[str, str]]:
-        """Return the claims with their verdicts; without a run, as they are read."""
-        if self._scale is not None:
-            file = self._results / "claims.csv"
-            self._texts.read.add(file)
-            with file.open(newline="", encoding="utf-8") as handle:
-                return list(csv.DictReader(handle))
-        file = self._root / "config" / "claims" / f"{self.name}.yaml"
-        self._texts.read.add(file)
-        paper = self._paper
-        return [
-            {
-                "verdict": UNMEASURED,
-                "id": claim.id,
-                "quote": claim.quote,
-                "where": claim.where,
-                "reading": claim.reading,
-                "rule": rule_text(claim),
-                "measured": "no reference run",
-            }
-            for claim in read_claims(file, list(paper.experiments), paper.left_out)
-        ]
-
-
-_ALL = "All experiments"
-
-
-def _row(claim: dict[str, str]) -> str:
-    text = {key: html.escape(value) for key, value in claim.items()}
-    return (
-        f'<tr id="claim-{text["id"]}">'
-        f'<td><span class="verdict {_MARKS[claim["verdict"]]}">{text["verdict"]}</span>'
-        f'<span class="detail">{text["id"]}</span></td>'
-        f'<td class="paper">“{text["quote"]}”<span class="detail">{text["where"]}</span></td>'
-        f'<td>{text["reading"]}<span class="detail">{text["rule"]}</span></td>'
-        f"<td>{text['measured']}</td></tr>\n"
-    )
 
 
 def _raw(page: str) -> str:

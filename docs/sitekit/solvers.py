@@ -1,4 +1,4 @@
-"""The solvers: their registry as a table, and what their modules say of themselves."""
+"""The solvers: their registry as a table, and the docstrings of their modules."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from svmrepro.solvers import SOLVERS
 
-from sitekit.parts import Texts
+from sitekit.texts import Texts
 
-#: What is described with the package's own names, or has no more to say than its name.
+#: Modules that are described with the names of the package.
 _ELSEWHERE = {"__init__", "estimator", "kernel", "problem", "registry", "solution"}
 
 _LITERAL = re.compile(r"(``.*?``)")
@@ -36,13 +36,13 @@ def constant(name: str) -> str:
 
 
 def algorithm_modules(texts: Texts) -> str:
-    """Return the texts of the solvers' own modules, in the order of the registry."""
+    """Return the docstrings of the solvers' own modules, in the order of the registry."""
     modules = dict.fromkeys(solver.module for solver in SOLVERS.values())
     return "\n\n".join(_module(texts, name) for name in modules)
 
 
 def other_modules(texts: Texts) -> str:
-    """Return the texts of the modules that solvers share."""
+    """Return the docstrings of the modules that solvers share."""
     own = {solver.module for solver in SOLVERS.values()} | _ELSEWHERE
     folder = texts.root / "solvers"
     parts = sorted(file.relative_to(folder).with_suffix("").parts for file in folder.rglob("*.py"))
@@ -51,7 +51,7 @@ def other_modules(texts: Texts) -> str:
 
 
 def _module(texts: Texts, name: str) -> str:
-    """Return what a module says of itself; it is read, not imported, for that would compile its code."""
+    """Return a module's docstring; the file is read, not imported, since importing compiles its code."""
     file = texts.root.joinpath("solvers", *name.split(".")).with_suffix(".py")
     texts.read.add(file)
     words = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
@@ -72,7 +72,7 @@ def _module(texts: Texts, name: str) -> str:
 
 
 def _with_formulae(text: str) -> Iterator[str]:
-    """Yield the lines of a module's text as reStructuredText that keeps the layout of indented formulae."""
+    """Yield the lines of a docstring as reStructuredText that keeps the layout of indented formulae."""
     last, before = ".", ""  # the last line that is not empty (at first the title), and the line before
     for line in text.splitlines():
         indented = line.startswith("    ")

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-import csv
 import dataclasses
 
 import analysis_support as synthetic
+import pandas
 import pytest
+from analysis_support import rows_of
 from svmrepro.workflow.analysis.fits import read_fits, read_ratios
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import Group, Run, Runs, pairs, read_runs
@@ -12,11 +13,6 @@ from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import analyse
-
-
-def rows_of(path):
-    with path.open(newline="") as handle:
-        return list(csv.DictReader(handle))
 
 
 def collected(config, name):
@@ -60,6 +56,27 @@ def test_joining_keeps_every_row_and_column(full):
     assert len(rows_of(paths.fits(full.config, synthetic.PAPER))) == sum(
         len(rows_of(paths.fits(full.config, synthetic.PAPER, name))) for name in synthetic.EXPERIMENTS
     )
+
+
+def test_parquet_holds_what_the_csv_holds_with_types(full):
+    for place in (paths.measurements, paths.fits, paths.ratios):
+        file = place(full.config, synthetic.PAPER)
+        rows, frame = rows_of(file), pandas.read_parquet(file.with_suffix(".parquet"))
+        assert list(frame.columns) == list(rows[0])
+        for row, typed in zip(rows, frame.to_dict("records"), strict=True):
+            for column, text in row.items():
+                value = typed[column]
+                if isinstance(value, bool):
+                    assert text == str(value).lower()
+                elif isinstance(value, int | float):
+                    assert float(text) == value
+                else:
+                    assert text == ("" if pandas.isna(value) else value)
+    measurements = paths.measurements(full.config, synthetic.PAPER).with_suffix(".parquet")
+    types = pandas.read_parquet(measurements).dtypes
+    assert [types[name] for name in ("n", "cpu_seconds", "flagged", "reason", "machine.versions.numpy")] == [
+        "Int64", "Float64", "boolean", "string", "string",
+    ]  # fmt: skip
 
 
 def test_a_cut_job_file_names_its_line(config):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -10,16 +9,17 @@ from types import SimpleNamespace
 
 import analysis_support as synthetic
 import pytest
-from analysis_steps import analyse
+from analysis_steps import analyse, measured
+from analysis_support import rows_of, without_numbers_that_are_none
 from svmrepro.workflow.analysis.fits import PAPER
 from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import display_name, load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Artefact, Contender, read_config
+from svmrepro.workflow.configuration.artefact_kinds import figure_builder, table_builder
+from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.steps import tabulate
 from svmrepro.workflow.tables import contenders, scaling, sparse, support_vectors, timing
 from svmrepro.workflow.tables.contenders import varying_option
 from svmrepro.workflow.tables.model import (
@@ -35,10 +35,8 @@ from svmrepro.workflow.tables.model import (
     percent,
     printed,
     prose,
-    to_csv,
-    to_html,
-    to_markdown,
 )
+from svmrepro.workflow.tables.writers import to_csv, to_html, to_markdown
 
 VOID = {"meta", "br", "link"}
 
@@ -164,20 +162,12 @@ def test_equal_neighbouring_reasons_share_a_cell():
     assert [width for width, _ in parsed(to_html(table)).rows[-1]] == [2, 1]
 
 
-def texts(run):
-    return {
-        path: path.read_text() for path in (run.config.results_dir / "paper" / synthetic.PAPER).glob("*.*")
-    }
-
-
 def test_no_table_has_a_nan_or_a_none(full):
-    found = texts(full)
-    assert (
-        len(found)
-        == 3 * sum(a.form == "table" for a in full.config.papers[synthetic.PAPER].artefacts.values()) + 3
+    tables = sum(
+        artefact.form == "table" for artefact in full.config.papers[synthetic.PAPER].artefacts.values()
     )
-    for path, text in found.items():
-        assert not re.search(r"\b(nan|NaN|None|inf)\b", text), path
+    folder = paths.results(full.config) / synthetic.PAPER
+    assert without_numbers_that_are_none(folder) == 3 * tables + 3
 
 
 def test_every_html_is_balanced_and_every_row_as_wide_as_the_head(full):
@@ -188,8 +178,7 @@ def test_every_html_is_balanced_and_every_row_as_wide_as_the_head(full):
 
 def test_timing_table_says_what_the_paper_says(full):
     path = paths.table(full.config, synthetic.PAPER, "timing-adult-linear")["csv"]
-    with path.open(newline="") as handle:
-        rows = {int(row["n"]): row for row in csv.DictReader(handle)}
+    rows = {int(row["n"]): row for row in rows_of(path)}
     row = rows[11220]
     assert float(row["chunking_paper_seconds"]) == 20711.3
     assert float(row["paper_ratio"]) == pytest.approx(20711.3 / 17.0)
@@ -204,9 +193,7 @@ def test_timing_table_says_what_the_paper_says(full):
 
 
 def test_support_vectors_are_compared_row_by_row(full):
-    path = paths.table(full.config, synthetic.PAPER, "support-vectors")["csv"]
-    with path.open(newline="") as handle:
-        rows = list(csv.DictReader(handle))
+    rows = rows_of(paths.table(full.config, synthetic.PAPER, "support-vectors")["csv"])
     assert len(rows) == 49
     row = next(row for row in rows if row["experiment"] == "Adult, linear" and row["n"] == "1605")
     assert float(row["total_difference"]) == pytest.approx((int(row["total"]) - 675) / 675)
@@ -229,15 +216,15 @@ def test_missing_data_are_told_in_every_form(tmp_path, file, short):
         for contender in experiment.contenders.values()
     ]
     synthetic.write_records(config, {"web-linear": lines})
-    run = analyse(config, figures=True)
+    analyse(config, figures=True)
     for form, path in paths.table(config, synthetic.PAPER, "timing-web-linear").items():
         text = path.read_text()
         assert f"not run: {short}" in text and f"not run: {reason}" not in text
         # Why they are not, once and not in every cell.
         assert text.count("source one: refused") == (0 if form == "csv" else 1)
-    claims = texts(run)[paths.table(config, synthetic.PAPER, "claims")["csv"]]
-    assert "holds" not in {row["verdict"] for row in csv.DictReader(io.StringIO(claims))}
-    assert f"not run: {short}" in claims
+    claims = rows_of(paths.table(config, synthetic.PAPER, "claims")["csv"])
+    assert "holds" not in {row["verdict"] for row in claims}
+    assert any(f"not run: {short}" in row["measured"] for row in claims)
     figure = paths.figure(config, synthetic.PAPER, "loglog-web-linear")["svg"]
     assert figure.stat().st_size > 5000
 
@@ -252,13 +239,17 @@ def test_a_size_missing_from_the_scale_is_shown_with_the_papers_numbers(tmp_path
     assert re.search(r"\| 1,500 \| 0\.\d+ \([^)]*\) \| – \|", text)
 
 
-def test_unknown_kinds_are_refused(full, tmp_path):
-    content = json.loads(full.file.read_text())
-    content["papers"][synthetic.PAPER]["artefacts"]["scaling"]["kind"] = "scalling"
-    file = tmp_path / "config.json"
-    file.write_text(json.dumps(content))
-    with pytest.raises(StepError, match="no table of kind 'scalling'"):
-        tabulate.run(read_config(file), synthetic.PAPER, ["scaling"])
+@pytest.mark.parametrize(
+    ("builder", "kind", "message"),
+    [
+        (table_builder, "scalling", "no table of kind 'scalling'"),
+        (table_builder, "overview", "no table of kind 'overview'"),
+        (figure_builder, "scaling", "no figure of kind 'scaling'"),
+    ],
+)
+def test_unknown_kinds_are_refused(builder, kind, message):
+    with pytest.raises(StepError, match=message):
+        builder("paper", Artefact("name", kind, "table", (), "", ""))
 
 
 def test_the_one_option_that_varies_names_the_contenders(full):
@@ -299,10 +290,7 @@ def test_a_kkt_violation_has_the_duality_gap_beside_it(full):
     ],
 )
 def test_other_load_is_marked_where_no_repeat_was_spared(tmp_path, flagged, marks, note):
-    config = synthetic.make_config(tmp_path, experiments=["noise-linear"])
-    lines = synthetic.records(config, "noise-linear", flagged=flagged)
-    synthetic.write_records(config, {"noise-linear": lines})
-    analyse(config)
+    config = measured(tmp_path, "noise-linear", flagged=flagged).config
     text = paths.table(config, synthetic.PAPER, "timing-noise-linear")["md"].read_text()
     assert text.count("†") == marks + bool(marks)
     assert note in text and ("other load on the machine" in text) == bool(note)
@@ -350,7 +338,7 @@ def test_a_paper_that_prints_no_numbers_is_not_spoken_of(full, tmp_path, kind):
     }[kind].build
     table = build(silent, artefact)
     said = to_markdown(table)
-    assert "paper" not in re.sub("the positions of the ones, as in the paper", "", said)
+    assert "paper" not in said.replace("as in the paper", "")
     for section in table.sections:
         assert section.rows
         for column in section.columns:

@@ -119,12 +119,12 @@ class Folder:
                 place.chmod(mode | 0o200 if writable else mode & ~0o222)
 
 
-def command(folder: Path, settings: Path, targets: Sequence[str], cores: int) -> list[str]:
+def command(folder: Path, settings: Path, targets: Sequence[str]) -> list[str]:
     """Return a command of Snakemake; a superuser's right to write anywhere is taken from it."""
     drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
     return [
         *(*drop, sys.executable, "-m", "snakemake", "--snakefile", str(PROJECT / "Snakefile"), *targets),
-        *("--directory", str(folder), "--cores", str(cores), "--configfile", str(settings)),
+        *("--directory", str(folder), "--cores", "2", "--configfile", str(settings)),
     ]
 
 
@@ -132,15 +132,9 @@ class Chaos:
     """A series of runs with the same configuration, of which the first one is left in peace."""
 
     def __init__(
-        self,
-        folder: Path,
-        overrides: Mapping[str, Any],
-        mirror: Mirror,
-        cores: int,
-        mounts: bool,
-        span: float | None,
+        self, folder: Path, overrides: Mapping[str, Any], mirror: Mirror, mounts: bool, span: float | None
     ) -> None:
-        self.folder, self.mirror, self.cores, self.mounts = folder, mirror, cores, mounts
+        self.folder, self.mirror, self.mounts = folder, mirror, mounts
         folder.mkdir(parents=True, exist_ok=True)
         self.settings = folder / "settings.json"
         # Whether a run is repeated must not depend on how long it took.
@@ -153,7 +147,7 @@ class Chaos:
     def start(self, folder: Path, *targets: str) -> subprocess.Popen[bytes]:
         log = (self.folder / "output.log").open("wb")
         return subprocess.Popen(
-            command(folder, self.settings, targets, self.cores),
+            command(folder, self.settings, targets),
             env={**os.environ, "SVMREPRO_MIRROR": self.mirror.url, "NO_PROXY": "*"},
             start_new_session=True,
             stdout=log,
@@ -270,12 +264,10 @@ class Chaos:
         with path.open("a") as stream:
             stream.write(json.dumps(line) + "\n")
 
-    def go_on(self, runs: range, most_kills: int, until: float) -> list[dict[str, Any]]:
+    def go_on(self, runs: range, most_kills: int) -> list[dict[str, Any]]:
         """Make the runs that the journal does not have yet; return all."""
         done = {run["run"] for run in read_journal(self.folder / "runs.jsonl")}
         for number in sorted(set(runs) - done):
-            if time.monotonic() > until:
-                break
             self.note("runs.jsonl", self.run(number, most_kills))
         return read_journal(self.folder / "runs.jsonl")
 
@@ -320,10 +312,8 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=50, help="the number after the last run's")
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
     parser.add_argument("--kills", type=int, default=4, help="most kills of a run")
-    parser.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
     parser.add_argument("--folder", type=Path, default=Path("chaos"))
     parser.add_argument("--span", type=float, help="harm within so many seconds; a whole run's by default")
-    parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--config", nargs="*", default=[], help="key=value, as for Snakemake")
     arguments = parser.parse_args()
     if can_mount() and "SVMREPRO_CHAOS_MOUNTS" not in os.environ:
@@ -339,10 +329,8 @@ def main() -> int:
         key: yaml.safe_load(value) for key, _, value in (item.partition("=") for item in arguments.config)
     }
     with mirror_of(Path(source) if Path(source).is_dir() else arguments.folder / "no-mirror") as mirror:
-        folder, cores = arguments.folder.absolute(), arguments.cores
-        chaos = Chaos(folder, overrides, mirror, cores, mounts, arguments.span)
-        until = time.monotonic() + 60 * arguments.minutes
-        for run in chaos.go_on(range(arguments.first, arguments.runs), arguments.kills, until):
+        chaos = Chaos(arguments.folder.absolute(), overrides, mirror, mounts, arguments.span)
+        for run in chaos.go_on(range(arguments.first, arguments.runs), arguments.kills):
             if run["problems"]:
                 print(json.dumps(run, indent=1))
     figures = summary(arguments.folder)

@@ -1,57 +1,27 @@
-"""The chaos run: that its judge sees what it should, and, on demand, the run itself.
+"""The chaos run: that its judge sees what it should, and, on demand, a few runs.
 
-    SVMREPRO_CHAOS_RUNS=50 SVMREPRO_CHAOS_FOLDER=chaos ./run pytest -m slow tests/chaos
-
-goes on from what the folder's journal has. SVMREPRO_CHAOS_CONFIG may hold settings (JSON) over those of the
-smoke scale.
+`SVMREPRO_CHAOS_FOLDER` names a folder whose journal they go on from; ``chaos.py`` makes more of them.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from chaos import KINDS, summary
 from outcome import broken_lines, differences, litter, read_journal, tables
-from svmrepro.workflow.measurement.record import NO_RESULT, SCHEMA, encode
+from record_support import measurement
+from svmrepro.workflow.measurement.journal_line import encode
 
 HERE = Path(__file__).resolve().parent
 
 
-def measurement(repeat: int = 0) -> dict[str, Any]:
-    texts = (
-        "run_id",
-        "row",
-        "scale",
-        "paper",
-        "experiment",
-        "dataset",
-        "contender",
-        "solver",
-        "storage",
-        "time",
-    )
-    nothing = dict.fromkeys(("n_paper", "seed", "time_limit", "memory_limit_mb"))
-    numbers = {"schema": SCHEMA, "n": 1, "C": 1.0, "eps": 1.0, "repeat": repeat}
-    plain = {
-        "options": {},
-        "kernel": {},
-        "machine": {},
-        "bias": False,
-        "fingerprint": "x",
-        "status": "optimal",
-    }
-    return {**dict.fromkeys(texts, "x"), **nothing, **numbers, **plain, **NO_RESULT}
-
-
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    lines = b"".join(encode(measurement(repeat)) for repeat in range(3))
+    lines = b"".join(encode(measurement(repeat=repeat)) for repeat in range(3))
     for name in ("journal/paper/x.jsonl", "paper/x/runs/all.jsonl"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_bytes(lines)
@@ -71,10 +41,10 @@ def results(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("spoilt", "said"),
     [
-        (encode(measurement(2)), "measured 2 times"),
+        (encode(measurement(repeat=2)), "measured 2 times"),
         (b'{"schema": 1}\n', "is missing"),
         (b'{"sch\n', "is no JSON"),
-        (encode(measurement(7))[:-20], "the last line has no end"),
+        (encode(measurement(repeat=7))[:-20], "the last line has no end"),
     ],
 )
 def test_lines_that_are_broken_or_there_twice_are_seen(
@@ -121,14 +91,11 @@ def test_missing_tables_and_litter_are_seen(results: Path) -> None:
 @pytest.mark.slow
 def test_runs_that_are_harmed_end_as_one_in_peace(tmp_path: Path) -> None:
     folder = Path(os.environ.get("SVMREPRO_CHAOS_FOLDER") or tmp_path / "chaos")
-    runs = int(os.environ.get("SVMREPRO_CHAOS_RUNS") or 5)
-    config = json.loads(os.environ.get("SVMREPRO_CHAOS_CONFIG") or "{}")
-    settings = [f"{key}={json.dumps(value)}" for key, value in config.items()]
-    command = [sys.executable, str(HERE / "chaos.py"), "--runs", str(runs), "--folder", str(folder)]
-    ended = subprocess.run([*command, "--config", *settings], capture_output=True, text=True, check=False)
+    command = [sys.executable, str(HERE / "chaos.py"), "--runs", str(len(KINDS)), "--folder", str(folder)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
     figures = summary(folder)
     print(figures)
     assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
-    assert figures["runs"] >= runs and figures["runs with problems"] == []
+    assert figures["runs"] >= len(KINDS) and figures["runs with problems"] == []
     done = {kill["kind"] for kill in read_journal(folder / "kills.jsonl")}
-    assert done >= set(KINDS[: min(runs, len(KINDS))]) - {"disk-full"}
+    assert done >= set(KINDS) - {"disk-full"}

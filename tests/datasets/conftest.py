@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from datasets_support import QUICK, ROWS, Server, libsvm_text, make_entry, sha
+from datasets_support import CONTENT, QUICK, Server, Site, toy_file
 from svmrepro.datasets.download.http import Network
-from svmrepro.datasets.registry.model import DownloadedEntry
 
 
 @pytest.fixture
@@ -29,14 +29,5 @@ def network() -> Network:
 
 
 @pytest.fixture
-def toy(server: Server) -> DownloadedEntry:
-    """A set of one file whose only source is ``/toy`` of the server."""
-    content = libsvm_text()
-    return make_entry(f"""
-    toy:
-      rows: {ROWS}
-      positives: {ROWS // 2}
-      bytes: {len(content)}
-      sha256: {sha(content)}
-      sources: ["{server.url}/toy"]
-    """)
+def site(server: Server, network: Network, tmp_path: Path) -> Site:
+    return Site(server, tmp_path, network, toy_file(CONTENT, f"{server.url}/toy"))

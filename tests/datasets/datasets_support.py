@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+import os
+import subprocess
+import sys
 import textwrap
 import threading
+import time
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
-from svmrepro.datasets import DatasetUnavailable
-from svmrepro.datasets.download.http import Limits
-from svmrepro.datasets.download.search import ensure_file
-from svmrepro.datasets.registry.model import DownloadedEntry
+from svmrepro.datasets import DataError, DatasetUnavailable, loading
+from svmrepro.datasets.download.http import Limits, Network
+from svmrepro.datasets.download.search import StoredFile, ensure_file
+from svmrepro.datasets.registry.model import DownloadedEntry, Registry
 from svmrepro.datasets.registry.parse import parse_registry
 
 ROWS = 120
@@ -91,6 +98,9 @@ def libsvm_text(rows: int = ROWS, skip: int = 0) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
+CONTENT = libsvm_text()
+
+
 def compress_lzw(content: bytes, widest: int = 16, *, clears: bool = True) -> bytes:
     """Return what Unix compress would write; with ``clears`` the table starts anew as soon as it is full."""
     first = 257 if clears else 256
@@ -138,21 +148,22 @@ def sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-HEAD = """
-version: 1
-downloaded:
-  toy:
-    title: Toy
-    licence: none
-    citation: none
-    reader: libsvm
-    features: 13
-    binary: true
-    labels: {-1: -1, 1: 1}
-    drawn: in order
-    subsets: SUBSETS
-    files:
-"""
+def one_set(keys: str) -> str:
+    """Return a registry whose one set ``toy`` has these keys (YAML)."""
+    about = "title: Toy\nlicence: none\ncitation: none\n"
+    body = textwrap.indent(about + textwrap.dedent(keys).strip("\n"), " " * 4)
+    return f"version: 1\ngenerated: {{}}\ndownloaded:\n  toy:\n{body}\n"
+
+
+HEAD = one_set("""
+reader: libsvm
+features: 13
+binary: true
+labels: {-1: -1, 1: 1}
+drawn: in order
+subsets: SUBSETS
+files:
+""").replace("generated: {}\n", "")
 
 
 def make_entry(files: str, subsets: str = "[toy]") -> DownloadedEntry:
@@ -162,17 +173,97 @@ def make_entry(files: str, subsets: str = "[toy]") -> DownloadedEntry:
     return parse_registry(text).downloaded["toy"]
 
 
+def toy_file(content: bytes, *sources: object, name: str = "toy", **more: object) -> str:
+    """Return a file of a registry entry, with the rows, bytes and checksum of its content (YAML)."""
+    size = {"rows": len(content.splitlines()), "bytes": len(content), "sha256": sha(content)}
+    return f"{name}: {json.dumps({**size, 'sources': sources, **more})}"
+
+
 def left_in(folder: Path) -> list[str]:
     """Return what a fetch left in a folder, its lock and its ledger aside."""
     names = sorted(path.name for path in folder.rglob("*") if path.is_file())
     return [name for name in names if name not in (".lock", ".verified.json")]
 
 
-def reason(entry: DownloadedEntry, folder: Path, **options: object) -> str:
-    with pytest.raises(DatasetUnavailable) as caught:
-        ensure_file(entry, "toy", folder, **options)  # type: ignore[arg-type]
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
+FETCH = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from datasets_support import make_entry
+from svmrepro.datasets.download.search import ensure_file
+print(ensure_file(make_entry(sys.argv[2]), "toy", sys.argv[3], sys.argv[4]).path)
+"""
+
+
+@dataclass
+class Site:
+    """A set ``toy`` of one file, whose only source is ``/toy`` of a server, and a folder to fetch it into."""
+
+    server: Server
+    folder: Path
+    network: Network
+    files: str
+
+    @property
+    def entry(self) -> DownloadedEntry:
+        return make_entry(self.files)
+
+    def serve(self, answer: bytes | Answer, path: str = "/toy") -> None:
+        self.server.answers[path] = answer
+
+    def offer(self, content: bytes, path: str = "/toy", **more: object) -> None:
+        """Let the set be this content, from one path of the server."""
+        self.files = toy_file(content, f"{self.server.url}{path}", **more)
+
+    def fetch(self, into: str = "data", **options: Any) -> StoredFile:
+        return ensure_file(self.entry, "toy", self.folder / into, **{"network": self.network, **options})
+
+    def start_fetch(self, *prefix: str, into: str = "data", mirror: str | Path = "") -> subprocess.Popen[str]:
+        """Fetch in a process of its own, behind a command that changes what it may do."""
+        arguments = [str(Path(__file__).parent), self.files, str(self.folder / into), str(mirror)]
+        return subprocess.Popen(
+            [*prefix, sys.executable, "-c", FETCH, *arguments],
+            env={**os.environ, "NO_PROXY": "*"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def refusal(self, into: str = "data", **options: Any) -> str:
+        """Fetch in vain; return the message, which is one line. Nothing is left of what came."""
+        before = left_in(self.folder / into)
+        with pytest.raises(DatasetUnavailable) as caught:
+            self.fetch(into, **options)
+        assert "\n" not in str(caught.value)
+        assert left_in(self.folder / into) == before
+        return str(caught.value)
+
+    def mirror(self, content: bytes, name: str = "toy") -> Path:
+        """Return a mirror that has this file of the set."""
+        return put(self.folder / "mirror" / "toy" / name, content).parent.parent
+
+
+def put(path: Path, content: str | bytes) -> Path:
+    """Write a file and the folders above it; return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def use_registry(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Let ``load`` and ``fetch`` know the sets of this registry (YAML) and no others."""
+    parsed = parse_registry(text)
+    monkeypatch.setattr(loading, "registry", lambda: Registry(parsed.downloaded, parsed.generated))
+
+
+def refused(read: Callable[[], object], start: str, *words: str) -> None:
+    """Check that reading soon raises an error of one line that begins so and has these words."""
+    began = time.monotonic()
+    with pytest.raises(DataError) as caught:
+        read()
+    assert time.monotonic() - began < 5.0
+    said = str(caught.value)
+    assert said.startswith(start) and "\n" not in said
+    assert all(word in said.removeprefix(start) for word in words), said
 
 
 def zipped(members: dict[str, bytes]) -> bytes:

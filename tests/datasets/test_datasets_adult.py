@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from datasets_support import put, refused
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from svmrepro.datasets import DataError
 from svmrepro.datasets.adult_encoding import compare_columns
 from svmrepro.datasets.readers.adult import (
     MISSING,
@@ -43,15 +43,9 @@ def line(age: int = 30, country: str = "Peru", label: str = "<=50K", **other: st
     return ", ".join([*fields.values(), label]) + "\n"
 
 
-def write(folder: Path, text: str) -> Path:
-    path = folder / "adult.data"
-    path.write_text(text)
-    return path
-
-
 def test_reading(tmp_path: Path) -> None:
     text = "|1x3 Cross validator\n" + line(25) + line(61, "?", ">50K.", workclass="?") + "\n"
-    records = read_adult(write(tmp_path, text))
+    records = read_adult(put(tmp_path / "adult.data", text))
     assert records.y.tolist() == [-1, 1]
     assert records.columns["age"].tolist() == [25, 61]
     assert records.columns["workclass"].tolist() == [0, MISSING]
@@ -60,33 +54,28 @@ def test_reading(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "message"),
+    ("bad", "words"),
     [
-        (line().replace(", Sales", ""), "14 fields where 15 were expected"),
-        (line().replace("\n", ", more\n"), "16 fields where 15 were expected"),
-        (line()[:40] + "\n", "fields where 15 were expected"),
-        (line(label=">=50K"), "label '>=50K' where <=50K or >50K was expected"),
-        (line(race="Green"), "race 'Green' is none of the known values"),
-        (line(fnlwgt="12x"), "fnlwgt '12x' is not a whole number"),
-        (line(capital_gain="nan"), "capital-gain 'nan' is not a whole number"),
-        (line(capital_gain="-1"), "capital-gain '-1' is not a whole number"),
-        (line(hours_per_week="?"), "hours-per-week '?' is not a whole number"),
+        (line().replace(", Sales", ""), "14 fields where 15"),
+        (line().replace("\n", ", more\n"), "16 fields where 15"),
+        (line(label=">=50K"), "label '>=50K'"),
+        (line(race="Green"), "race 'Green'"),
+        (line(fnlwgt="12x"), "fnlwgt '12x'"),
+        (line(capital_gain="nan"), "capital-gain 'nan'"),
+        (line(capital_gain="-1"), "capital-gain '-1'"),
+        (line(hours_per_week="?"), "hours-per-week '?'"),
         (line(hours_per_week="9" * 30), "is not a whole number"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, bad: str, message: str) -> None:
-    path = write(tmp_path, line() + line(label=">50K") + bad)
-    with pytest.raises(DataError) as caught:
-        read_adult(path)
-    assert str(caught.value).startswith(f"{path}:3: ")
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_what_is_refused(tmp_path: Path, bad: str, words: str) -> None:
+    path = put(tmp_path / "adult.data", line() + line(label=">50K") + bad)
+    refused(lambda: read_adult(path), f"{path}:3: ", words)
 
 
-@pytest.mark.parametrize(("text", "message"), [("|header\n\n", "empty"), (line() + line(), "one class only")])
-def test_files_without_a_problem_in_them(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(DataError, match=rf"adult\.data:1: .*{message}"):
-        read_adult(write(tmp_path, text))
+@pytest.mark.parametrize(("text", "words"), [("|header\n\n", "empty"), (line() + line(), "one class only")])
+def test_files_without_a_problem_in_them(tmp_path: Path, text: str, words: str) -> None:
+    path = put(tmp_path / "adult.data", text)
+    refused(lambda: read_adult(path), f"{path}:1: ", words)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +113,7 @@ def records_of(tmp_path: Path) -> AdultRecords:
         line(20 + i, "?" if i == 3 else "Cuba", ">50K" if i % 3 else "<=50K", capital_gain=str(i // 9 * 500))
         for i in range(10)
     )
-    return read_adult(write(tmp_path, text))
+    return read_adult(put(tmp_path / "adult.data", text))
 
 
 def test_encoding(tmp_path: Path) -> None:
@@ -142,9 +131,7 @@ def test_encoding(tmp_path: Path) -> None:
     first = 0
     for name, width in widths.items():
         if name == "native-country":
-            assert X[:, first : first + width].toarray()[0].argmax() == 12, (
-                "the position of Cuba in adult.names"
-            )
+            assert X[0, first + 12] == 1.0, "the position of Cuba in adult.names"
         first += width
 
 
@@ -168,14 +155,3 @@ def test_the_comparison_finds_a_flipped_bit_and_a_flipped_label(tmp_path: Path) 
     assert table[-1]["note"] == "2 rows differ"
     with pytest.raises(ValueError, match="10 rows against 9"):
         compare_columns(encoder, records, LibsvmData(sparse.csr_matrix(X[:9]), y[:9]), "twins")
-
-
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=80) | st.text("5,? |<=>K.\n", max_size=120).map(str.encode))
-def test_any_bytes_are_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "bytes"
-    path.write_bytes(content)
-    with pytest.raises(DataError) as caught:
-        read_adult(path)
-    assert "\n" not in str(caught.value)
-    assert str(caught.value).removeprefix(f"{path}:").partition(":")[0].isdigit()

@@ -1,200 +1,103 @@
-"""The downloader against a real local server that does what servers do."""
+"""The downloader against a real local server that does what servers do, and what they should not."""
 
 from __future__ import annotations
 
-import os
+import gzip
 import signal
 import socket
-import subprocess
-import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from datasets_support import ROWS, Handler, Server, left_in, libsvm_text, make_entry, sha
+from datasets_support import (
+    CONTENT,
+    QUICK,
+    ROWS,
+    Answer,
+    Handler,
+    Site,
+    left_in,
+    libsvm_text,
+    make_entry,
+    put,
+    sha,
+    toy_file,
+)
 from svmrepro.datasets import DatasetUnavailable
-from svmrepro.datasets.download.http import Limits, Network
-from svmrepro.datasets.download.search import ensure_file, fetch_entry
-from svmrepro.datasets.registry.model import DownloadedEntry
-
-CONTENT = libsvm_text()
+from svmrepro.datasets.download.http import Network, _redirected
+from svmrepro.datasets.download.search import fetch_entry
+from svmrepro.datasets.errors import SourceError
 
 
-def failure(entry: DownloadedEntry, folder: Path, network: Network) -> str:
-    """Fetch in vain; return the message after checking that it is one line and that nothing was left."""
-    with pytest.raises(DatasetUnavailable) as caught:
-        ensure_file(entry, "toy", folder, network=network)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert str(folder / "raw" / "toy" / "toy") in message, "the message says where to put the file by hand"
-    assert left_in(folder) == []
-    return message
+def held(content: bytes, much: int) -> Answer:
+    """Answer with the beginning of the content, and then fall silent."""
+
+    def answer(handler: Handler) -> None:
+        handler.reply(200, content[:much], length=len(content))
+        handler.wfile.flush()
+        handler.server.release.wait(10)
+
+    return answer
 
 
-def test_a_file_is_fetched_once(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    server.answers["/toy"] = CONTENT
+def at_first(number: int, first: Answer, then: bytes = CONTENT) -> Answer:
+    """Answer so at the first requests, and then with the file."""
+    return lambda handler: first(handler) if len(handler.server.seen) <= number else handler.file(then)
+
+
+def test_a_file_is_fetched_once(site: Site) -> None:
+    site.serve(CONTENT)
     for _ in range(2):
-        stored = ensure_file(toy, "toy", tmp_path, network=network)
+        stored = site.fetch()
         assert stored.path.read_bytes() == CONTENT
         assert stored.sha256 == sha(CONTENT)
-        assert stored.origin == f"{server.url}/toy"
-    assert server.paths() == ["/toy"]
-    assert left_in(tmp_path) == ["toy"]
+        assert stored.origin == f"{site.server.url}/toy"
+    assert site.server.paths() == ["/toy"]
+    assert left_in(site.folder) == ["toy"]
 
 
-def test_error_500_twice_then_works(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    def answer(handler: Handler) -> None:
-        if len(server.seen) <= 2:
-            handler.reply(500, b"oops")
-        else:
-            handler.file(CONTENT)
-
-    server.answers["/toy"] = answer
-    assert ensure_file(toy, "toy", tmp_path, network=network).path.read_bytes() == CONTENT
-    assert len(server.seen) == 3
+def without_ranges(handler: Handler) -> None:
+    cut = CONTENT[:500] if len(handler.server.seen) == 1 else CONTENT
+    handler.reply(200, cut, length=len(CONTENT))
 
 
-def test_error_503_for_ever_is_given_up_and_not_asked_again(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    server.answers["/toy"] = lambda handler: handler.reply(503)
-    message = failure(toy, tmp_path, network)
-    assert f"{server.url}/toy: HTTP 503 Service Unavailable" in message
-    asked = len(server.seen)
-    assert asked == network.limits.attempts
-    assert "not asked again" in failure(toy, tmp_path, network)
-    assert len(server.seen) == asked
+def does_not_know_its_own_range(handler: Handler) -> None:
+    if handler.offset():
+        handler.reply(416)
+    else:
+        handler.file(CONTENT, most=200)
 
 
-def test_a_missing_page_is_not_tried_twice(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    assert "HTTP 404 Not Found" in failure(toy, tmp_path, network)
-    assert len(server.seen) == 1
+@pytest.mark.parametrize(
+    ("answer", "ranges"),
+    [
+        (at_first(2, lambda handler: handler.reply(500, b"oops")), [None] * 3),
+        (at_first(2, lambda handler: None), [None] * 3),  # the connection is dropped
+        (at_first(2, lambda handler: handler.file(CONTENT, most=300)), [None, "bytes=300-", "bytes=600-"]),
+        (without_ranges, [None, "bytes=500-"]),
+        (at_first(2, does_not_know_its_own_range), [None, "bytes=200-", None]),
+    ],
+    ids=["errors", "dropped", "cut", "without ranges", "a false range"],
+)
+def test_what_goes_wrong_at_first_is_made_good(site: Site, answer: Answer, ranges: list[str | None]) -> None:
+    site.serve(answer)
+    assert site.fetch().path.read_bytes() == CONTENT
+    assert [span for _, span in site.server.seen] == ranges
 
 
-def test_a_truncated_download_is_resumed(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    server.answers["/toy"] = lambda handler: handler.file(CONTENT, most=300)
-    assert ensure_file(toy, "toy", tmp_path, network=network).path.read_bytes() == CONTENT
-    starts = [span for _, span in server.seen]
-    assert starts[:3] == [None, "bytes=300-", "bytes=600-"]
-
-
-def test_a_server_without_ranges_is_asked_from_the_beginning(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    def answer(handler: Handler) -> None:
-        cut = CONTENT[:500] if len(server.seen) == 1 else CONTENT
-        handler.reply(200, cut, length=len(CONTENT))
-
-    server.answers["/toy"] = answer
-    assert ensure_file(toy, "toy", tmp_path, network=network).path.read_bytes() == CONTENT
-    assert len(server.seen) == 2
-
-
-def test_a_download_truncated_at_every_attempt_fails(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    server.answers["/toy"] = lambda handler: handler.reply(200, CONTENT[:500], length=len(CONTENT))
-    assert "the connection broke" in failure(toy, tmp_path, network)
-
-
-def test_a_file_that_is_short_without_notice_fails(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    server.answers["/toy"] = lambda handler: handler.reply(200, CONTENT[:500])
-    assert f"500 bytes where {len(CONTENT)} were expected" in failure(toy, tmp_path, network)
-
-
-def test_a_wrong_checksum_is_refused(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    server.answers["/toy"] = CONTENT.replace(b"-1 1:1", b"-1 2:1", 1)
-    assert "wrong checksum" in failure(toy, tmp_path, network)
-
-
-@pytest.mark.parametrize("kind", ["text/html; charset=utf-8", "text/plain"])
-def test_a_web_page_in_place_of_data_is_recognised(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path, kind: str
-) -> None:
-    page = b"\n<!DOCTYPE html><html><title>Please log in</title></html>"
-    server.answers["/toy"] = lambda handler: handler.reply(200, page, Content_Type=kind)
-    assert "an HTML page in place of the file" in failure(toy, tmp_path, network)
-
-
-def test_a_server_that_never_answers(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    server.answers["/toy"] = lambda handler: server.release.wait(10) and None
-    begun = time.monotonic()
-    assert "no answer" in failure(toy, tmp_path, network)
-    assert time.monotonic() - begun < 2.0
-    assert len(server.seen) == 1
-
-
-def test_a_server_that_falls_silent_in_the_middle(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    def answer(handler: Handler) -> None:
-        handler.reply(200, CONTENT[:100], length=len(CONTENT))
-        handler.wfile.flush()
-        server.release.wait(10)
-
-    server.answers["/toy"] = answer
-    begun = time.monotonic()
-    assert "stalled" in failure(toy, tmp_path, network)
-    assert time.monotonic() - begun < 3.0
-    assert len(server.seen) == 2
-
-
-def test_a_server_that_drips_is_given_up(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    def answer(handler: Handler) -> None:
-        handler.reply(200, b"", length=len(CONTENT))
-        for byte in CONTENT:  # each byte in time for a time-out that counts per read
-            handler.wfile.write(bytes([byte]))
-            if server.release.wait(0.1):
-                return
-
-    server.answers["/toy"] = answer
-    begun = time.monotonic()
-    assert "stalled" in failure(toy, tmp_path, network)
-    assert time.monotonic() - begun < 3.0
-
-
-def test_a_server_that_stalls_once_is_resumed(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
+def test_a_server_that_stalls_once_is_resumed(site: Site) -> None:
     big = libsvm_text(2000)
-    entry = make_entry(
-        f"toy: {{rows: 2000, bytes: {len(big)}, sha256: {sha(big)}, sources: ['{server.url}/big']}}"
-    )
-
-    def answer(handler: Handler) -> None:
-        if len(server.seen) > 1:
-            handler.file(big)
-            return
-        handler.reply(200, big[:9000], length=len(big))
-        handler.wfile.flush()
-        server.release.wait(10)
-
-    server.answers["/big"] = answer
-    assert ensure_file(entry, "toy", tmp_path, network=network).path.read_bytes() == big
-    assert server.seen[1][1] == "bytes=8192-"
+    site.offer(big)
+    site.serve(at_first(1, held(big, 9000), then=big))
+    assert site.fetch().path.read_bytes() == big
+    assert site.server.seen[1][1] == "bytes=8192-"
 
 
-def test_slow_but_alive_downloads_go_on(server: Server, network: Network, tmp_path: Path) -> None:
+def test_slow_but_alive_downloads_go_on(site: Site) -> None:
     big = libsvm_text(3000)
-    entry = make_entry(
-        f"toy: {{rows: 3000, bytes: {len(big)}, sha256: {sha(big)}, sources: ['{server.url}/big']}}"
-    )
+    site.offer(big)
 
     def answer(handler: Handler) -> None:
         handler.reply(200, b"", length=len(big))
@@ -202,171 +105,231 @@ def test_slow_but_alive_downloads_go_on(server: Server, network: Network, tmp_pa
             handler.wfile.write(big[start : start + 8192])
             time.sleep(0.25)  # in all well above the limit of silence
 
-    server.answers["/big"] = answer
+    site.serve(answer)
     begun = time.monotonic()
-    assert ensure_file(entry, "toy", tmp_path, network=network).path.read_bytes() == big
-    assert time.monotonic() - begun > 2.5 * network.limits.silence
-    assert len(server.seen) == 1
+    assert site.fetch().path.read_bytes() == big
+    assert time.monotonic() - begun > 2.5 * QUICK.silence
+    assert len(site.server.seen) == 1
 
 
-def test_a_body_that_never_ends_is_cut_off(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
+def test_a_redirect_is_followed(site: Site) -> None:
+    site.serve(lambda handler: handler.reply(302, Location="/moved"))
+    site.serve(CONTENT, "/moved")
+    assert site.fetch().path.read_bytes() == CONTENT
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def drip(handler: Handler) -> None:
+    handler.reply(200, b"", length=len(CONTENT))
+    for byte in CONTENT:  # each byte in time for a time-out that counts per read
+        handler.wfile.write(bytes([byte]))
+        if handler.server.release.wait(0.1):
+            return
+
+
+def another_range(handler: Handler) -> None:
+    if handler.offset():
+        handler.reply(206, CONTENT[7:], Content_Range=f"bytes 7-{len(CONTENT) - 1}/{len(CONTENT)}")
+    else:
+        handler.file(CONTENT, most=200)
+
+
+def raw(*pieces: bytes, endless: bytes = b"", pause: float = 0.0) -> Answer:
+    """Answer with these bytes and then, until the client leaves or the test ends, with more of others."""
+
     def answer(handler: Handler) -> None:
-        handler.send_response(200)
-        handler.end_headers()
-        while not server.release.is_set():
-            handler.wfile.write(CONTENT)
+        for piece in pieces:
+            handler.wfile.write(piece)
+        while endless and not handler.server.release.wait(pause):
+            handler.wfile.write(endless)
 
-    server.answers["/toy"] = answer
-    assert f"more came than the {len(CONTENT)} bytes expected" in failure(toy, tmp_path, network)
-
-
-def test_a_body_announced_too_long_is_not_read(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    server.answers["/toy"] = lambda handler: handler.reply(200, CONTENT, length=10**10)
-    assert "10000000000 bytes announced" in failure(toy, tmp_path, network)
+    return answer
 
 
-def test_a_redirect_is_followed(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    server.answers["/toy"] = lambda handler: handler.reply(302, Location="/moved")
-    server.answers["/moved"] = CONTENT
-    assert ensure_file(toy, "toy", tmp_path, network=network).path.read_bytes() == CONTENT
+PAGE = b"\n<!DOCTYPE html><html><title>Please log in</title></html>"
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
-@pytest.mark.parametrize("target", ["ftp://example.org/toy", "file:///etc/passwd", "https://example.org/toy"])
-def test_a_redirect_to_another_scheme_is_refused(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path, target: str
-) -> None:
-    server.answers["/toy"] = lambda handler: handler.reply(301, Location=target)
-    message = failure(toy, tmp_path, network)
-    assert ("another scheme" in message) or (target.startswith("file") and "no address" in message)
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda handler: handler.reply(200, CONTENT[:500], length=len(CONTENT)), "connection broke"),
+        (lambda handler: handler.reply(200, CONTENT[:500]), f"500 bytes where {len(CONTENT)} were expected"),
+        (CONTENT.replace(b"-1 1:1", b"-1 2:1", 1), "wrong checksum"),
+        (lambda handler: handler.reply(200, PAGE, Content_Type="text/html; charset=utf-8"), "an HTML page"),
+        (lambda handler: handler.reply(200, PAGE, Content_Type="text/plain"), "an HTML page"),
+        (lambda handler: handler.reply(200, CONTENT, length=10**10), "10000000000 bytes announced"),
+        (lambda handler: None, "broke before an answer (4 attempts)"),
+        (lambda handler: handler.server.release.wait(10) and None, "no answer"),
+        (held(CONTENT, 100), "stalled"),
+        (drip, "stalled"),
+        (another_range, "another range than was asked for"),
+        (raw(OK, b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", CONTENT * 2), "more came than"),
+        (raw(OK, b"Content-Length: -1\r\n\r\n", CONTENT[:50]), "bytes where"),
+        (raw(OK, b"X: " + b"x" * 70_000 + b"\r\n\r\n", CONTENT), "broke before an answer"),
+        (raw(OK, endless=b"X: y\r\n" * 100), "broke before an answer"),
+        (raw(b"HTTP/1.1 200 " + b"x" * 70_000), "broke before an answer"),
+        (raw(endless=b"HTTP/1.1 100 Continue\r\n\r\n"), "no answer"),
+        (raw(OK, endless=b"X", pause=0.1), "no answer"),
+        (raw(OK, b"\r\n", endless=bytes(8192)), "more came than"),
+        (raw(CHUNKED, endless=b"1000\r\n" + bytes(4096) + b"\r\n"), "more came than"),
+        (raw(CHUNKED + b"f" * 100_000), "connection broke"),
+        (raw(CHUNKED, endless=b"1\r\n+\r\n", pause=0.1), "stalled"),
+        (raw(OK, b"Content-Encoding: gzip\r\n\r\n", gzip.compress(bytes(10**7))), "more came than"),
+        (raw(b"SSH-2.0-hello\r\n"), "broke before an answer"),
+    ],
+)
+def test_answers_that_are_no_file(site: Site, answer: bytes | Answer, said: str) -> None:
+    site.serve(answer)
+    begun = time.monotonic()
+    message = site.refusal()
+    assert said in message
+    assert str(site.folder / "data" / "raw" / "toy" / "toy") in message, "where to put the file by hand"
+    assert time.monotonic() - begun < 10
 
 
-def test_a_redirect_in_a_circle_ends(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    server.answers["/toy"] = lambda handler: handler.reply(302, Location="/toy")
-    assert "redirects" in failure(toy, tmp_path, network)
-    assert len(server.seen) <= 10
+def test_a_server_that_fails_for_ever_is_given_up_and_not_asked_again(site: Site) -> None:
+    site.serve(lambda handler: handler.reply(503))
+    assert f"{site.server.url}/toy: HTTP 503" in site.refusal()
+    assert len(site.server.seen) == QUICK.attempts
+    assert "not asked again" in site.refusal()
+    assert len(site.server.seen) == QUICK.attempts
 
 
-def test_a_host_that_refuses_connections(network: Network, tmp_path: Path, server: Server) -> None:
+def test_a_missing_page_is_not_tried_twice(site: Site) -> None:
+    assert "HTTP 404" in site.refusal()
+    assert len(site.server.seen) == 1
+
+
+def test_a_server_that_is_always_just_about_alive(site: Site) -> None:
+    more = f"toy: {{rows: {ROWS}, max_bytes: 800000000, sources: ['{site.server.url}/toy']}}"
+    site.files = more
+    # Eight thousand bytes in every tenth of a second, for two and a half hours.
+    site.serve(raw(OK, b"\r\n", endless=b"+1 1:1\n" * 1170, pause=0.1))
+    assert "too slow: " in site.refusal(network=Network(replace(QUICK, grace=1.0, pace=1_000_000.0)))
+    assert len(site.server.seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ("file:///etc/passwd", "which is no address"),
+        ("file://localhost/etc/passwd", "another scheme (file), refused"),
+        ("https://127.0.0.1/toy", "another scheme (https), refused"),
+        ("data:text/plain,1", "which is no address"),
+        ("", "which is no address"),
+        ("http://", "more than 5 redirects"),
+        ("http://[", "Invalid IPv6 URL"),
+        ("http://127.0.0.1:99999/", "which is no address"),
+        ("http://127.0.0.1:x/", "which is no address"),
+    ],
+)
+def test_redirects_that_are_refused(site: Site, location: str, said: str) -> None:
+    site.serve(lambda handler: handler.reply(302, Location=location))
+    assert said in site.refusal()
+    assert set(site.server.paths()) == {"/toy"}
+
+
+def test_a_redirect_may_not_leave_a_secure_connection() -> None:
+    with pytest.raises(SourceError, match=r"another scheme \(http\), refused"):
+        _redirected("https://example.org/a", "http://example.org/a")
+    assert _redirected("https://example.org/a/b", "c") == "https://example.org/a/c"
+
+
+def test_redirects_that_lead_on_for_ever(site: Site) -> None:
+    for length in range(20):
+        path = "/toy" + "0" * length
+        site.serve(lambda handler, path=path: handler.reply(302, Location=f"{path}0"), path)
+    assert "more than 5 redirects" in site.refusal()
+    assert len(site.server.seen) == 6
+
+
+# ---------------------------------------------------------------- hosts that cannot be reached
+
+
+def test_a_host_that_refuses_connections_costs_one_attempt(site: Site) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    entry = make_entry(
-        "\n".join(
-            f"t{i}: {{rows: {i + 2}, bytes: 9, sha256: {'f' * 64}, sources: ['http://127.0.0.1:{port}/t{i}']}}"
-            for i in range(10)
-        ),
-        subsets="[t0]",
-    )
+    files = [toy_file(CONTENT, f"http://127.0.0.1:{port}/t{i}", name=f"t{i}") for i in range(10)]
     begun = time.monotonic()
     with pytest.raises(DatasetUnavailable) as caught:
-        fetch_entry(entry, tmp_path, network=network)
+        fetch_entry(make_entry("\n".join(files), subsets="[t0]"), site.folder, network=site.network)
     assert time.monotonic() - begun < 2.0
     assert "connection refused" in str(caught.value)
     assert "9 more files likewise" in str(caught.value)
 
 
-def test_a_name_that_does_not_resolve(
-    network: Network, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+def unresolved(*_: object, **__: object) -> None:
+    raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+
+@pytest.mark.parametrize(("lookup", "said"), [(unresolved, "cannot be resolved"), (None, "no answer within")])
+def test_a_host_whose_name_is_not_found(
+    site: Site, monkeypatch: pytest.MonkeyPatch, lookup: Callable[..., object] | None, said: str
 ) -> None:
-    def unresolved(*_: object, **__: object) -> None:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unresolved)
-    entry = make_entry(
-        f"toy: {{rows: 2, bytes: 9, sha256: {'f' * 64}, sources: ['http://data.invalid/toy']}}"
-    )
-    assert "the host's name cannot be resolved" in failure(entry, tmp_path, network)
-
-
-def test_a_name_server_that_never_answers(
-    network: Network, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: server.release.wait(10) and [])
-    entry = make_entry(
-        f"toy: {{rows: 2, bytes: 9, sha256: {'f' * 64}, sources: ['http://data.invalid/toy']}}"
-    )
+    site.files = toy_file(CONTENT, "http://data.invalid/toy")
+    silent = lookup or (lambda *_, **__: site.server.release.wait(10) and [])
+    monkeypatch.setattr(socket, "getaddrinfo", silent)
     begun = time.monotonic()
-    assert "no answer within" in failure(entry, tmp_path, network)
+    assert said in site.refusal()
     assert time.monotonic() - begun < 2.0
 
 
-def test_the_usual_patience_keeps_a_set_without_network_short() -> None:
-    # Two hosts for adult, one for web: the worst case of each is its start limit.
-    assert 3 * Limits().start < 30.0
+def test_a_host_without_a_secure_connection(site: Site) -> None:
+    url = site.server.url.replace("http:", "https:")
+    site.files = toy_file(CONTENT, f"{url}/toy")
+    assert "no secure connection" in site.refusal()
 
 
-def test_the_next_source_is_tried(server: Server, network: Network, tmp_path: Path) -> None:
-    entry = make_entry(f"""
-    toy:
-      rows: {ROWS}
-      bytes: {len(CONTENT)}
-      sha256: {sha(CONTENT)}
-      sources: ["{server.url}/gone", "{server.url}/wrong", "{server.url}/right"]
-    """)
-    server.answers["/wrong"] = CONTENT[::-1]
-    server.answers["/right"] = CONTENT
-    stored = ensure_file(entry, "toy", tmp_path, network=network)
+def test_a_proxy_that_is_not_there(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    assert "the proxy gives no connection" in site.refusal()
+    assert site.server.seen == []
+
+
+def test_the_next_source_is_tried(site: Site) -> None:
+    urls = [f"{site.server.url}/{name}" for name in ("gone", "wrong", "right")]
+    site.files = toy_file(CONTENT, *urls)
+    site.serve(CONTENT[::-1], "/wrong")
+    site.serve(CONTENT, "/right")
+    stored = site.fetch()
     assert stored.path.read_bytes() == CONTENT
     assert stored.origin.endswith("/right")
-    assert server.paths() == ["/gone", "/wrong", "/right"]
+    assert site.server.paths() == ["/gone", "/wrong", "/right"]
 
 
-FETCH = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from datasets_support import make_entry
-from svmrepro.datasets.download.search import ensure_file
-entry = make_entry(sys.argv[2])
-print(ensure_file(entry, "toy", sys.argv[3]).path)
-"""
+# ---------------------------------------------------------------- other processes
 
 
-def start_fetch(entry_text: str, folder: Path) -> subprocess.Popen[str]:
-    arguments = [sys.executable, "-c", FETCH, str(Path(__file__).parent), entry_text, str(folder)]
-    environment = {**os.environ, "NO_PROXY": "*"}
-    return subprocess.Popen(
-        arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def test_a_killed_download_is_taken_up(server: Server, network: Network, tmp_path: Path) -> None:
+def test_a_killed_download_is_taken_up(site: Site) -> None:
     big = libsvm_text(3000)
-    text = f"toy: {{rows: 3000, bytes: {len(big)}, sha256: {sha(big)}, sources: ['{server.url}/big']}}"
-
-    def hold(handler: Handler) -> None:
-        handler.reply(200, big[:20000], length=len(big))
-        handler.wfile.flush()
-        server.release.wait(20)
-
-    server.answers["/big"] = hold
-    victim = start_fetch(text, tmp_path)
-    part = tmp_path / "raw" / "toy"
+    site.offer(big)
+    site.serve(held(big, 20_000))
+    victim = site.start_fetch()
+    folder = site.folder / "data" / "raw" / "toy"
     deadline = time.monotonic() + 20
-    while not any(path.stat().st_size >= 8192 for path in part.glob("*.part") if path.exists()):
+    while not any(path.stat().st_size >= 8192 for path in folder.glob("*.part") if path.exists()):
         assert victim.poll() is None and time.monotonic() < deadline, "the child fetched nothing"
         time.sleep(0.02)
     victim.send_signal(signal.SIGKILL)
     victim.communicate()
-    assert not (part / "toy").exists(), "a half-written file never bears the final name"
+    assert not (folder / "toy").exists(), "a half-written file never bears the final name"
 
-    server.answers["/big"] = big
-    assert ensure_file(make_entry(text), "toy", tmp_path, network=network).path.read_bytes() == big
-    assert server.seen[-1][1] is not None, "it went on from what was there"
-    assert left_in(tmp_path) == ["toy"]
+    site.serve(big)
+    assert site.fetch().path.read_bytes() == big
+    assert site.server.seen[-1][1] is not None, "it went on from what was there"
+    assert left_in(site.folder) == ["toy"]
 
 
-def test_a_false_beginning_is_thrown_away(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    folder = tmp_path / "raw" / "toy"
+def test_a_false_beginning_is_thrown_away(site: Site) -> None:
+    folder = site.folder / "data" / "raw" / "toy"
     parts: list[str] = []
 
     def answer(handler: Handler) -> None:
@@ -374,79 +337,22 @@ def test_a_false_beginning_is_thrown_away(
         parts.extend(path.name for path in folder.glob("*.part"))
         handler.file(CONTENT, most=None if parts else 200)
 
-    server.answers["/toy"] = answer
-    ensure_file(toy, "toy", tmp_path, network=network)
+    site.serve(answer)
+    site.fetch()
     (folder / "toy").unlink()
-    (folder / parts[0]).write_bytes(b"-1 13:1 something else\n")
-    assert ensure_file(toy, "toy", tmp_path, network=network).path.read_bytes() == CONTENT
-    assert [span for _, span in server.seen[-2:]] == ["bytes=23-", None]
+    put(folder / parts[0], "-1 13:1 something else\n")
+    assert site.fetch().path.read_bytes() == CONTENT
+    assert [span for _, span in site.server.seen[-2:]] == ["bytes=23-", None]
 
 
-def test_two_processes_fetch_one_set_once(server: Server, tmp_path: Path) -> None:
+def test_two_processes_fetch_one_set_once(site: Site) -> None:
     def slowly(handler: Handler) -> None:
         time.sleep(0.5)
         handler.file(CONTENT)
 
-    server.answers["/toy"] = slowly
-    text = (
-        f"toy: {{rows: {ROWS}, bytes: {len(CONTENT)}, sha256: {sha(CONTENT)}, sources: ['{server.url}/toy']}}"
-    )
-    children = [start_fetch(text, tmp_path) for _ in range(2)]
-    for child in children:
+    site.serve(slowly)
+    for child in [site.start_fetch() for _ in range(2)]:
         out, err = child.communicate(timeout=30)
         assert child.returncode == 0, err
         assert Path(out.strip()).read_bytes() == CONTENT
-    assert server.paths() == ["/toy"]
-
-
-def test_a_connection_dropped_before_an_answer_is_tried_again(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    server.answers["/toy"] = lambda handler: handler.file(CONTENT) if len(server.seen) > 2 else None
-    assert ensure_file(toy, "toy", tmp_path / "a", network=network).path.read_bytes() == CONTENT
-    server.answers["/toy"] = lambda handler: None
-    assert "the connection broke before an answer (4 attempts)" in failure(toy, tmp_path / "b", network)
-
-
-def test_a_host_without_a_secure_connection(server: Server, network: Network, tmp_path: Path) -> None:
-    url = server.url.replace("http:", "https:")
-    entry = make_entry(f"toy: {{rows: 2, bytes: 9, sha256: {'f' * 64}, sources: ['{url}/toy']}}")
-    assert "no secure connection" in failure(entry, tmp_path, network)
-
-
-def test_a_proxy_that_is_not_there(
-    server: Server,
-    toy: DownloadedEntry,
-    network: Network,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for variable in ("NO_PROXY", "no_proxy"):
-        monkeypatch.delenv(variable, raising=False)
-    for variable in ("HTTP_PROXY", "http_proxy"):
-        monkeypatch.setenv(variable, "http://127.0.0.1:9")
-    assert "the proxy gives no connection" in failure(toy, tmp_path, network)
-    assert server.seen == []
-
-
-def test_a_server_that_does_not_know_its_own_range(
-    server: Server, toy: DownloadedEntry, network: Network, tmp_path: Path
-) -> None:
-    def answer(handler: Handler) -> None:
-        if handler.offset() and len(server.seen) == 2:
-            handler.reply(416)
-        else:
-            handler.file(CONTENT, most=None if len(server.seen) > 2 else 200)
-
-    server.answers["/toy"] = answer
-    assert ensure_file(toy, "toy", tmp_path / "a", network=network).path.read_bytes() == CONTENT
-    assert [span for _, span in server.seen] == [None, "bytes=200-", None]
-
-    def another(handler: Handler) -> None:
-        if handler.offset():
-            handler.reply(206, CONTENT[7:], Content_Range=f"bytes 7-{len(CONTENT) - 1}/{len(CONTENT)}")
-        else:
-            handler.file(CONTENT, most=200)
-
-    server.answers["/toy"] = another
-    assert "another range than was asked for" in failure(toy, tmp_path / "b", network)
+    assert site.server.paths() == ["/toy"]

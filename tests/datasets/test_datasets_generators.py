@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from datasets_support import refused
 from scipy import sparse, stats
 from sklearn.svm import LinearSVC
 from svmrepro.datasets import GENERATORS, DataError, Dataset, generate
@@ -41,9 +42,9 @@ def test_shapes_types_and_labels(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NESTED)
-@pytest.mark.parametrize("n", [20, 500, 1024, 1025, 2500])
+@pytest.mark.parametrize("n", [20, 1024, 1025])
 def test_sizes_are_nested(name: str, n: int) -> None:
-    large = generate(name, n=3000, seed=1)
+    large = generate(name, n=1500, seed=1)
     small = generate(name, n=n, seed=1)
     assert np.array_equal(dense(small), dense(large)[:n])
     assert not sparse.issparse(small.X) or abs(large.X[:n] - small.X).nnz == 0
@@ -101,7 +102,8 @@ def test_separable_is_separable_with_its_margin() -> None:
 def test_the_hidden_plane_of_separable_does_not_depend_on_n() -> None:
     # One plane for 400 and for 3,000 rows: what the large set teaches holds for rows beyond the small one.
     large = generate("separable", n=3000, seed=4)
-    w, *_ = np.linalg.lstsq(dense(large), large.y, rcond=None)
+    X = dense(large)
+    w = np.linalg.solve(X.T @ X, X.T @ large.y)
     small = generate("separable", n=400, seed=4)
     assert np.mean(np.sign(dense(small) @ w) == small.y) > 0.95
 
@@ -212,47 +214,30 @@ def test_documents_can_be_told_apart_by_a_plane_and_not_quite() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "share", "start"),
     [
-        (("checkers", 10), "unknown generator 'checkers'; known: separable, noise, chess-board"),
-        (("noise", 1), "noise: n = 1: the number of rows must be an integer of at least 2"),
-        (("noise", 10.0), "noise: n = 10.0: the number"),
-        (("noise", True), "noise: n = True: the number"),
-        (("noise", 10, -1), "noise: seed = -1: the seed must be a non-negative integer"),
-        (("noise", 10, 1.5), "noise: seed = 1.5: the seed"),
+        (("checkers", 10), None, "unknown generator 'checkers'; known: separable"),
+        (("noise", 1), None, "noise: n = 1: "),
+        (("noise", 10.0), None, "noise: n = 10.0: "),
+        (("noise", True), None, "noise: n = True: "),
+        (("noise", 10, -1), None, "noise: seed = -1: "),
+        (("noise", 10, 1.5), None, "noise: seed = 1.5: "),
+        (("noise", 10), 0.5, "noise: positives = 0.5: "),
+        (("rcv1-like", 10), 0.0, "rcv1-like: positives = 0.0: "),
+        (("rcv1-like", 10), 1.5, "rcv1-like: positives = 1.5: "),
+        (("rcv1-like", 10), True, "rcv1-like: positives = True: "),
     ],
 )
-def test_bad_requests(arguments: tuple[object, ...], message: str) -> None:
-    with pytest.raises(DataError) as caught:
-        generate(*arguments)  # type: ignore[arg-type]
-    assert str(caught.value).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("generator", "share", "message"),
-    [
-        ("noise", 0.5, "noise: positives = 0.5: its share of positives cannot be set"),
-        ("rcv1-like", 0.0, "rcv1-like: positives = 0.0: the share must be between 0 and 1"),
-        ("rcv1-like", 1.5, "rcv1-like: positives = 1.5: the share must be between 0 and 1"),
-        ("rcv1-like", True, "rcv1-like: positives = True: the share must be between 0 and 1"),
-    ],
-)
-def test_bad_shares_of_positives(generator: str, share: float, message: str) -> None:
-    with pytest.raises(DataError) as caught:
-        generate(generator, 10, positives=share)
-    assert str(caught.value) == message
+def test_bad_requests(arguments: tuple[object, ...], share: float | None, start: str) -> None:
+    refused(lambda: generate(*arguments, positives=share), start)  # type: ignore[arg-type]
 
 
 def test_one_class_only_is_an_error() -> None:
-    outcomes = []
+    outcomes = set()
     for seed in range(12):
         try:
-            generate("noise", n=2, seed=seed)
-            outcomes.append("both")
+            outcomes.add(len(generate("noise", n=2, seed=seed).y))
         except DataError as error:
-            assert (
-                str(error)
-                == f"noise: the first 2 rows for seed {seed} hold one class only; ask for more rows"
-            )
-            outcomes.append("one")
-    assert {"both", "one"} == set(outcomes)
+            assert f"noise: the first 2 rows for seed {seed} hold one class only" in str(error)
+            outcomes.add(1)
+    assert outcomes == {1, 2}

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from datasets_support import sha
+from datasets_support import one_set, put, refused, toy_file
+from msgspec.structs import replace
 from scipy import sparse
 from svmrepro import datasets
-from svmrepro.datasets import DataError, loading
+from svmrepro.datasets import loading
 from svmrepro.datasets.readers.physics import NOT_AVAILABLE, read_physics
 from svmrepro.datasets.registry.model import DownloadedEntry, Registry
 from svmrepro.datasets.registry.parse import parse_registry, registry
@@ -33,13 +34,8 @@ def line(i: int, target: str | None = None, blank: str = " ") -> str:
 TEXT = "".join(line(i, blank=" " if i % 2 else "\t") for i in range(30))
 
 
-def write(folder: Path, text: str) -> Path:
-    (folder / "phy_train.dat").write_text(text)
-    return folder / "phy_train.dat"
-
-
 def test_values_are_standardised_and_missing_ones_are_the_mean(tmp_path: Path) -> None:
-    data = read_physics(write(tmp_path, TEXT), features=FEATURES, labels=SIGNS)
+    data = read_physics(put(tmp_path / "phy_train.dat", TEXT), features=FEATURES, labels=SIGNS)
     assert data.X.shape == (30, FEATURES) and np.array_equal(data.y, np.where(TARGETS, 1.0, -1.0))
     for j in range(FEATURES):
         known = VALUES[:, j] != NOT_AVAILABLE.get(j + 1, np.inf)
@@ -56,35 +52,30 @@ def test_values_are_standardised_and_missing_ones_are_the_mean(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "line", "words"),
     [
-        ("", "1: the file is empty"),
-        (TEXT[: TEXT.rindex(" ")], "30: 79 fields where 80 were expected"),
-        (TEXT + line(0)[:-1] + " 1\n", "31: 81 fields where 80 were expected"),
-        (TEXT + "\n" + line(0), "31: empty line"),
-        (TEXT.replace("3.25", "x", 1), "1: field 10: 'x' is not a number"),
-        (TEXT.replace("3.25", "nan", 1), "1: field 10: 'nan' is not finite"),
-        (TEXT.replace("3.25", "1e999", 1), "1: field 10 is not finite"),
-        (TEXT.replace("7\t", "7a\t", 1), "1: '7a' is no example's number"),
-        (TEXT + line(0), "31: example 7 is repeated"),
-        (line(0) + line(1, "2"), "2: target 2 where 0 or 1 was expected"),
-        (line(0) + line(1, "?"), "2: field 2: '?' is not a number"),
-        (line(0) + line(3), "1: one class only: every example has the target 0"),
-        (line(0, blank="\x0b") + line(1), "1: '7\\x0b0"),
+        ("", 1, "empty"),
+        (TEXT[: TEXT.rindex(" ")], 30, "79 fields where 80"),
+        (TEXT + line(0)[:-1] + " 1\n", 31, "81 fields where 80"),
+        (TEXT + "\n" + line(0), 31, "empty line"),
+        (TEXT.replace("3.25", "x", 1), 1, "field 10: 'x' is not a number"),
+        (TEXT.replace("3.25", "nan", 1), 1, "field 10: 'nan' is not finite"),
+        (TEXT.replace("3.25", "1e999", 1), 1, "field 10 is not finite"),
+        (TEXT.replace("7\t", "7a\t", 1), 1, "'7a'"),
+        (TEXT + line(0), 31, "example 7 is repeated"),
+        (line(0) + line(1, "2"), 2, "target 2"),
+        (line(0) + line(1, "?"), 2, "field 2: '?' is not a number"),
+        (line(0) + line(3), 1, "one class only"),
+        (line(0, blank="\x0b") + line(1), 1, "'7\\x0b0"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    path = write(tmp_path, text)
-    with pytest.raises(DataError) as caught:
-        read_physics(path, features=FEATURES, labels=SIGNS)
-    assert str(caught.value).startswith(f"{path}:{message}")
-    assert "\n" not in str(caught.value)
+def test_what_is_refused(tmp_path: Path, text: str, line: int, words: str) -> None:
+    path = put(tmp_path / "file", text)
+    refused(lambda: read_physics(path, features=FEATURES, labels=SIGNS), f"{path}:{line}: ", words)
 
 
 def smaller(entry: DownloadedEntry, sizes: dict[int, int]) -> DownloadedEntry:
     """Return an entry of the registry for files of other sizes, which no host has."""
-    from msgspec.structs import replace
-
     files = {
         name: replace(file, rows=sizes[file.rows or 0], positives=None, sources=())
         for name, file in entry.files.items()
@@ -111,8 +102,7 @@ def test_the_registrys_physics_set(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     entry = registry().downloaded["kdd04-physics"]
     assert (entry.rows, entry.parts["train"].rows, entry.parts["test"].rows) == (50_000, 40_000, 10_000)
     use(monkeypatch, smaller(entry, {50_000: 30, 40_000: 20, 10_000: 10}))
-    (tmp_path / "mirror" / "kdd04-physics").mkdir(parents=True)
-    write(tmp_path / "mirror" / "kdd04-physics", TEXT)
+    put(tmp_path / "mirror" / "kdd04-physics" / "phy_train.dat", TEXT)
     whole = datasets.load("kdd04-physics", mirror=tmp_path / "mirror", data_dir=tmp_path)
     train, test = (
         datasets.load("kdd04-physics", n, part=part, data_dir=tmp_path, download=False)  # type: ignore[arg-type]
@@ -130,11 +120,9 @@ def test_the_registrys_astro_ph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     entry = registry().downloaded["arxiv-astro-ph"]
     use(monkeypatch, smaller(entry, {29_882: 3, 32_487: 2, 62_369: 5}))
     folder = tmp_path / "mirror" / "arxiv-astro-ph"
-    folder.mkdir(parents=True)
-    (folder / "astro-ph_29882.dat").write_text(
-        "# abstracts\n1 3:0.070710678 99757:0.5 # astro-ph/9901001\n-1 7:1 \n-1 1:0.25 2:0.5 #\n"
-    )
-    (folder / "astro-ph_32487.dat").write_text("-1 5:1\n1 3:1\n")
+    train = "# abstracts\n1 3:0.070710678 99757:0.5 # astro-ph/9901001\n-1 7:1 \n-1 1:0.25 2:0.5 #\n"
+    put(folder / "astro-ph_29882.dat", train)
+    put(folder / "astro-ph_32487.dat", "-1 5:1\n1 3:1\n")
     whole = datasets.load("arxiv-astro-ph", mirror=tmp_path / "mirror", data_dir=tmp_path)
     assert whole.X.shape == (5, 99757) and whole.X.nnz == 7 and whole.X.has_canonical_format
     assert whole.y.tolist() == [1, -1, -1, -1, 1]
@@ -167,12 +155,10 @@ def covertype(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     assert known["covertype-1"].rows == 522_911 and known["covertype-1"].parts["test"].rows == 58_101
     full = smaller(known["covertype-1"], {581_012: 60, 522_911: 54, 58_101: 6})
     use(monkeypatch, full, known["covertype-sample"])
-    (tmp_path / "mirror" / "covertype").mkdir(parents=True)
-    return tmp_path / "mirror" / "covertype" / "covtype.data"
+    return put(tmp_path / "mirror" / "covertype" / "covtype.data", COVER)
 
 
 def test_the_registrys_covertype(covertype: Path, tmp_path: Path) -> None:
-    covertype.write_text(COVER)
     train, test = (
         datasets.load("covertype-1", part=part, mirror=tmp_path / "mirror", data_dir=tmp_path)  # type: ignore[arg-type]
         for part in ("train", "test")
@@ -195,13 +181,10 @@ def test_the_registrys_covertype(covertype: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "covtype.data:1: the file is empty"),
         (COVER[:-9], "fields where 55 were expected"),
         (COVER + cover(0), "61 rows where 60 were expected"),
-        (COVER.replace(",1\n", ",8\n", 1), "covtype.data:1: label '8' where one of 1, 2, 3, 4, 5, 6, 7 was"),
-        ("x" + COVER, "covtype.data:1: column 1: 'x"),
+        (COVER.replace(",1\n", ",8\n", 1), "covtype.data:1: label '8'"),
         ("nan," + COVER.partition(",")[2], "covtype.data:1: column 1: 'nan' is not finite"),
-        (cover(1) * 60, "covtype.data:1: one class only"),
     ],
 )
 def test_a_covertype_that_is_refused(covertype: Path, tmp_path: Path, text: str, message: str) -> None:
@@ -211,27 +194,20 @@ def test_a_covertype_that_is_refused(covertype: Path, tmp_path: Path, text: str,
     assert message in str(caught.value)
 
 
-def test_a_scale_changes_what_is_read() -> None:
-    known = registry().downloaded
-    assert known["covertype-1"].rules != ""
-    text = f"""
-version: 1
-downloaded:
-  toy:
-    title: Toy
-    licence: none
-    citation: none
-    reader: delimited
-    features: 2
-    labels: {{-1: -1, 1: 1}}
-    drawn: in order
-    standard: SCALE
-    subsets: [toy]
-    files: {{toy: {{rows: 9, bytes: 9, sha256: {sha(b"")}}}}}
-generated: {{}}
+SCALED = """
+reader: delimited
+features: 2
+labels: {-1: -1, 1: 1}
+drawn: in order
+standard: SCALE
+subsets: [toy]
+files: {FILE}
 """
-    rules = {
-        parse_registry(text.replace("SCALE", scale)).downloaded["toy"].rules
-        for scale in ("[[0, 1]]", "[[0, 2]]", "[[0, 2], [1, 1]]")
-    }
+
+
+def test_a_scale_changes_what_is_read() -> None:
+    assert registry().downloaded["covertype-1"].rules != ""
+    text = one_set(SCALED.replace("FILE", toy_file(b"+1 1:1\n", "https://example.org/toy")))
+    scales = ("[[0, 1]]", "[[0, 2]]", "[[0, 2], [1, 1]]")
+    rules = {parse_registry(text.replace("SCALE", scale)).downloaded["toy"].rules for scale in scales}
     assert len(rules) == 3

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from datasets_support import Server, libsvm_text, make_entry, sha
+from datasets_support import Server, libsvm_text, make_entry, put, refused, sha, toy_file
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import DataError, DatasetUnavailable, loading
@@ -19,20 +19,18 @@ from svmrepro.datasets.readers import by_name
 from svmrepro.datasets.readers.libsvm import LibsvmData
 from svmrepro.datasets.registry.model import Registry
 
-SMALL, LARGE, TEST = libsvm_text(20), libsvm_text(50), libsvm_text(8, skip=100)
+FILES = {"small": libsvm_text(20), "large": libsvm_text(50), "toy.t": libsvm_text(8, skip=100)}
 
 
 @pytest.fixture
 def toy_registry(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     """The registry holds ``toy``: files of 20 and 50 rows and a test set of 8, all on the server."""
-    files = {"small": SMALL, "large": LARGE, "toy.t": TEST}
-    server.answers.update({f"/{name}": content for name, content in files.items()})
-    text = "\n".join(
-        f"{name}: {{rows: {len(content.splitlines())}, positives: {content.count(b'+1')}, "
-        f"bytes: {len(content)}, sha256: {sha(content)}, sources: ['{server.url}/{name}']}}"
-        for name, content in files.items()
-    )
-    entry = make_entry(text, subsets="[small, large]\n    test: toy.t\n    aliases: {21: 20}")
+    server.answers.update({f"/{name}": content for name, content in FILES.items()})
+    text = [
+        toy_file(content, f"{server.url}/{name}", name=name, positives=content.count(b"+1"))
+        for name, content in FILES.items()
+    ]
+    entry = make_entry("\n".join(text), subsets="[small, large]\n    test: toy.t\n    aliases: {21: 20}")
     generated = loading.registry().generated
     monkeypatch.setattr(loading, "registry", lambda: Registry({"toy": entry}, generated))
     monkeypatch.setattr(loading, "_user_files", {})
@@ -53,9 +51,8 @@ def test_sizes_and_their_files(toy_registry: Server, tmp_path: Path) -> None:
         assert rows_of(data) == rows_of(whole)[:actual]
         assert data.y.tolist() == whole.y.tolist()[:actual]
         assert data.provenance["files"] == [file]
-        assert data.provenance["sha256"] == sha(SMALL if file == "small" else LARGE)
+        assert data.provenance["sha256"] == sha(FILES[file])
         assert (data.provenance["n_requested"], data.provenance["n_actual"]) == (n, actual)
-        assert str(actual) in data.provenance["rows"] or data.provenance["rows"] == "all rows of small"
         assert datasets.resolve_size("toy", n) == actual
     assert sorted(toy_registry.paths()) == ["/large", "/small"]
 
@@ -68,19 +65,17 @@ def test_the_test_part(toy_registry: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "message"),
+    ("n", "words"),
     [
-        (51, "toy: n = 51: the set has 50 rows"),
-        (0, "toy: n = 0: the number of rows must be a positive integer"),
-        (2.0, "toy: n = 2.0: the number of rows"),
-        (True, "toy: n = True: the number of rows"),
-        (1, "toy: n = 1: the first 1 rows hold one class only"),
+        (51, "50 rows"),
+        (0, "positive integer"),
+        (2.0, "positive integer"),
+        (True, "positive integer"),
+        (1, "one class only"),
     ],
 )
-def test_sizes_that_cannot_be(toy_registry: Server, tmp_path: Path, n: int, message: str) -> None:
-    with pytest.raises(DataError) as caught:
-        datasets.load("toy", n, data_dir=tmp_path)
-    assert str(caught.value).startswith(message)
+def test_sizes_that_cannot_be(toy_registry: Server, tmp_path: Path, n: int, words: str) -> None:
+    refused(lambda: datasets.load("toy", n, data_dir=tmp_path), f"toy: n = {n}: ", words)
 
 
 def test_unknown_names(toy_registry: Server) -> None:
@@ -111,7 +106,7 @@ def test_fetch_tells_what_is_missing(toy_registry: Server, tmp_path: Path, netwo
     del toy_registry.answers["/large"]
     fetched = datasets.fetch("toy", tmp_path, network=network)
     assert sorted(fetched.files) == ["small", "toy.t"]
-    assert fetched.files["small"].read_bytes() == SMALL
+    assert fetched.files["small"].read_bytes() == FILES["small"]
     assert list(fetched.missing) == ["large"]
     assert "HTTP 404" in fetched.missing["large"][0]
     assert datasets.load("toy", 20, data_dir=tmp_path, download=False).X.shape[0] == 20
@@ -130,10 +125,8 @@ def test_nothing_to_be_had(toy_registry: Server, tmp_path: Path, network: Networ
     toy_registry.answers.clear()
     with pytest.raises(DatasetUnavailable) as caught:
         datasets.fetch("toy", tmp_path, network=network)
-    message = str(caught.value)
-    assert message.startswith(f"data set toy is not available: small: {toy_registry.url}/small: HTTP 404")
-    assert "2 more files likewise" in message
-    assert message.endswith(f"put the file by hand at {tmp_path}/raw/toy/")
+    for word in ("toy", f"{toy_registry.url}/small: HTTP 404", "2 more files", f"{tmp_path}/raw/toy/"):
+        assert word in str(caught.value)
 
 
 # ---------------------------------------------------------------- prepared arrays
@@ -200,11 +193,8 @@ def test_a_disk_too_full_for_prepared_arrays(toy_registry: Server, tmp_path: Pat
 def test_a_file_with_the_right_checksum_and_wrong_counts(
     toy_registry: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entry = make_entry(
-        f"toy: {{rows: 21, positives: 10, bytes: {len(SMALL)}, sha256: {sha(SMALL)}, "
-        f"sources: ['{toy_registry.url}/small']}}"
-    )
-    monkeypatch.setattr(loading, "registry", lambda: Registry({"toy": entry}, {}))
+    text = toy_file(FILES["small"], f"{toy_registry.url}/small", rows=21, positives=10)
+    monkeypatch.setattr(loading, "registry", lambda: Registry({"toy": make_entry(text)}, {}))
     with pytest.raises(DataError, match=r"20 rows, 10 of them positive, where the registry has 21 and 10"):
         datasets.load("toy", data_dir=tmp_path)
 
@@ -237,27 +227,21 @@ def test_a_file_of_ones_own(toy_registry: Server, tmp_path: Path) -> None:
 
 
 def test_names_that_are_taken(toy_registry: Server, tmp_path: Path) -> None:
-    for name in ("toy", "noise"):
-        with pytest.raises(DataError, match=f"data set '{name}': the name is taken"):
+    for name in ("toy", "noise", ""):
+        with pytest.raises(DataError, match=f"data set '{name}': the name is"):
             datasets.register_file(name, tmp_path / "file")
-    with pytest.raises(DataError, match="data set '': the name is empty"):
-        datasets.register_file("", tmp_path / "file")
 
 
 def test_a_file_of_ones_own_that_is_not_there(toy_registry: Server, tmp_path: Path) -> None:
     datasets.register_file("mine", tmp_path / "nowhere")
     for use in (datasets.load, datasets.fetch, datasets.resolve_size, datasets.content_key):
-        with pytest.raises(DataError) as caught:
-            use("mine")
-        assert str(caught.value) == f"{tmp_path}/nowhere: cannot be read: No such file or directory"
+        refused(lambda use=use: use("mine"), f"{tmp_path}/nowhere: ", "No such file")
 
 
 def test_a_bad_file_of_ones_own(toy_registry: Server, tmp_path: Path) -> None:
-    path = tmp_path / "mine"
-    path.write_text("+1 1:1\n-1 2:a\n")
+    path = put(tmp_path / "mine", "+1 1:1\n-1 2:a\n")
     datasets.register_file("mine", path)
-    with pytest.raises(DataError, match=r"mine:2: value 'a' of index 2 is not a number"):
-        datasets.load("mine")
+    refused(lambda: datasets.load("mine"), f"{path}:2: ", "'a' of index 2")
 
 
 # ---------------------------------------------------------------- keys
@@ -265,7 +249,7 @@ def test_a_bad_file_of_ones_own(toy_registry: Server, tmp_path: Path) -> None:
 
 def test_keys_need_no_data_and_change_with_it(toy_registry: Server, tmp_path: Path) -> None:
     path = tmp_path / "mine"
-    path.write_bytes(SMALL)
+    path.write_bytes(FILES["small"])
     datasets.register_file("mine", path)
     keys = [
         datasets.content_key("toy", 20),
@@ -281,7 +265,7 @@ def test_keys_need_no_data_and_change_with_it(toy_registry: Server, tmp_path: Pa
     assert toy_registry.seen == []
     assert len(set(keys)) == len(keys)
     assert datasets.content_key("toy", 21) == keys[0], "a paper's size is that of its file"
-    path.write_bytes(LARGE)
+    path.write_bytes(FILES["large"])
     assert datasets.content_key("mine", 20) not in keys
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,23 +15,21 @@ CONTENTS = {
     "nothing": b"",
     "one byte": b"a",
     "the same byte": b"a" * 5000,
-    "text": b"".join(b"%d squares of %d\n" % (i * i, i) for i in range(4000)),
-    "any bytes": RNG.bytes(30_000),
-    "few symbols": bytes(RNG.choice(list(b"xob,\n"), 60_000).tolist()),
+    "text": b"".join(b"%d squares of %d\n" % (i * i, i) for i in range(2000)),
+    "any bytes": RNG.bytes(10_000),
+    "few symbols": bytes(RNG.choice(list(b"xob,\n"), 30_000).tolist()),
 }
 
 
 @pytest.mark.parametrize("clears", [True, False])
 @pytest.mark.parametrize("widest", [10, 13, 16])
 @pytest.mark.parametrize("name", CONTENTS)
-def test_what_was_written_is_read_back(tmp_path: Path, name: str, widest: int, clears: bool) -> None:
+def test_what_was_written_is_read_back(name: str, widest: int, clears: bool) -> None:
     content = CONTENTS[name]
     packed = compress_lzw(content, widest, clears=clears)
     assert decompress_lzw(packed, len(content)) == content
     if shutil.which("gzip") and content:  # it knows the format too
-        path = tmp_path / "file.Z"
-        path.write_bytes(packed)
-        done = subprocess.run(["gzip", "-dc", str(path)], capture_output=True, check=True)
+        done = subprocess.run(["gzip", "-dc"], input=packed, capture_output=True, check=True)
         assert done.stdout == content
 
 
@@ -60,10 +57,11 @@ def test_what_is_refused(content: bytes, message: str) -> None:
 
 
 def test_any_damage_is_an_error_or_another_result() -> None:
-    packed = compress_lzw(CONTENTS["text"], 12)
-    for at in range(3, len(packed), 97):
+    content = CONTENTS["text"][:6000]
+    packed = compress_lzw(content, 10)
+    for at in range(3, len(packed), 41):
         spoilt = packed[:at] + bytes([packed[at] ^ 0xFF]) + packed[at + 1 :]
         try:
-            assert decompress_lzw(spoilt, len(CONTENTS["text"])) != CONTENTS["text"]
+            assert decompress_lzw(spoilt, len(content)) != content
         except ValueError as error:
             assert "where the table has" in str(error)

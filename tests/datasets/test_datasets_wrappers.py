@@ -1,42 +1,67 @@
-"""Files that come compressed, in archives, or in a folder that several sets share."""
+"""Files that come compressed or in archives; what means harm is refused, and nothing else is written."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
-from collections.abc import Callable
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from datasets_support import ROWS, Server, compress_lzw, left_in, libsvm_text, make_entry, reason, sha, zipped
-from msgspec.structs import replace
-from svmrepro.datasets.download.http import Network
-from svmrepro.datasets.download.search import ensure_file
-from svmrepro.datasets.registry.model import DownloadedEntry
+from datasets_support import (
+    CONTENT,
+    ROWS,
+    Site,
+    compress_lzw,
+    left_in,
+    make_entry,
+    put,
+    sha,
+    toy_file,
+    zipped,
+)
+from svmrepro.datasets.download.unpack import decompress, extract_member
+from svmrepro.datasets.errors import SourceError
+from svmrepro.datasets.registry.parse import RegistryError
 
-CONTENT = libsvm_text()
+BOMB = 10 * 2**30
+_BLOCK = bytes(10 * 2**20)
 
 
-def zip_entry(server: Server) -> DownloadedEntry:
-    return make_entry(f"""
-    toy:
-      rows: {ROWS}
-      bytes: {len(CONTENT)}
-      sha256: {sha(CONTENT)}
-      sources:
-        - {{url: "{server.url}/all.zip", member: set/toy}}
-    """)
+@pytest.fixture(autouse=True)
+def nothing_beside(tmp_path: Path) -> Iterator[None]:
+    """Whatever a test does in the folders below ``data``, nothing else may appear."""
+    yield
+    assert {path.name for path in tmp_path.iterdir()} <= {"data", "mirror", "bomb"}
+    assert not list(tmp_path.rglob("*evil*"))
 
 
-def test_a_member_of_an_archive(server: Server, network: Network, tmp_path: Path) -> None:
-    server.answers["/all.zip"] = zipped({"set/readme": b"hello", "set/toy": CONTENT})
-    assert ensure_file(zip_entry(server), "toy", tmp_path, network=network).path.read_bytes() == CONTENT
-    assert left_in(tmp_path) == ["toy"]
+# ---------------------------------------------------------------- archives
+
+
+@pytest.fixture
+def archive(site: Site) -> Site:
+    """The set is a member of an archive."""
+    site.files = toy_file(CONTENT, {"url": f"{site.server.url}/all.zip", "member": "set/toy"})
+    return site
+
+
+def test_a_member_of_an_archive(archive: Site) -> None:
+    archive.serve(zipped({"set/readme": b"hello", "set/toy": CONTENT}), "/all.zip")
+    assert archive.fetch().path.read_bytes() == CONTENT
+    assert left_in(archive.folder) == ["toy"]
 
 
 @pytest.mark.parametrize(
-    ("archive", "what"),
+    ("content", "what"),
     [
         (zipped({"/etc/evil": b"", "set/toy": CONTENT}), "unsafe name"),
         (zipped({"../../evil": b"", "set/toy": CONTENT}), "unsafe name"),
@@ -50,13 +75,33 @@ def test_a_member_of_an_archive(server: Server, network: Network, tmp_path: Path
         (zipped({"set/toy": CONTENT}).replace(b"set/toy", b"set/t\xfdy", 1), "damaged"),
     ],
 )
-def test_archives_that_are_refused(
-    server: Server, network: Network, tmp_path: Path, archive: bytes, what: str
-) -> None:
-    server.answers["/all.zip"] = archive
-    assert what in reason(zip_entry(server), tmp_path / "data", network=network)
-    assert left_in(tmp_path) == []
+def test_archives_that_are_refused(archive: Site, content: bytes, what: str) -> None:
+    archive.serve(content, "/all.zip")
+    assert what in archive.refusal()
 
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_members_that_zipfile_unpacks_at_once_are_refused(tmp_path: Path, method: int) -> None:
+    # A megabyte of bzip2 stands for gigabytes, and zipfile asks such a decompressor for all of it.
+    path = tmp_path / "bomb"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("set/toy", _BLOCK)
+    with pytest.raises(SourceError, match=rf"set/toy of all\.zip is compressed by method {method}"):
+        extract_member(path, "set/toy", tmp_path / "data", 1000, "all.zip")
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_link_among_the_members_of_an_archive_is_read_as_text(tmp_path: Path) -> None:
+    info = zipfile.ZipInfo("set/toy")
+    info.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(tmp_path / "bomb", "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+    extract_member(tmp_path / "bomb", "set/toy", tmp_path / "data", 100, "all.zip")
+    assert (tmp_path / "data").read_bytes() == b"/etc/passwd"
+    assert not (tmp_path / "data").is_symlink()
+
+
+# ---------------------------------------------------------------- compressed files
 
 WRAP: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "gzip": (".gz", lambda content: gzip.compress(content, 1, mtime=1)),
@@ -66,36 +111,21 @@ WRAP: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 }
 
 
-def wrapped_entry(server: Server, compression: str) -> DownloadedEntry:
-    return make_entry(f"""
-    toy:
-      rows: {ROWS}
-      forms:
-        - file: toy{WRAP[compression][0]}
-          compression: {compression}
-          bytes: {len(CONTENT)}
-          sha256: {sha(CONTENT)}
-      sources: ["{server.url}/toy{WRAP[compression][0]}"]
-    """)
-
-
 @pytest.mark.parametrize("compression", WRAP)
-def test_compressed_files_are_judged_by_their_content(
-    server: Server, network: Network, tmp_path: Path, compression: str
-) -> None:
-    entry = wrapped_entry(server, compression)
+def test_compressed_files_are_judged_by_their_content(site: Site, compression: str) -> None:
     suffix, wrap = WRAP[compression]
-    server.answers[f"/toy{suffix}"] = wrap(CONTENT)
-    assert ensure_file(entry, "toy", tmp_path / "a", network=network).path.read_bytes() == CONTENT
-    assert left_in(tmp_path) == ["toy"]
+    name = f"toy{suffix}"
+    form = {"file": name, "compression": compression, "bytes": len(CONTENT), "sha256": sha(CONTENT)}
+    site.files = f"toy: {{rows: {ROWS}, forms: [{form}], sources: ['{site.server.url}/{name}']}}"
+    site.serve(wrap(CONTENT), f"/{name}")
+    assert site.fetch("data/a").path.read_bytes() == CONTENT
+    assert left_in(site.folder) == ["toy"]
 
-    server.answers[f"/toy{suffix}"] = CONTENT  # a server that unpacks what it sends
-    assert ensure_file(entry, "toy", tmp_path / "b", network=network).path.read_bytes() == CONTENT
+    site.serve(CONTENT, f"/{name}")  # a server that unpacks what it sends
+    assert site.fetch("data/b").path.read_bytes() == CONTENT
 
-    by_hand = tmp_path / "c" / "raw" / "toy"
-    by_hand.mkdir(parents=True)
-    (by_hand / f"toy{suffix}").write_bytes(wrap(CONTENT))
-    assert ensure_file(entry, "toy", tmp_path / "c", network=network).origin == "put there by hand"
+    put(site.folder / "data" / "c" / "raw" / "toy" / name, wrap(CONTENT))
+    assert site.fetch("data/c").origin == "put there by hand"
 
     # The format of compress has neither length nor checksum: cut short, it gives less.
     cut = f"bytes where {len(CONTENT)} were expected" if compression == "compress" else "damaged"
@@ -104,73 +134,183 @@ def test_compressed_files_are_judged_by_their_content(
         (wrap(CONTENT[::-1]), "wrong checksum"),
         (wrap(bytes(1_000_000)), f"longer than the {len(CONTENT)} bytes"),
     ):
-        server.answers[f"/toy{suffix}"] = content
-        assert what in reason(entry, tmp_path / "d", network=network)
-        assert left_in(tmp_path / "d") == []
+        site.serve(content, f"/{name}")
+        assert what in site.refusal("data/d")
 
 
 @pytest.mark.parametrize("compression", WRAP)
-def test_a_compressed_member_of_an_archive(
-    server: Server, network: Network, tmp_path: Path, compression: str
-) -> None:
+def test_a_compressed_member_of_an_archive(site: Site, compression: str) -> None:
     suffix, wrap = WRAP[compression]
-    entry = make_entry(f"""
-    toy:
-      rows: {ROWS}
-      forms:
-        - {{bytes: {len(CONTENT)}, sha256: {sha(CONTENT)}}}
-        - {{file: toy{suffix}, compression: {compression}, bytes: {len(CONTENT)}, sha256: {sha(CONTENT)}}}
-      sources: [{{url: "{server.url}/all.zip", member: set/toy{suffix}, form: toy{suffix}}}]
-    """)
-    server.answers["/all.zip"] = zipped({f"set/toy{suffix}": wrap(CONTENT)})
-    assert ensure_file(entry, "toy", tmp_path / "a", network=network).path.read_bytes() == CONTENT
-    assert left_in(tmp_path / "a") == ["toy"]
-
-    server.answers["/all.zip"] = zipped({f"set/toy{suffix}": CONTENT})
-    assert ensure_file(entry, "toy", tmp_path / "b", network=network).path.read_bytes() == CONTENT
-
-    server.answers["/all.zip"] = zipped({f"set/toy{suffix}": wrap(CONTENT[::-1])})
-    assert "wrong checksum" in reason(entry, tmp_path / "c", network=network)
-    assert left_in(tmp_path / "c") == []
+    content = {"bytes": len(CONTENT), "sha256": sha(CONTENT)}
+    form = {"file": f"toy{suffix}", "compression": compression, **content}
+    url, member = f"{site.server.url}/all.zip", f"set/toy{suffix}"
+    source = {"url": url, "member": member, "form": f"toy{suffix}"}
+    site.files = f"toy: {{rows: {ROWS}, forms: [{content}, {form}], sources: [{source}]}}"
+    for name, inner in (("a", wrap(CONTENT)), ("b", CONTENT)):
+        site.serve(zipped({member: inner}), "/all.zip")
+        assert site.fetch(f"data/{name}").path.read_bytes() == CONTENT
+        assert left_in(site.folder / "data" / name) == ["toy"]
+    site.serve(zipped({member: wrap(CONTENT[::-1])}), "/all.zip")
+    assert "wrong checksum" in site.refusal("data/c")
 
 
-@pytest.mark.parametrize("way", ["alone", "in an archive"])
-def test_a_wrapper_whose_checksum_is_known_vouches_for_its_content(
-    server: Server, network: Network, tmp_path: Path, way: str
-) -> None:
+@pytest.mark.parametrize("name", ["toy.gz", "toys.zip"])
+def test_a_wrapper_whose_checksum_is_known_vouches_for_its_content(site: Site, name: str) -> None:
     wrapped = gzip.compress(CONTENT, mtime=3)
-    url = f"{server.url}/toy.gz" if way == "alone" else f"{server.url}/toys.zip"
-    member = "" if way == "alone" else ", member: toy.gz"
+    member = {} if name == "toy.gz" else {"member": "toy.gz"}
     # One row more than there are: what is vouched for is not read, what is not is.
-    entry = make_entry(f"""
-    toy:
-      rows: {ROWS + 1}
-      forms: [{{file: toy.gz, compression: gzip, max_bytes: 9999, wrapper_sha256: {sha(wrapped)}}}]
-      sources: [{{url: "{url}", form: toy.gz{member}}}]
-    """)
-    for content in (wrapped, gzip.compress(CONTENT, mtime=4)):
-        server.answers["/toy.gz"] = content
-        server.answers["/toys.zip"] = zipped({"toy.gz": content})
-        folder = tmp_path / sha(content)
-        if content == wrapped:
-            assert ensure_file(entry, "toy", folder, network=network).path.read_bytes() == CONTENT
-        else:
-            said = reason(entry, folder, network=network)
-            assert f"{ROWS} rows where {ROWS + 1} were expected" in said
-        assert left_in(folder) == (["toy"] if content == wrapped else [])
+    form = {"file": "toy.gz", "compression": "gzip", "max_bytes": 9999, "wrapper_sha256": sha(wrapped)}
+    source = {"url": f"{site.server.url}/{name}", "form": "toy.gz", **member}
+    site.files = f"toy: {{rows: {ROWS + 1}, forms: [{form}], sources: [{source}]}}"
+
+    def serve(content: bytes) -> None:
+        site.serve(zipped({"toy.gz": content}) if member else content, f"/{name}")
+
+    serve(wrapped)
+    assert site.fetch("data/a").path.read_bytes() == CONTENT
+    serve(gzip.compress(CONTENT, mtime=4))
+    assert f"{ROWS} rows where {ROWS + 1} were expected" in site.refusal("data/b")
 
 
-def test_sets_that_share_a_folder_share_its_files(server: Server, network: Network, tmp_path: Path) -> None:
-    server.answers["/all"] = CONTENT
-    file = f"""
-    toy:
-      rows: {ROWS}
-      forms: [{{file: all, bytes: {len(CONTENT)}, sha256: {sha(CONTENT)}}}]
-      sources: ["{server.url}/all"]
-    """
-    entry = make_entry(file)
-    for name in ("one", "two"):
-        ours = replace(entry, name=name, mirror="shared")
-        stored = ensure_file(ours, "toy", tmp_path, network=network)
-        assert stored.path == tmp_path / "raw" / "shared" / "all"
-    assert server.paths() == ["/all"]
+@pytest.mark.parametrize("name", [b"../../evil", b"/tmp/evil", b"evil\n"])
+def test_the_name_within_a_gzip_file_is_of_no_account(tmp_path: Path, name: bytes) -> None:
+    plain = gzip.compress(CONTENT, mtime=0)
+    (tmp_path / "mirror").write_bytes(plain[:3] + b"\x08" + plain[4:10] + name + b"\0" + plain[10:])
+    target = tmp_path / "data"
+    decompress(tmp_path / "mirror", "gzip", target, len(CONTENT), "toy.gz")
+    assert target.read_bytes() == CONTENT
+
+
+def tar_of_links() -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, kind, link in (
+            ("toy", tarfile.SYMTYPE, "/etc/passwd"),
+            ("../evil", tarfile.LNKTYPE, "toy"),
+            ("/evil", tarfile.SYMTYPE, "../.."),
+        ):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, link
+            archive.addfile(info)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("compression", ["gzip", "compress"])
+def test_no_tar_is_ever_unpacked(site: Site, compression: str) -> None:
+    suffix, wrap = WRAP[compression]
+    form = {"file": f"toy{suffix}", "compression": compression, "max_bytes": 100_000}
+    source = f"{site.server.url}/toy{suffix}"
+    site.files = f"toy: {{rows: {ROWS}, forms: [{form}], sources: ['{source}']}}"
+    assert "is not a number" in site.refusal(mirror=site.mirror(wrap(tar_of_links()), f"toy{suffix}"))
+
+
+# ---------------------------------------------------------------- bombs
+
+
+def repeated(compress: Callable[[bytes], bytes]) -> bytes:
+    """Return ten gigabytes of zeros as a file of streams one behind the other."""
+    return compress(_BLOCK) * (BOMB // len(_BLOCK))
+
+
+def zip_bomb(says: int) -> bytes:
+    """Return an archive whose one member is ten gigabytes, and says that it is of another size."""
+    squeeze = zlib.compressobj(9, zlib.DEFLATED, -15)
+    block = squeeze.compress(_BLOCK) + squeeze.flush(zlib.Z_FULL_FLUSH)
+    stream = block * (BOMB // len(_BLOCK)) + zlib.compress(b"", wbits=-15)
+    archive = zipped({"set/toy": b"x" * 100})
+    at = archive.index(b"set/toy") + len("set/toy")
+    end = archive.index(b"PK\x01\x02")
+    directory = bytearray(archive[end:])
+    directory[20:24] = len(stream).to_bytes(4, "little")
+    directory[24:28] = says.to_bytes(4, "little")
+    tail = directory.index(b"PK\x05\x06")
+    directory[tail + 16 : tail + 20] = (at + len(stream)).to_bytes(4, "little")
+    return archive[:at] + stream + bytes(directory)
+
+
+BOMBS: dict[str, Callable[[], bytes]] = {
+    "gzip": lambda: repeated(gzip.compress),
+    "bzip2": lambda: repeated(bz2.compress),
+    "xz": lambda: repeated(lzma.compress),
+    "zip": lambda: zip_bomb(4 * 10**9),
+    "zip that lies": lambda: zip_bomb(100),
+}
+
+UNPACK = """
+import resource, sys
+from pathlib import Path
+from svmrepro.datasets.download.unpack import decompress, extract_member
+from svmrepro.datasets.errors import SourceError
+kind, path, target = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    if kind.startswith("zip"):
+        extract_member(path, "set/toy", target, 1_000_000, "bomb")
+    else:
+        decompress(path, kind, target, 1_000_000, "bomb")
+except SourceError as error:
+    print(error)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_ten_gigabytes_are_not_unpacked(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "bomb"
+    path.write_bytes(BOMBS[kind]())
+    assert path.stat().st_size < BOMB / 500
+    began = time.monotonic()
+    ended = subprocess.run(
+        [sys.executable, "-c", UNPACK, kind, str(path), str(tmp_path / "data")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    said, megabytes = ended.stdout.splitlines()
+    assert ("Bad CRC-32" if kind == "zip that lies" else "is longer than the 1000000 bytes expected") in said
+    assert int(megabytes) < 100
+    assert (tmp_path / "data").stat().st_size <= 1_000_000
+    assert time.monotonic() - began < 30  # unpacking all of it takes minutes
+
+
+def test_a_file_of_ten_gigabytes_in_a_mirror_is_left_there(site: Site) -> None:
+    mirror = site.mirror(b"")
+    with (mirror / "toy" / "toy").open("wb") as stream:
+        stream.truncate(BOMB)
+    assert f"toy is longer than the {len(CONTENT)} bytes expected" in site.refusal(mirror=mirror)
+
+
+WITHIN_A_GIGABYTE = """
+import resource, sys
+from pathlib import Path
+from svmrepro.datasets.download.unpack import decompress
+resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+decompress(Path(sys.argv[1]), "xz", Path(sys.argv[2]), 1000, "toy.xz")
+"""
+
+
+def test_a_header_that_asks_for_too_much_memory(tmp_path: Path) -> None:
+    # The size of the dictionary stands in the header alone: 37 is 1.5 GiB.
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 2**20, "mode": lzma.MODE_FAST, "nice_len": 4}]
+    small = bytearray(lzma.compress(CONTENT, filters=filters))
+    end = 12 + (small[12] + 1) * 4
+    assert small[16] == 16
+    small[16] = 37
+    small[end - 4 : end] = zlib.crc32(bytes(small[12 : end - 4])).to_bytes(4, "little")
+    (tmp_path / "mirror").write_bytes(bytes(small))
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHIN_A_GIGABYTE, str(tmp_path / "mirror"), str(tmp_path / "data")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert ended.stderr.splitlines()[-1].startswith("svmrepro.datasets.errors.SourceError: toy.xz is damaged")
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/../../evil", "evil\n", "", ".."])
+def test_a_name_in_the_registry_cannot_lead_out_of_the_folder(name: str) -> None:
+    with pytest.raises(RegistryError, match="toy"):
+        make_entry(f"toy: {{rows: 2, forms: [{{file: {name!r}, bytes: 1, sha256: {sha(b'')}}}]}}")

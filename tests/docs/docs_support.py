@@ -8,43 +8,40 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pytest
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
-FLOORS = ("solvers", "datasets", "workflow")
-# Where modules that other tests share lie.
-SUPPORT = (PROJECT / "tests" / "solvers", PROJECT / "tests" / "analysis")
-
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+PACKAGES = ("solvers", "datasets", "workflow")
 
 
-class Block(NamedTuple):
-    """A fenced block: its language, its text, and the section that it stands in."""
-
-    language: str
-    text: str
-    section: str
+def text_of(page: str) -> str:
+    """Return a file of the project."""
+    return (PROJECT / page).read_text(encoding="utf-8")
 
 
-def blocks(page: str, language: str | None = None, section: str | None = None) -> list[Block]:
-    """Return the fenced blocks of a page, in order; of one language or section if given."""
-    text = (PROJECT / page).read_text(encoding="utf-8")
+def blocks(page: str, language: str, section: str | None = None) -> list[str]:
+    """Return the fenced blocks of a page in one language, in order, of one section if it is named."""
     found = []
-    for match in _FENCE.finditer(text):
-        headings = _HEADING.findall(text[: match.start()])
-        found.append(Block(match[1], match[2], headings[-1] if headings else ""))
-    return [
-        block for block in found if language in (None, block.language) and section in (None, block.section)
-    ]
+    for part in re.split(r"^## ", text_of(page), flags=re.MULTILINE):
+        if section in (None, part.partition("\n")[0]):
+            found += re.findall(rf"^```{language}\n(.*?)^```$", part, re.MULTILINE | re.DOTALL)
+    return found
 
 
 def the_block(page: str, language: str, section: str) -> str:
-    """Return the text of the only block of its language in a section."""
-    (block,) = blocks(page, language, section)
-    return block.text
+    """Return the only block of its language in a section."""
+    (found,) = blocks(page, language, section)
+    return found
+
+
+def run(*command: object, **settings: Any) -> str:
+    """Return what a command prints; fail with what it complains of."""
+    words = [*map(str, command)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False, **settings)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 class Tree:
@@ -53,48 +50,33 @@ class Tree:
     def __init__(self, folder: Path) -> None:
         self.root = folder / "tree"
         self.root.mkdir()
-        unwanted = shutil.ignore_patterns("__pycache__")
-        for name in (*FLOORS, "config", "profiles"):
-            shutil.copytree(PROJECT / name, self.root / name, ignore=unwanted)
+        for name in (*PACKAGES, "config", "profiles"):
+            shutil.copytree(PROJECT / name, self.root / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(PROJECT / "Snakefile", self.root)
         # The packages by their dotted names, found before the installed ones.
-        self._links = folder / "links"
-        (self._links / "svmrepro").mkdir(parents=True)
-        for name in FLOORS:
-            (self._links / "svmrepro" / name).symlink_to(self.root / name)
-        self._cache = folder / "numba"
+        links = folder / "links"
+        (links / "svmrepro").mkdir(parents=True)
+        for name in PACKAGES:
+            (links / "svmrepro" / name).symlink_to(self.root / name)
+        path = [links, PROJECT / "tests" / "solvers", PROJECT / "tests" / "analysis"]
+        self._environment = {key: value for key, value in os.environ.items() if key != "SVMREPRO_MIRROR"} | {
+            "PYTHONPATH": os.pathsep.join(map(str, path)),
+            "NUMBA_CACHE_DIR": str(folder / "numba"),
+            # Not even the repository that the temporary folder may be in takes part.
+            "GIT_CEILING_DIRECTORIES": str(folder),
+        }
 
     def apply(self, section: str) -> None:
         """Apply the diff of a section of CONTRIBUTING.md; skip the test where there is no git."""
         if shutil.which("git") is None:
             pytest.skip("no git on this machine: the diffs of CONTRIBUTING.md cannot be applied")
-        patch = the_block("CONTRIBUTING.md", "diff", section)
-        # Not even the repository that the temporary folder may lie in takes part.
-        environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(self.root.parent)}
-        done = subprocess.run(
-            ["git", "apply", "-"],
-            input=patch,
-            cwd=self.root,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"the diff of {section!r} no longer fits the tree: {done.stderr}"
+        diff = the_block("CONTRIBUTING.md", "diff", section)
+        run("git", "apply", "-", input=diff, cwd=self.root, env=self._environment)
 
-    def python(self, *arguments: str) -> str:
-        """Run Python on the copy, in its root; return what it prints, or fail with what it complains of."""
-        path = [str(self._links), *map(str, SUPPORT)]
-        environment = {key: value for key, value in os.environ.items() if key != "SVMREPRO_MIRROR"}
-        environment |= {"PYTHONPATH": os.pathsep.join(path), "NUMBA_CACHE_DIR": str(self._cache)}
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=self.root,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+    def python(self, *arguments: object) -> str:
+        """Run Python on the copy, in its root; return what it prints."""
+        return run(sys.executable, *arguments, cwd=self.root, env=self._environment)
+
+    def check(self, code: str) -> str:
+        """Run lines of Python on the copy; return what they print."""
+        return self.python("-c", code)

@@ -1,4 +1,4 @@
-"""The diffs that CONTRIBUTING.md shows do what it says."""
+"""The diffs of CONTRIBUTING.md do what it says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from docs_support import Tree, the_block
-from svmrepro.solvers import SOLVERS, fingerprint
+from svmrepro.solvers import fingerprint
 
 PAGE = "CONTRIBUTING.md"
 
@@ -19,9 +19,8 @@ def tree(tmp_path: Path) -> Tree:
 def test_adding_a_solver(tree: Tree) -> None:
     tree.apply("Adding a solver")
     # Twelve seeds meet every storage with every kernel.
-    out = tree.python(
-        "-c",
-        """
+    out = tree.check("""
+import pytest
 from solver_cases import make_case, suits
 from svmrepro.solvers import Problem, fingerprint, solve
 from svmrepro.workflow.configuration.model import load_config
@@ -34,31 +33,24 @@ for seed in range(12):
     judged(case, "violating-pair", bias=True)
 limited = solve(make_case(0).problem(), "violating-pair", iteration_limit=1)
 assert (limited.status, limited.iterations) == ("iteration_limit", 1)
-try:
+with pytest.raises(ValueError, match="solver 'violating-pair' needs bias=True"):
     solve(Problem([[0.0], [1.0]], [-1, 1], bias=False), "violating-pair")
-except ValueError as error:
-    print(error)
 contenders = {"pair": {"solver": "violating-pair"}}
 load_config({"experiments": {"platt1998": {"noise-linear": {"contenders": contenders}}}})
 for name in ("smo", "smo-fixed-threshold", "chunking", "violating-pair"):
     print(fingerprint(name))
-""",
-    )
-    refusal, *fingerprints, new = out.splitlines()
-    assert refusal == "solver 'violating-pair' needs bias=True"
+""")
+    *others, new = out.splitlines()
     # The measurements of the other solvers stay valid.
-    assert fingerprints == [fingerprint(name) for name in ("smo", "smo-fixed-threshold", "chunking")]
-    assert new not in fingerprints
-    assert "violating-pair" not in SOLVERS
+    assert others == [fingerprint(name) for name in ("smo", "smo-fixed-threshold", "chunking")]
+    assert new not in others
 
 
 def test_adding_a_data_set(tree: Tree) -> None:
     section = "Adding a data set"
     tree.apply(section)
-    tree.python("-c", the_block(PAGE, "python", section))
-    tree.python(
-        "-c",
-        """
+    tree.check(the_block(PAGE, "python", section))
+    tree.check("""
 from hashlib import sha256
 from pathlib import Path
 
@@ -71,15 +63,14 @@ part = datasets.load("monks-1", n=100)
 assert (part.X != data.X[:100]).nnz == 0 and part.provenance["n_actual"] == 100
 entry = datasets.describe("monks-1").files["monks-1"]
 assert entry.forms[0].sha256 == sha256(Path("mirror/monks-1/monks-1").read_bytes()).hexdigest()
-""",
-    )
+""")
 
 
 def test_adding_an_experiment(tree: Tree) -> None:
     tree.apply("Adding an experiment")
-    out = tree.python(
-        "-c",
-        """
+    tree.check("""
+from pathlib import Path
+
 from svmrepro.workflow.graph.plan import Plan
 
 for scale, sizes in {"smoke": (125, 250, 500), "paper": (500, 1000, 2000, 5000)}.items():
@@ -87,23 +78,16 @@ for scale, sizes in {"smoke": (125, 250, 500), "paper": (500, 1000, 2000, 5000)}
     experiment = plan.config.papers["platt1998"].experiments["separable-gaussian"]
     assert experiment.sizes == sizes and list(experiment.contenders) == ["smo", "chunking"]
     assert plan.jobs("platt1998", "separable-gaussian")
-    print(plan.target("platt1998", "separable-gaussian"))
-    print(*plan.experiment_files("platt1998", "separable-gaussian"))
-""",
-    )
-    name, files, *_ = out.splitlines()
-    assert name == "separable-gaussian"
-    for file in ("timing-separable-gaussian.md", "loglog-separable-gaussian.svg"):
-        assert file in files
+    assert plan.target("platt1998", "separable-gaussian") == "separable-gaussian"
+    files = {Path(file).name for file in plan.experiment_files("platt1998", "separable-gaussian")}
+    assert {"timing-separable-gaussian.md", "loglog-separable-gaussian.svg"} <= files
+""")
 
 
 def test_adding_a_claim(tree: Tree, tmp_path: Path) -> None:
     tree.apply("Adding a claim")
     # Synthetic measurements, in which chunking's exponent exceeds SMO's by 1.3 here and by less on Adult.
-    out = tree.python(
-        "-c",
-        """
-import sys
+    out = tree.check(f"""
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,24 +98,21 @@ from svmrepro.workflow.steps import analyse
 from svmrepro.workflow.judgement.claims import judge, read_claims
 from svmrepro.workflow.configuration.model import config_dir, load_config, write_config
 
-config = synthetic.make_config(Path(sys.argv[1]))
+config = synthetic.make_config(Path({str(tmp_path)!r}))
 names = ("noise-gaussian", "adult-linear")
-synthetic.write_records(config, {name: synthetic.records(config, name) for name in names})
-file = config.results_dir / "config.json"
-write_config(config, file)
+synthetic.write_records(config, {{name: synthetic.records(config, name) for name in names}})
+write_config(config, config.results_dir / "config.json")
 for name in names:
     analyse.run(config, synthetic.PAPER, name)
 found = results.load(config, synthetic.PAPER, names)
 every = list(load_config().papers[synthetic.PAPER].experiments)
 claims = read_claims(config_dir() / "claims" / "platt1998.yaml", every)
 (claim,) = [claim for claim in claims if claim.id == "noise-gaussian-one-order"]
+elsewhere = structs.replace(claim, quantity={{**claim.quantity, "experiments": ["adult-linear"]}})
 print(judge(claim, found).verdict)
-elsewhere = structs.replace(claim, quantity={**claim.quantity, "experiments": ["adult-linear"]})
 print(judge(elsewhere, found).verdict)
 print(judge(claim, replace(found, config=replace(config, scale="smoke"))).verdict)
-""",
-        str(tmp_path),
-    )
+""")
     assert out.splitlines()[-3:] == ["holds", "does not hold", "not measured here"]
 
 
@@ -139,9 +120,7 @@ def test_a_solver_of_ones_own(tree: Tree) -> None:
     section = "A solver of your own, without touching this repository"
     (tree.root / "peers.py").write_text(the_block(PAGE, "python", section))
     (tree.root / "peers.yaml").write_text(the_block(PAGE, "yaml", section))
-    tree.python(
-        "-c",
-        """
+    tree.check("""
 from pathlib import Path
 
 from svmrepro import datasets
@@ -151,9 +130,7 @@ from svmrepro.workflow.measurement.contender_run import Trials
 
 config = load_config(read_yaml(Path("peers.yaml")))
 experiment = config.papers["platt1998"].experiments["noise-gaussian"]
-contender = experiment.contenders["libsvm"]
 data = datasets.generate("noise", n=200)
-line = Trials(experiment, data.X, data.y).run(contender)
+line = Trials(experiment, data.X, data.y).run(experiment.contenders["libsvm"])
 assert line["status"] == "optimal" and line["iterations"] > 0, line
-""",
-    )
+""")

@@ -84,9 +84,9 @@ _LOADED: list[bool] = []
 
 
 def handing_on(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
-    """Let another program work for half a second."""
-    program = "import time\nwhile time.process_time() < 0.5: pass"
-    subprocess.run([sys.executable, "-c", program], check=True)
+    """Let another program work for a third of a second."""
+    program = "import time\nwhile time.process_time() < 0.3: pass"
+    subprocess.run([sys.executable, "-S", "-c", program], check=True)
     return quick(problem, eps, time_limit)
 
 

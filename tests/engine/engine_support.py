@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -11,6 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from svmrepro.workflow.configuration import jobs, paths
+from svmrepro.workflow.configuration.model import Config, Experiment, load_config
+from svmrepro.workflow.measurement.data_sets import register
+from svmrepro.workflow.measurement.journal import Journal
+from svmrepro.workflow.measurement.journal_line import read_lines
+from svmrepro.workflow.measurement.progress import Progress
+from svmrepro.workflow.steps.measure import measure_job
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
@@ -20,17 +28,60 @@ _PAPER = yaml.safe_load((PROJECT / "config" / "experiments" / "platt1998.yaml").
 _ALL = _PAPER["experiments"]
 
 
+def solver(name: str, **fields: Any) -> dict[str, Any]:
+    """Return a contender that is one of the tests' own solvers."""
+    return {"solver": f"engine_solvers:{name}", **fields}
+
+
 def tiny(
-    contenders: Mapping[str, Any] | None = None, sizes: Sequence[int] = (20, 40), **settings: Any
+    contenders: Mapping[str, Any] | None = None,
+    sizes: Sequence[int] = (20, 40),
+    of: Mapping[str, Any] | None = None,
+    **settings: Any,
 ) -> dict[str, Any]:
-    """Return overrides that leave one experiment on generated data, with contenders of the tests' own."""
-    own = contenders or {"one": {"solver": "engine_solvers:quick"}, "two": {"solver": "engine_solvers:quick"}}
+    """Return overrides that leave one experiment on generated data, with contenders of the tests' own.
+
+    `of` changes the experiment, `settings` the whole scale.
+    """
+    own = contenders or {"one": solver("quick"), "two": solver("quick")}
     experiment = {
         "sizes": list(sizes),
         "contenders": {**dict.fromkeys(_ALL[EXPERIMENT]["contenders"]), **own},
+        **(of or {}),
     }
     experiments: dict[str, Any] = {**dict.fromkeys(_ALL), EXPERIMENT: experiment}
     return {"repeats": 2, "papers": ["platt1998"], **settings, "experiments": {"platt1998": experiments}}
+
+
+def prepare(*arguments: Any, **settings: Any) -> Config:
+    """Return the configuration that :func:`tiny` overrides, its own data sets made known."""
+    config = load_config(tiny(*arguments, **settings))
+    register(config)
+    return config
+
+
+def the_experiment(config: Config) -> Experiment:
+    return config.experiment("platt1998", EXPERIMENT)
+
+
+def rows(config: Config) -> tuple[jobs.Row, ...]:
+    return jobs.rows(the_experiment(config))
+
+
+def measure(
+    config: Config, job: str = "all", stream: io.StringIO | None = None
+) -> tuple[list[dict[str, Any]], str]:
+    """Measure a job in this process, in the working folder; return its lines and what a person was told."""
+    stream = stream or io.StringIO()
+    experiment = the_experiment(config)
+    part = jobs.job(config, experiment, job)
+    with Progress(config, experiment, part, Path("log.txt"), stream) as progress:
+        measure_job(config, experiment, part, progress)
+    return read_lines(paths.job_file(config, "platt1998", EXPERIMENT, job)), stream.getvalue()
+
+
+def journal(config: Config) -> Journal:
+    return Journal(paths.journal(config, "platt1998", EXPERIMENT))
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -40,27 +91,24 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": path, **more}
 
 
-def command(
-    folder: Path,
-    overrides: Mapping[str, Any],
-    *arguments: str,
-    snakefile: Path = PROJECT / "Snakefile",
-) -> list[str]:
+def command(folder: Path, overrides: Mapping[str, Any], *arguments: str) -> list[str]:
     """Return the command line of a run in a folder of its own."""
     settings = folder / "overrides.json"
     settings.write_text(json.dumps(overrides))
     return [
-        *(sys.executable, "-m", "snakemake", "--snakefile", str(snakefile)),
+        *(sys.executable, "-m", "snakemake", "--snakefile", str(PROJECT / "Snakefile")),
         *("--directory", str(folder), "--cores", "2", *arguments, "--configfile", str(settings)),
     ]
 
 
 def snakemake(
-    folder: Path, overrides: Mapping[str, Any], *arguments: str, **more: str
+    folder: Path, overrides: Mapping[str, Any], *arguments: str, powerless: bool = False, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run Snakemake to its end."""
+    """Run Snakemake to its end, from its own folder; `powerless` takes root's right to write anywhere."""
+    words = command(folder, overrides, *arguments)
     return subprocess.run(
-        command(folder, overrides, *arguments),
+        unprivileged(words) if powerless else words,
+        cwd=folder,
         env=environment(**more),
         capture_output=True,
         text=True,

@@ -8,9 +8,8 @@ import tomllib
 
 import pytest
 import yaml
-from engine_support import PROJECT, tiny
+from engine_support import PROJECT, prepare
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import load_config
 
 PROFILES = {
     name: yaml.safe_load((PROJECT / "profiles" / name / "config.yaml").read_text())
@@ -46,21 +45,15 @@ def test_a_timed_job_asks_for_a_whole_core_and_survives_its_node() -> None:
     assert any("executor-plugin-slurm" in package for package in extras["slurm"])
 
 
-def test_clocks_wait_for_those_of_their_own_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = load_config(tiny())
+def test_clocks_wait_for_those_of_their_own_machine_and_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs with cores of their own do not wait for each other."""
+    config = prepare()
     found = set()
     for name in ("node1", "node2", "", "../evil"):
-        monkeypatch.setattr(platform, "node", lambda name=name: name)
-        folder = paths.timing_slots(config)
-        assert folder.parent == config.results_dir / ".timing" and folder.name not in ("", "..", ".")
-        found.add(folder)
-    assert len(found) == 4
-
-
-def test_jobs_with_cores_of_their_own_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = load_config(tiny())
-    found = set()
-    for job in ("17", "18", "../19"):
-        monkeypatch.setenv("SLURM_JOB_ID", job)
-        found.add(paths.timing_slots(config))
-    assert len(found) == 3 and {folder.parent for folder in found} == {config.results_dir / ".timing"}
+        for job in ("", "17", "18", "../19"):
+            monkeypatch.setattr(platform, "node", lambda name=name: name)
+            monkeypatch.setenv("SLURM_JOB_ID", job)
+            folder = paths.timing_slots(config)
+            assert folder.parent == config.results_dir / ".timing" and folder.name not in ("", "..", ".")
+            found.add(folder)
+    assert len(found) == 16

@@ -1,74 +1,43 @@
 """Contenders that get the same examples in another encoding: another problem, the same permutations."""
 
-import io
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from engine_solvers import quick
-from engine_support import EXPERIMENT, tiny
+from engine_support import EXPERIMENT, journal, measure, prepare, rows, solver, the_experiment
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
-from svmrepro.workflow.configuration import jobs, paths
-from svmrepro.workflow.configuration.model import Config, load_config
-from svmrepro.workflow.judgement import run_summary
-from svmrepro.workflow.measurement.data_sets import register
-from svmrepro.workflow.measurement.journal import Journal
-from svmrepro.workflow.measurement.progress import Progress
-from svmrepro.workflow.measurement.record import read_lines
+from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.judgement import reference_check
 from svmrepro.workflow.steps import analyse
-from svmrepro.workflow.steps.measure import measure_job
 
-QUICK = {"solver": "engine_solvers:quick"}
-HOT = {**QUICK, "encoding": "one-hot"}
+QUICK, HOT = solver("quick"), solver("quick", encoding="one-hot")
 N = 30
 
 
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("SVMREPRO_MIRROR", raising=False)
-    rng = np.random.default_rng(3)
-    values = rng.integers(1, 4, size=(2 * N, 5))
-    lines = [
-        f"{1 - 2 * (k % 2):+d} " + " ".join(f"{j}:{value}" for j, value in enumerate(row, 1))
-        for k, row in enumerate(values)
-    ]
-    (tmp_path / "cards.libsvm").write_text("".join(f"{line}\n" for line in lines))
-
-
-def prepare(contenders: dict[str, Any], **settings: Any) -> Config:
-    overrides = tiny(contenders, sizes=[N], datasets={"cards": {"path": "cards.libsvm"}})
-    own = {"dataset": "cards", "permutations": 2, "repeats": 1, **settings}
-    overrides["experiments"]["platt1998"][EXPERIMENT] |= own
-    config = load_config(overrides)
-    register(config)
-    return config
-
-
-def measure(config: Config) -> list[dict[str, Any]]:
-    experiment = config.experiment("platt1998", EXPERIMENT)
-    part = jobs.job(config, experiment, "all")
-    with Progress(config, experiment, part, None, io.StringIO()) as progress:
-        measure_job(config, experiment, part, progress)
-    return read_lines(paths.job_file(config, "platt1998", EXPERIMENT, "all"))
-
-
-def rows(config: Config) -> tuple[jobs.Row, ...]:
-    return jobs.rows(config.experiment("platt1998", EXPERIMENT))
+def cards(contenders: dict[str, Any], **of: Any) -> Config:
+    """Return an experiment on a set of small whole numbers, in two permutations."""
+    values = np.random.default_rng(3).integers(1, 4, size=(2 * N, 5)).astype(float)
+    datasets.write_libsvm("cards.libsvm", values, 1.0 - 2.0 * (np.arange(2 * N) % 2))
+    of = {"dataset": "cards", "permutations": 2, **of}
+    return prepare(contenders, [N], of, repeats=1, datasets={"cards": {"path": "cards.libsvm"}})
 
 
 def test_contenders_solve_the_same_permutation_in_their_encodings() -> None:
-    config = prepare({"plain": QUICK, "hot": HOT})
-    lines = measure(config)
+    config = cards({"plain": QUICK, "hot": HOT})
+    lines, _ = measure(config)
     assert [(line["seed"], line["contender"], line["encoding"], line["status"]) for line in lines] == [
         (k, label, encoding, "optimal")
         for k in (0, 1)
         for label, encoding in (("plain", None), ("hot", "one-hot"))
     ]  # fmt: skip
-    C = config.experiment("platt1998", EXPERIMENT).bound(N)
+    C = the_experiment(config).bound(N)
     for line in lines:
         data = datasets.permute(datasets.load("cards", N, encoding=line["encoding"]), line["seed"])
         alone = quick(Problem(data.X, data.y, C, Kernel.linear()), line["eps"], None)
@@ -79,60 +48,50 @@ def test_contenders_solve_the_same_permutation_in_their_encodings() -> None:
     assert duals["plain"] != pytest.approx(duals["hot"], rel=0.01)
 
 
-def test_a_row_knows_the_encodings_of_its_contenders() -> None:
-    plain, hot, unit = (
-        prepare({"a": QUICK, "b": {**QUICK, "encoding": name}}) for name in (None, "one-hot", "unit-interval")
-    )
-    keys = [{row.key for row in rows(config)} for config in (plain, hot, unit)]
-    assert not keys[0] & keys[1] and not keys[1] & keys[2]
-    assert keys[0] == {row.key for row in rows(prepare({"a": QUICK, "b": QUICK}))}
+def test_the_key_of_a_row_follows_the_encodings_of_its_contenders(monkeypatch: pytest.MonkeyPatch) -> None:
+    def keys(encoding: str | None) -> set[str]:
+        return {row.key for row in rows(cards({"a": QUICK, "b": {**QUICK, "encoding": encoding}}))}
 
-
-def test_an_encoding_that_gives_other_arrays_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = prepare({"plain": QUICK, "hot": HOT})
-    (before, *_) = rows(config)
-    plain = rows(prepare({"plain": QUICK}))[0].key
-    first = before.key
+    plain, hot, unit = (keys(encoding) for encoding in (None, "one-hot", "unit-interval"))
+    assert not plain & hot and not hot & unit
+    assert plain == {row.key for row in rows(cards({"a": QUICK, "b": QUICK}))}
+    # An encoding that gives other arrays is measured again, and nothing else.
     monkeypatch.setattr(datasets, "ENCODING_VERSION", datasets.ENCODING_VERSION + 1)
-    assert rows(config)[0].key != first
-    assert rows(prepare({"plain": QUICK}))[0].key == plain
+    assert not keys("one-hot") & hot and keys(None) == plain
 
 
 def test_an_experiment_says_it_for_its_contenders() -> None:
-    config = prepare({"hot": QUICK, "unit": {**QUICK, "encoding": "unit-interval"}}, encoding="one-hot")
-    own = prepare({"hot": QUICK, "plain": {**QUICK, "encoding": None}}, encoding="one-hot")
-    found = [
-        {label: contender.encoding for label, contender in each.contenders.items()}
-        for each in (one.experiment("platt1998", EXPERIMENT) for one in (config, own))
-    ]
-    assert found == [{"hot": "one-hot", "unit": "unit-interval"}, {"hot": "one-hot", "plain": None}]
+    def encodings(**contenders: dict[str, Any]) -> dict[str, str | None]:
+        made = the_experiment(cards(contenders, encoding="one-hot")).contenders
+        return {label: contender.encoding for label, contender in made.items()}
+
+    assert encodings(hot=QUICK, plain={**QUICK, "encoding": None}) == {"hot": "one-hot", "plain": None}
 
 
 def test_ratios_are_formed_on_the_same_problem_only() -> None:
-    config = prepare({"plain": QUICK, "again": QUICK, "hot": HOT, "hot-again": HOT})
+    config = cards({"plain": QUICK, "again": QUICK, "hot": HOT, "hot-again": HOT})
     measure(config)
     analyse.run(config, "platt1998", EXPERIMENT)
     ratios = read_rows(paths.ratios(config, "platt1998", EXPERIMENT))
     assert {(row["numerator"], row["denominator"]) for row in ratios} == {
         ("again", "plain"), ("hot-again", "hot"),
     }  # fmt: skip
-    entries = run_summary.summarise(read_runs([paths.measurements(config, "platt1998", EXPERIMENT)]))
-    said = {entry["contender"]: entry["setting"].get("encoding") for entry in entries}
+    entries = reference_check.summarise(read_runs([paths.measurements(config, "platt1998", EXPERIMENT)]))
+    said = {entry["contender"]: entry["setting"].get("encoding", "none") for entry in entries}
     # Rows without an encoding compare with references from before there was any.
-    assert said == {"plain": None, "again": None, "hot": "one-hot", "hot-again": "one-hot"}
-    assert all("encoding" not in entry["setting"] for entry in entries if entry["contender"] == "plain")
+    assert said == {"plain": "none", "again": "none", "hot": "one-hot", "hot-again": "one-hot"}
 
 
 def test_a_journal_from_before_there_were_encodings_goes_on() -> None:
-    config = prepare({"a": QUICK, "b": QUICK})
+    config = cards({"a": QUICK, "b": QUICK})
     measure(config)
-    path = paths.journal(config, "platt1998", EXPERIMENT)
+    path: Path = journal(config).path
     old = path.read_text()
     for field in ('"encoding":null,', '"axis":null,', '"point":null,', '"performance":{},'):
         assert field in old
         old = old.replace(field, "")
     path.write_text(old)
-    lines = measure(config)
+    lines, _ = measure(config)
     assert path.read_text() == old  # nothing was measured again
-    assert len(lines) == 4 and len(Journal(path).lines()) == 4
+    assert len(lines) == 4 and len(journal(config).lines()) == 4
     assert {line["encoding"] for line in lines} == {None}

@@ -1,3 +1,7 @@
+"""Files that appear whole or not at all, the journal, and locks: full disks, kills, several writers."""
+
+from __future__ import annotations
+
 import json
 import math
 import multiprocessing
@@ -12,35 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_support import on_full_disk, unprivileged
+from record_support import measurement
+from svmrepro.datasets.locks import Owner, owner
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.files import Owner, _owner, any_lock, atomic_path, atomic_write, lock
+from svmrepro.workflow.files import atomic_path, atomic_write
+from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement.journal import Journal
-from svmrepro.workflow.measurement.record import NO_RESULT, Measurement, decode, encode, read_lines
-
-TEXTS = ("run_id", "row", "scale", "paper", "experiment", "dataset", "contender", "solver", "storage")
-
-
-def measurement(**fields: Any) -> dict[str, Any]:
-    return {
-        **dict.fromkeys(TEXTS, "x"),
-        **NO_RESULT,
-        **{
-            "schema": 1,
-            "n": 10,
-            "n_paper": None,
-            "seed": 0,
-            "repeat": 0,
-            "options": {},
-            "kernel": {},
-            "C": 1.0,
-            "encoding": None,
-            "axis": None,
-            "point": None,
-        },
-        **{"bias": True, "eps": 1e-3, "time_limit": None, "memory_limit_mb": None, "fingerprint": "f"},
-        **{"status": "optimal", "machine": {}, "time": "2026-01-01T00:00:00+00:00"},
-        **fields,
-    }
+from svmrepro.workflow.measurement.journal_line import Measurement, decode, encode, read_lines
 
 
 def names(folder: Path) -> set[str]:
@@ -53,13 +35,9 @@ def test_file_appears_whole_and_replaces(tmp_path: Path) -> None:
     atomic_write(path, b"two\n")
     assert path.read_text() == "two\n"
     assert names(path.parent) == {"table.csv"}
-    assert path.stat().st_mode & 0o777 == 0o666 & ~umask()
-
-
-def umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    assert path.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
 def test_failed_writer_leaves_the_old_file(tmp_path: Path) -> None:
@@ -82,7 +60,7 @@ def test_killed_writers_litter_is_swept_and_a_living_ones_kept(tmp_path: Path) -
 
 
 WRITE_TABLE = """
-import sys
+import os, sys
 from svmrepro.workflow.errors import run_safely
 from svmrepro.workflow.files import atomic_write
 def main():
@@ -92,7 +70,6 @@ def main():
 try:
     sys.exit(run_safely(main))
 finally:
-    import os
     print(sorted(os.listdir(".")), open("table.csv").read())
 """
 
@@ -185,12 +162,8 @@ def test_lines_from_before_a_field_was_added_still_count(tmp_path: Path) -> None
 
 
 def test_certificates_may_say_more_and_have_numbers_that_do_not_apply(tmp_path: Path) -> None:
-    more = {
-        "dual": np.float64(1.5),
-        "pair_gap": math.nan,
-        "sampled": {"rows": 3, "error": math.inf},
-        "who": "x",
-    }
+    sampled = {"rows": 3, "error": math.inf}
+    more = {"dual": np.float64(1.5), "pair_gap": math.nan, "sampled": sampled, "who": "x"}
     plain = {"dual": 1.5, "pair_gap": None, "sampled": {"rows": 3, "error": None}, "who": "x"}
     path = tmp_path / "lines.jsonl"
     path.write_bytes(encode(measurement(certificate=more)))
@@ -203,24 +176,24 @@ def test_certificates_may_say_more_and_have_numbers_that_do_not_apply(tmp_path: 
     assert Journal(path).lines() == read_lines(path)
 
 
-def test_read_lines_names_file_and_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("spoilt", "words"),
+    [
+        (b"{half\n", "is no JSON"),
+        (b"[]\n", "mapping"),
+        (b"[" * 200_000 + b"\n", "is no JSON"),
+        (encode(measurement(C=0.5)).replace(b"0.5", b"NaN"), "is no JSON"),
+        (encode(measurement(C=0.5)).replace(b"0.5", b"1e999"), "is no JSON"),
+    ],
+)
+def test_read_lines_names_file_and_line(tmp_path: Path, spoilt: bytes, words: str) -> None:
     path = tmp_path / "lines.jsonl"
-    path.write_bytes(encode(measurement()) + b"{half\n")
-    with pytest.raises(StepError, match=r"lines\.jsonl:2: is no JSON"):
-        read_lines(path)
-    path.write_bytes(encode(measurement()) + b"[]\n")
-    with pytest.raises(StepError, match=r"lines\.jsonl:2: must be a mapping"):
-        read_lines(path)
     with pytest.raises(StepError, match="no such file"):
-        read_lines(tmp_path / "none.jsonl")
-    for spoilt in (b"[" * 200_000, encode(measurement(C=0.5)).replace(b"0.5", b"NaN")):
-        path.write_bytes(encode(measurement()) + spoilt + b"\n")
-        with pytest.raises(StepError, match=r"lines\.jsonl:2: is no JSON \("):
-            read_lines(path)
-        assert len(Journal(path).lines()) == 1
-    path.write_bytes(encode(measurement(C=0.5)).replace(b"0.5", b"1e999"))
-    with pytest.raises(StepError, match=r"lines\.jsonl:1: is no JSON \("):
         read_lines(path)
+    path.write_bytes(encode(measurement()) + spoilt)
+    with pytest.raises(StepError, match=rf"lines\.jsonl:2: .*{words}"):
+        read_lines(path)
+    assert len(Journal(path).lines()) == 1
 
 
 @pytest.mark.parametrize("cut", [1, 7, 400])
@@ -246,7 +219,7 @@ def test_long_half_line_without_any_whole_one(tmp_path: Path) -> None:
 
 def test_lines_of_another_schema_are_history(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    old = json.dumps({**measurement(), "schema": 0}).encode() + b"\n"
+    old = json.dumps(measurement(schema=0)).encode() + b"\n"
     path.write_bytes(old)
     journal = Journal(path)
     journal.append(measurement())
@@ -261,7 +234,7 @@ def _append(path: str, writer: int) -> None:
 
 def test_writers_at_the_same_time_mix_no_lines(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     writers = [context.Process(target=_append, args=(str(path), number)) for number in range(3)]
     for writer in writers:
         writer.start()
@@ -276,7 +249,7 @@ def test_writers_at_the_same_time_mix_no_lines(tmp_path: Path) -> None:
 
 
 def _hold(path: str, seconds: float, held: Any) -> None:
-    with lock(path):
+    with lock(Path(path)):
         held.set()
         time.sleep(seconds)
 
@@ -306,16 +279,16 @@ def test_lock_waits_says_for_whom_and_ends_with_its_process(tmp_path: Path) -> N
 def test_a_lock_that_somebody_scribbled_on_has_no_known_owner(tmp_path: Path) -> None:
     path = tmp_path / "job.lock"
     with lock(path), path.open("rb") as stream:
-        found = _owner(stream.fileno())
+        found = owner(stream.fileno())
         assert found is not None and found.process == os.getpid()
         whole = "77 node-1.example 2026-11-22T22:31:50Z"
         for text in ("²", "", "-5", "x", f"{whole} x", whole.replace("node", "\x1b[2J"), "9" * 400):
             path.write_text(text)
-            assert _owner(stream.fileno()) is None
+            assert owner(stream.fileno()) is None
         path.write_text("77")  # as an earlier version signed
-        assert _owner(stream.fileno()) == Owner(77) and str(Owner(77)) == "process 77"
+        assert owner(stream.fileno()) == Owner(77) and str(Owner(77)) == "process 77"
         path.write_text(whole)
-        assert _owner(stream.fileno()) == Owner(77, "node-1.example", "2026-11-22T22:31:50Z")
+        assert owner(stream.fileno()) == Owner(77, "node-1.example", "2026-11-22T22:31:50Z")
 
 
 def test_slots_are_shared_by_as_many(tmp_path: Path) -> None:

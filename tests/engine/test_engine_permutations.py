@@ -1,61 +1,30 @@
 """Experiments over random orders of the rows: the same for every contender, resumed at any of them."""
 
-import io
+from __future__ import annotations
+
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from engine_support import EXPERIMENT, tiny
+from engine_support import EXPERIMENT, journal, measure, prepare, rows, solver, the_experiment
 from svmrepro import datasets
 from svmrepro.datasets.permutations import permuted_rows
 from svmrepro.workflow.analysis import tidy
-from svmrepro.workflow.configuration import jobs as grid
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config, load_config, read_config, write_config
+from svmrepro.workflow.configuration import jobs, paths
+from svmrepro.workflow.configuration.model import Config, read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement import data_sets
 from svmrepro.workflow.measurement.forecast import Forecast
-from svmrepro.workflow.measurement.journal import Journal
-from svmrepro.workflow.measurement.progress import Progress
-from svmrepro.workflow.measurement.record import read_lines
 from svmrepro.workflow.steps import generate
-from svmrepro.workflow.steps.measure import measure_job
-
-QUICK = {"solver": "engine_solvers:quick"}
 
 
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("SVMREPRO_MIRROR", raising=False)
-
-
-def prepare(
-    permutations: int = 3, contenders: dict[str, Any] | None = None, repeats: int = 1, **settings: Any
+def permuted(
+    permutations: int = 3, contenders: dict[str, Any] | None = None, sizes: Any = (20, 40), **settings: Any
 ) -> Config:
-    overrides = tiny(contenders or {"a": QUICK, "b": QUICK}, **{"sizes": [20, 40], **settings})
-    overrides["experiments"]["platt1998"][EXPERIMENT] |= {"permutations": permutations, "repeats": repeats}
-    return load_config(overrides)
-
-
-def measure(config: Config, job: str = "all") -> tuple[list[dict[str, Any]], str]:
-    experiment = config.experiment("platt1998", EXPERIMENT)
-    stream = io.StringIO()
-    part = grid.job(config, experiment, job)
-    with Progress(config, experiment, part, Path("log.txt"), stream) as progress:
-        measure_job(config, experiment, part, progress)
-    return read_lines(paths.job_file(config, "platt1998", EXPERIMENT, job)), stream.getvalue()
-
-
-def journal(config: Config) -> Journal:
-    return Journal(paths.journal(config, "platt1998", EXPERIMENT))
-
-
-def rows(config: Config) -> tuple[grid.Row, ...]:
-    return grid.rows(config.experiment("platt1998", EXPERIMENT))
+    own = contenders or {"a": solver("quick"), "b": solver("quick")}
+    return prepare(own, sizes, {"permutations": permutations, "repeats": 1}, **settings)
 
 
 def test_a_permutation_is_an_order_of_its_own_that_stays_the_same() -> None:
@@ -77,7 +46,7 @@ def test_examples_keep_their_labels() -> None:
 
 
 def test_rows_are_the_same_sample_in_other_orders() -> None:
-    config = prepare()
+    config = permuted()
     found = rows(config)
     assert [(row.n, row.permutation, row.sample) for row in found] == [
         (n, k, 0) for n in (20, 40) for k in range(3)
@@ -90,15 +59,8 @@ def test_rows_are_the_same_sample_in_other_orders() -> None:
     assert generate.generate(config, "noise").complete
 
 
-def test_keys_without_permutations_are_what_they_were() -> None:
-    plain = load_config(tiny({"a": QUICK, "b": QUICK}))
-    (one, *_), (other, *_) = rows(plain), rows(prepare())
-    assert one.permutation is None and one.key != other.key
-    assert {row.key for row in rows(prepare(3))} < {row.key for row in rows(prepare(5))}
-
-
 def test_contenders_of_a_permutation_run_side_by_side_and_none_is_always_first() -> None:
-    config = prepare()
+    config = permuted()
     lines, told = measure(config)
     order = [(line["n"], line["seed"], line["contender"]) for line in journal(config).lines()]
     assert order[:6] == [(20, 0, "a"), (20, 0, "b"), (20, 1, "b"), (20, 1, "a"), (20, 2, "a"), (20, 2, "b")]
@@ -113,26 +75,25 @@ def test_contenders_of_a_permutation_run_side_by_side_and_none_is_always_first()
 
 
 @pytest.mark.parametrize(
-    ("permutations", "jobs"), [(10, 1), (95, 10), (1_000, 100), (1_001, 91), (9_999, 100)]
+    ("permutations", "count"), [(10, 1), (95, 10), (1_000, 100), (1_001, 91), (9_999, 100)]
 )
-def test_a_size_has_no_more_than_a_hundred_jobs(permutations: int, jobs: int) -> None:
+def test_a_size_has_no_more_than_a_hundred_jobs(permutations: int, count: int) -> None:
     """Each of them reads the journal of all."""
-    config = prepare(permutations, sizes=[20], job="size")
-    found = grid.jobs(config, config.experiment("platt1998", EXPERIMENT))
-    assert len(found) == len({job.name for job in found}) == jobs
+    config = permuted(permutations, sizes=[20], job="size")
+    found = jobs.jobs(config, the_experiment(config))
+    assert len(found) == len({job.name for job in found}) == count
     assert [row.permutation for job in found for row in job.rows] == list(range(permutations))
     assert [job.after for job in found] == [None, *(job.name for job in found[:-1])]
 
 
 @pytest.mark.parametrize("kept", [1, 5, 8])
 def test_a_killed_run_goes_on_at_any_permutation(kept: int) -> None:
-    config = prepare()
+    config = permuted()
     measure(config)
     path = journal(config).path
     whole = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(whole[:kept]) + whole[kept][:30])
-    experiment = config.experiment("platt1998", EXPERIMENT)
-    assert Forecast(config, experiment).left()[0] == 12 - kept
+    assert Forecast(config, the_experiment(config)).left()[0] == 12 - kept
     lines, _ = measure(config)
     keys = [(line["row"], line["contender"]) for line in journal(config).lines()]
     assert len(keys) == len(set(keys)) == len(lines) == 12
@@ -140,39 +101,40 @@ def test_a_killed_run_goes_on_at_any_permutation(kept: int) -> None:
 
 
 def test_more_permutations_add_to_what_is_there() -> None:
-    measure(prepare(2))
-    before = journal(prepare(2)).lines()
-    more = prepare(4)
+    few, more = permuted(2), permuted(4)
+    assert {row.key for row in rows(few)} < {row.key for row in rows(more)}
+    plain = prepare({"a": solver("quick"), "b": solver("quick")})
+    assert rows(plain)[0].permutation is None and rows(plain)[0].key != rows(few)[0].key
+    measure(few)
+    before = journal(few).lines()
     lines, told = measure(more)
     assert journal(more).lines()[:8] == before and len(lines) == 16
     assert "8 runs to make" in told
 
 
 def test_jobs_are_blocks_of_permutations() -> None:
-    config = prepare(25, job="size")
-    experiment = config.experiment("platt1998", EXPERIMENT)
-    jobs = grid.jobs(config, experiment)
-    assert [(job.name, job.after, len(job.rows)) for job in jobs] == [
+    config = permuted(25, job="size")
+    found = jobs.jobs(config, the_experiment(config))
+    assert [(job.name, job.after, len(job.rows)) for job in found] == [
         ("n20-p0", None, 10), ("n20-p10", "n20-p0", 10), ("n20-p20", "n20-p10", 5),
         ("n40-p0", "n20-p20", 10), ("n40-p10", "n40-p0", 10), ("n40-p20", "n40-p10", 5),
     ]  # fmt: skip
-    assert [row for job in jobs for row in job.rows] == list(grid.rows(experiment))
-    few = prepare(10, job="size")
-    assert [job.name for job in grid.jobs(few, few.experiment("platt1998", EXPERIMENT))] == ["n20", "n40"]
+    assert [row for job in found for row in job.rows] == list(rows(config))
+    few = permuted(10, job="size")
+    assert [job.name for job in jobs.jobs(few, the_experiment(few))] == ["n20", "n40"]
 
 
 def test_blocks_make_one_table() -> None:
-    config = prepare(12, sizes=[20], job="size")
-    experiment = config.experiment("platt1998", EXPERIMENT)
-    for job in grid.jobs(config, experiment):
+    config = permuted(12, sizes=[20], job="size")
+    for job in jobs.jobs(config, the_experiment(config)):
         measure(config, job.name)
     found = tidy.collect_lines(paths.job_files(config, "platt1998", EXPERIMENT))
     assert [int(row["seed"]) for row in found if row["contender"] == "a"] == list(range(12))
 
 
 def test_a_limit_passed_in_one_permutation_spares_the_others() -> None:
-    limited = {"solver": "engine_solvers:limited", "options": {"above": 40}, "time_limit": 5}
-    config = prepare(3, {"a": QUICK, "slow": limited}, sizes=[20, 40, 60])
+    limited = solver("limited", options={"above": 40}, time_limit=5)
+    config = permuted(3, {"a": solver("quick"), "slow": limited}, [20, 40, 60])
     lines, _ = measure(config)
     reason = "passed its time limit of 5 s"
     found = [(line["n"], line["status"], line["reason"]) for line in lines if line["contender"] == "slow"]
@@ -183,21 +145,17 @@ def test_a_limit_passed_in_one_permutation_spares_the_others() -> None:
         *[(60, "not_run", f"{reason} at n = 40")] * 3,
     ]
     assert Counter(line["status"] for line in lines if line["contender"] == "a") == {"optimal": 9}
-    assert Forecast(config, config.experiment("platt1998", EXPERIMENT)).left()[0] == 0
+    assert Forecast(config, the_experiment(config)).left()[0] == 0
 
 
 def test_configuration_of_permutations(tmp_path: Path) -> None:
-    config = prepare(4)
-    experiment = config.experiment("platt1998", EXPERIMENT)
-    assert (experiment.permutations, experiment.seeds) == (4, (0, 1, 2, 3))
+    config = permuted(4)
+    assert (the_experiment(config).permutations, the_experiment(config).seeds) == (4, (0, 1, 2, 3))
     write_config(config, tmp_path / "config.json")
     assert read_config(tmp_path / "config.json") == config
-    assert replace(experiment, permutations=None) != experiment
-    overrides = tiny()
-    for bad, message in [
-        ({"permutations": 0}, "permutations: must be positive, not 0"),
-        ({"permutations": 2, "seeds": [1]}, "seeds: an experiment has seeds or permutations, not both"),
+    for bad, words in [
+        ({"permutations": 0}, "permutations: "),
+        ({"permutations": 2, "seeds": [1]}, "seeds: an experiment has seeds or permutations"),
     ]:
-        overrides["experiments"]["platt1998"][EXPERIMENT] = bad
-        with pytest.raises(StepError, match=message):
-            load_config(overrides)
+        with pytest.raises(StepError, match=words):
+            prepare(of=bad)

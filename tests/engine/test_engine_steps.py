@@ -10,15 +10,15 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from engine_support import EXPERIMENT, tiny
+from engine_support import measure, prepare, solver, the_experiment, tiny
+from svmrepro.datasets.locks import Owner
 from svmrepro.workflow.configuration import jobs
-from svmrepro.workflow.configuration.model import Config, Experiment, load_config, read_config
+from svmrepro.workflow.configuration.model import Config, load_config, read_config
 from svmrepro.workflow.errors import StepError, reading_table, run_safely
-from svmrepro.workflow.files import Owner, any_lock
 from svmrepro.workflow.graph.plan import Plan
+from svmrepro.workflow.locks import any_lock
 from svmrepro.workflow.measurement import contender_run, progress
 from svmrepro.workflow.steps import compile
-from svmrepro.workflow.steps.measure import measure_job
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_what_is_not_installed_is_not_compiled_and_says_how_to_get_it(
         return "1.0" if package in ("libsvm-official", "thundersvm") else installed(package)
 
     monkeypatch.setattr(metadata, "version", version)
-    solvers = ("smo", "libsvm-package", "thundersvm")
-    overrides = tiny({name: {"solver": name, "storage": "csr"} for name in solvers})
-    overrides["results_dir"] = str(tmp_path / "results")
+    # What the smoke scale compiles too.
+    storage = {"smo": "index", "libsvm-package": "csr", "thundersvm": "csr"}
+    overrides = tiny({name: {"solver": name, "storage": kept} for name, kept in storage.items()})
     plan = Plan(overrides)
-    assert plan.combinations == ["smo linear csr"]
+    assert plan.combinations == ["smo linear index"]
     output = tmp_path / "compiled.txt"
     assert compile.run(plan.config, output) is None
-    assert output.read_text() == "smo linear csr\n"
+    assert output.read_text() == "smo linear index\n"
     assert contender_run.not_installed("libsvm-package") == "not installed: libsvm-official (extra peers)"
     assert contender_run.not_installed("onedal") == "not installed: scikit-learn-intelex (extra peers)"
     assert contender_run.not_installed("thundersvm") == "not installed: thundersvm"
@@ -132,24 +132,24 @@ class Terminal(io.StringIO):
         return True
 
 
-def job(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Config, Experiment]:
-    monkeypatch.chdir(folder)
-    monkeypatch.delenv("SVMREPRO_MIRROR", raising=False)
-    slow = {"one": {"solver": "engine_solvers:quick", "options": {"pause": 0.2}}}
-    config = load_config(tiny(slow, sizes=(20,), repeats=1))
-    return config, config.experiment("platt1998", EXPERIMENT)
+@pytest.fixture
+def config() -> Config:
+    return prepare({"one": solver("quick", options={"pause": 0.2})}, sizes=[20], repeats=1)
+
+
+def told(config: Config, log: str | None, stream: io.StringIO) -> progress.Progress:
+    experiment = the_experiment(config)
+    part = jobs.job(config, experiment, "all")
+    return progress.Progress(config, experiment, part, log and Path(log), stream)
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
 def test_a_long_run_is_seen_to_be_alive(
-    stream: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    config: Config, stream: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "TICK_TERMINAL", 0.02)
     monkeypatch.setattr(progress, "TICK_PLAIN", 0.02)
-    config, experiment = job(tmp_path, monkeypatch)
-    part = jobs.job(config, experiment, "all")
-    with progress.Progress(config, experiment, part, Path("log.txt"), stream) as told:
-        measure_job(config, experiment, part, told)
+    measure(config, stream=stream)
     text = stream.getvalue()
     assert " of about " in text and "1 runs of scale default left" in text
     # Written over on a terminal, and on no account anywhere else; in neither case part of the log.
@@ -157,21 +157,17 @@ def test_a_long_run_is_seen_to_be_alive(
     assert " of about " not in Path("log.txt").read_text()
 
 
-def test_a_log_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config, experiment = job(tmp_path, monkeypatch)
-    (tmp_path / "logs").write_text("a file")
+def test_a_log_that_cannot_be_written_is_named(config: Config) -> None:
+    Path("logs").write_text("a file")
     with pytest.raises(StepError, match=r"cannot write logs/log\.txt"):
-        progress.Progress(config, experiment, jobs.job(config, experiment, "all"), Path("logs/log.txt"))
+        told(config, "logs/log.txt", io.StringIO())
 
 
-def test_who_waits_for_a_killed_run_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config, experiment = job(tmp_path, monkeypatch)
+def test_who_waits_for_a_killed_run_says_so(config: Config) -> None:
     stream = io.StringIO()
-    told = progress.Progress(config, experiment, jobs.job(config, experiment, "all"), None, stream)
-    told.waiting(None)
-    told.waiting(Owner(12, "node-3", "2026-11-22T22:31:50Z"))
+    waiting = told(config, None, stream).waiting
+    waiting(None)
+    waiting(Owner(12, "node-3", "2026-11-22T22:31:50Z"))
     first, second = stream.getvalue().splitlines()
-    assert (
-        "waiting for another process of an earlier run" in first
-        and "waiting for process 12 on node-3 (since 2026" in second
-    )
+    assert "waiting for another process" in first
+    assert "waiting for process 12 on node-3 (since 2026" in second

@@ -1,33 +1,41 @@
-"""The judge's kernel values are worked out once for all contenders of a row, and change no verdict."""
+"""One contender on one problem: what its certificate says, and what the contenders of a row share."""
 
 from __future__ import annotations
 
 import math
-import sys
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from engine_support import EXPERIMENT, tiny
-from svmrepro.workflow.configuration.model import Experiment, load_config
+from engine_support import measure, prepare, the_experiment
+from svmrepro.solvers import Problem, solve
+from svmrepro.workflow.configuration.model import Experiment
+from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement import contender_run
+from svmrepro.workflow.measurement.contender_run import Trials
+from svmrepro.workflow.measurement.journal_line import decode, encode
 
 NAMES = ("pasmo", "smo2", "smo")
+PLANES = ("svmperf", "ocas", "svmperf-ordinal")
 
 
 @pytest.fixture
-def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
-    monkeypatch.chdir(tmp_path)
-    config = load_config(tiny({name: {"solver": name, "storage": "dense"} for name in NAMES}))
-    return replace(
-        config.experiment("platt1998", EXPERIMENT), kernel={"name": "gaussian", "gamma": 0.5}, C=2.0
-    )
+def experiment() -> Experiment:
+    config = prepare({name: {"solver": name, "storage": "dense"} for name in NAMES})
+    return replace(the_experiment(config), kernel={"name": "gaussian", "gamma": 0.5}, C=2.0)
 
 
-def verdicts(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> tuple[list[dict[str, Any]], int]:
-    """Return what three contenders' runs were found to be, and how often kernel values were worked out."""
+def examples(n: int = 60, d: int = 4, seed: int = 3) -> tuple[Any, Any]:
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    return X, np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+
+
+def verdicts(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch, names: Sequence[str] = NAMES
+) -> tuple[list[dict[str, Any]], int]:
+    """Return what the contenders' runs were found to be, and how often kernel values were worked out."""
     count = 0
     real = contender_run.gram_matrix
 
@@ -36,16 +44,17 @@ def verdicts(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> tuple[l
         count += 1
         return real(problem)
 
-    monkeypatch.setattr(contender_run, "gram_matrix", counted)
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(60, 4))
-    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
-    row = contender_run.Trials(experiment, X, y)
-    return [row.run(experiment.contenders[name]) for name in NAMES], count
+    with monkeypatch.context() as patch:
+        patch.setattr(contender_run, "gram_matrix", counted)
+        row = Trials(experiment, *examples())
+        return [row.run(experiment.contenders[name]) for name in names], count
 
 
 def test_kernel_values_are_shared(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
     shared, once = verdicts(experiment, monkeypatch)
+    # A process that goes on after a kill begins in the midst of a row; its certificates are the same.
+    rest, _ = verdicts(experiment, monkeypatch, NAMES[1:])
+    assert [line["certificate"] for line in rest] == [line["certificate"] for line in shared[1:]]
     monkeypatch.setattr(contender_run, "GRAM_BYTES", 8 * 60**2 - 1)
     alone, never = verdicts(experiment, monkeypatch)
     assert (once, never) == (1, 0)
@@ -53,16 +62,6 @@ def test_kernel_values_are_shared(experiment: Experiment, monkeypatch: pytest.Mo
         assert one["status"] == other["status"] == "optimal", one["reason"]
         found, expected = ({**line["certificate"], "promise": 0, "relaxed": 0} for line in (one, other))
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-def test_a_verdict_does_not_tell_who_was_judged_before(
-    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A process that goes on after a kill begins in the midst of a row; its certificates are the same."""
-    whole, _ = verdicts(experiment, monkeypatch)
-    monkeypatch.setattr(sys.modules[__name__], "NAMES", NAMES[1:])
-    rest, _ = verdicts(experiment, monkeypatch)
-    assert [line["certificate"] for line in rest] == [line["certificate"] for line in whole[1:]]
 
 
 def test_a_linear_kernel_needs_none(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,16 +72,11 @@ def test_a_linear_kernel_needs_none(experiment: Experiment, monkeypatch: pytest.
 def test_dense_examples_may_be_kept_as_rows_of_entries(experiment: Experiment) -> None:
     """What warms a solver is dense, whatever the storage; few features are then kept as columns."""
     sparse = replace(experiment.contenders["smo2"], storage="csr")
-    rng = np.random.default_rng(4)
-    row = contender_run.Trials(experiment, rng.normal(size=(30, 3)), np.where(np.arange(30) % 2, 1.0, -1.0))
-    assert row.run(sparse)["status"] == "optimal"
+    assert Trials(experiment, *examples(30, 3)).run(sparse)["status"] == "optimal"
 
 
 def test_a_run_that_meets_its_cap_says_so(experiment: Experiment) -> None:
-    rng = np.random.default_rng(5)
-    row = contender_run.Trials(
-        experiment, rng.normal(size=(60, 2)), np.where(rng.random(60) < 0.5, 1.0, -1.0)
-    )
+    row = Trials(experiment, *examples())
     for name in NAMES:
         line = row.run(replace(experiment.contenders[name], iteration_limit=7))
         assert (line["status"], line["iterations"]) == ("iteration_limit", 7)
@@ -94,12 +88,50 @@ def test_what_the_harness_certifies_the_solver_does_not(
     experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[dict[str, Any]] = []
-    real = contender_run.solve
 
     def noted(*arguments: Any, **options: Any) -> Any:
         given.append(options)
-        return real(*arguments, **options)
+        return solve(*arguments, **options)
 
     monkeypatch.setattr(contender_run, "solve", noted)
     verdicts(experiment, monkeypatch)
     assert [(options["verify"], options["iteration_limit"]) for options in given] == [(False, None)] * 3
+
+
+# -- solvers whose certificate is a gap -------------------------------------------------------------
+
+
+def test_lines_of_cutting_planes() -> None:
+    lines, _ = measure(prepare({name: {"solver": name, "bias": False} for name in PLANES}, [30], repeats=1))
+    assert [line["contender"] for line in lines] == list(PLANES)
+    for line in lines:
+        assert line["status"] == "optimal", line["reason"]
+        assert decode(encode(line)) == line
+        found = line["certificate"]
+        assert found["passed"]
+        assert found["promise"] in ("gap", "relative gap")
+        assert found["gap"] == pytest.approx(found["primal"] - found["dual"], abs=2 * found["rounding"])
+        assert found["dual"] == pytest.approx(found["relaxed"], rel=1e-6)
+        assert [found[name] for name in ("max_violation", "pair_gap")] == [None] * 2
+        assert line["work"]["passes"] == line["iterations"] > 0
+        assert line["info"]["bytes_a_pass"] > 0
+
+
+def test_a_solver_is_refused_where_it_does_not_fit() -> None:
+    with pytest.raises(StepError, match="solver 'svmperf' needs bias=False"):
+        prepare({"one": {"solver": "svmperf", "bias": True}})
+
+
+def test_a_promise_that_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = the_experiment(prepare({"one": {"solver": "svmperf", "bias": False}}))
+    contender = experiment.contenders["one"]
+
+    def hasty(problem: Problem, name: str, *, eps: float, **options: Any) -> Any:
+        return solve(problem, name, eps=0.2)
+
+    good = Trials(experiment, *examples(40, 3)).run(contender)
+    monkeypatch.setattr(contender_run, "solve", hasty)
+    bad = Trials(experiment, *examples(40, 3)).run(contender)
+    assert (good["status"], bad["status"]) == ("optimal", "uncertified")
+    assert bad["reason"].startswith("certificate failed at eps 0.001: gap ")
+    assert not bad["certificate"]["passed"]

@@ -2,9 +2,9 @@
 
     python toy_runs.py CONTENDER ...
 
-Prints what the check keeps of a run (`svmrepro.workflow.judgement.run_summary.summarise`), as JSON: status,
-by the certificate, and counts of every problem and contender. numba's JIT is off: a changed line compiles for
-half a minute, and such problems take the interpreter a second.
+Prints what the check keeps of a run (`svmrepro.workflow.judgement.reference_check.summarise`), as JSON:
+status, by the certificate, and counts of every problem and contender. numba's JIT is off: a changed line
+compiles for half a minute, and such problems take the interpreter a second.
 """
 
 from __future__ import annotations

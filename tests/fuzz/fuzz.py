@@ -1,17 +1,12 @@
 """Fuzz for a given time, round by round, with a journal that a later call goes on from.
 
-    python tests/fuzz/fuzz.py --seconds 600 --journal fuzz.jsonl
-
 A round is some hundred inputs of one target from one seed. Rounds that the journal has are not run again; a
 finding stands in it with the smallest input that hypothesis came to.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import resource
-import sys
 import time
 import traceback
 from collections.abc import Sequence
@@ -19,12 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from fuzz_inputs import Target
-from fuzz_targets import targets
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
-
-#: Bytes of memory that an input may make the process take: far more than any honest one.
-MEMORY = 8 * 2**30
 
 
 @dataclass(frozen=True)
@@ -104,34 +95,3 @@ def fuzz(every: Sequence[Target], journal: Journal, seconds: float, examples: in
         journal.add(round_of(target, following[target.name], examples))
         following[target.name] += 1
     return journal.read()
-
-
-def main() -> int:
-    """Run it from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seconds", type=float, default=600.0)
-    parser.add_argument("--journal", type=Path, default=Path("fuzz.jsonl"))
-    parser.add_argument("--target", action="append", help="only this one; may be given again")
-    arguments = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    known = targets()
-    chosen = [known[name] for name in arguments.target or known]
-    lines = fuzz(chosen, Journal(arguments.journal), arguments.seconds)
-    findings = [line for line in lines if line.finding]
-    total, spent = sum(line.examples for line in lines), sum(line.seconds for line in lines)
-    for name in known:
-        own = [line for line in lines if line.target == name]
-        if own:
-            count, used = sum(line.examples for line in own), sum(line.seconds for line in own)
-            share = sum(line.accepted for line in own) / max(count, 1)
-            print(f"{name:28} {count:8} inputs {count / max(used, 1e-9):8.0f}/s  {share:5.1%} accepted")
-    print(f"{total} inputs in {spent:.0f} s: {total / max(spent, 1e-9):.0f}/s, {len(findings)} findings")
-    for line in findings:
-        print(f"\n{line.target}, seed {line.seed}: {line.finding}")
-    return bool(findings)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

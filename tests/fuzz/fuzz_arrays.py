@@ -17,30 +17,18 @@ import scipy.sparse as sp
 from fuzz_inputs import Target, folder, mutated
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from svmrepro.datasets.locks import owner
 from svmrepro.datasets.prepared import _load
 from svmrepro.datasets.registry import parse as known_sets
 from svmrepro.solvers import Blocks, open_block, save_block
-from svmrepro.workflow.files import _owner
 from svmrepro.workflow.measurement.data_sets import _understood
 
 FILES = ("data", "indices", "indptr", "shape", "rows")
 _SPARSE = sp.csr_array(np.array([[0.0, 1.5, -2.0], [0.0, 0.0, 0.0], [3.0, 0.0, 0.25]]))
 
 _TYPES = (
-    "<f8",
-    ">f8",
-    "<f4",
-    "<i4",
-    ">i4",
-    "<i8",
-    "<u4",
-    "|u1",
-    "|b1",
-    "<c16",
-    "|S3",
-    "<U2",
-    "<M8[s]",
-    "f8,i4",
+    *("<f8", ">f8", "<f4", "<i4", ">i4", "<i8", "<u4", "|u1", "|b1"),
+    *("<c16", "|S3", "<U2", "<M8[s]", "f8,i4"),
 )
 _SHAPES = ((), (0,), (1,), (2,), (3,), (4,), (0, 3), (3, 0), (3, 3), (2, 3), (1, 1, 3), (3, 1))
 _NUMBERS = (0, 1, 2, 3, 4, -1, 7, 2**31 - 1, -(2**31), 2**40, 0.5, float("nan"), float("inf"), 1e308)
@@ -70,18 +58,17 @@ def _arrays(draw: Any) -> Any:
 
 def _headers() -> SearchStrategy[bytes]:
     """Headers of array files that promise what is not there, before a few bytes of numbers."""
+    kinds = ["'<f8'", "'<i4'", "'|O'", "'<f9'", "'|V0'", "'|S0'", "[('a','<f8')]", "None", "3", "''"]
+    shapes = (
+        *("(3,)", "(-1,)", "(3, -3)", "3", "()", "(2**40,)", "(1099511627776,)", "(3000000000, 3000000000)"),
+        *("(9999999999999999999,)", "[3]", "(True,)", "(1.5,)", "('3',)", "(3, 3", "__import__('os')"),
+    )
     texts = st.builds(
         "{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}".format,
-        st.sampled_from(
-            ["'<f8'", "'<i4'", "'|O'", "'<f9'", "'|V0'", "'|S0'", "[('a', '<f8')]", "None", "3", "''"]
-        ),
+        st.sampled_from(kinds),
         st.sampled_from(["False", "True", "None", "1", "'x'"]),
-        st.sampled_from(
-            ["(3,)", "(-1,)", "(3, -3)", "3", "()", "(2**40,)", "(1099511627776,)",
-             "(3000000000, 3000000000)",
-             "(9999999999999999999,)", "[3]", "(True,)", "(1.5,)", "('3',)", "(3, 3", "__import__('os')"]
-        ),
-    )  # fmt: skip
+        st.sampled_from(shapes),
+    )
     return st.builds(
         lambda text, version, extra: (
             b"\x93NUMPY" + version + len(text).to_bytes(2, "little") + text.encode() + bytes(extra)
@@ -152,7 +139,7 @@ def _block(files: dict[str, bytes | None]) -> None:
 
 
 def _archives() -> SearchStrategy[bytes]:
-    """Draw the arrays of a prepared set."""
+    """Draw the arrays of a prepared set, or a file of them with faults."""
     good = {
         "y": np.array([1.0, -1.0, 1.0]),
         "data": _SPARSE.data,
@@ -167,7 +154,7 @@ def _archives() -> SearchStrategy[bytes]:
         np.savez(out, **{name: part for name, part in {**good, **changed}.items() if part is not None})
         return out.getvalue()
 
-    return others.map(packed)
+    return st.one_of(others.map(packed), mutated(packed({})))
 
 
 def _prepared(content: bytes) -> bool:
@@ -198,8 +185,8 @@ def _on_bytes(read: Callable[[Path], object]) -> Callable[[bytes], object]:
 
 def _lock_owner(path: Path) -> None:
     with path.open("rb") as stream:
-        owner = _owner(stream.fileno())
-    assert owner is None or (owner.process >= 0 and str(owner).isprintable())
+        found = owner(stream.fileno())
+    assert found is None or (found.process >= 0 and str(found).isprintable())
 
 
 def arrays() -> Iterator[Target]:

@@ -23,14 +23,14 @@ from hypothesis.strategies import SearchStrategy
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS
 from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.comparison import figure, tables
+from svmrepro.workflow.comparison.compared_run import Side, read_side
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
-from svmrepro.workflow.comparison.sides import Side, read_side
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import save, styled
-from svmrepro.workflow.judgement.run_summary import compare as compare_records
-from svmrepro.workflow.judgement.run_summary import machine_identity, summarise
-from svmrepro.workflow.steps import check, compare
-from svmrepro.workflow.tables.model import html_page, to_csv, to_html, to_markdown
+from svmrepro.workflow.judgement.reference_check import compare as compare_records
+from svmrepro.workflow.judgement.reference_check import machine_identity, summarise
+from svmrepro.workflow.steps import check
+from svmrepro.workflow.tables.writers import to_csv, to_html, to_markdown
 
 PAPER = "mini"
 RECORD = "check.json"
@@ -142,7 +142,7 @@ def _sound_html(text: str) -> None:
 
 def _sound(pair: PairedRuns, draw: bool) -> None:
     for table in (tables.about(pair), tables.summary(pair)):
-        _sound_html(html_page("t", compare.html_body(table)))
+        _sound_html(to_html(table))
     for build in tables.TABLES.values():
         table = build(pair, pair.here.papers)
         _sound_csv(to_csv(table))

@@ -1,9 +1,7 @@
 """A real Slurm on this machine alone: munge, slurmctld and two slurmd, set up in a folder and torn down.
 
-    python tests/slurm/cluster.py FOLDER COMMAND [ARGUMENT ...]
-
-runs a command with ``SLURM_CONF`` set to it. It needs Debian's packages munge, slurmctld, slurmd and
-slurm-client, and root; it touches nothing of a Slurm that the machine may have, and listens on loopback only.
+It needs Debian's packages munge, slurmctld, slurmd and slurm-client, and root; it touches nothing of a Slurm
+that the machine may have, and listens on loopback only.
 There are two nodes where Slurm allows several slurmd on a host, which are the same machine under two names.
 Each claims two cores of two hardware threads, whatever the machine has: in Slurm's books, which bind nothing.
 """
@@ -17,7 +15,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -286,19 +283,3 @@ def cluster(folder: Path, nodes: int = 2, cores: int = 2) -> Iterator[Cluster]:
             return
         finally:
             made.stop()
-
-
-def main() -> int:
-    """Run a command with a Slurm of its own."""
-    folder, *command = sys.argv[1:]
-    try:
-        with cluster(Path(folder)) as running:
-            print(f"Slurm is up: {running.states()}", flush=True)
-            return subprocess.run(command, env=running.environment, check=False).returncode
-    except UnavailableError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

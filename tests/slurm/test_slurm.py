@@ -2,9 +2,7 @@
 
     ./run pytest -m slow tests/slurm
 
-SVMREPRO_SLURM_FOLDER may name a folder in which the local run is kept, and taken up again by the next call;
-SVMREPRO_SLURM_CONFIG may hold settings (JSON) over those of the smoke scale, SVMREPRO_SLURM_FIGURES the name
-of a file for the figures of the run.
+SVMREPRO_SLURM_FOLDER may name a folder in which the local run is kept, and taken up again by the next call.
 """
 
 from __future__ import annotations
@@ -53,9 +51,8 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def settings(folder: Path, **more: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    own = json.loads(os.environ.get("SVMREPRO_SLURM_CONFIG") or "{}")
     # Whether a run is repeated must not depend on how long it took.
-    content = {"scale": "smoke", "repeat_budget": None, "time_limit": 600, **more, **own}
+    content = {"scale": "smoke", "repeat_budget": None, "time_limit": 600, **more}
     path = folder / "settings.json"
     path.write_text(json.dumps(content))
     return path
@@ -182,8 +179,6 @@ def test_the_smoke_scale_through_slurm_with_a_node_that_dies(slurm: Cluster, tmp
     assert "(the same machine and libraries)" in verdict[0] and " 0 with another verdict" in verdict[0]
     figures["comparison"] = verdict[0]
     print(json.dumps(figures))
-    if name := os.environ.get("SVMREPRO_SLURM_FIGURES"):
-        Path(name).write_text(json.dumps(figures))
 
 
 def test_a_timed_job_may_have_a_node_for_itself(slurm: Cluster, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ permutations     problems measured over permutations
 curves           a quantity over n, C or eps
 step_lengths     histograms of step lengths
 tidy             records as tidy CSV
+parquet          a paper's results with typed columns
 fits             exponents and ratios of an experiment, as CSV
 number_text      numbers as people read them
 field_types      what the fields of a file may hold

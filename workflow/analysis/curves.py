@@ -108,7 +108,7 @@ def absent(results: Results, experiment: str, contender: str) -> str:
     groups = by_place(results, experiment, contender)
     reason = next(iter(groups.values())).untimed if groups else "not run"
     # Where it has runs, what they are compared with has none.
-    return ": ".join(reason.split(": ")[:2]) or "not measured: nothing to compare with"
+    return ": ".join(reason.split(": ")[:2]) or "not measured by the solver compared with"
 
 
 def _chosen(

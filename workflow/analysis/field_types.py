@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from svmrepro.workflow.analysis.power_law import Interval
-from svmrepro.workflow.measurement.record import counted, shown
+from svmrepro.workflow.measurement.journal_line import counted, shown
 
 Kind = Callable[[str], object]
 """Reads a text; raises ValueError."""

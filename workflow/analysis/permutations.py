@@ -171,7 +171,7 @@ def size_notes(rows: Sequence[Problem], results: Results) -> list[str]:
     if nested:
         notes.append(f"Measured on a subset, the first n rows of one fixed permutation: {', '.join(nested)}.")
     if generated:
-        notes.append(f"Sampled anew for a smaller n: {', '.join(generated)}.")
+        notes.append(f"Generated with a smaller n: {', '.join(generated)}.")
     return notes
 
 
@@ -191,13 +191,12 @@ def tally(what: str, family_: Family, contenders: Sequence[str]) -> str:
     held = [family_.count(mark, corrected=True) for mark in (">>", "<<")]
     return (
         f"{what}, {second} against {first}: significantly less on {fewer} of {family_.tested} data sets, "
-        f"more on {more} (p < {LEVEL:g}, each test by itself); after Holm's correction {held[0]} and "
-        f"{held[1]}."
+        f"more on {more} (p < {LEVEL:g}, uncorrected); after Holm's correction on {held[0]} and {held[1]}."
     )
 
 
 def load_notes(results: Results, rows: Iterable[Problem], contenders: Sequence[str]) -> list[str]:
-    """Say whose seconds rest on runs that met other load alone; nothing if nobody's do."""
+    """Name the data sets on which all runs met other load; nothing if there are none."""
     measured = [problem for problem in rows if problem.n is not None]
     suspect = [
         problem.title
@@ -207,7 +206,7 @@ def load_notes(results: Results, rows: Iterable[Problem], contenders: Sequence[s
     if not suspect:
         return []
     which = "all data sets" if len(suspect) == len(measured) else ", ".join(suspect)
-    return [f"Every run met other load on the machine, and seconds are upper bounds, on {which}."]
+    return [f"On {which} every run met other load on the machine: seconds are upper bounds."]
 
 
 def mean_count(group: Group, key: str) -> Interval | None:

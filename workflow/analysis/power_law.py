@@ -316,15 +316,8 @@ def fit_power_law(
     m = len(sizes)
     n_min, n_max = (sizes[0], sizes[-1]) if sizes else (0, 0)
     if m < 2:
-        return Fit(
-            None,
-            None,
-            m,
-            n_min,
-            n_max,
-            METHOD_NONE,
-            _join(note, "a line needs two sizes" if m else "nothing to fit"),
-        )
+        note = _join(note, "a line needs two sizes" if m else "nothing to fit")
+        return Fit(None, None, m, n_min, n_max, METHOD_NONE, note)
 
     x = np.log(np.asarray(sizes, dtype=np.float64))
     y = np.array([math.log(float(np.median(values))) for values in usable.values()])

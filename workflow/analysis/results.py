@@ -151,7 +151,8 @@ class Results:
         parts = [f"{self.paper.title}", f"{self.scale} scale"]
         if measured:
             parts.append(f"last measured {max(run.fields.get('time', '') for run in measured)[:10]}")
-            parts += _machines(run.fields.get("machine.cpu", "") for run in measured)
+            models = Counter(model for run in measured if (model := run.fields.get("machine.cpu")))
+            parts += [" and ".join(model for model, _ in models.most_common())] if models else []
             commits = {run.fields.get("machine.commit", "") for run in measured} - {""}
             if commits:
                 parts.append("commit " + ", ".join(sorted({short_commit(commit) for commit in commits})))
@@ -195,7 +196,7 @@ class Results:
         if not said:
             return ""
         return (
-            " Seconds, ratios and exponents are never made of runs on different hardware, counts are of all: "
+            " Seconds, ratios and exponents use runs on one kind of hardware only; counts use all runs: "
             + "; ".join(said)
             + "."
         )
@@ -251,11 +252,6 @@ def describe_problem(experiment: Experiment) -> str:
 
 def _told(hardware: str) -> str:
     return f"[{hardware or 'unknown hardware'}]"
-
-
-def _machines(models: Iterable[str]) -> list[str]:
-    counted = Counter(model for model in models if model)
-    return [" and ".join(model for model, _ in counted.most_common())] if counted else []
 
 
 def plural(count: int, noun: str) -> str:

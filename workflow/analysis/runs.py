@@ -19,7 +19,7 @@ from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import Form, Kind
 from svmrepro.workflow.analysis.power_law import Interval, median_interval
 from svmrepro.workflow.errors import StepError, reading_table
-from svmrepro.workflow.measurement.record import STATUSES
+from svmrepro.workflow.measurement.journal_line import STATUSES
 
 CPU, WORK = "cpu_seconds", "work"
 QUANTITIES = (CPU, WORK)
@@ -70,7 +70,7 @@ class Run:
 
     @property
     def status(self) -> str:
-        """One of the statuses of `svmrepro.workflow.measurement.record`."""
+        """One of the statuses of `svmrepro.workflow.measurement.journal_line`."""
         return self.fields["status"]
 
     @property

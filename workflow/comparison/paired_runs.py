@@ -1,7 +1,7 @@
 """Two runs side by side: what both measured, as ratios with intervals, and whether they agree.
 
-The rules are those of the check (`svmrepro.workflow.judgement.run_summary`): counts and objectives must be
-equal on the same hardware and lock, elsewhere within 2 %, where rounding may steer a single row's path
+The rules are those of the check (`svmrepro.workflow.judgement.reference_check`): counts and objectives must
+be equal on the same hardware and lock, elsewhere within 2 %, where rounding may steer a single row's path
 further. Seconds are never compared across runs; what is compared is the ratio of two contenders' seconds
 within each run, and the exponents, both by their intervals.
 """
@@ -16,14 +16,14 @@ from typing import Any
 
 from svmrepro.workflow.analysis.power_law import Fit, Interval, median_interval
 from svmrepro.workflow.analysis.runs import WORK, WORK_TERMS
-from svmrepro.workflow.comparison.sides import FitKey, RatioKey, Side
+from svmrepro.workflow.comparison.compared_run import FitKey, RatioKey, Side
 from svmrepro.workflow.judgement.claims import UNMEASURED
-from svmrepro.workflow.judgement.run_summary import FAILED, PATH, RESULTS, Comparison, agree, compare
+from svmrepro.workflow.judgement.reference_check import FAILED, PATH, RESULTS, ReferenceCheck, agree, compare
 
 SAME, CLOSE, ELSEWHERE, DIFFERS = "equal", "within 2 %", "another path", "differs"
 """What can be said of a row's counts; the third: same result within 2 %, by a path that rounding steered."""
 
-UNCHANGED, CHANGED, ALONE = "the same", "changed", "in one run only"
+UNCHANGED, CHANGED, ALONE = "same", "changed", "in one run only"
 """How the verdicts on a claim compare."""
 
 UNSOLVED, SETTINGS = "not solved in both", "other settings"
@@ -89,7 +89,7 @@ class PairedRuns:
     clocked: frozenset[tuple[str, str]] = frozenset()
 
     @cached_property
-    def outcome(self) -> Comparison:
+    def outcome(self) -> ReferenceCheck:
         """What the check would say were the other run the reference; of another scale, of its rows alone."""
         before = self.there.record
         if self.here.scale != self.there.scale:

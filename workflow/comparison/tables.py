@@ -9,6 +9,7 @@ from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.power_law import Fit, Interval
 from svmrepro.workflow.analysis.results import plural, short_commit
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK
+from svmrepro.workflow.comparison.compared_run import Side
 from svmrepro.workflow.comparison.paired_runs import (
     ALONE,
     CHANGED,
@@ -25,7 +26,6 @@ from svmrepro.workflow.comparison.paired_runs import (
     claim_change,
     ratio_of_ratios,
 )
-from svmrepro.workflow.comparison.sides import Side
 from svmrepro.workflow.judgement.claims import SCALES_WITHOUT_CLOCK, UNMEASURED
 from svmrepro.workflow.tables.claims import MARKS
 from svmrepro.workflow.tables.model import (
@@ -60,32 +60,27 @@ def about(pair: PairedRuns) -> Table:
         ("papers", lambda side: ", ".join(side.papers)),
         ("measurements", lambda side: f"{len(side.rows):,}"),
         ("commit", lambda side: ", ".join(dict.fromkeys(map(short_commit, side.commits)))),
-        ("not there", lambda side: "; ".join(side.lacking)),
+        ("missing", lambda side: "; ".join(side.lacking)),
     ]
     known = dict.fromkeys((*pair.here.machine, *pair.there.machine))
     facts += [(name.removeprefix("machine."), _fact(name)) for name in known]
     rows = []
     for name, tell in facts:
         texts = [tell(side) or "not known" for side in (pair.here, pair.there)]
-        if name == "not there":
+        if name == "missing":
             texts = ["" if text == "not known" else text for text in texts]
-        changed = name in (fact.removeprefix("machine.") for fact in known) and texts[0] != texts[1]
-        rows.append(
-            {
-                "fact": prose(name),
-                HERE: prose(texts[0]),
-                THERE: prose(texts[1], mark="open" if changed else ""),
-            }
-        )
+        changed = f"machine.{name}" in known and texts[0] != texts[1]
+        mark = "open" if changed else ""
+        rows.append({"fact": prose(name), HERE: prose(texts[0]), THERE: prose(texts[1], mark)})
     columns = [
         Column("fact", "", prose=True),
         Column(HERE, "this run", prose=True),
         Column(THERE, "against", prose=True),
     ]
     how = (
-        "The same hardware and versions: counts and objectives must be equal."
+        "Same hardware and versions: counts and objectives must be equal."
         if pair.same_machine
-        else "Not known to be the same hardware and versions: counts and objectives may differ by 2 %."
+        else "Other or unknown hardware or versions: counts and objectives may differ by 2 %."
     )
     return Table(title="The two runs", sections=(Section(columns, rows),), notes=[how])
 
@@ -101,8 +96,8 @@ def summary(pair: PairedRuns) -> Table:
         ),
         Column("only_here", "only here", group="rows: counts and objectives"),
         Column("only_there", "only there", group="rows: counts and objectives"),
-        Column("claims_same", "the same", group="verdicts"),
-        Column("claims_changed", "changed", group="verdicts"),
+        Column("claims_same", UNCHANGED, group="verdicts"),
+        Column("claims_changed", CHANGED, group="verdicts"),
         Column("claims_alone", "in one run", group="verdicts"),
         Column("exponents_agree", AGREE, group="exponents"),
         Column("exponents_differ", DISAGREE, group="exponents"),
@@ -159,13 +154,13 @@ def claims(pair: PairedRuns, papers: Sequence[str]) -> Table:
         Column(HERE, "this run", prose=True),
         Column(THERE, "against", prose=True),
         Column("measured_here", "measured in this run", prose=True),
-        Column("measured_there", "measured there", prose=True),
+        Column("measured_there", "measured in the other run", prose=True),
     ]
     changed = sum(key in pair.changed for key in found)
     return Table(
         title="Claims",
         sections=(Section(columns, rows),),
-        notes=[f"{plural(len(rows), 'claim')}, {changed} with another verdict."],
+        notes=[f"{plural(len(rows), 'claim')}, {changed} with a different verdict."],
     )
 
 
@@ -190,10 +185,9 @@ def measurements(pair: PairedRuns, papers: Sequence[str]) -> Table:
         title="Counts and objectives",
         sections=(Section(columns, body),),
         notes=[
-            "Medians of this run's number over the other one's, with 95 % intervals over the permutations; "
-            "of a single pair they are exact.",
-            f"“{ELSEWHERE}”: objective and support vectors agree, and rounding steered the solver there by "
-            "more or fewer steps.",
+            "Medians of this run's value over the other run's, with 95 % intervals over the permutations; "
+            "the ratio of a single pair is exact.",
+            f"“{ELSEWHERE}”: objective and support vectors agree; rounding changed the number of steps.",
         ],
     )
 
@@ -208,9 +202,7 @@ def exponents(pair: PairedRuns, papers: Sequence[str]) -> Table:
     for quantity in QUANTITIES:
         group = f"exponent of {HEADERS[quantity]}"
         columns += [
-            Column(f"{quantity}_{HERE}", "this run", group=group),
-            Column(f"{quantity}_{THERE}", "against", group=group),
-            Column(f"{quantity}_difference", "difference", group=group),
+            *_beside(quantity, group, "difference"),
             Column(f"{quantity}_verdict", "", group=group, prose=True),
             Column(f"{quantity}_sizes", "sizes, this run / against", shown=False),
         ]
@@ -226,8 +218,8 @@ def exponents(pair: PairedRuns, papers: Sequence[str]) -> Table:
         title="Exponents",
         sections=(Section(columns, rows),),
         notes=[
-            "Exponents have no unit: those of seconds may be compared across machines, over the sizes that "
-            "each run has. They agree if the 95 % interval of their difference holds zero."
+            "Exponents have no unit, so those of seconds can be compared across machines. They agree if the "
+            "95 % interval of their difference contains 0."
         ],
     )
 
@@ -236,12 +228,7 @@ def ratios(pair: PairedRuns, papers: Sequence[str]) -> Table:
     """Build one line for two contenders on a problem: their ratio in each run, and how the two compare."""
     columns = [*_naming(papers), Column("contenders", "ratio of", prose=True)]
     for quantity in QUANTITIES:
-        group = HEADERS[quantity]
-        columns += [
-            Column(f"{quantity}_{HERE}", "this run", group=group),
-            Column(f"{quantity}_{THERE}", "against", group=group),
-            Column(f"{quantity}_change", "change", group=group),
-        ]
+        columns += _beside(quantity, HEADERS[quantity], "change")
     columns.append(Column("verdict", "seconds", prose=True))
     rows = []
     for key in dict.fromkeys(key[:5] for key in pair.ratios if key[0] in papers):
@@ -268,9 +255,9 @@ def ratios(pair: PairedRuns, papers: Sequence[str]) -> Table:
         title="Ratios between contenders",
         sections=(Section(columns, rows),),
         notes=[
-            "Seconds of the two runs are never set against each other: each ratio is of two contenders side "
-            "by side in one process, and the change is one run's ratio over the other's. They agree if its "
-            "95 % interval holds 1: of independent runs of the same code one in twenty will not.",
+            "Seconds are never compared across runs. Each ratio is of two contenders in one process; the "
+            "change is this run's ratio over the other's. They agree if the 95 % interval of the change "
+            "contains 1, which fails for one in twenty pairs of runs of the same code.",
             *_clock_note(pair),
         ],
     )
@@ -288,9 +275,8 @@ TABLES: Mapping[str, Callable[[PairedRuns, Sequence[str]], Table]] = {
 def _summary_notes(pair: PairedRuns) -> list[str]:
     faults = pair.outcome.faults
     notes = [
-        f"Beyond what the check allows, were the other run its reference: {plural(len(faults), 'fault')}."
-        if faults
-        else "Nothing is beyond what the check allows, were the other run its reference.",
+        f"With the other run as its reference, the check would report {plural(len(faults), 'fault')}"
+        + (":" if faults else "."),
         *faults[:MOST_NAMED],
     ]
     if len(faults) > MOST_NAMED:
@@ -304,7 +290,13 @@ def _summary_notes(pair: PairedRuns) -> list[str]:
 
 def _clock_note(pair: PairedRuns) -> list[str]:
     short = sorted({side.scale for side in (pair.here, pair.there)} & set(SCALES_WITHOUT_CLOCK))
-    return [f"Seconds of the {short[0]} scale are too short to mean anything."] if short else []
+    return [f"Runs of the {short[0]} scale are too short to compare seconds."] if short else []
+
+
+def _beside(quantity: str, group: str, third: str) -> list[Column]:
+    """Return columns of a quantity in both runs, and of how the two compare."""
+    headers = {HERE: "this run", THERE: "against", third: third}
+    return [Column(f"{quantity}_{key}", header, group=group) for key, header in headers.items()]
 
 
 def _naming(papers: Sequence[str]) -> list[Column]:

@@ -1,23 +1,62 @@
 """Kinds of tables and figures: the ``kind`` of an artefact's entry, and the function that builds it.
 
-A builder takes the results (`svmrepro.workflow.analysis.results`) and the artefact, and returns a table
-(`svmrepro.workflow.tables.model`) or a Matplotlib figure. Modules are named here and imported when they are
-needed: a kind that changes is made again alone, and no step loads the others.
+A new kind is a module with a :class:`Builder`, a line in `TABLES` or `FIGURES` below, and a caption for the
+report, ``workflow/report/<kind>.rst``. Modules are named here and imported when they are needed: a kind that
+changes is made again alone, and no step loads the others.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from svmrepro.workflow.analysis.results import Results
+    from svmrepro.workflow.tables.model import Table
+
+Built = TypeVar("Built", covariant=True)
+
+
+class Builder(Protocol[Built]):
+    """What builds a table or a figure. It reads and writes no results itself.
+
+    The docstring of a builder names every setting that it reads from ``artefact.settings``; a kind has no
+    other options. Two settings also tell the step that no measurements are needed: ``dataset`` (the artefact
+    is about a data set) and ``example`` (its solvers run on the spot).
+    """
+
+    def __call__(self, results: Results, artefact: Artefact) -> Built:
+        """Build the artefact.
+
+        Parameters
+        ----------
+        results : Results
+            Measurements, fits, ratios and the paper's numbers of ``artefact.experiments``. They may be
+            incomplete: an experiment without data still gives a table or figure, which says why.
+        artefact : Artefact
+            Title, caption, experiments and settings.
+
+        Returns
+        -------
+        Table or Figure
+            A table names what is missing in its cells. A figure has its final size; the step writes it as SVG
+            and PNG.
+
+        Raises
+        ------
+        StepError
+            If a setting has no meaning; the message names artefact and setting.
+        """
+
 
 @dataclass(frozen=True)
-class ArtefactKind:
+class ArtefactKind(Generic[Built]):
     """A kind of table or figure.
 
     Attributes
@@ -31,14 +70,13 @@ class ArtefactKind:
     module: str
     function: str = "build"
 
-    def load(self) -> Callable[[Any, Artefact], Any]:
+    def load(self) -> Builder[Built]:
         """Import the builder."""
         module = importlib.import_module(f"svmrepro.workflow.{self.module}")
-        builder: Callable[[Any, Artefact], Any] = getattr(module, self.function)
-        return builder
+        return cast("Builder[Built]", getattr(module, self.function))
 
 
-TABLES: Mapping[str, ArtefactKind] = {
+TABLES: Mapping[str, ArtefactKind[Table]] = {
     "timing": ArtefactKind("tables.timing"),
     "sparse": ArtefactKind("tables.sparse"),
     "scaling": ArtefactKind("tables.scaling"),
@@ -47,16 +85,16 @@ TABLES: Mapping[str, ArtefactKind] = {
     "claims": ArtefactKind("tables.claims"),
     "problems": ArtefactKind("tables.permutations.problems"),
     "paired": ArtefactKind("tables.permutations.paired"),
-    "against": ArtefactKind("tables.permutations.variants"),
+    "variants": ArtefactKind("tables.permutations.variants"),
     "encodings": ArtefactKind("tables.permutations.encodings"),
     "traffic": ArtefactKind("tables.traffic"),
     "benchmarks": ArtefactKind("tables.benchmarks"),
     "precision": ArtefactKind("tables.precision"),
     "parameters": ArtefactKind("tables.parameters"),
-    "encoding": ArtefactKind("tables.adult_encoding"),
+    "adult-encoding": ArtefactKind("tables.adult_encoding"),
 }
 
-FIGURES: Mapping[str, ArtefactKind] = {
+FIGURES: Mapping[str, ArtefactKind[Figure]] = {
     "loglog": ArtefactKind("figures.loglog"),
     "overview": ArtefactKind("figures.loglog", "build_overview"),
     "curves": ArtefactKind("figures.curves"),
@@ -69,22 +107,25 @@ FIGURES: Mapping[str, ArtefactKind] = {
 }
 
 
-def kind_of(paper: str, artefact: Artefact, form: str) -> ArtefactKind:
-    """Return the kind of an artefact.
-
-    Parameters
-    ----------
-    paper, artefact
-        Which.
-    form : {"table", "figure"}
-        What it is asked to be.
+def table_builder(paper: str, artefact: Artefact) -> Builder[Table]:
+    """Return what builds an artefact that is a table.
 
     Raises
     ------
     StepError
-        If it is of the other form, or of a kind that does not exist.
+        If it is a figure, or of a kind that does not exist.
     """
-    known = TABLES if form == "table" else FIGURES
+    return _kind(paper, artefact, "table", TABLES).load()
+
+
+def figure_builder(paper: str, artefact: Artefact) -> Builder[Figure]:
+    """Return what builds an artefact that is a figure; see `table_builder`."""
+    return _kind(paper, artefact, "figure", FIGURES).load()
+
+
+def _kind(
+    paper: str, artefact: Artefact, form: str, known: Mapping[str, ArtefactKind[Built]]
+) -> ArtefactKind[Built]:
     if artefact.form != form or artefact.kind not in known:
         raise StepError(
             f"{paper}: artefact '{artefact.name}': no {form} of kind '{artefact.kind}' "

@@ -1,4 +1,4 @@
-"""Figures: one module a kind.
+"""Figures: one module a kind, listed with their protocol in `svmrepro.workflow.configuration.artefact_kinds`.
 
 style         how every figure looks
 loglog        time against size

@@ -22,24 +22,16 @@ from svmrepro.workflow.analysis.printed_numbers import TIMINGS
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figures.style import GHOST, PAGE, Look, new_figure, powers_of_ten
+from svmrepro.workflow.figures.style import GHOST, PAGE, Look, entry, new_figure, powers_of_ten
 
-LOOKS = tuple(
+_SOLID = (("#0b4f8a", "o"), ("#c2410c", "s"), ("#3f7d20", "^"), ("#6b3fa0", "D"), ("#111827", "v"))
+_DASHED = (
+    ("#2f86d1", "o"), ("#ea7a4b", "s"), ("#6fae4f", "^"), ("#b0218e", "P"), ("#8a6d00", "X"),
+    ("#0f8f8f", "d"),
+)  # fmt: skip
+DATA_SET_LOOKS = tuple(
     Look(colour, marker, line)
-    for line, group in (
-        ("-", (("#0b4f8a", "o"), ("#c2410c", "s"), ("#3f7d20", "^"), ("#6b3fa0", "D"), ("#111827", "v"))),
-        (
-            (0, (4, 1.2)),
-            (
-                ("#2f86d1", "o"),
-                ("#ea7a4b", "s"),
-                ("#6fae4f", "^"),
-                ("#b0218e", "P"),
-                ("#8a6d00", "X"),
-                ("#0f8f8f", "d"),
-            ),
-        ),
-    )
+    for line, group in (("-", _SOLID), ((0, (4, 1.2)), _DASHED))
     for colour, marker in group
 )
 """Looks of the data sets: the paper's own, as it lists them, are solid, those beside them dashed."""
@@ -50,7 +42,7 @@ DOWN = MarkerStyle(CARETDOWN)
 BELOW = "below the axis"
 """Name of the arrows at the foot of a panel."""
 
-OWN = 5
+OWN = len(_SOLID)
 """How many of the looks are for the paper's own sets."""
 
 
@@ -93,7 +85,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     titled = {results.experiment(name).title: handles[name] for name in reversed(order)}
     entries = list(reversed(titled.values()))
     if any("guide" in panel for panel in panels):
-        entries.append(Line2D([], [], color=GHOST, linestyle=(0, (1, 1)), label="the paper's guide"))
+        entries.append(entry("the paper's guide", color=GHOST, linestyle=(0, (1, 1))))
     entries += _marks(grid.flat)
     note = _note(results, missing, set(handles))
     figure.legend(
@@ -139,16 +131,7 @@ def draw(
             elinewidth=0.6,
             capsize=0,
         )
-        handles[name] = Line2D(
-            [],
-            [],
-            color=look.colour,
-            marker=look.marker,
-            markersize=3.2,
-            linewidth=0.9,
-            linestyle=look.line,
-            label=results.experiment(name).title,
-        )
+        handles[name] = entry(results.experiment(name).title, look, markersize=3.2, linewidth=0.9)
     linear = artefact.settings.get("scale") == "linear"
     if everything:
         if "guide" in panel and not linear:
@@ -196,14 +179,8 @@ def _marks(panels: Iterable[Axes]) -> list[Line2D]:
         for path in collection.get_paths()
     )
     below = any(line.get_label() == BELOW for axes in drawn for line in axes.get_lines())
-    entries = []
-    if bars:
-        entries.append(
-            Line2D([], [], color="#555", marker="|", markersize=7, linestyle="none", label="95 % interval")
-        )
-    if below:
-        entries.append(Line2D([], [], color="#555", marker=DOWN, markersize=5, linestyle="none", label=BELOW))
-    return entries
+    entries = [entry("95 % interval", color="#555", marker="|", markersize=7)] if bars else []
+    return entries + ([entry(BELOW, color="#555", marker=DOWN, markersize=5)] if below else [])
 
 
 def _names(results: Results, artefact: Artefact, panel: Mapping[str, Any]) -> list[str]:
@@ -219,7 +196,7 @@ def _look(results: Results, name: str) -> Look:
     own = results.numbers.experiments(TIMINGS)
     for place, printed in enumerate(own):
         if name == printed or name.startswith(f"{printed}-"):
-            return LOOKS[place % OWN]
+            return DATA_SET_LOOKS[place % OWN]
     sets = list(
         dict.fromkeys(
             entry.dataset
@@ -227,7 +204,7 @@ def _look(results: Results, name: str) -> Look:
             if not any(entry.name == printed or entry.name.startswith(f"{printed}-") for printed in own)
         )
     )
-    others = LOOKS[OWN:]
+    others = DATA_SET_LOOKS[OWN:]
     return others[sets.index(results.experiment(name).dataset) % len(others)]
 
 

@@ -12,22 +12,21 @@ from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import GHOST, PAGE, new_figure, off_axis
+from svmrepro.workflow.figures.style import GHOST, PAGE, Look, entry, new_figure, off_axis
 
 
 @dataclass(frozen=True)
 class _Series:
     label: str
-    colour: str
-    marker: str
+    look: Look
     offset: float
-    filled: bool
+    face: str
 
 
 SERIES = (
-    _Series("measured, CPU seconds", "#0b4f8a", "o", 0.24, True),
-    _Series("measured, counted work", "#c2410c", "D", 0.0, False),
-    _Series("paper, refitted from its table", GHOST, "s", -0.24, False),
+    _Series("measured, CPU seconds", Look("#0b4f8a", "o", "-"), 0.24, "#0b4f8a"),
+    _Series("measured, counted work", Look("#c2410c", "D", "-"), 0.0, "white"),
+    _Series("paper, refitted from its table", Look(GHOST, "s", "-"), -0.24, "white"),
 )
 
 
@@ -95,23 +94,22 @@ def _range(results: Results, names: list[str], solver: str) -> tuple[float, floa
         3.0,
     ]
     printed = [value for name in names if (value := results.numbers.exponent(name, solver)) is not None]
-    return min([min(values) - 0.6, *(p - 0.1 for p in printed)]), max(
-        [max(values) + 0.6, *(p + 0.1 for p in printed)]
-    )
+    low, high = min(values) - 0.6, max(values) + 0.6
+    return min([low, *(value - 0.1 for value in printed)]), max([high, *(value + 0.1 for value in printed)])
 
 
 def _mark(axes: Axes, series: _Series, exponent: Interval, y: float) -> None:
-    height = y + series.offset
+    height, colour = y + series.offset, series.look.colour
     if exponent.low is not None and exponent.high is not None:
-        axes.plot([exponent.low, exponent.high], [height] * 2, color=series.colour, linewidth=1.1, zorder=3)
-        off_axis(axes, height, (exponent.low, exponent.high), series.colour)
+        axes.plot([exponent.low, exponent.high], [height] * 2, color=colour, linewidth=1.1, zorder=3)
+        off_axis(axes, height, (exponent.low, exponent.high), colour)
     axes.plot(
         exponent.value,
         height,
-        marker=series.marker,
-        color=series.colour,
+        marker=series.look.marker,
+        color=colour,
         markersize=4.5,
-        markerfacecolor=series.colour if series.filled else "white",
+        markerfacecolor=series.face,
         linestyle="none",
         zorder=4,
     )
@@ -120,19 +118,7 @@ def _mark(axes: Axes, series: _Series, exponent: Interval, y: float) -> None:
 def _handles(*, paper: bool, refitted: bool) -> list[Line2D]:
     """Return the legend's entries; the paper's only where it has numbers, and enough of them for a fit."""
     handles = [
-        Line2D(
-            [],
-            [],
-            color=series.colour,
-            marker=series.marker,
-            markerfacecolor=series.colour if series.filled else "white",
-            label=series.label,
-        )
+        entry(series.label, series.look, markerfacecolor=series.face)
         for series in (SERIES if refitted else SERIES[:-1])
     ]
-    if not paper:
-        return handles
-    return [
-        *handles,
-        Line2D([], [], color="#333", marker="|", markersize=9, linestyle="none", label="paper, as printed"),
-    ]
+    return handles + ([entry("paper, as printed", color="#333", marker="|", markersize=9)] if paper else [])

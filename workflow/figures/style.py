@@ -7,9 +7,10 @@ the same numbers: no date, fixed identifiers, glyphs as paths.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from svmrepro.workflow.files import atomic_path
 
 COLUMN, PAGE = 3.5, 7.2
 """Widths in inches: one column, and two with the gap between them."""
@@ -60,19 +63,51 @@ class Look:
     line: Any
 
 
-MAIN = (
+LOOKS = (
     Look("#0b4f8a", "o", "-"),
     Look("#c2410c", "s", (0, (5, 2))),
     Look("#3f7d20", "^", (0, (1, 1.2))),
     Look("#6b3fa0", "D", (0, (5, 1.5, 1, 1.5))),
 )
-"""Looks of the solvers that a figure is about, in order."""
+"""Looks of the series of a figure, in order."""
+
+SOLVER_LOOKS = {
+    "smo": LOOKS[0],
+    "smo2": LOOKS[0],
+    "chunking": LOOKS[1],
+    "svmlight": LOOKS[2],
+    "pasmo": LOOKS[3],
+}
+"""Looks of contenders by label, the same in every figure; those not named here take what is left."""
 
 SIDE_MARKERS = ("v", "P", "X", "<", ">", "*", "p", "h", "d")
 """Markers of what is drawn lightly beside them."""
 
-GHOST_MARKERS = ("o", "s", "^", "D")
-"""Hollow markers of the paper's points, the shapes of the same solvers' own."""
+
+def solver_looks(contenders: Iterable[str]) -> dict[str, Look]:
+    """Return contender -> look: its own, or one that none of the others has, as long as there are any."""
+    labels = list(dict.fromkeys(contenders))
+    looks = {label: SOLVER_LOOKS[label] for label in labels if label in SOLVER_LOOKS}
+    free = cycle([look for look in LOOKS if look not in looks.values()] or LOOKS)
+    return {label: looks.get(label) or next(free) for label in labels}
+
+
+def entry(label: str, look: Look | None = None, **style: Any) -> Line2D:
+    """Return an entry of a legend.
+
+    Parameters
+    ----------
+    label : str
+        Its text.
+    look : Look
+        Whose line and marker it shows; without one it has no line.
+    **style
+        Properties of `Line2D` that it has instead or besides.
+    """
+    shown: dict[str, Any] = {"linestyle": "none"}
+    if look is not None:
+        shown = {"color": look.colour, "marker": look.marker, "linestyle": look.line}
+    return Line2D([], [], label=label, **{**shown, **style})
 
 
 @contextmanager
@@ -93,6 +128,14 @@ def save(figure: Figure, path: Path, form: str) -> None:
     """Write a figure as "svg" or "png" (300 dots per inch), without anything that changes from run to run."""
     metadata = {"Date": None, "Creator": "svmrepro"} if form == "svg" else {"Software": None}
     figure.savefig(path, format=form, dpi=300, metadata=metadata)
+
+
+def write(figure: Figure, files: Mapping[str, Path]) -> None:
+    """Write a figure in several forms; the layout is that of the first, and computed once."""
+    for form, path in files.items():
+        with atomic_path(path) as temporary:
+            save(figure, temporary, form)
+        figure.set_layout_engine("none")
 
 
 def outer_labels(panels: npt.NDArray[Any], used: int) -> None:

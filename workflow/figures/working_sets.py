@@ -11,9 +11,9 @@ from svmrepro.workflow.analysis.permutations import ITERATIONS, Problem, pair_up
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import MAIN, PAGE, Look, new_figure, outer_labels
+from svmrepro.workflow.figures.style import LOOKS, PAGE, Look, entry, new_figure, outer_labels
 
-SERIES = ((CPU, "mean CPU seconds", MAIN[0]), (ITERATIONS, "mean iterations", MAIN[1]))
+SERIES = ((CPU, "mean CPU seconds", LOOKS[0]), (ITERATIONS, "mean iterations", LOOKS[1]))
 """Column of the measurements, name, look."""
 
 COLUMNS = 5
@@ -48,7 +48,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
             absent |= _draw(axes, relative(results, problem, contenders, column), look)
     outer_labels(panels, len(shown))
     figure.supxlabel("working sets", fontsize=8)
-    figure.supylabel(f"% of {sets[0]} working set", fontsize=8)
+    figure.supylabel(f"relative to {sets[0]} working set (%)", fontsize=8)
     figure.legend(handles=_handles(absent=absent), loc="outside upper center", ncols=3, handlelength=2.6)
     return figure
 
@@ -92,23 +92,7 @@ def _draw(axes: Axes, values: Sequence[float | None], look: Look) -> bool:
 
 
 def _handles(*, absent: bool) -> list[Line2D]:
-    handles = [
-        Line2D(
-            [], [], color=look.colour, marker=look.marker, linestyle=look.line, markersize=3, linewidth=0.9,
-            label=shown,
-        )
-        for _, shown, look in SERIES
-    ]  # fmt: skip
-    if absent:
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color="#555",
-                marker="x",
-                markersize=3.5,
-                linestyle="none",
-                label="no pair of solved runs",
-            )
-        )
-    return handles
+    handles = [entry(shown, look, markersize=3, linewidth=0.9) for _, shown, look in SERIES]
+    return handles + (
+        [entry("no pair of solved runs", color="#555", marker="x", markersize=3.5)] if absent else []
+    )

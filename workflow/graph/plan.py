@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import paths
@@ -21,9 +21,13 @@ from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES
 from svmrepro.workflow.configuration.jobs import Job, jobs
 from svmrepro.workflow.configuration.model import Artefact, Config, config_dir, dump_config, load_config
 from svmrepro.workflow.configuration.needs import combinations, data_sets
-from svmrepro.workflow.files import Owner, atomic_write, lock
+from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.fingerprints import digest
+from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import check_own, register
+
+if TYPE_CHECKING:
+    from svmrepro.datasets.locks import Owner
 
 #: The steps that rules run.
 STEPS = (
@@ -128,7 +132,8 @@ class Plan:
         step = "steps.tabulate" if artefacts[0].form == "table" else "steps.plot"
         known = {**TABLES, **FIGURES}
         kinds = sorted({known[each.kind].module for each in artefacts if each.kind in known})
-        return fingerprints.step_fingerprint(step, *kinds)
+        code = fingerprints.step_fingerprint(step, *kinds)
+        return f"{code} {fingerprints.templates_fingerprint()}" if step == "steps.tabulate" else code
 
     # -- data and code ------------------------------------------------------------------------------
 

@@ -238,14 +238,13 @@ def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
 
 
 def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
-    """Say how many findings obey, break and stay open, which is farthest off, and the range of the values."""
+    """Say how many findings meet the rule, violate it or are undecided, then the worst and the range."""
     values = {item.label: item.interval for item in measured if item.interval is not None}
     verdicts = {label: decide(claim.relation, claim.bound, interval) for label, interval in values.items()}
     count = Counter(verdicts.values())
-    said = [f"{count[HOLDS]} of {len(measured)} obey"]
-    said += [
-        f"{count[verdict]} {word}" for verdict, word in ((BREAKS, "break"), (OPEN, "open")) if count[verdict]
-    ]
+    said = [f"rule met by {count[HOLDS]} of {len(measured)}"]
+    others = ((BREAKS, "violated by"), (OPEN, "undecided for"))
+    said += [f"{words} {count[verdict]}" for verdict, words in others if count[verdict]]
     parts = [", ".join(said)]
     if claim.over == "any" and count[HOLDS]:
         parts.append(
@@ -258,7 +257,7 @@ def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
             (item for item in measured if verdicts[item.label] == kind),
             key=lambda item: _beyond(claim, values[item.label].value),
         )
-        parts.append(f"farthest off: {_finding(claim, worst)}")
+        parts.append(f"worst: {_finding(claim, worst)}")
     low = min(values, key=lambda label: values[label].value)
     high = max(values, key=lambda label: values[label].value)
     ends = [_show(values[label].value, claim.unit) for label in (low, high)]

@@ -13,7 +13,7 @@ from svmrepro.workflow.configuration.jobs import jobs, rows
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.measurement.data_sets import read_marker
 from svmrepro.workflow.measurement.journal import Journal
-from svmrepro.workflow.measurement.record import FINAL, LIMITS
+from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS
 
 #: Growth of a solver's time with n where nothing better is known, and the limits of what is believed.
 USUAL_SLOPE, LEAST_SLOPE, MOST_SLOPE = 2.0, 1.0, 3.5

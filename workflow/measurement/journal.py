@@ -8,15 +8,14 @@ the next writer takes away; one that finds the disk full takes its own beginning
 
 from __future__ import annotations
 
-import fcntl
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.errors import StepError, cause, one_line
-from svmrepro.workflow.measurement.record import decode, encode
+from svmrepro.workflow.measurement.journal_line import decode, encode
 
 
 class Journal:
@@ -68,9 +67,12 @@ class Journal:
         StepError
             If it cannot be written (no permission, disk full); the file is then as it was before.
         """
+        # Not at the top: the package imports NumPy, and the step sets the number of its threads first.
+        from svmrepro.datasets.locks import open_locked
+
         data = encode(line)
         try:
-            with self._open() as descriptor:
+            with open_locked(self.path, os.O_APPEND) as descriptor:
                 end = _repair(descriptor)
                 try:
                     _write_all(descriptor, data)
@@ -80,17 +82,6 @@ class Journal:
                     raise
         except OSError as error:
             raise StepError(f"cannot write {self.path}: {cause(error)}") from error
-
-    @contextmanager
-    def _open(self) -> Iterator[int]:
-        """Open for appending, alone among all processes."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield descriptor
-        finally:
-            os.close(descriptor)
 
 
 def _repair(descriptor: int) -> int:

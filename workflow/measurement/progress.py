@@ -8,13 +8,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from svmrepro.workflow.configuration.jobs import Job, Row
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.errors import StepError, cause
-from svmrepro.workflow.files import Owner
 from svmrepro.workflow.measurement.forecast import Forecast, duration
+
+if TYPE_CHECKING:
+    from svmrepro.datasets.locks import Owner
 
 #: Seconds between two looks at a long run, on a terminal and elsewhere.
 TICK_TERMINAL, TICK_PLAIN = 1.0, 60.0

@@ -23,9 +23,9 @@ rule collect_paper:
     input:
         lambda wildcards: PLAN.analyses(wildcards.paper, CONFIG.papers[wildcards.paper].experiments),
     output:
-        f"{RESULTS}/{{paper}}/measurements.csv",
-        f"{RESULTS}/{{paper}}/fits.csv",
-        f"{RESULTS}/{{paper}}/ratios.csv",
+        multiext(f"{RESULTS}/{{paper}}/measurements", ".csv", ".parquet"),
+        multiext(f"{RESULTS}/{{paper}}/fits", ".csv", ".parquet"),
+        multiext(f"{RESULTS}/{{paper}}/ratios", ".csv", ".parquet"),
     log:
         f"{RESULTS}/logs/collect/{{paper}}.log",
     localrule: True

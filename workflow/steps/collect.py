@@ -1,22 +1,26 @@
-"""The measurements, fits and ratios of a paper's experiments, each joined into one file.
+"""The measurements, fits and ratios of a paper's experiments, each joined into one CSV and one Parquet file.
 
 python -m svmrepro.workflow.steps.collect --config CONFIG --paper PAPER
 """
 
 from __future__ import annotations
 
+from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import join
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
-from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.steps.command_line import run_step
 
 
 def run(config: Config, paper: str) -> None:
     """Run the step; see the module's docstring."""
     for place in (paths.measurements, paths.fits, paths.ratios):
-        parts = [place(config, paper, name) for name in config.papers[paper].experiments]
-        atomic_write(place(config, paper), join(parts))
+        joined = join([place(config, paper, name) for name in config.papers[paper].experiments])
+        target = place(config, paper)
+        atomic_write(target, joined)
+        with atomic_path(target.with_suffix(".parquet")) as temporary:
+            write_parquet(joined, temporary)
 
 
 if __name__ == "__main__":

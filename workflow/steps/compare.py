@@ -11,42 +11,22 @@ for each paper into ``figures/<scale>/compare/``. Its exit code judges nothing: 
 from __future__ import annotations
 
 import base64
-import html
 from pathlib import Path
 
 from svmrepro.workflow.analysis.results import plural
 from svmrepro.workflow.comparison import figure as figures
 from svmrepro.workflow.comparison import tables
+from svmrepro.workflow.comparison.compared_run import read_side
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
-from svmrepro.workflow.comparison.sides import read_side
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figures.style import save, styled
-from svmrepro.workflow.files import atomic_path, atomic_write
+from svmrepro.workflow.figures.style import styled, write
+from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import clocked_claims
 from svmrepro.workflow.steps.command_line import run_step
 from svmrepro.workflow.steps.tabulate import FORMS
-from svmrepro.workflow.tables.model import Table, html_body, html_page
-
-STYLE = """
-figure { margin: .6rem 0 1rem; }
-figure img { width: 100%; max-width: 62rem; height: auto; }
-figcaption { color: #3d444d; font-size: .88em; max-width: 62rem; }
-h2.paper { font-size: 1.15rem; margin-top: 2.2rem; border-top: 2px solid #1b1f24; padding-top: .6rem; }
-details { margin: .5rem 0; }
-summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
-"""
-
-CAPTION = (
-    "Left: two contenders on a problem, the ratio of their seconds in the other run and in this one, each "
-    "formed within one process, with 95 % intervals; on the diagonal both runs say the same. Right: counts "
-    "of each contender, this run over the other; the mark is the median over its rows, the thick line its "
-    "95 % interval, the thin one reaches to the extremes."
-)
-
-OPEN = "claims"
-"""The table that the page shows unfolded."""
+from svmrepro.workflow.tables.writers import render
 
 
 def run(config: Config) -> None:
@@ -73,45 +53,29 @@ def run(config: Config) -> None:
             atomic_write(path, FORMS[form](table))
     with styled():
         for paper in there.papers:
-            figure = figures.build(pair, paper)
-            for form, path in paths.figure(config, paths.COMPARE, paper).items():
-                with atomic_path(path) as temporary:
-                    save(figure, temporary, form)
-    page = _page(config, pair)
-    atomic_write(paths.comparison(config), page)
+            write(figures.build(pair, paper), paths.figure(config, paths.COMPARE, paper))
+    atomic_write(paths.comparison(config), _page(config, pair))
     print(_closing(config, pair))
 
 
 def _page(config: Config, pair: PairedRuns) -> str:
     """Return the page: what is compared, the summary, then each paper with its figure and tables."""
-    title = f"Two runs side by side: {config.scale} scale and {pair.there.folder}"
-    parts = [f"<h1>{html.escape(title)}</h1>"]
-    for table in (tables.about(pair), tables.summary(pair)):
-        parts += [f"<h2>{table.title}</h2>", *html_body(table)]
+    papers = []
     for paper in pair.there.papers:
         picture = paths.figure(config, paths.COMPARE, paper)["png"].read_bytes()
-        code = base64.b64encode(picture).decode("ascii")
-        described = html.escape(
-            f"{config.papers[paper].title}: ratios and counts of the two runs", quote=True
+        papers.append(
+            {
+                "title": config.papers[paper].title,
+                "picture": base64.b64encode(picture).decode("ascii"),
+                "tables": [build(pair, [paper]) for build in tables.TABLES.values()],
+            }
         )
-        parts += [
-            f'<h2 class="paper">{html.escape(config.papers[paper].title)}</h2>',
-            f'<figure><img alt="{described}" src="data:image/png;base64,{code}">',
-            f"<figcaption>{html.escape(CAPTION)}</figcaption></figure>",
-        ]
-        for name, build in tables.TABLES.items():
-            parts += _folded(build(pair, [paper]), unfolded=name == OPEN)
-    return html_page(title, parts, STYLE)
-
-
-def _folded(table: Table, *, unfolded: bool) -> list[str]:
-    """Return a table behind its title; its parts alone where it has no rows."""
-    rows = len(table.sections[0].rows)
-    if not rows:
-        return [f"<p><b>{html.escape(table.title)}</b>: nothing that both runs have.</p>"]
-    opening = "<details open>" if unfolded else "<details>"
-    said = html.escape(f"{table.title} ({plural(rows, 'line')})")
-    return [opening, f"<summary>{said}</summary>", *html_body(table), "</details>"]
+    return render(
+        "comparison.html.j2",
+        title=f"Two runs side by side: {config.scale} scale and {pair.there.folder}",
+        overview=(tables.about(pair), tables.summary(pair)),
+        papers=papers,
+    )
 
 
 def _closing(config: Config, pair: PairedRuns) -> str:
@@ -124,12 +88,12 @@ def _closing(config: Config, pair: PairedRuns) -> str:
     words = {key: [verdict or "not listed" for verdict in both] for key, both in pair.claims.items()}
     lines = [
         f"Compared with {pair.there.folder} ({kind}): {plural(len(pair.rows), 'row')} in both, "
-        f"{plural(len(pair.claims), 'claim')}, {len(changed)} with another verdict.",
+        f"{plural(len(pair.claims), 'claim')}, {len(changed)} with a different verdict.",
         *(f"  {paper}/{name}: {', against: '.join(words[(paper, name)])}" for paper, name in changed[:10]),
         *(f"  {fault}" for fault in faults[:10]),
     ]
     if len(faults) > 10:
-        lines.append(f"  ... and {len(faults) - 10} more beyond what is allowed")
+        lines.append(f"  ... and {len(faults) - 10} more faults")
     lines += [
         f"  not in {side.folder}: {'; '.join(side.lacking)}"
         for side in (pair.here, pair.there)

@@ -15,7 +15,8 @@ from pathlib import Path
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.configuration.needs import combinations
-from svmrepro.workflow.files import atomic_write, lock
+from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement import machine
 from svmrepro.workflow.steps.command_line import run_step
 

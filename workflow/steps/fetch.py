@@ -18,7 +18,7 @@ from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.configuration.needs import data_sets
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.files import lock
+from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import Marker, read_marker, register, write_marker
 from svmrepro.workflow.steps.command_line import run_step
 

@@ -25,12 +25,13 @@ from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.jobs import Job, Row, rows
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment
-from svmrepro.workflow.files import any_lock, atomic_write, lock
+from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement import machine
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_row, load_test, register
 from svmrepro.workflow.measurement.journal import Journal
+from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS, NO_RESULT, SCHEMA, dump_lines
 from svmrepro.workflow.measurement.progress import Progress
-from svmrepro.workflow.measurement.record import FINAL, LIMITS, NO_RESULT, SCHEMA, dump_lines
 from svmrepro.workflow.steps.command_line import run_step
 
 if TYPE_CHECKING:

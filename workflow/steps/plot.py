@@ -11,37 +11,28 @@ from collections.abc import Sequence
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.artefact_kinds import kind_of
+from svmrepro.workflow.configuration.artefact_kinds import figure_builder
 from svmrepro.workflow.configuration.model import Config
-from svmrepro.workflow.figures.style import save, styled
-from svmrepro.workflow.files import atomic_path
+from svmrepro.workflow.figures.style import styled, write
 from svmrepro.workflow.steps.command_line import run_step
 
 
 def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
-    """Run the step; see the module's docstring."""
-    for name in artefact:
-        plot(config, paper, name)
-
-
-def plot(config: Config, paper: str, name: str) -> None:
-    """Draw one figure and write its two forms.
+    """Run the step; see the module's docstring.
 
     Raises
     ------
     StepError
-        If the artefact is no figure, or of a kind that does not exist.
+        If an artefact is no figure, or of a kind that does not exist.
     """
-    artefact = config.papers[paper].artefacts[name]
-    build = kind_of(paper, artefact, "figure").load()
-    if not artefact.measured:  # its solvers run here
-        os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
-    results = load(config, paper, artefact.experiments if artefact.measured else ())
-    with styled():
-        figure = build(results, artefact)
-        for form, path in paths.figure(config, paper, name).items():
-            with atomic_path(path) as temporary:
-                save(figure, temporary, form)
+    for name in artefact:
+        described = config.papers[paper].artefacts[name]
+        build = figure_builder(paper, described)
+        if not described.measured:  # its solvers run here
+            os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
+        results = load(config, paper, described.experiments if described.measured else ())
+        with styled():
+            write(build(results, described), paths.figure(config, paper, name))
 
 
 if __name__ == "__main__":

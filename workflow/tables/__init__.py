@@ -1,6 +1,7 @@
-"""Tables: one module a kind; `svmrepro.workflow.configuration.artefact_kinds` names them.
+"""Tables: one module a kind, listed with their protocol in `svmrepro.workflow.configuration.artefact_kinds`.
 
-model            tables, columns and cells, and the forms in which they are written
+model            tables, columns and cells
+writers          the forms in which they are written; HTML by ``workflow/templates``
 timing           timing tables
 sparse           sparse and dense code
 scaling          scaling exponents

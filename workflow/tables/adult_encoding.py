@@ -19,7 +19,10 @@ COLUMNS = (
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build the comparison; where the files cannot be had, one line that says why."""
+    """Build the comparison; where the files cannot be had, one line that says why.
+
+    Setting of the artefact: ``dataset``, which says that it needs no measurements.
+    """
     try:
         compared = datasets.compare_encoding(results.config.data_dir, results.config.mirror)
     except datasets.DatasetUnavailable as error:

@@ -13,12 +13,12 @@ from svmrepro.workflow.tables.model import (
     DASH,
     Cell,
     Column,
-    Section,
     Table,
     count,
     missing,
     number,
     prose,
+    table_of,
 )
 from svmrepro.workflow.tables.timing import (
     fit_cells,
@@ -41,12 +41,12 @@ def build(results: Results, artefact: Artefact) -> Table:
         for name in artefact.experiments
         for contender in results.experiment(name).contenders
     ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(_columns(results, artefact, baseline), rows),),
+    return table_of(
+        results,
+        artefact,
+        _columns(results, artefact, baseline),
+        rows,
         notes=_notes(results, artefact, baseline),
-        provenance=results.provenance(),
     )
 
 
@@ -61,7 +61,7 @@ def reached(results: Results, experiment: str, contender: str) -> Row:
 
 
 def _columns(results: Results, artefact: Artefact, baseline: str) -> list[Column]:
-    ratio = f"seconds over those of {display_name(baseline)}"
+    ratio = f"seconds relative to {display_name(baseline)}"
     columns = [
         Column("experiment", "experiment", prose=True),
         Column("contender", "solver", prose=True),
@@ -111,12 +111,12 @@ def _notes(results: Results, artefact: Artefact, baseline: str) -> list[str]:
         f"largest size that the solver reached at the {results.scale} scale; ratios are medians of ratios "
         "within one process, at that size.",
         "An exponent is the slope of the least-squares line through the logarithms of the medians over "
-        "nested subsets. Counted work is components touched by dot products and updates plus Hessian entries "
-        "touched: exact, equal on every machine, and free of the effects of caches.",
+        "nested subsets. Counted work is the number of vector components and Hessian entries touched: exact, "
+        "equal on every machine, and unaffected by caches.",
     ]
     if results.numbers.machine:
         notes.append(
-            f"The paper's seconds are those of a {results.numbers.machine}: compare ratios and exponents. "
-            "Its seconds and ratios are those at its own size, which stands beside them."
+            f"The paper's seconds are from a {results.numbers.machine}: compare ratios and exponents. "
+            "Its seconds and ratios are at its own size, shown beside them."
         )
     return [*notes, *suspect_notes(results, artefact.experiments)]

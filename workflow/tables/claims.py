@@ -18,7 +18,7 @@ from svmrepro.workflow.judgement.claims import (
     read_claims,
     rule_text,
 )
-from svmrepro.workflow.tables.model import Cell, Column, Section, Table, prose
+from svmrepro.workflow.tables.model import Cell, Column, Table, prose, table_of
 
 MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open"}
 
@@ -33,7 +33,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("id", "claim", prose=True, shown=False),
         Column("quote", "the paper's words", prose=True, paper=True),
         Column("where", "where", prose=True, shown=False),
-        Column("reading", "read as, and the rule", prose=True),
+        Column("reading", "reading and rule", prose=True),
         Column("rule", "rule", prose=True, shown=False),
         Column("measured", "measured", prose=True),
     ]
@@ -42,29 +42,30 @@ def build(results: Results, artefact: Artefact) -> Table:
         f"{sum(verdict.verdict == name for verdict in verdicts)} {name}"
         for name in (HOLDS, BREAKS, OPEN, UNMEASURED)
     )
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(columns, rows),),
+    return table_of(
+        results,
+        artefact,
+        columns,
+        rows,
         notes=[
             f"{len(verdicts)} claims: {tally}.",
-            "A rule is applied to the whole 95 % interval: holds if all of it obeys, does not hold if none "
-            "of it does, not decided if it straddles the bound. Counts and objectives are exact.",
+            "A rule applies to the whole 95 % interval. Holds: the whole interval satisfies it. Does not "
+            "hold: none of the interval does. Not decided: the interval straddles the bound. Counts and "
+            "objectives are exact.",
             _tests(claims),
         ],
-        provenance=results.provenance(),
     )
 
 
 def _tests(claims: Sequence[Claim]) -> str:
-    """Say what part tests have in the verdicts."""
+    """Say where tests decide, and where intervals."""
     if any(claim.quantity["kind"] == "significant" for claim in claims):
         return (
-            "Where a rule counts data sets with a significant difference, Wilcoxon's paired test decides on "
-            "each, two-sided at 0.05, by itself as in the paper, or with Holm's correction where the claim "
-            "says so. Elsewhere intervals decide."
+            "Where a rule counts data sets with a significant difference, Wilcoxon's paired, two-sided test "
+            "at 0.05 decides for each set: uncorrected as in the paper, or with Holm's correction where the "
+            "claim says so. Elsewhere intervals decide."
         )
-    return "Intervals decide here, not tests: there are no p-values for Holm's correction to correct."
+    return "Intervals decide, not tests, so there are no p-values to correct."
 
 
 def _row(verdict: Verdict) -> dict[str, Cell]:

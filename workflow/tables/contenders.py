@@ -9,7 +9,7 @@ from svmrepro.workflow.analysis.results import Results, Row, describe_problem, d
 from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK, Group
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import BLANK, Cell, Column, Section, Table, count, missing, number, prose
+from svmrepro.workflow.tables.model import BLANK, Cell, Column, Table, count, missing, number, prose, table_of
 from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, suspect_notes
 
 HITS, MISSES = "info.cache_hits", "info.cache_misses"
@@ -30,8 +30,8 @@ def build(results: Results, artefact: Artefact) -> Table:
     columns.append(Column("seconds", "CPU seconds"))
     if axes:
         columns += [
-            Column("ratio", "over the solver's first line"),
-            Column("hits", "rows found in the cache"),
+            Column("ratio", "relative to the solver's first row"),
+            Column("hits", "cache hits"),
         ]
     columns += [
         Column("iterations", "steps"),
@@ -52,10 +52,11 @@ def build(results: Results, artefact: Artefact) -> Table:
                     }
                     for label in results.experiment(name).contenders
                 ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(columns, rows),),
+    return table_of(
+        results,
+        artefact,
+        columns,
+        rows,
         notes=[
             "Medians over the repeats; seconds with the 95 % interval of the median.",
             "Relative duality gap: (primal - dual) / primal, or of a cutting plane (primal - lower bound) / "
@@ -63,13 +64,13 @@ def build(results: Results, artefact: Artefact) -> Table:
             *([_AXES_NOTE] if axes else []),
             *suspect_notes(results, artefact.experiments),
         ],
-        provenance=results.provenance(),
     )
 
 
 _AXES_NOTE = (
-    "Over the solver's first line: the median of ratios of CPU seconds within one process. A dash among the "
-    "settings: the solver has no such option, or no use for it with this kernel."
+    "Relative to the solver's first row: the median of ratios of CPU seconds within one process. A dash "
+    "among the settings: the solver has no such option, or it has no effect with this kernel. Cache hits: "
+    "share of the requested kernel rows that were in the cache."
 )
 
 

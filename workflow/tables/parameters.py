@@ -15,13 +15,14 @@ from svmrepro.workflow.tables.model import (
     DASH,
     Cell,
     Column,
-    Section,
     Table,
+    beside_paper,
     count,
     missing,
     percent,
     printed,
     prose,
+    table_of,
 )
 from svmrepro.workflow.tables.timing import SUPPORT, size_cell
 
@@ -34,14 +35,11 @@ COLUMNS = (
     Column("inputs", "sparse inputs", prose=True, short=True),
     Column("cache", "measured", group="kernel cache", prose=True, short=True),
     Column("paper_cache", "paper", group="kernel cache", paper=True, prose=True, short=True),
-    Column("n", "measured", group="n"),
-    Column("paper_n", "paper", group="n", paper=True),
-    Column("support_vectors", "measured", group="support vectors"),
-    Column("paper_support_vectors", "paper", group="support vectors", paper=True),
+    *beside_paper("n", "n", difference=False),
+    *beside_paper("support_vectors", "support vectors", difference=False),
     Column("difference", "difference", group="support vectors"),
-    Column("bound", "of them at C"),
-    Column("C", "measured", group="C"),
-    Column("paper_C", "paper", group="C", paper=True),
+    Column("bound", "at C"),
+    *beside_paper("C", "C", difference=False),
     Column("zeros", "measured", "%", group="share of zeros"),
     Column("paper_zeros", "paper", "%", group="share of zeros", paper=True),
 )
@@ -55,16 +53,16 @@ def build(results: Results, artefact: Artefact) -> Table:
     """
     table, contender = artefact.settings["table"], artefact.settings["contender"]
     rows = [_row(results, name, table, contender) for name in artefact.experiments]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(COLUMNS, rows),),
+    return table_of(
+        results,
+        artefact,
+        COLUMNS,
+        rows,
         notes=[
             f"Support vectors: those of {display_name(contender)} at the largest size that it reached at the "
             f"{results.scale} scale. Difference: (measured - paper) / paper, where that size is the paper's.",
-            "Share of zeros: of the components, those that are zero and not stored; dense inputs store all.",
+            "Share of zeros: components that are zero and not stored; dense inputs store all.",
         ],
-        provenance=results.provenance(),
     )
 
 

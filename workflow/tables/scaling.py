@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import BLANK, Cell, Column, Section, Table, prose
-from svmrepro.workflow.tables.timing import exponent_columns, exponent_section, fit_cells
+from svmrepro.workflow.tables.model import BLANK, Cell, Column, Table, prose, table_of
+from svmrepro.workflow.tables.timing import dash_notes, exponent_columns, exponent_section, fit_cells
 
 
 def build(results: Results, artefact: Artefact) -> Table:
@@ -35,17 +35,12 @@ def build(results: Results, artefact: Artefact) -> Table:
     notes = [
         "Each exponent is the slope of the least-squares line through the logarithms of the medians; "
         "its 95 % interval is an expanded percentile bootstrap over repeats and residuals (residuals "
-        "alone for single runs and for counts that do not vary).",
-        "Counted work is components touched by dot products and updates plus Hessian entries touched: "
-        "exact, equal on every machine, and free of the effects of caches.",
+        "only, for single runs and for counts that do not vary).",
+        "Counted work is the number of vector components and Hessian entries touched: exact, equal on every "
+        "machine, and unaffected by caches.",
+        *dash_notes(results, artefact.experiments),
     ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(columns, rows), exponent_section(results, tuple(names))),
-        notes=notes,
-        provenance=results.provenance(),
-    )
+    return table_of(results, artefact, columns, rows, exponent_section(results, tuple(names)), notes=notes)
 
 
 def _apart(results: Results, name: str) -> Cell:

@@ -6,7 +6,7 @@ from svmrepro.workflow.analysis.printed_numbers import SPARSE, snake
 from svmrepro.workflow.analysis.results import Results, Row, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import BLANK, Cell, Column, Section, Table, missing, number, printed
+from svmrepro.workflow.tables.model import BLANK, Cell, Column, Table, missing, number, printed, table_of
 from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, size_cell, suspect_notes
 
 FORMS = ("dense", "bits")
@@ -26,19 +26,19 @@ def build(results: Results, artefact: Artefact) -> Table:
         columns += _columns(results, name, solver)
     rows = results.rows(name)
     notes = [
-        "Sparse: the positions of the ones, as in the paper; dense: vectors of floats, all of them touched; "
-        "bits: one bit a component, our own third column. Medians of CPU seconds with 95 % intervals.",
-        "Ratios are dense over sparse, within one process: the gain of sparse code. The work ratio counts "
-        "the components and Hessian entries touched: it would be the ratio of time on a machine "
-        "where each costs the same.",
+        "Sparse: lists of the positions of ones, as in the paper. Dense: vectors of floats. Bits: one bit "
+        "per component. Medians of CPU seconds with 95 % intervals.",
+        "Ratios are dense / sparse within one process: the gain of sparse code. Work is the number of vector "
+        "components and Hessian entries touched.",
     ]
     notes += suspect_notes(results, (name,))
-    return Table(
-        title=artefact.title,
-        caption=f"{artefact.caption} {describe_problem(experiment)}.".strip(),
-        sections=(Section(columns, [_row(results, name, row, solvers) for row in rows]),),
+    return table_of(
+        results,
+        artefact,
+        columns,
+        [_row(results, name, row, solvers) for row in rows],
         notes=notes,
-        provenance=results.provenance(),
+        problem=describe_problem(experiment),
     )
 
 

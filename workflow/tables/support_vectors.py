@@ -6,7 +6,18 @@ from collections.abc import Mapping
 
 from svmrepro.workflow.analysis.results import Results, Row
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import BLANK, Cell, Column, Section, Table, count, missing, percent, prose
+from svmrepro.workflow.tables.model import (
+    BLANK,
+    Cell,
+    Column,
+    Table,
+    beside_paper,
+    count,
+    missing,
+    percent,
+    prose,
+    table_of,
+)
 from svmrepro.workflow.tables.timing import SUPPORT, size_cell
 
 
@@ -19,11 +30,7 @@ def build(results: Results, artefact: Artefact) -> Table:
     counted = any(results.compared(name) for name in names)
     columns = [Column("experiment", "experiment", prose=True), Column("n", "n")]
     for kind, header in [(kind, header) for kind, (_, header) in SUPPORT.items()] + [("total", "all")]:
-        group = f"{header} support vectors"
-        columns.append(Column(kind, "measured", group=group))
-        if counted:
-            columns.append(Column(f"paper_{kind}", "paper", group=group, paper=True))
-            columns.append(Column(f"{kind}_difference", "difference", group=group))
+        columns += beside_paper(kind, f"{header} support vectors", known=counted)
     rows: list[Mapping[str, Cell]] = []
     for name in names:
         rows += [_row(results, name, results.main(name)[0], row) for row in results.rows(name)]
@@ -31,17 +38,10 @@ def build(results: Results, artefact: Artefact) -> Table:
     if counted:
         notes += [
             "Difference: (measured - paper) / paper.",
-            "The paper's adult sets have one row more than today's files; the join is on the file.",
-            "The paper's generated sets were drawn from another random stream: their counts agree in size, "
-            "not in kind.",
+            "The paper's adult sets have one row more than today's files; rows are matched by file.",
+            "The paper's generated sets come from another random stream, so counts agree only roughly.",
         ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(columns, rows),),
-        notes=notes,
-        provenance=results.provenance(),
-    )
+    return table_of(results, artefact, columns, rows, notes=notes)
 
 
 def _row(results: Results, name: str, contender: str, row: Row) -> dict[str, Cell]:

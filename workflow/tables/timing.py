@@ -15,12 +15,14 @@ from svmrepro.workflow.tables.model import (
     Column,
     Section,
     Table,
+    beside_paper,
     count,
     exponent,
     missing,
     number,
     printed,
     prose,
+    table_of,
 )
 
 SUPPORT = {"nonbound": ("certificate.n_nonbound", "non-bound"), "bound": ("certificate.n_bound", "bound")}
@@ -28,49 +30,57 @@ SUPPORT = {"nonbound": ("certificate.n_nonbound", "non-bound"), "bound": ("certi
 
 SUSPECT = "†"
 
+_NO_FIT = "no fit: fewer than two sizes could be fitted"
+
 
 def build(results: Results, artefact: Artefact) -> Table:
     """Build the timing table of the artefact's experiment.
 
-    Settings of the artefact: ``ratio`` (two contenders, the slower first; by default the last and the
-    first that the paper times) and ``counts`` (the contender whose support vectors are shown; by default
-    the first).
+    Of the contenders that the paper times, the ratio is that of the last over the first, and the support
+    vectors are those of the first.
     """
     name = artefact.experiments[0]
     experiment = results.experiment(name)
     timed = results.main(name)
-    above, below = artefact.settings.get("ratio") or (timed[-1], timed[0])
-    counted = artefact.settings.get("counts") or timed[0]
-    rows = results.rows(name)
+    below, above = timed[0], timed[-1]
     columns = _columns(results, name, above, below)
-    body = [_row(results, name, row, above, below, counted) for row in rows]
+    rows = [_row(results, name, row, above, below) for row in results.rows(name)]
     seconds = "Seconds are medians of CPU seconds over the repeats with the 95 % interval of the median"
     if above != below:
         seconds += "; ratios are medians of ratios within one process"
     seconds += "."
     if results.compared(name):
-        machine = _article(results.numbers.machine)
-        seconds += f" The paper's seconds are those of {machine}: compare ratios and exponents, not seconds."
+        machine = f"a {results.numbers.machine}" if results.numbers.machine else "another machine"
+        seconds += f" The paper's seconds are from {machine}: compare ratios and exponents, not seconds."
     notes = [seconds]
     if above != below:
         notes.append(
-            "A ratio of a single pair takes its interval from the scatter of the ratios at the other sizes."
+            "The interval of a single ratio is estimated from the scatter of the ratios at the other sizes."
         )
-    notes += [
-        f"Support vectors: those of {display_name(counted)}; non-bound means strictly between 0 and C.",
-    ]
-    notes += suspect_notes(results, (name,))
-    return Table(
-        title=artefact.title,
-        caption=f"{artefact.caption} {describe_problem(experiment)}.".strip(),
-        sections=(Section(columns, body), exponent_section(results, (name,))),
+    notes.append(
+        f"Support vectors: those of {display_name(below)}; non-bound means strictly between 0 and C."
+    )
+    notes += [*dash_notes(results, (name,)), *suspect_notes(results, (name,))]
+    return table_of(
+        results,
+        artefact,
+        columns,
+        rows,
+        exponent_section(results, (name,)),
         notes=notes,
-        provenance=results.provenance(),
+        problem=describe_problem(experiment),
     )
 
 
+def dash_notes(results: Results, names: Sequence[str]) -> list[str]:
+    """Explain a dash in place of an exponent; nothing if every contender has one."""
+    fits = [results.fit(name, label, CPU) for name in names for label in results.experiment(name).contenders]
+    absent = any(fit is None or fit.exponent is None for fit in fits)
+    return ["A dash in place of an exponent: fewer than two sizes could be fitted."] if absent else []
+
+
 def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
-    """Return the explanation of `SUSPECT`, or say that it holds of everything; none if of nothing."""
+    """Explain `SUSPECT`, or say that it applies to every run; nothing if it applies to none."""
     met = "met other load on the machine"
     suspect = {
         name: any(
@@ -84,7 +94,7 @@ def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
         return []
     if all(results.all_suspect(name) for name in names):
         return [
-            f"Every run {met}: seconds are upper bounds, ratios and exponents less certain than they look."
+            f"Every run {met}: seconds are upper bounds; ratios and exponents are less certain than shown."
         ]
     return [f"{SUSPECT} All repeats {met}: their seconds are upper bounds."]
 
@@ -174,8 +184,7 @@ def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Ce
     cells = {"contender": prose(display_name(contender))}
     for key, quantity in (("time", CPU), ("work", WORK)):
         fit = results.fit(experiment, contender, quantity)
-        reason = "" if fit is None else fit.note.split("; ")[-1]
-        cells[key] = exponent(fit.exponent if fit else None, f"no fit: {reason}" if reason else "no fit")
+        cells[key] = exponent(fit.exponent) if fit and fit.exponent else missing(_NO_FIT, DASH)
     refit = results.paper_fit(experiment, contender)
     cells["paper_refit"] = exponent(refit.exponent if refit else None)
     said = results.numbers.text(SCALING, experiment, None, f"{snake(contender)}_exponent")
@@ -194,16 +203,11 @@ def _columns(results: Results, name: str, above: str, below: str) -> list[Column
         group = display_name(contender)
         columns.append(Column(f"{contender}_seconds", "measured", "CPU s", group))
         columns.append(Column(f"{contender}_paper_seconds", "paper", "CPU s", group, paper=True))
-    group = f"{display_name(above)} / {display_name(below)}"
+    shown = {kind: f"{header} SVs" for kind, (_, header) in SUPPORT.items()}
     if above != below:
-        columns.append(Column("ratio", "measured", group=group))
-    if compared and above != below:
-        columns.append(Column("paper_ratio", "paper", group=group, paper=True))
-    for kind, (_, header) in SUPPORT.items():
-        group = f"{header} SVs"
-        columns.append(Column(kind, "measured", group=group))
-        if compared:
-            columns.append(Column(f"paper_{kind}", "paper", group=group, paper=True))
+        shown = {"ratio": f"{display_name(above)} / {display_name(below)}", **shown}
+    for key, group in shown.items():
+        columns += beside_paper(key, group, known=bool(compared), difference=False)
     others = [
         Column(f"{contender}_seconds", "measured", "CPU s", display_name(contender))
         for contender in contenders
@@ -213,7 +217,7 @@ def _columns(results: Results, name: str, above: str, below: str) -> list[Column
     return [*columns, *others] if compared else [*columns[:1], *others, *columns[1:]]
 
 
-def _row(results: Results, name: str, row: Row, above: str, below: str, counted: str) -> dict[str, Cell]:
+def _row(results: Results, name: str, row: Row, above: str, below: str) -> dict[str, Cell]:
     numbers = results.numbers
     cells = {"n": size_cell(row)}
     for contender in results.experiment(name).contenders:
@@ -222,14 +226,10 @@ def _row(results: Results, name: str, row: Row, above: str, below: str, counted:
     cells["ratio"] = ratio_cell(results, name, row, above, below, CPU)
     top, bottom = (numbers.seconds(name, row.n_paper, label) for label in (above, below))
     cells["paper_ratio"] = number(top / bottom) if top is not None and bottom else BLANK
-    group = results.group(name, counted, row.n)
-    reason = results.why_missing(name, counted, row)
+    group = results.group(name, below, row.n)
+    reason = results.why_missing(name, below, row)
     for kind, (column, _) in SUPPORT.items():
         value = group.median(column)
         cells[kind] = missing(reason, DASH) if reason else count(value)
         cells[f"paper_{kind}"] = count(numbers.support_vectors(name, row.n_paper, kind))
     return cells
-
-
-def _article(machine: str) -> str:
-    return f"a {machine}" if machine else "another machine"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from svmrepro.workflow.analysis.power_law import median_interval
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import Cell, Column, Section, Table, count, missing, number, prose
+from svmrepro.workflow.tables.model import Cell, Column, Table, count, missing, number, prose, table_of
 
 BYTES, BANDWIDTH = "info.bytes_moved", "info.copy_bandwidth"
 
@@ -17,9 +17,9 @@ COLUMNS = (
     Column("solver", "solver", prose=True),
     Column("seconds", "CPU seconds"),
     Column("gigabytes", "moved", "GB"),
-    Column("bandwidth", "copying", "GB/s"),
-    Column("copy_seconds", "seconds to copy as much"),
-    Column("ratio", "CPU seconds / copying"),
+    Column("bandwidth", "copy speed", "GB/s"),
+    Column("copy_seconds", "seconds to copy as many bytes"),
+    Column("ratio", "CPU seconds / copy seconds"),
 )
 
 
@@ -36,17 +36,17 @@ def build(results: Results, artefact: Artefact) -> Table:
         for label in artefact.settings["contenders"]
         if label in results.experiment(name).contenders
     ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(COLUMNS, rows),),
+    return table_of(
+        results,
+        artefact,
+        COLUMNS,
+        rows,
         notes=[
-            "Medians over the runs. Moved: what the solver reads and writes of gradient, kernel rows and "
-            "examples, as if there were no caches. Copying: bytes read and written a second by a copy of "
-            "64 MiB in the same process.",
-            "A ratio below 1 means that most of what was moved never left the caches.",
+            "Medians over the runs. Moved: bytes of gradient, kernel rows and examples that the solver reads "
+            "and writes, caches ignored. Copy speed: bytes read and written per second by a copy of 64 MiB "
+            "in the same process.",
+            "A ratio below 1 means that most of the bytes never left the caches.",
         ],
-        provenance=results.provenance(),
     )
 
 
@@ -65,7 +65,7 @@ def _row(results: Results, name: str, label: str, n: int) -> Mapping[str, Cell]:
         and (speed := run.number(BANDWIDTH))
     ]
     if not found:
-        return {**cells, "seconds": missing(group.untimed or "its bytes are not counted")}
+        return {**cells, "seconds": missing(group.untimed or "not counted")}
     cells["seconds"] = _median([seconds for seconds, _, _ in found])
     # Bytes are counted: those of runs whose seconds cannot be trusted are right as well.
     cells["gigabytes"] = _median([moved / 1e9 for run in group.solved if (moved := run.number(BYTES))])

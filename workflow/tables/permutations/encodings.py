@@ -18,28 +18,39 @@ from svmrepro.workflow.analysis.power_law import Interval, mean_interval
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name, plural
 from svmrepro.workflow.configuration.model import Artefact, Contender, Experiment
-from svmrepro.workflow.tables.model import DASH, Cell, Column, Section, Table, count, missing, percent, prose
+from svmrepro.workflow.tables.model import (
+    DASH,
+    Cell,
+    Column,
+    Table,
+    beside_paper,
+    count,
+    missing,
+    percent,
+    prose,
+    table_of,
+)
 from svmrepro.workflow.tables.permutations.cells import name_cells, name_columns
 from svmrepro.workflow.tables.permutations.problems import count_cell
 
 HEADERS = {**{key: header for key, (_, header) in COUNTS.items()}, ITERATIONS: "iterations"}
 
-OWN = "as it is"
+OWN = "original"
 """What a data set's own encoding is called."""
 
 REPRODUCED, CLOSEST, OFF = "reproduced", "closest, not reproduced", "not reproduced"
 
 CONCLUSIONS = {
     (REPRODUCED, True, False): "Only the encoding used here reproduces the paper's counts",
-    (REPRODUCED, True, True): "The encoding used here and another one reproduce the paper's counts",
-    (REPRODUCED, False, True): "Not the encoding used here but another one reproduces the paper's counts",
-    (CLOSEST, True, False): "None reproduces the paper's counts, and the encoding used here comes closest",
-    (CLOSEST, True, True): "None reproduces the paper's counts, and none comes closer than another",
+    (REPRODUCED, True, True): "The encoding used here and another reproduce the paper's counts",
+    (REPRODUCED, False, True): "Another encoding than the one used here reproduces the paper's counts",
+    (CLOSEST, True, False): "No encoding reproduces the paper's counts; the one used here comes closest",
+    (CLOSEST, True, True): "No encoding reproduces the paper's counts; several come equally close",
     (
         CLOSEST,
         False,
         True,
-    ): "None reproduces the paper's counts, and another than that used here comes closest",
+    ): "No encoding reproduces the paper's counts; another comes closest",
 }
 """The best verdict on a data set, whether its own encoding has it, and whether another has -> in words."""
 
@@ -117,28 +128,24 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("permutations", "permutations"),
     ]
     for key, header in HEADERS.items():
-        columns += [
-            Column(key, "measured", group=header),
-            Column(f"paper_{key}", "paper", group=header, paper=True),
-            Column(f"{key}_difference", "difference", group=header),
-        ]
+        columns += beside_paper(key, header)
     columns.append(Column("verdict", "verdict", prose=True))
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(columns, [_row(results, *pair) for pair in zip(lines, verdicts, strict=True)]),),
+    return table_of(
+        results,
+        artefact,
+        columns,
+        [_row(results, *pair) for pair in zip(lines, verdicts, strict=True)],
         notes=[
-            f"Means over the permutations of {display_name(settings['contender'])}, 95 % intervals; bounded: "
-            "at C. The paper rounds its means.",
-            "Encodings are made from the whole set, before a subset is drawn. One-hot: a column of 0 and 1 "
-            "for each value of a column. Standardised: mean 0 and variance 1 in each column.",
-            f"Verdict: {_rule(within, slack)}. Iterations, which depend on details of a solver "
-            "too, decide nothing. Where an example occurs more than once the optimum leaves open which of "
-            "its copies are support vectors: there solvers differ in how many they leave.",
+            f"Means over the permutations of {display_name(settings['contender'])}, with 95 % intervals. The "
+            "paper rounds its means.",
+            "Encodings are computed from the whole set, before a subset is drawn. One-hot: one 0/1 column "
+            "for each value. Standardised: mean 0 and variance 1 in each column.",
+            f"Reproduced: {_rule(within, slack)}. Iterations also depend on details of the solver and do not "
+            "count. Where examples are repeated, the optimum does not determine which of the copies are "
+            "support vectors, and solvers differ in their number.",
             *(f"{note[:-1]}; not compared with the paper." for note in size_notes(shown, results)),
             *conclusions(lines, verdicts),
         ],
-        provenance=results.provenance(),
     )
 
 
@@ -261,4 +268,4 @@ def _row(results: Results, line: Line, verdict: str) -> dict[str, Cell]:
 
 def _rule(within: Mapping[str, float], slack: int) -> str:
     shares = " and ".join(f"{HEADERS[key]} to within {100 * share:g} %" for key, share in within.items())
-    return f"{shares}, or {plural(slack, 'vector')}, are called reproduced"
+    return f"{shares} of the paper's, or to within {plural(slack, 'vector')}"

@@ -11,7 +11,6 @@ from svmrepro.workflow.analysis.permutations import (
     DUAL,
     ITERATIONS,
     Family,
-    Pairing,
     Problem,
     family,
     load_notes,
@@ -29,13 +28,13 @@ from svmrepro.workflow.tables.model import (
     DASH,
     Cell,
     Column,
-    Section,
     Table,
     count,
     missing,
     percent,
     printed,
     prose,
+    table_of,
 )
 from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns, p_cell
 
@@ -63,24 +62,18 @@ def build(results: Results, artefact: Artefact) -> Table:
         }
         for place, problem in enumerate(rows)
     ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(_columns(contenders, beside), body),),
+    return table_of(
+        results,
+        artefact,
+        _columns(contenders, beside),
+        body,
         notes=[
             *_notes(families, contenders),
             _paper_note(results, table),
             *size_notes(rows, results),
             *load_notes(results, rows, contenders),
         ],
-        provenance=results.provenance(),
     )
-
-
-def objective_text(pairing: Pairing) -> str:
-    """Say in how many pairs the second objective is higher, and lower."""
-    test = pairing.test
-    return f"{test.smaller} higher, {test.larger} lower"
 
 
 def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
@@ -102,7 +95,7 @@ def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
         Column("objective_higher", "higher", group=group, shown=False),
         Column("objective_lower", "lower", group=group, shown=False),
         Column("objective_difference", "median difference", group=group),
-        Column("objective_mark", "is", group=group),
+        Column("objective_mark", "verdict", group=group),
         Column("objective_p", "p", group=group),
         Column("objective_p_holm", "p, Holm", group=group, shown=False),
     ]
@@ -156,7 +149,7 @@ def _objective_cells(compared: Family, place: int) -> dict[str, Cell]:
     word = {"": "", LARGER: "worse"}.get(test.mark(test.p), "better")
     return {
         **_test_cells(compared, place, "objective"),
-        "objective": prose(objective_text(pairing)),
+        "objective": prose(f"{test.smaller} higher, {test.larger} lower"),
         "objective_higher": count(test.smaller),
         "objective_lower": count(test.larger),
         "objective_difference": Cell(
@@ -196,9 +189,9 @@ def _notes(families: Mapping[str, Family], contenders: Sequence[str]) -> list[st
     held = [objective.count(mark, corrected=True) for mark in ("<<", ">>")]
     notes = [
         "Means over the permutations with 95 % intervals; both contenders solved each of them side by side. "
-        f"{LARGER}: the left one is larger, p < {LEVEL:g}, by Wilcoxon's paired signed-rank test, two-sided, "
-        "each test by itself as in the paper; below each p the one of Holm's correction for all rows. A pair "
-        "in which a run met other load on the machine counts for seconds only where there is no other.",
+        f"{LARGER}: the left mean is larger, p < {LEVEL:g} by Wilcoxon's paired, two-sided signed-rank test, "
+        "uncorrected as in the paper. Below each p: after Holm's correction over all rows. Pairs that met "
+        "other load on the machine count for seconds only where there are no others.",
         tally("Iterations", families["iterations"], contenders),
         tally("CPU seconds", families["seconds"], contenders),
         f"Dual objective of {display_name(contenders[1])}: significantly higher (better) on {higher} of "
@@ -219,8 +212,8 @@ def _paper_note(results: Results, table: str) -> str:
         )
         for key in QUANTITIES
     }
-    machine = f", on a {numbers.machine}" if numbers.machine else ""
+    machine = f" (on a {numbers.machine})" if numbers.machine else ""
     return (
-        f"The paper{machine}: the mark stands at the iterations of {marked['iterations']} of {len(names)} "
-        f"data sets, and at the seconds of {marked['seconds']}."
+        f"The paper{machine} marks a significant difference in iterations on {marked['iterations']} of "
+        f"{len(names)} data sets, in seconds on {marked['seconds']}."
     )

@@ -13,7 +13,18 @@ from svmrepro.workflow.analysis.permutations import (
 from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import BLANK, DASH, Cell, Column, Section, Table, count, missing, percent
+from svmrepro.workflow.tables.model import (
+    BLANK,
+    DASH,
+    Cell,
+    Column,
+    Table,
+    beside_paper,
+    count,
+    missing,
+    percent,
+    table_of,
+)
 from svmrepro.workflow.tables.permutations.cells import name_cells, name_columns
 
 
@@ -32,22 +43,18 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("permutations", "permutations"),
     ]
     for key, (_, header) in COUNTS.items():
-        columns += [
-            Column(key, "measured", group=header),
-            Column(f"paper_{key}", "paper", group=header, paper=True),
-            Column(f"{key}_difference", "difference", group=header),
-        ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(columns, [_row(results, problem, table, contender) for problem in rows]),),
+        columns += beside_paper(key, header)
+    return table_of(
+        results,
+        artefact,
+        columns,
+        [_row(results, problem, table, contender) for problem in rows],
         notes=[
-            f"Means over the permutations of the solutions of {display_name(contender)}, 95 % intervals; "
-            "bounded: at C. The paper rounds its means.",
+            f"Means over the permutations of the solutions of {display_name(contender)}, with 95 % "
+            "intervals. The paper rounds its means.",
             "Difference: (measured - paper) / paper, where the size is the paper's.",
             *size_notes(rows, results),
         ],
-        provenance=results.provenance(),
     )
 
 

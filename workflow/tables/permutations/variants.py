@@ -21,7 +21,7 @@ from svmrepro.workflow.analysis.power_law import mean_interval
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import BLANK, DASH, Cell, Column, Section, Table, missing, percent
+from svmrepro.workflow.tables.model import BLANK, DASH, Cell, Column, Table, missing, percent, table_of
 from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns
 
 QUANTITIES = {
@@ -30,8 +30,11 @@ QUANTITIES = {
 }
 """Key of columns -> column of the measurements, header, name in notes."""
 
-WORDS = {LARGER: "fewer", SMALLER: "more"}
-"""A mark of the baseline against a variant -> what the variant needs."""
+WORDS = {
+    "iterations": {LARGER: "fewer", SMALLER: "more"},
+    "seconds": {LARGER: "faster", SMALLER: "slower"},
+}
+"""Key of columns -> mark of the baseline against a variant -> how the variant compares."""
 
 Families = Mapping[tuple[str, str], Family]
 
@@ -65,16 +68,16 @@ def build(results: Results, artefact: Artefact) -> Table:
     body = [
         _row(results, problem, baseline, contenders, families, place) for place, problem in enumerate(rows)
     ]
-    return Table(
-        title=artefact.title,
-        caption=artefact.caption,
-        sections=(Section(columns, body),),
+    return table_of(
+        results,
+        artefact,
+        columns,
+        body,
         notes=[
             *_notes(families, baseline, contenders),
             *size_notes(rows, results),
             *load_notes(results, rows, (baseline, *contenders)),
         ],
-        provenance=results.provenance(),
     )
 
 
@@ -85,10 +88,9 @@ def _notes(families: Families, baseline: str, contenders: Sequence[str]) -> list
         for key, (_, _, name) in QUANTITIES.items()
     ]
     return [
-        "Means over the permutations. A change is that of the mean against the mean of "
-        f"{display_name(baseline)} on the same permutations. More or fewer: p < {LEVEL:g} by Wilcoxon's "
-        "paired signed-rank test, two-sided, each test by itself; p stands below, and after Holm's "
-        "correction for all rows.",
+        f"Means over the permutations. Change: relative to the mean of {display_name(baseline)} on the same "
+        f"permutations. Fewer, more, faster, slower: p < {LEVEL:g} by Wilcoxon's paired, two-sided "
+        "signed-rank test, uncorrected. Below each change: p, and p after Holm's correction over all rows.",
         *filter(None, said),
     ]
 
@@ -123,7 +125,7 @@ def _row(
             cells[f"{name}_change"] = Cell(
                 change.value, change.text, detail=f"p {p_text(test.p)}, Holm {p_text(corrected)}"
             )
-            word = WORDS.get(test.mark(test.p), "")
+            word = WORDS[key].get(test.mark(test.p), "")
             cells[f"{name}_verdict"] = Cell(word, word)
             cells[f"{name}_p"] = BLANK if test.p is None else Cell(test.p, p_text(test.p))
             cells[f"{name}_p_holm"] = BLANK if corrected is None else Cell(corrected, p_text(corrected))

@@ -15,8 +15,8 @@ from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.power_law import Fit, Interval
 from svmrepro.workflow.analysis.runs import Runs, read_rows, read_runs
 from svmrepro.workflow.configuration.paths import papers_in
-from svmrepro.workflow.judgement.check_record import CLAIM_COLUMNS, CLAIM_FORM, read_record
-from svmrepro.workflow.judgement.run_summary import machine_identity, summarise
+from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
+from svmrepro.workflow.judgement.reference_check import machine_identity, summarise
 
 FitKey = tuple[str, str, str, str]
 """Paper, experiment, contender, quantity."""
@@ -39,15 +39,15 @@ class Side:
         Time of its last measurement, ISO 8601, or "".
     machine : mapping
         Processor, BLAS, Python and library versions
-        (`svmrepro.workflow.judgement.run_summary.machine_identity`); empty if they are not known or not the
-        same throughout.
+        (`svmrepro.workflow.judgement.reference_check.machine_identity`); empty if they are not known, or not
+        the same throughout.
     commits : tuple of str
         Commits of this project that measured; empty where only a record of the check is left.
     papers : tuple of str
         What it has anything of.
     rows : sequence of mapping
-        An entry for each problem, seed and contender, as `svmrepro.workflow.judgement.run_summary.summarise`
-        makes them.
+        An entry for each problem, seed and contender, made by
+        `svmrepro.workflow.judgement.reference_check.summarise`.
     fits, ratios : mapping
         Measured exponents; ratios between contenders of one process.
     claims : mapping
@@ -70,7 +70,7 @@ class Side:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What `svmrepro.workflow.judgement.run_summary.compare` takes."""
+        """What `svmrepro.workflow.judgement.reference_check.compare` takes."""
         verdicts = {
             paper: {name: verdict for name, (verdict, _) in claims.items()}
             for paper, claims in self.claims.items()

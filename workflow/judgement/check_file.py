@@ -1,7 +1,7 @@
 """What a check.json holds, read with care: it may be a stranger's, whose run is to be compared.
 
 The file has an entry for each problem and contender, with its seeds or permutations in one (``runs``); in the
-program each is a row of its own (`svmrepro.workflow.judgement.run_summary.summarise`).
+program each is a row of its own (`svmrepro.workflow.judgement.reference_check.summarise`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from svmrepro.workflow.analysis.field_types import Form, Kind
 from svmrepro.workflow.configuration.plain_yaml import typed
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.judgement.claims import VERDICTS
-from svmrepro.workflow.judgement.run_summary import FAILED, OBJECTIVES, unfold
-from svmrepro.workflow.measurement.record import STATUSES, counted, shown
+from svmrepro.workflow.judgement.reference_check import FAILED, OBJECTIVES, unfold
+from svmrepro.workflow.measurement.journal_line import STATUSES, counted, shown
 
 SCHEMA = 2
 

@@ -1,0 +1,38 @@
+"""Every registered kind of table and figure fulfils the protocol of builders."""
+
+from __future__ import annotations
+
+import inspect
+from collections import defaultdict
+from typing import get_type_hints
+
+import pytest
+import yaml
+from matplotlib.figure import Figure
+from svmrepro.workflow.analysis.results import Results
+from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.tables.model import Table
+
+COMMON = {"kind", "form", "title", "caption", "experiment", "experiments"}
+
+
+def used_settings() -> dict[str, set[str]]:
+    """Return the settings that the papers' artefacts of each kind have."""
+    found = defaultdict(set)
+    for file in sorted((paths.config_dir() / "experiments").glob("*.yaml")):
+        for entry in yaml.safe_load(file.read_text())["artefacts"].values():
+            found[entry["kind"]] |= entry.keys() - COMMON
+    return found
+
+
+@pytest.mark.parametrize("kind", [*TABLES, *FIGURES])
+def test_a_kind_has_a_builder_that_documents_its_settings(kind: str) -> None:
+    builder = {**TABLES, **FIGURES}[kind].load()
+    assert list(inspect.signature(builder).parameters) == ["results", "artefact"]
+    built = Table if kind in TABLES else Figure
+    assert get_type_hints(builder) == {"results": Results, "artefact": Artefact, "return": built}
+    documented = inspect.getdoc(builder)
+    assert not {name for name in used_settings()[kind] if f"``{name}``" not in documented}
+    assert (paths.config_dir().parent / "workflow" / "report" / f"{kind}.rst").is_file()

@@ -1,0 +1,173 @@
+"""Commands and examples of the pages work; their numbers are those of the reference runs; links exist."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+from docs_support import PROJECT, Tree, blocks, run, text_of, the_block
+from svmrepro import datasets
+from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.graph.plan import RULES
+from svmrepro.workflow.judgement.claims import VERDICTS
+
+REFERENCE = PROJECT / "results" / "reference"
+PAGES = sorted(
+    str(file.relative_to(PROJECT)) for folder in (PROJECT, PROJECT / "docs") for file in folder.glob("*.md")
+)
+# What ./run takes instead of targets.
+COMMANDS = {"test", "sums", "docs", "python", "pytest", "ruff", "snakefmt"}
+COMMAND_LINES = sorted(
+    {
+        line
+        for page in PAGES
+        for block in blocks(page, "sh")
+        for line in block.splitlines()
+        # Not those about what a page itself adds.
+        if "./run" in line and not re.search(r"mine|separable-gaussian", line)
+    }
+)
+
+
+# -- commands and examples --------------------------------------------------------------------------
+
+
+def test_first_of_all_two_commands() -> None:
+    main, test = blocks("README.md", "sh")[0].splitlines()
+    assert main == "./run"
+    assert text_of(".ci/run").splitlines()[-1] == test
+
+
+@pytest.mark.parametrize("line", COMMAND_LINES)
+def test_commands_ask_for_what_there_is(line: str) -> None:
+    words = shlex.split(line, comments=True)[1:]
+    if words and words[0] in COMMANDS:
+        return
+    words = [word for word in words if word not in ("--list-target-rules", "--dry-run")]
+    before, _, after = " ".join(words).partition("--config ")
+    profile = re.search(r"--workflow-profile (\S+)", before)
+    if profile is not None:
+        assert (PROJECT / profile[1] / "config.yaml").is_file()
+        before = before.replace(profile[0], "")
+    targets = before.partition("--configfile")[0].split()
+    settings = {
+        key: yaml.safe_load(value) for key, _, value in (word.partition("=") for word in after.split())
+    }
+    paper = load_config(settings).papers["platt1998"]
+    assert set(targets) <= {*RULES, "platt1998", *paper.experiments, *paper.artefacts}
+
+
+def test_settings_in_a_file() -> None:
+    settings = yaml.safe_load(the_block("docs/run.md", "yaml", "Settings"))
+    experiment = load_config(settings).papers["platt1998"].experiments["adult-linear"]
+    assert experiment.sizes == (1605, 3185)
+    assert "smo-fixed-threshold" not in experiment.contenders
+    assert experiment.contenders["smo"].options == {"step_tol": 1e-3}
+
+
+@pytest.mark.parametrize(
+    ("section", "printed"),
+    [
+        ("Solving and certifying", r"^\d+ non-bound and \d+ bound support vectors$"),
+        ("Linear problems, ranks, and more data than memory", r"^\d+ passes, within \S+ of the optimum$"),
+        ("The scikit-learn classifier", r"^9\d\.\d% right, \d+ support vectors, \d+ steps$"),
+    ],
+)
+def test_python_examples_run(section: str, printed: str, tmp_path: Path) -> None:
+    example = the_block("docs/python.md", "python", section)
+    assert re.search(printed, run(sys.executable, "-c", example, cwd=tmp_path), re.M)
+
+
+def test_your_own_data(tmp_path: Path) -> None:
+    page, tree = "docs/own-data.md", Tree(tmp_path)
+    data = datasets.generate("twonorm", n=1000)
+    datasets.write_libsvm(tree.root / "mine.libsvm", data.X, data.y)
+    code = the_block(page, "python", "From Python")
+    tree.check(f"from svmrepro import datasets\n{code}\nassert mine.X.shape == (1000, 20)")
+    description = the_block(page, "yaml", "In the workflow")
+    (tree.root / "config" / "experiments" / "mine.yaml").write_text(description)
+    (line,) = the_block(page, "sh", "In the workflow").splitlines()
+    out = tree.python("-m", "snakemake", "--dry-run", *shlex.split(line)[1:])
+    for job in ("measure", "timing-mine", "loglog-mine"):
+        assert f"\n{job} " in out
+
+
+# -- reference runs ---------------------------------------------------------------------------------
+
+
+def reference_claims(scale: str, paper: str) -> dict[str, dict[str, str]]:
+    """Return every claim of a committed reference run."""
+    with (REFERENCE / scale / paper / "claims.csv").open(encoding="utf-8") as file:
+        return {row["id"]: row for row in csv.DictReader(file)}
+
+
+def numbers(text: str) -> list[str]:
+    return re.findall(r"-?\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", text))
+
+
+def test_counts_of_verdicts_are_those_of_the_reference_runs() -> None:
+    link = r"\[.*\]\(results/reference/(\w+)/(\w+)/claims.md\)"
+    rows = re.findall(rf"^\| [\w ]+ ((?:\| \d+ ){{5}})\| {link} \|$", text_of("README.md"), re.M)
+    counted = {(scale, paper): [int(count) for count in numbers(counts)] for counts, scale, paper in rows}
+    runs = {(file.parent.parent.name, file.parent.name) for file in REFERENCE.glob("*/*/claims.csv")}
+    assert set(counted) == {(scale, paper) for scale, paper in runs if scale != "smoke"}
+    for (scale, paper), counts in counted.items():
+        verdicts = Counter(claim["verdict"] for claim in reference_claims(scale, paper).values())
+        assert counts == [verdicts.total(), *(verdicts[name] for name in VERDICTS)], (scale, paper)
+
+
+def test_main_claims_are_those_of_the_largest_reference_runs() -> None:
+    row = r"^\| (\w+ \d{4}) \| .* \(`([\w.-]+)`\) \| ([\w ]+) \| (.*) \|$"
+    named = re.findall(row, text_of("docs/verdicts.md"), re.M)
+    assert len(named) > 12
+    for title, name, verdict, measured in named:
+        paper = title.lower().replace(" ", "")
+        scale = "paper" if (REFERENCE / "paper" / paper).is_dir() else "default"
+        claim = reference_claims(scale, paper)[name]
+        assert claim["verdict"] == verdict, name
+        # Before the colon are rounded numbers that decided the claim, after it is the explanation.
+        known = [float(number) for number in numbers(claim["measured"])]
+        for number in numbers(measured.partition(":")[0]):
+            digit = 100.0 if number.endswith("00") else 10.0 ** -len(number.partition(".")[2])
+            assert any(abs(float(number) - other) <= 0.5 * digit for other in known), (name, number)
+
+
+def test_findings_are_of_the_committed_runs() -> None:
+    text = text_of("FINDINGS.md")
+    sections = re.findall(r"^## (\w+) (\d{4}) \((\w+) scale, commit (\w+)\)$", text, re.M)
+    assert len(sections) == text.count("\n## ")
+    assert [name.lower() + year for name, year, _, _ in sections] == list(load_config().papers)
+    for name, year, scale, commit in sections:
+        claims = REFERENCE / scale / (name.lower() + year) / "claims.md"
+        assert f"commit {commit}" in claims.read_text(encoding="utf-8").splitlines()[-1], claims
+
+
+# -- links ------------------------------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that hosts of code give to the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = (PROJECT / page).parent / path if path else PROJECT / page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), target
+
+
+def test_every_paper_is_listed() -> None:
+    named = re.findall(r"\]\(papers/(\w+)\.md\) \|", text_of("docs/papers.md"))
+    assert named == list(load_config().papers)

@@ -1,0 +1,31 @@
+"""A measurement for tests of journals and tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA
+
+_TEXTS = (
+    "run_id",
+    "row",
+    "scale",
+    "paper",
+    "experiment",
+    "dataset",
+    "contender",
+    "solver",
+    "storage",
+    "time",
+)
+
+
+def measurement(**fields: Any) -> dict[str, Any]:
+    """Return all fields of a line that tells of a run which was solved and left no numbers."""
+    return {
+        **dict.fromkeys((*_TEXTS, "fingerprint"), "x"),
+        **dict.fromkeys(("n_paper", "seed", "time_limit", "memory_limit_mb", "encoding", "axis", "point")),
+        **{"schema": SCHEMA, "n": 10, "repeat": 0, "C": 1.0, "bias": True, "eps": 1e-3},
+        **{"options": {}, "kernel": {}, "machine": {}, **NO_RESULT, "status": "optimal"},
+        **fields,
+    }

@@ -1,0 +1,53 @@
+"""Locks between processes of a run, which say in one line what is wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from svmrepro.workflow.errors import StepError, cause
+
+if TYPE_CHECKING:
+    from svmrepro.datasets.locks import Waiting
+
+
+@contextmanager
+def lock(path: str | os.PathLike[str], waiting: Waiting | None = None) -> Iterator[None]:
+    """Hold a lock file; see `svmrepro.datasets.locks.hold_one`.
+
+    Raises
+    ------
+    StepError
+        If the lock file cannot be made.
+    """
+    with _held([Path(path)], Path(path), waiting):
+        yield
+
+
+@contextmanager
+def any_lock(folder: Path, slots: int, waiting: Waiting | None = None) -> Iterator[int]:
+    """Hold one of the lock files of a folder, for at most ``slots`` processes at a time; yield its number.
+
+    Raises
+    ------
+    StepError
+        If the lock files cannot be made.
+    """
+    with _held([folder / f"slot-{slot}.lock" for slot in range(slots)], folder, waiting) as slot:
+        yield slot
+
+
+@contextmanager
+def _held(files: list[Path], named: Path, waiting: Waiting | None) -> Iterator[int]:
+    # Not at the top: the package imports NumPy, and steps set the number of its threads first.
+    from svmrepro.datasets.locks import hold_one
+
+    with ExitStack() as stack:
+        try:
+            place = stack.enter_context(hold_one(files, waiting))
+        except OSError as error:
+            raise StepError(f"cannot write {named}: {cause(error)}") from error
+        yield place

@@ -1,0 +1,181 @@
+"""Tables as CSV for programs, and as Markdown and HTML for people.
+
+The CSV holds the first section only: the others are excerpts of files that exist by themselves (fits.csv).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from svmrepro.workflow.tables.model import BLANK, DASH, Cell, Column, Section, Table, prose
+
+TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+
+
+def to_csv(table: Table) -> str:
+    """Return the first section as CSV with one header line.
+
+    A column whose cells have intervals is followed by ``<key>_low`` and ``<key>_high``, one with reasons
+    by ``<key>_reason``.
+    """
+    section = table.sections[0]
+    fields: list[tuple[str, str]] = []
+    for column in section.columns:
+        cells = [row.get(column.key, BLANK) for row in section.rows]
+        fields.append((column.key, "value"))
+        if any(cell.interval is not None for cell in cells):
+            fields += [(column.key, "low"), (column.key, "high")]
+        if any(cell.reason for cell in cells):
+            fields.append((column.key, "reason"))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([key if part == "value" else f"{key}_{part}" for key, part in fields])
+    for row in section.rows:
+        writer.writerow([_csv_part(row.get(key, BLANK), part) for key, part in fields])
+    return out.getvalue()
+
+
+def to_markdown(table: Table) -> str:
+    """Return the table as GitHub-flavoured Markdown."""
+    lines = [f"# {table.title}", ""]
+    if table.caption:
+        lines += [table.caption, ""]
+    for section in table.sections:
+        if section.heading:
+            lines += [f"## {section.heading}", ""]
+        columns = [column for column in section.columns if column.shown]
+        headers = [_markdown_header(column) for column in columns]
+        lines.append("| " + " | ".join(_escape_markdown(header) for header in headers) + " |")
+        lines.append("| " + " | ".join(":--" if column.prose else "--:" for column in columns) + " |")
+        for row in section.rows:
+            cells = [row.get(column.key, BLANK) for column in columns]
+            lines.append("| " + " | ".join(_markdown_cell(cell) for cell in cells) + " |")
+        lines.append("")
+    lines += [f"- {_escape_markdown(note)}" for note in table.notes]
+    if table.notes:
+        lines.append("")
+    if table.provenance:
+        lines += [f"*{_escape_markdown(table.provenance)}*", ""]
+    return "\n".join(lines)
+
+
+def to_html(table: Table) -> str:
+    """Return one self-contained HTML page: no script, no external file, light background."""
+    return render("table.html.j2", table=table)
+
+
+def render(template: str, **values: object) -> str:
+    """Return a page made of a template of ``workflow/templates``, in which text is escaped."""
+    return _environment().get_template(template).render(**values)
+
+
+def _csv_part(cell: Cell, part: str) -> str:
+    if part == "reason":
+        return cell.reason
+    if part == "value":
+        return "" if cell.value is None else str(cell.value)
+    if cell.interval is None:
+        return ""
+    return repr(cell.interval[0] if part == "low" else cell.interval[1])
+
+
+def _markdown_header(column: Column) -> str:
+    name = f"{column.group}: {column.header}" if column.group else column.header
+    if column.unit:
+        name += f" [{column.unit}]"
+    return f"{name} (paper)" if column.paper and "paper" not in name.lower() else name
+
+
+def _markdown_cell(cell: Cell) -> str:
+    return _escape_markdown(f"{cell.text} ({cell.detail})" if cell.detail else cell.text)
+
+
+def _escape_markdown(text: str) -> str:
+    return (
+        text.replace("\\", "\\\\")
+        .replace("|", "\\|")
+        .replace("\r", " ")
+        .replace("\n", " ")
+        .replace("*", "\\*")
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"columns": _columns, "groups": _groups, "rows": _rows}
+    return environment
+
+
+class _HtmlCell(NamedTuple):
+    """A cell with the CSS classes that it has and the columns that it spans."""
+
+    cell: Cell
+    classes: str
+    width: int
+
+
+def _columns(section: Section) -> list[tuple[Column, str]]:
+    """Return the columns that are shown, each with its CSS classes."""
+    shown = [column for column in section.columns if column.shown]
+    return [(column, _classes(column, first=place == 0)) for place, column in enumerate(shown)]
+
+
+def _groups(section: Section) -> list[tuple[str, int]]:
+    """Return the spanning headers and how many columns each spans; none if no column has one."""
+    names = [column.group for column in section.columns if column.shown]
+    return [(name, len(list(group))) for name, group in groupby(names)] if any(names) else []
+
+
+def _rows(section: Section) -> Iterator[tuple[bool, list[_HtmlCell]]]:
+    """Yield the rows: whether a group of rows begins that share their first words, and the cells."""
+    columns = [column for column in section.columns if column.shown]
+    key, grouped = columns[0].key, columns[0].prose
+    before = None
+    for row in section.rows:
+        first = row.get(key, BLANK)
+        starts = grouped and before is not None and first.text != before
+        # Shown once for the group: the eye finds the next one sooner.
+        repeats = grouped and first.text == before and not first.detail
+        before = first.text
+        yield starts, _cells(columns, {**row, key: prose("")} if repeats else row)
+
+
+def _cells(columns: Sequence[Column], row: Mapping[str, Cell]) -> list[_HtmlCell]:
+    """Return the cells of a row; neighbours under one header that lack a value alike are merged."""
+    found: list[_HtmlCell] = []
+    before: Column | None = None
+    for place, column in enumerate(columns):
+        cell = row.get(column.key, BLANK)
+        if before is not None and (before.group, before.paper) == (column.group, column.paper):
+            last = found[-1]
+            if _absent(last.cell) and last.cell.text == cell.text:
+                found[-1] = last._replace(width=last.width + 1)
+                continue
+        before = column
+        found.append(_HtmlCell(cell, _classes(column, cell, first=place == 0), 1))
+    return found
+
+
+def _absent(cell: Cell) -> bool:
+    return bool(cell.reason) and cell.text != DASH
+
+
+def _classes(column: Column, cell: Cell | None = None, *, first: bool) -> str:
+    names = {"paper": column.paper, "prose": column.prose, "short": column.short, "first": first}
+    if cell is not None:
+        names |= {"absent": _absent(cell), "dash": cell.text == DASH, cell.mark: bool(cell.mark)}
+    return " ".join(name for name, given in names.items() if given)
