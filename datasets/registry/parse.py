@@ -69,14 +69,14 @@ from svmrepro.datasets.registry.model import (
     DownloadedEntry,
     DownloadedKeys,
     FileEntry,
+    FileForm,
     FileKeys,
-    Form,
+    FileSource,
     GeneratedEntry,
     Part,
     PartKeys,
     Registry,
     RegistryKeys,
-    Source,
     SourceKeys,
 )
 from svmrepro.datasets.validation import Fault, Key, check_known, convert, did_you_mean
@@ -171,10 +171,10 @@ def _columns(keys: ColumnKeys | None) -> Columns | None:
 def _file(
     name: str, keys: FileKeys, hosts: Mapping[str, str], at: Key, files: Mapping[str, object]
 ) -> FileEntry:
-    only = _own(keys, Form)
+    only = _own(keys, FileForm)
     if not keys.forms:
-        forms: tuple[Form, ...] = (_form(Form(**only), name, at),)
-    elif Form(**only) == Form():
+        forms: tuple[FileForm, ...] = (_form(FileForm(**only), name, at),)
+    elif FileForm(**only) == FileForm():
         forms = tuple(_form(form, name, (*at, "forms", i)) for i, form in enumerate(keys.forms))
     else:
         raise Fault(at, "has forms, and the keys of one beside them")
@@ -185,7 +185,7 @@ def _file(
     return FileEntry(name, keys.rows, keys.positives, forms, sources, keys.between)
 
 
-def _form(form: Form, file: str, at: Key) -> Form:
+def _form(form: FileForm, file: str, at: Key) -> FileForm:
     form = structs.replace(form, file=form.file or file)
     if form.wrapper_sha256 and not form.compression:
         raise Fault((*at, "wrapper_sha256"), "the form has no wrapper")
@@ -196,7 +196,9 @@ def _form(form: Form, file: str, at: Key) -> Form:
     return form
 
 
-def _source(given: str | SourceKeys, forms: tuple[Form, ...], hosts: Mapping[str, str], at: Key) -> Source:
+def _source(
+    given: str | SourceKeys, forms: tuple[FileForm, ...], hosts: Mapping[str, str], at: Key
+) -> FileSource:
     keys = SourceKeys(url=given) if isinstance(given, str) else given
     for host in re.findall(r"\{([a-z0-9-]+)\}", keys.url):
         check_known(host, hosts, "host", *at)
@@ -207,7 +209,7 @@ def _source(given: str | SourceKeys, forms: tuple[Form, ...], hosts: Mapping[str
     if keys.form is not None:
         check_known(keys.form, by_file, "form", *at, "form")
     form = by_file.get(keys.form or url.rsplit("/", 1)[-1], forms[0])
-    return Source(url, form, keys.member, keys.limit)
+    return FileSource(url, form, keys.member, keys.limit)
 
 
 def _part(name: str, keys: PartKeys, files: Mapping[str, FileEntry], at: Key) -> Part:

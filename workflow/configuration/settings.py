@@ -51,7 +51,7 @@ Seeds = Annotated[tuple[Annotated[int, Meta(ge=0)], ...], Meta(min_length=1)]
 Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
 
 
-class Section(Struct, forbid_unknown_fields=True):
+class FileSection(Struct, forbid_unknown_fields=True):
     """A mapping of a file; no list in it names a thing twice."""
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class Section(Struct, forbid_unknown_fields=True):
                 raise Fault((name,), f"names something twice: {shown(list(value))}")
 
 
-class KernelSettings(Section):
+class KernelSettings(FileSection):
     """A kernel, or what is changed of it."""
 
     name: str | UnsetType = UNSET
@@ -72,7 +72,7 @@ class KernelSettings(Section):
     c: int | float | UnsetType = UNSET
 
 
-class ContenderSettings(Section):
+class ContenderSettings(FileSection):
     """A contender, or what is changed of it."""
 
     solver: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
@@ -87,7 +87,7 @@ class ContenderSettings(Section):
     permutations: Count | UnsetType = UNSET
 
 
-class AxisSettings(Section):
+class AxisSettings(FileSection):
     """What varies at each size."""
 
     C: Points | UnsetType = UNSET
@@ -100,7 +100,7 @@ class AxisSettings(Section):
             raise Fault((), "needs exactly one of C, C_total and eps")
 
 
-class ExperimentSettings(Section):
+class ExperimentSettings(FileSection):
     """An experiment, or what is changed of it."""
 
     title: Text | UnsetType = UNSET
@@ -124,7 +124,7 @@ class ExperimentSettings(Section):
     contenders: Annotated[Mapping[Name, ContenderSettings | None], Meta(min_length=1)] | UnsetType = UNSET
 
 
-class Settings(Section, kw_only=True):
+class Settings(FileSection, kw_only=True):
     """The configuration: config.yaml, a scale's file and the command line together."""
 
     scale: Name
@@ -146,7 +146,7 @@ class Settings(Section, kw_only=True):
     experiments: dict[Name, dict[Name, ExperimentSettings | None] | None] = {}
 
 
-class OwnData(Section):
+class OwnData(FileSection):
     """A data set of the user's."""
 
     path: Place
@@ -181,7 +181,7 @@ class WholeExperiment(ExperimentSettings, kw_only=True):
             raise Fault(("contenders",), "must not be empty")
 
 
-class ArtefactSettings(Section, forbid_unknown_fields=False):
+class ArtefactSettings(FileSection, forbid_unknown_fields=False):
     """A table or figure; its kind may have settings of its own."""
 
     kind: Name
@@ -192,7 +192,7 @@ class ArtefactSettings(Section, forbid_unknown_fields=False):
     experiments: Names | UnsetType = UNSET
 
 
-class PaperFile(Section):
+class PaperFile(FileSection):
     """A file of ``config/experiments``."""
 
     paper: Name
