@@ -54,11 +54,11 @@ FAULTS = (
         "decomposition/second_order.py",
         (
             (
-                "        if counts[ACTIVE] < n:\n            run.restoring",
-                "        if counts[ACTIVE] < 0:\n            run.restoring",
+                "        if scalars.n_active < n:\n            run.restoring",
+                "        if scalars.n_active < 0:\n            run.restoring",
             ),
             (
-                "        run.restoring = Restoring(run, int(counts[ACTIVE]), NEARLY)\n",
+                "        run.restoring = Restoring(run, int(scalars.n_active), NEARLY)\n",
                 "",
             ),
         ),
@@ -70,8 +70,8 @@ FAULTS = (
         "platt/smo.py",
         (
             (
-                "            if counts[ACTIVE] < n:\n",
-                "            if counts[ACTIVE] < 0:\n",
+                "            if scalars.n_active < n:\n",
+                "            if scalars.n_active < 0:\n",
             ),
         ),
         contender="smo-kept",
@@ -81,9 +81,9 @@ FAULTS = (
         "caches/row_cache.py",
         (
             (
-                "counts[TOUCHED] += fill_row(store, panel, block, shape, i, have, m, cache.rows[slot])\n"
+                "counts.touched += fill_row(store, panel, block, shape, i, have, m, cache.rows[slot])\n"
                 "        return slot",
-                "counts[TOUCHED] += fill_row(store, panel, block, shape, i, have, m, cache.rows[slot])\n"
+                "counts.touched += fill_row(store, panel, block, shape, i, have, m, cache.rows[slot])\n"
                 "        return max(slot - 1, 0)",
             ),
         ),

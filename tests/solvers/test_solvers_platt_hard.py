@@ -368,7 +368,7 @@ def test_the_polish_runs_in_slices(fold: bool, bias: bool) -> None:
     found = []
     for work in (500, 10**9):
         run = state.start(problem, EPS, options)
-        run.state.counts[state.POLISH_AT] = 200
+        run.state.scalars.polish_at = 200
         while run.descent is None:
             module.advance(run, 1000, 2**62)
         slices = 0
@@ -376,8 +376,8 @@ def test_the_polish_runs_in_slices(fold: bool, bias: bool) -> None:
             module.advance(run, work, 2**62)
             slices += 1
         found.append(run.state.alpha.copy())
-        errors = (gram(problem) @ (y * found[-1]) - y).astype(float) - run.state.scalars[state.B]
-        members = run.state.members[: run.state.counts[state.NONBOUND]]
+        errors = (gram(problem) @ (y * found[-1]) - y).astype(float) - run.state.scalars.b
+        members = run.state.members[: run.state.scalars.n_nonbound]
         assert np.array_equal(members, np.flatnonzero((found[-1] > 0) & (found[-1] < 1e3)))
         assert run.state.errors[: members.size] == pytest.approx(errors[members], abs=1e-6)
         assert slices > 20 or work > 500
@@ -394,7 +394,7 @@ def test_sub_problems_with_a_diagonal_of_many_scales(bends: bool) -> None:
     qp.Q[:], qp.y[:], qp.C[:] = F @ F.T, y, 10.0 ** rng.uniform(-3, 3, size=m)
     qp.h[:] = np.diagonal(qp.Q)
     qp.g[:] = -1.0
-    qp.counts[projected_cg.M] = m
+    qp.scalars.m = m
     projected_cg.weigh(qp, m)
     assert not (qp.p == 1.0).all()
     for _ in range(3000):

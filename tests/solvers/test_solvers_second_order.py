@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from solver_cases import gram, make_case
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
-from svmrepro.solvers.caches.row_cache import ENTRIES, HITS, MISSES, build_cache, fetch, rearrange_rows
+from svmrepro.solvers.caches.row_cache import build_cache, fetch, rearrange_rows
 from svmrepro.solvers.decomposition import planning
 from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP, best_partner, move_gradient
 
@@ -167,9 +167,9 @@ def test_cache_counts_and_evicts() -> None:
         row = fetch(cache, store, panel, block, shape, example, 40, 0)
         assert cache.rows[row] == pytest.approx(K[example], abs=1e-12)
     # 3 takes the place of 1, the oldest, and 1 that of 2.
-    assert cache.counts[HITS] == 2 and cache.counts[MISSES] == 5
+    assert cache.counts.hits == 2 and cache.counts.misses == 5
     assert {int(owner) for owner in cache.owner} == {0, 1, 3}
-    assert cache.counts[ENTRIES] == 5 * 40
+    assert cache.counts.entries == 5 * 40
 
 
 @pytest.mark.parametrize("precision", ["double", "single"])
@@ -198,14 +198,14 @@ def test_rows_follow_the_active_set(precision: str) -> None:
         for example in (0, 3, 20):
             row = fetch(cache, store, panel, block, shape, example, m, 0)
             assert cache.rows[row][:m] == pytest.approx(K[example, order[:m]], abs=1e-6)
-    before = int(cache.counts[ENTRIES])
+    before = int(cache.counts.entries)
     for example in range(10):
         row = fetch(cache, store, panel, block, shape, example, 50, 0)
         assert cache.rows[row] == pytest.approx(K[example, panel.order], abs=1e-6)
-    assert cache.counts[ENTRIES] == before  # rows of the whole set stayed whole
+    assert cache.counts.entries == before  # rows of the whole set stayed whole
     row = fetch(cache, store, panel, block, shape, 20, 50, 0)
     assert cache.rows[row] == pytest.approx(K[20, panel.order], abs=1e-6)
-    assert cache.counts[ENTRIES] - before < 50  # only the missing end
+    assert cache.counts.entries - before < 50  # only the missing end
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -49,11 +49,11 @@ def test_rows_grow_with_the_columns() -> None:
 def test_longer_rows_in_the_same_memory() -> None:
     cache = smo_rows.first_cache(5000, 8 * 2**20)
     assert cache.rows.shape == (1024, 1024)
-    cache.counts[:] = 7
+    cache.counts.hits = 7
     longer = smo_rows.longer(cache)
     assert longer.rows.shape == (512, 2048)
     assert np.shares_memory(longer.rows, cache.rows)
-    assert (longer.slot_of == -1).all() and longer.counts[0] == 7
+    assert (longer.slot_of == -1).all() and longer.counts.hits == 7
     while longer.rows.shape[1] < 5000:
         longer = smo_rows.longer(longer)
     assert longer.rows.shape == (209, 5000)

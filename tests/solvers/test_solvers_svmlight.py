@@ -12,7 +12,7 @@ from solver_cases import gram, make_case
 from svmrepro import datasets
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
-from svmrepro.solvers.decomposition import svmlight, svmlight_iteration
+from svmrepro.solvers.decomposition import svmlight
 from svmrepro.solvers.quadratic_programs import working_set_qp
 
 Vector = npt.NDArray[np.float64]
@@ -282,15 +282,14 @@ def test_a_slice_counts_the_rounds_of_the_small_program() -> None:
     problem = Problem(X, np.where(np.arange(14) % 2, 1.0, -1.0), 10.0 ** rng.uniform(-2, 4))
     problem.prepare()
     run = svmlight.start(problem, 1e-8, SOLVERS["svmlight"].check(problem, {}))
-    counts = run.work.counts
-    while counts[svmlight_iteration.Q] < 14:
+    while run.work.scalars.q < 14:
         assert svmlight.advance(run, 100_000, 10**9) is None
-        counts = run.work.counts
+    scalars = run.work.scalars
     steps = svmlight.steps(run)
     for _ in range(40):
-        rounds = counts[svmlight_iteration.ROUNDS]
+        rounds = scalars.qp_rounds
         assert svmlight.advance(run, 100_000, 10**9) is None
-        assert (counts[svmlight_iteration.ROUNDS] - rounds) * 14**2 <= 110_000
+        assert (scalars.qp_rounds - rounds) * 14**2 <= 110_000
     assert svmlight.steps(run) > steps + 1_000
 
 
