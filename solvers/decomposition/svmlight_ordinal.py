@@ -29,9 +29,7 @@ from svmrepro.solvers.decomposition import svmlight
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import MEMORY_LIMIT, Solution
 
-__all__ = ["MEMORY_LIMITED", "advance", "finish", "objective", "prepare", "start", "steps"]
-
-MEMORY_LIMITED = True  # the driver adds the option memory_limit_bytes
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _OWN_LIMIT = 512 * 2**20
 _DENSE_BYTES, _SPARSE_BYTES = 8, 12

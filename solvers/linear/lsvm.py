@@ -46,9 +46,7 @@ from svmrepro.solvers.passes.sliced_passes import Weights
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
 
-__all__ = ["MEMORY_LIMITED", "advance", "finish", "objective", "start", "steps"]
-
-MEMORY_LIMITED = True  # the driver adds the option memory_limit_bytes
+__all__ = ["advance", "finish", "objective", "start", "steps"]
 
 _OWN_LIMIT = 512 * 2**20
 _BLOCK = 1024  # rows that go into the matrix at once, or columns that change in it
