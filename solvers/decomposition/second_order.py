@@ -37,6 +37,25 @@ Where the paper is silent:
 * The gradient is a sum over all steps. Where their rounding together could exceed a hundredth of eps, it
   is computed anew, in double precision, before the run ends: rows kept in single precision so cost steps,
   never the result. Where that does not come to an end the run is ``stalled``.
+
+Symbols of the paper in :mod:`~svmrepro.solvers.decomposition.planning`:
+
+================  =============================================================================
+paper             here
+================  =============================================================================
+alpha_i           ``beta``, signed as in the paper; ``alpha`` is unsigned in this package
+gradient of f     ``G``
+i, j              ``i``, ``j``: positions in the active order (3)
+l, Q, mu          ``slope``, ``Q``, ``mu`` (2); the Newton step l / Q is ``newton``
+L~, U~            ``low``, ``high``
+g~                half of ``gain`` (3); of the clipped step in ``best_exact`` (4)
+B(1), B(2)        (i, j) and one of the latest working sets, ``first[age]`` and ``second[age]``
+w_1, w_2          ``slope``, ``slope2``
+Q_11, Q_22, Q_12  ``Q``, ``Q2``, ``cross``
+mu(1), mu(2)      ``ahead`` (8), ``after`` (6) in ``step_ahead``
+g^2-step          ``double_gain``
+eta               ``_ETA``, 0.9
+================  =============================================================================
 """
 
 from __future__ import annotations

@@ -35,6 +35,18 @@ Where the paper and SVM-light's documentation are silent:
   ``info["q_final"]``). None of the papers' problems takes so many.
 * Where the rounding of all steps together could exceed a hundredth of eps, G is computed anew before the run
   ends.
+
+Symbols of the paper in :mod:`~svmrepro.solvers.decomposition.svmlight_iteration`:
+
+================  ===================================
+paper             here
+================  ===================================
+alpha_i           ``y_i beta_i``
+gradient          ``-y_i G_i``
+working set B, q  ``chosen``, ``scalars.q``
+Hessian over B    ``qp.K``, without labels
+d                 ``qp.d``, the change of beta over B
+================  ===================================
 """
 
 from __future__ import annotations

@@ -30,6 +30,17 @@ Where the report is silent:
 
 Every *phase* of a chunk runs in slices: choosing, moving the Hessian into larger arrays, filling it, solving,
 and absorbing the solution into the outputs.
+
+Symbols:
+
+===========  =====================================
+paper        here
+===========  =====================================
+M            ``chunk_size`` (section 1.2)
+Q, alpha, y  ``qp.Q``, ``qp.a``, ``qp.y``, by slot
+u_i + b      ``outputs``
+b            ``b``, subtracted
+===========  =====================================
 """
 
 from __future__ import annotations

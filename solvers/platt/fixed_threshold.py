@@ -18,6 +18,17 @@ followed by passes with a hundredth of it (``info["rescues"]``); its absolute pa
 :mod:`svmrepro.solvers.platt.smo`. After 500 n steps conjugate
 gradient over the non-bound multipliers helps out (``info["polishes"]``, see
 :mod:`svmrepro.solvers.platt.smo`).
+
+Symbols:
+
+===============  ============================================================
+paper            here
+===============  ============================================================
+a1, C1, y1, K11  ``a``, ``C``, ``y``, ``curvature`` in ``step_one``
+E1 = u1 - y1     ``E``; the step of equation 23 is ``a - y E / K11``, clipped
+w                ``weights`` of a linear kernel that is folded (section 2.4)
+tol              ``tol``
+===============  ============================================================
 """
 
 from __future__ import annotations
@@ -88,22 +99,61 @@ def step_one(state, store, dots, transform, products, update, i, E, step_tol):  
     return True
 
 
+@compiled(forceinline=True)
+def error_without_threshold(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
+    """Return ``E_i = u_i - y_i``."""
+    scalars, y = state.scalars, state.y
+    if state.weights.size and scalars.full:
+        return bound_error(state, store, dots, transform, products, total, i)
+    if state.weights.size:
+        state.one[0] = np.uint32(i)
+        scalars.touched += products(store, state.weights, state.one, 1, state.row1)
+        scalars.evaluations += 1
+        return state.row1[0] - y[i]
+    if 0.0 < state.alpha[i] < state.C[i]:
+        return error_of(state, store, dots, transform, products, total, i)
+    return kernel_output(state, store, dots, transform, total, i) - y[i]
+
+
+@compiled(forceinline=True)
+def after_pass(state):  # type: ignore[no-untyped-def]
+    """Begin the next pass, or return how the run ends."""
+    scalars = state.scalars
+    if not scalars.full:
+        start_pass(state, full=scalars.changed == 0)
+        return RUNNING
+    if scalars.changed > 0:
+        start_pass(state, full=False)
+        return RUNNING
+    if scalars.looking:
+        scalars.objective = scalars.objective_sum
+        scalars.looking = False
+        if scalars.violators > 0:
+            start_pass(state, full=True)
+            return RUNNING
+    if scalars.violators == 0 or scalars.step_tol == 0.0:
+        if not drifted(state):
+            return DONE if scalars.violators == 0 else STUCK
+        return RUNNING if start_renewal(state) else STUCK
+    scalars.rescues += 1
+    scalars.step_tol = 0.01 * scalars.step_tol if scalars.step_tol > 1e-16 else 0.0
+    start_pass(state, full=True)
+    return RUNNING
+
+
 @compiled(
     types.int64(STATE, STORE, *CALLS, types.float64, types.int64, types.int64),
 )
 def passes(state, store, dots, transform, products, update, total, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Run passes until done, or until a slice or the step limit is used up."""
-    alpha, y, scalars = state.alpha, state.y, state.scalars
-    C, members, weights, one, out = state.C, state.members, state.weights, state.one, state.row1
+    scalars, alpha, y, C, members = state.scalars, state.alpha, state.y, state.C, state.members
     n = y.size
-    folded = weights.size > 0
     stop_at = scalars.touched + scalars.ticks + slice_work
     while True:
         if scalars.renew_at >= 0:
             renew(state, store, dots, transform, products, update, total, stop_at)
             if scalars.renew_at >= 0:
                 return RUNNING
-        looking = scalars.looking
         while scalars.next < n:
             if scalars.steps >= step_limit or scalars.touched + scalars.ticks >= stop_at:
                 return RUNNING
@@ -117,49 +167,21 @@ def passes(state, store, dots, transform, products, update, total, tol, slice_wo
                 i = np.int64(members[at])
             scalars.next = i + 1
             scalars.ticks += 1
-            if folded and scalars.full:
-                E = bound_error(state, store, dots, transform, products, total, i)
-            elif folded:
-                one[0] = np.uint32(i)
-                scalars.touched += products(store, weights, one, 1, out)
-                scalars.evaluations += 1
-                E = out[0] - y[i]
-            elif 0.0 < alpha[i] < C[i]:
-                E = error_of(state, store, dots, transform, products, total, i)
-            else:
-                E = kernel_output(state, store, dots, transform, total, i) - y[i]
+            E = error_without_threshold(state, store, dots, transform, products, total, i)
             r = E * y[i]
-            if looking and alpha[i] > 0.0:
+            if scalars.looking and alpha[i] > 0.0:
                 scalars.objective_sum += alpha[i] * (1.0 - 0.5 * y[i] * (E + y[i]))
             if (r < -tol and alpha[i] < C[i]) or (r > tol and alpha[i] > 0):
                 scalars.violators += 1
-                if looking:
+                if scalars.looking:
                     continue
                 if step_one(state, store, dots, transform, products, update, i, E, scalars.step_tol):
                     scalars.changed += 1
         if scalars.changed > 0 and scalars.polish_at <= scalars.steps < step_limit:
             return ZIGZAGGING
-        if scalars.full:
-            if scalars.changed == 0:
-                if scalars.looking:
-                    scalars.objective = scalars.objective_sum
-                    scalars.looking = False
-                    if scalars.violators > 0:
-                        start_pass(state, full=True)
-                        continue
-                if scalars.violators == 0 or scalars.step_tol == 0.0:
-                    if not drifted(state):
-                        return DONE if scalars.violators == 0 else STUCK
-                    if not start_renewal(state):
-                        return STUCK
-                    continue
-                scalars.rescues += 1
-                scalars.step_tol = 0.01 * scalars.step_tol if scalars.step_tol > 1e-16 else 0.0
-                start_pass(state, full=True)
-            else:
-                start_pass(state, full=False)
-        else:
-            start_pass(state, full=scalars.changed == 0)
+        verdict = after_pass(state)
+        if verdict != RUNNING:
+            return verdict
 
 
 def advance(run: Run, work: int, step_limit: int) -> str | None:

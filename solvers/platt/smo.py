@@ -41,6 +41,22 @@ Where the report is silent or stops short:
   equation (19) without its cancellation; on a tie of two improving ends the lower one is taken.
   Where neither end improves although the slope is not 0, the curvature is taken for the largest that
   rounding could hide, 1e-12 (K11 + K22): such a step is too short rather than too long.
+
+Symbols:
+
+===============  ======================================================================
+paper            here
+===============  ======================================================================
+a1, a2, C        ``alpha[i1]``, ``alpha[i2]``; ``C1``, ``C2`` of the two examples
+E_i = u_i - y_i  ``errors`` of the non-bound examples, ``error_of`` of any
+s, L, H, eta     ``s``, ``low``, ``high`` (13, 14), ``eta`` (15), in ``take_step``
+a2 new, a1 new   ``new2`` (16, 17), ``new1`` (18); ``d1``, ``d2``: changes times labels
+b, b1, b2        ``scalars.b``, subtracted; ``b1`` (20), ``b2`` (21)
+w                ``weights`` of a linear kernel that is folded (section 2.4)
+tol, eps         ``tol``, ``scalars.step_tol``
+examineAll       ``scalars.full``
+numChanged       ``scalars.changed``
+===============  ======================================================================
 """
 
 from __future__ import annotations
@@ -302,14 +318,79 @@ def conclude(state, store, dots, transform, products, update, total, tol):  # ty
     return RUNNING if moved else STUCK
 
 
+@compiled(forceinline=True)
+def find_violator(state, store, dots, transform, products, total, tol):  # type: ignore[no-untyped-def]
+    """Look at the next example of the pass; return whether it violates its condition (section 2.2)."""
+    scalars, alpha, y, C, members = state.scalars, state.alpha, state.y, state.C, state.members
+    p = scalars.next
+    i = p
+    at = -1
+    if scalars.full:
+        i = np.int64(state.every[p])
+        scalars.next += 1
+        if 0.0 < alpha[i] < C[i]:
+            at = find(members, scalars.n_nonbound, i)
+    else:
+        at = locate(members, scalars.n_nonbound, i, scalars.hint)
+        if at == scalars.n_nonbound:
+            scalars.next = y.size
+            return False
+        scalars.hint = at + 1
+        i = np.int64(members[at])
+        scalars.next = i + 1
+    scalars.ticks += 1
+    error = state.errors[at] if at >= 0 else bound_error(state, store, dots, transform, products, total, p)
+    r = error * y[i]
+    if scalars.full:
+        note_extremes(state, i, error)
+        if state.margin.size:
+            note_margin(state, i, r)
+    if scalars.looking and alpha[i] > 0.0:
+        scalars.objective_sum += alpha[i] * (1.0 - 0.5 * y[i] * (error + scalars.b + y[i]))
+    if not ((r < -tol and alpha[i] < C[i]) or (r > tol and alpha[i] > 0)):
+        return False
+    scalars.violators += 1
+    if scalars.looking:
+        return False
+    scalars.violator = i
+    scalars.attempt = 0 if scalars.n_nonbound > 1 else 1
+    scalars.violator_error = error
+    return True
+
+
+@compiled(forceinline=True)
+def after_pass(state, store, dots, transform, products, update, total, tol):  # type: ignore[no-untyped-def]
+    """Begin the next pass, or return how the run ends."""
+    scalars = state.scalars
+    if not scalars.full:
+        start_pass(state, full=scalars.changed == 0)
+        return RUNNING
+    if scalars.changed > 0:
+        if state.margin.size:
+            shrink(state)
+        start_pass(state, full=False)
+        return RUNNING
+    if scalars.n_active < state.y.size:
+        unshrink(state)
+        start_pass(state, full=True)
+        return RUNNING
+    if scalars.looking:
+        scalars.objective = scalars.objective_sum
+    verdict = conclude(state, store, dots, transform, products, update, total, tol)
+    scalars.looking = False
+    if verdict == RUNNING:
+        start_pass(state, full=True)
+    elif drifted(state):
+        verdict = RUNNING if start_renewal(state) else STUCK
+    return verdict
+
+
 @compiled(
     types.int64(STATE, STORE, *CALLS, types.float64, types.int64, types.int64),
 )
 def passes(state, store, dots, transform, products, update, total, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Run the main routine until done, or until a slice or the step limit is used up."""
-    scalars, alpha, y, members, errors = state.scalars, state.alpha, state.y, state.members, state.errors
-    C = state.C
-    n, shrinks = y.size, state.margin.size > 0
+    scalars, n = state.scalars, state.y.size
     cached, length = state.column.size > 0, state.cache.rows.shape[1]
     stop_at = scalars.touched + scalars.ticks + slice_work
     while True:
@@ -318,48 +399,15 @@ def passes(state, store, dots, transform, products, update, total, tol, slice_wo
             if scalars.renew_at >= 0:
                 return RUNNING
         end = scalars.n_active if scalars.full else n
-        looking = scalars.looking
         while scalars.next < end or scalars.violator >= 0:
             if scalars.steps >= step_limit or scalars.touched + scalars.ticks >= stop_at:
                 return RUNNING
             if cached and length < n and scalars.n_columns + SPARE > length:
                 return CRAMPED
-            if scalars.violator < 0:
-                p = scalars.next
-                i = p
-                at = -1
-                if scalars.full:
-                    i = np.int64(state.every[p])
-                    scalars.next += 1
-                    if 0.0 < alpha[i] < C[i]:
-                        at = find(members, scalars.n_nonbound, i)
-                else:
-                    at = locate(members, scalars.n_nonbound, i, scalars.hint)
-                    if at == scalars.n_nonbound:
-                        scalars.next = n
-                        break
-                    scalars.hint = at + 1
-                    i = np.int64(members[at])
-                    scalars.next = i + 1
-                scalars.ticks += 1
-                error = (
-                    errors[at] if at >= 0 else bound_error(state, store, dots, transform, products, total, p)
-                )
-                r = error * y[i]
-                if scalars.full:
-                    note_extremes(state, i, error)
-                    if shrinks:
-                        note_margin(state, i, r)
-                if looking and alpha[i] > 0.0:
-                    scalars.objective_sum += alpha[i] * (1.0 - 0.5 * y[i] * (error + scalars.b + y[i]))
-                if not ((r < -tol and alpha[i] < C[i]) or (r > tol and alpha[i] > 0)):
-                    continue
-                scalars.violators += 1
-                if looking:
-                    continue
-                scalars.violator = i
-                scalars.attempt = 0 if scalars.n_nonbound > 1 else 1
-                scalars.violator_error = error
+            if scalars.violator < 0 and not find_violator(
+                state, store, dots, transform, products, total, tol
+            ):
+                continue
             found = examine(state, store, dots, transform, products, update, total, stop_at)
             if found == INTERRUPTED:
                 return RUNNING
@@ -368,29 +416,9 @@ def passes(state, store, dots, transform, products, update, total, tol, slice_wo
                 scalars.changed += 1
         if scalars.changed > 0 and scalars.polish_at <= scalars.steps < step_limit:
             return ZIGZAGGING
-        if scalars.full:
-            if scalars.changed > 0:
-                if shrinks:
-                    shrink(state)
-                start_pass(state, full=False)
-                continue
-            if scalars.n_active < n:
-                unshrink(state)
-                start_pass(state, full=True)
-                continue
-            if scalars.looking:
-                scalars.objective = scalars.objective_sum
-            verdict = conclude(state, store, dots, transform, products, update, total, tol)
-            scalars.looking = False
-            if verdict != RUNNING:
-                if not drifted(state):
-                    return verdict
-                if not start_renewal(state):
-                    return STUCK
-                continue
-            start_pass(state, full=True)
-        else:
-            start_pass(state, full=scalars.changed == 0)
+        verdict = after_pass(state, store, dots, transform, products, update, total, tol)
+        if verdict != RUNNING:
+            return verdict
 
 
 def advance(run: Run, work: int, step_limit: int) -> str | None:

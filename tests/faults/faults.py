@@ -70,8 +70,8 @@ FAULTS = (
         "platt/smo.py",
         (
             (
-                "            if scalars.n_active < n:\n",
-                "            if scalars.n_active < 0:\n",
+                "    if scalars.n_active < state.y.size:\n",
+                "    if scalars.n_active < 0:\n",
             ),
         ),
         contender="smo-kept",

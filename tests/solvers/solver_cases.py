@@ -19,7 +19,7 @@ FAMILIES = [
     for name, spec in SOLVERS.items()
     if not spec.package
     and (spec.loss, spec.promise) == ("hinge", "kkt")
-    and (spec.module != "second_order" or name in ("smo2", "pasmo"))
+    and (spec.module != "decomposition.second_order" or name in ("smo2", "pasmo"))
 ]
 
 

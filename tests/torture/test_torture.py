@@ -22,7 +22,9 @@ LIMIT = 0.2
 SEED = 9_000
 #: Variants of one module differ in how they choose; some of them do here.
 SOME = tuple(
-    name for name in torture.OWN if SOLVERS[name].module != "second_order" or name in ("smo2", "pasmo-3")
+    name
+    for name in torture.OWN
+    if SOLVERS[name].module != "decomposition.second_order" or name in ("smo2", "pasmo-3")
 )
 
 
