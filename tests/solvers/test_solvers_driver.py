@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solver_cases import STORAGES
+from solver_cases import BINARY_KERNELS, ONE_OF_EACH, STORAGES
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve, warm
 
-NAMES = tuple(name for name, spec in SOLVERS.items() if not spec.package and spec.promise == "kkt")
+NAMES = tuple(name for name in ONE_OF_EACH if SOLVERS[name].promise == "kkt")
 OF_P1 = tuple(name for name in NAMES if SOLVERS[name].loss == "hinge")
 # A solver of each problem to compare with, by loss and bias.
 BEST = {
@@ -15,15 +15,10 @@ BEST = {
     ("hinge", False): "smo-fixed-threshold",
     ("squared hinge", False): "l2svm-mfn",
 }
-KERNELS = {
-    "linear": Kernel.linear(),
-    "gaussian": Kernel.gaussian(gamma=0.1),
-    "polynomial": Kernel.polynomial(2, a=0.1, c=1.0),
-}
 PAIRS = [
     (name, kernel)
     for name in NAMES
-    for kernel in KERNELS
+    for kernel in BINARY_KERNELS
     if kernel == "linear" or "linear kernel" not in SOLVERS[name].needs
 ]
 
@@ -40,7 +35,7 @@ def problem_for(
 ) -> Problem:
     spec = SOLVERS[name]
     X, y = binary(n)
-    return Problem(X, y, C, KERNELS[kernel], bias="no bias" not in spec.needs, storage=storage)
+    return Problem(X, y, C, BINARY_KERNELS[kernel], bias="no bias" not in spec.needs, storage=storage)
 
 
 def passes(name: str, problem: Problem, solution: Solution, eps: float) -> bool:
@@ -126,7 +121,7 @@ def test_step_tolerance(name: str, step_tol: float) -> None:
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 7, 500])
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", BINARY_KERNELS)
 def test_chunk_sizes(kernel: str, chunk_size: int) -> None:
     problem = problem_for("chunking", kernel)
     solution = solve(problem, "chunking", chunk_size=chunk_size)

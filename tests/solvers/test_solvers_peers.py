@@ -9,25 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from solver_cases import make_case
-from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, fingerprint, registry, solve, source
+from solver_cases import BINARY_KERNELS, make_case
+from svmrepro.solvers import SOLVERS, Problem, certify, fingerprint, registry, solve, source
 from svmrepro.solvers.peers import estimators
 
 PEERS = [name for name, spec in SOLVERS.items() if spec.package]
 HERE = [name for name in PEERS if SOLVERS[name].version is not None]
 KERNELLED = [name for name in HERE if name != "liblinear"]
-KERNELS = {
-    "linear": Kernel.linear(),
-    "gaussian": Kernel.gaussian(gamma=0.1),
-    "polynomial": Kernel.polynomial(2, a=0.1, c=1.0),
-}
 
 
 def problem(kernel: str = "linear", *, bias: bool = True, storage: str = "auto", C: float = 1.0) -> Problem:
     rng = np.random.default_rng(0)
     X = (rng.random((200, 30)) < 0.3).astype(float)
     y = np.where(X @ rng.normal(size=30) + rng.normal(size=200) > 0, 1.0, -1.0)
-    return Problem(X, y, C, KERNELS[kernel], bias=bias, storage=storage)
+    return Problem(X, y, C, BINARY_KERNELS[kernel], bias=bias, storage=storage)
 
 
 def test_what_the_tests_need_is_there() -> None:
@@ -36,7 +31,7 @@ def test_what_the_tests_need_is_there() -> None:
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr", "index"])
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", BINARY_KERNELS)
 @pytest.mark.parametrize("name", KERNELLED)
 def test_certified_and_equal_to_ours(name: str, kernel: str, storage: str) -> None:
     same = problem(kernel, storage=storage, C=3.0)

@@ -6,23 +6,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from sklearn.svm import SVC
-from solver_cases import gram, make_case
+from solver_cases import banana_like, gram, make_case
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
 from svmrepro.solvers.caches.row_cache import build_cache, fetch, rearrange_rows
-from svmrepro.solvers.decomposition import planning
+from svmrepro.solvers.decomposition import pair_state, planning
 from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP, best_partner, move_gradient
 
 Vector = npt.NDArray[np.float64]
 VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "decomposition.second_order"]
-CASES, QUICK = 500, 150
-
-
-def banana_like(n: int, seed: int = 0) -> tuple[Vector, Vector]:
-    """Return points of two overlapping classes in the plane."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
-    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+CASES, QUICK = 500, 100
 
 
 @pytest.mark.parametrize(
@@ -129,16 +122,22 @@ def test_planning_ahead_saves_steps_where_steps_oscillate() -> None:
     assert 0.1 * steps["pasmo"] < planned < 0.51 * steps["pasmo"]
 
 
-def test_double_step_of_eq_8_is_the_best_one() -> None:
-    # The planned step and its successor maximise the gain of both, by brute force.
+def test_the_planned_step_gains_most_together_with_the_next_one() -> None:
     rng = np.random.default_rng(1)
+    V = np.array([[1.0, -1.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0]])  # the working set, and that planned with
     for _ in range(50):
-        A = rng.normal(size=(2, 2))
-        Q = A @ A.T + 0.1 * np.eye(2)
-        w = rng.normal(size=2)
-        mu1 = (Q[1, 1] * w[0] - Q[0, 1] * w[1]) / np.linalg.det(Q)
-        mu2 = w[1] / Q[1, 1] - Q[0, 1] / Q[1, 1] * mu1
-        assert np.array([mu1, mu2]) == pytest.approx(np.linalg.solve(Q, w), rel=1e-9)
+        A = rng.normal(size=(4, 4))
+        K = A @ A.T + 0.1 * np.eye(4)
+        Q = V @ K @ V.T
+        state = pair_state.allocate(np.array([1.0, -1.0, 1.0, -1.0]), np.full(4, 2e6), 1, 0, np.full(4, 1e6))
+        state.G[:] = rng.normal(size=4)
+        state.first[0], state.second[0], state.curvature[0] = 2, 3, Q[1, 1]
+        state.scalars.ages = state.scalars.sets = 1
+        slopes = V @ state.G
+        mu, planned = planning.step_ahead(state, K[0], K[1], 4, 0, 1, slopes[0], Q[0, 0], -1e6, 1e6)
+        assert planned and mu == pytest.approx(np.linalg.solve(Q, slopes)[0], rel=1e-9)
+        # Without room there is no such step.
+        assert not planning.step_ahead(state, K[0], K[1], 4, 0, 1, slopes[0], Q[0, 0], mu, mu)[1]
 
 
 @pytest.mark.parametrize("single", [False, True])

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solver_cases import make_case
+from solver_cases import make_case, words
 from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import smo_rows
 
 KERNELS = {"gaussian": Kernel.gaussian(gamma=0.05), "polynomial": Kernel.polynomial(2, a=0.1, c=1.0)}
-
-
-def words(n: int, d: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X = (rng.random((n, d)) < 0.15).astype(float)
-    return X, np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1.0, -1.0)
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr", "index", "bits"])

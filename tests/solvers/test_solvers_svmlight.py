@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from sklearn.svm import SVC
-from solver_cases import gram, make_case
+from solver_cases import banana_like, gram, make_case, words
 from svmrepro import datasets
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
@@ -16,20 +16,6 @@ from svmrepro.solvers.decomposition import svmlight
 from svmrepro.solvers.quadratic_programs import working_set_qp
 
 Vector = npt.NDArray[np.float64]
-
-
-def banana_like(n: int, seed: int = 0) -> tuple[Vector, Vector]:
-    """Return points of two overlapping classes in the plane."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
-    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
-
-
-def words(n: int, d: int = 60, seed: int = 0) -> tuple[Vector, Vector]:
-    """Return binary rows of two overlapping classes."""
-    rng = np.random.default_rng(seed)
-    X = (rng.random((n, d)) < 0.15).astype(float)
-    return X, np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1.0, -1.0)
 
 
 def program(rng: np.random.Generator, m: int, kind: str) -> tuple[Vector, Vector, Vector, Vector]:
