@@ -62,7 +62,7 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
         if run.passes >= step_limit:
             return None
         found.begin()
-    run.inside = not run.sweep.both(planes.w, found, run.f, work)
+    run.inside = not run.data.both(planes.w, found, run.f, work)
     if run.inside:
         return None
     run.passes += 1

@@ -71,7 +71,7 @@ from svmrepro.solvers.caches.feature_columns import (
     exchanges,
     form,
     rearrange,
-    whole,
+    rows_fit_bytes,
 )
 from svmrepro.solvers.caches.row_cache import build_cache
 from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP
@@ -186,7 +186,7 @@ class Run:
         self.panel = problem.layout("panel", build_panel)
         self.block, self.shape = block_of(problem)
         self.shrinking = bool(options["shrinking"])
-        precision = "byte" if whole(problem) else "single" if options["single"] else "double"
+        precision = "byte" if rows_fit_bytes(problem) else "single" if options["single"] else "double"
         self.loops = loops_of(precision)
         limit = float(options["cache_mb"]) * 2**20
         self.cache = build_cache(n, limit, precision, cheap=cheap_rows(problem))

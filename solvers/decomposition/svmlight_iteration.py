@@ -17,7 +17,7 @@ from svmrepro.solvers.decomposition.pair_state import (
     STATE,
     place,
 )
-from svmrepro.solvers.quadratic_programs.working_set_qp import QP, release, solve_small, worst
+from svmrepro.solvers.quadratic_programs.working_set_qp import WorkingSetQP, release, solve_small, worst
 from svmrepro.solvers.quadratic_programs.working_set_qp import allocate as allocate_qp
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
 
@@ -49,7 +49,7 @@ class Scalars:
 class Work(NamedTuple):
     """What an iteration needs beside the state of SMO over pairs; q is the working set's size."""
 
-    qp: QP
+    qp: WorkingSetQP
     calm: Any  # uint8, (n,), looks in a row at which an example sat at its bound rightly
     peaks: Any  # (2, spans), largest G over I_up and largest -G over I_down of each span
     values: Any  # (q,)
@@ -352,6 +352,42 @@ def optimise(state, work, size):  # type: ignore[no-untyped-def]
     return gain, count
 
 
+@compiled(forceinline=True)
+def kernel_minor(work, cache, store, panel, block, shape, dots, m, size):  # type: ignore[no-untyped-def]
+    """Write the kernel values of the working set's pairs into the small program."""
+    K, chosen, order = work.qp.K, work.chosen, panel.order
+    for a in range(size):
+        i = np.int64(order[chosen[a]])
+        if not work.scalars.folded:
+            work.slots[a] = fetch(cache, store, panel, block, shape, i, m, a)
+            for b in range(a + 1):
+                K[a, b] = cache.rows[work.slots[a], chosen[b]]
+                K[b, a] = K[a, b]
+            continue
+        for b in range(a + 1):
+            work.one[0] = order[chosen[b]]
+            cache.counts.touched += dots(store, i, work.one, 1, work.values)
+            cache.counts.entries += 1
+            K[a, b], K[b, a] = work.values[0], work.values[0]
+
+
+@compiled(forceinline=True)
+def follow_step(state, work, cache, store, products, update, order, m, count):  # type: ignore[no-untyped-def]
+    """Bring G up to date with the multipliers that have changed, and note the extremes of each span."""
+    moved, steps = work.moved, work.steps
+    if work.scalars.folded:
+        for j in range(count):
+            i = np.int64(order[work.chosen[moved[j]]])
+            cache.counts.touched += update(store, i, steps[j], work.weights)
+        fold_gradient(state, work, cache, store, products, order, m)
+        for first in range(0, m, SPAN):
+            survey(state.G, state.status, work.peaks, first, min(SPAN, m - first))
+    else:
+        for j in range(count):
+            moved[j] = work.slots[moved[j]]
+        shift(state.G, cache.rows, moved, steps, count, state.status, work.peaks, m)
+
+
 @compiled(
     types.int64(
         STATE,
@@ -370,9 +406,7 @@ def iterate(  # type: ignore[no-untyped-def]
     state, work, cache, store, panel, block, shape, dots, products, update, eps, slice_work, step_limit
 ):
     """Iterate until something is due that the caller sees to; return what."""
-    scalars, status, order = state.scalars, state.status, panel.order
-    qp, chosen, slots, moved = work.qp, work.chosen, work.slots, work.moved
-    folded, equality = work.scalars.folded, work.scalars.equality
+    scalars, order, equality = state.scalars, panel.order, work.scalars.equality
     m = scalars.n_active
     stop_at = scalars.ticks + slice_work
     while True:
@@ -392,34 +426,12 @@ def iterate(  # type: ignore[no-untyped-def]
         size = choose(state, work, cache, m)
         if work.scalars.forgets:
             forget(cache)
-        for a in range(size):
-            i = np.int64(order[chosen[a]])
-            if not folded:
-                slots[a] = fetch(cache, store, panel, block, shape, i, m, a)
-                for b in range(a + 1):
-                    qp.K[a, b] = cache.rows[slots[a], chosen[b]]
-                    qp.K[b, a] = qp.K[a, b]
-                continue
-            for b in range(a + 1):
-                work.one[0] = order[chosen[b]]
-                cache.counts.touched += dots(store, i, work.one, 1, work.values)
-                cache.counts.entries += 1
-                qp.K[a, b], qp.K[b, a] = work.values[0], work.values[0]
+        kernel_minor(work, cache, store, panel, block, shape, dots, m, size)
         gain, count = optimise(state, work, size)
         if count == 0:
             return STUCK
         scalars.objective += gain
-        if folded:
-            for j in range(count):
-                i = np.int64(order[chosen[moved[j]]])
-                cache.counts.touched += update(store, i, work.steps[j], work.weights)
-            fold_gradient(state, work, cache, store, products, order, m)
-            for first in range(0, m, SPAN):
-                survey(state.G, status, work.peaks, first, min(SPAN, m - first))
-        else:
-            for j in range(count):
-                moved[j] = slots[moved[j]]
-            shift(state.G, cache.rows, moved, work.steps, count, status, work.peaks, m)
+        follow_step(state, work, cache, store, products, update, order, m, count)
         extremes_of(state, work, m)
         scalars.steps += 1
         scalars.updates += m

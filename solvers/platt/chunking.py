@@ -53,7 +53,7 @@ from numba import types
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.quadratic_programs import projected_cg as pcg
-from svmrepro.solvers.quadratic_programs.projected_cg import QP
+from svmrepro.solvers.quadratic_programs.projected_cg import ChunkQP
 from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_sums import fold, folded_weights
 from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, fill_diagonal, transform_of
@@ -178,8 +178,8 @@ class Run:
         self.weights = np.zeros(problem.d + 1) if problem.kernel.name == "linear" else None
         self.every = np.arange(n, dtype=np.uint32)
         self.slot = np.full(n, -1, dtype=np.int64)
-        self.qp: QP = pcg.allocate(min(_FIRST_CAPACITY, n))
-        self.larger: QP | None = None
+        self.qp: ChunkQP = pcg.allocate(min(_FIRST_CAPACITY, n))
+        self.larger: ChunkQP | None = None
         self.members = np.zeros(self.qp.y.size, dtype=np.uint32)
         self.row = np.zeros(n)
         self.used = 0

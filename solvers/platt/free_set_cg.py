@@ -1,8 +1,8 @@
 r"""Conjugate gradient over the multipliers that lie between their bounds, on kernel rows.
 
 A rescue for SMO on ill-conditioned problems (linear kernels of few features, large C, classes
-that overlap): there the non-bound multipliers zigzag for millions of steps. Inside the face of
-the non-bound multipliers the dual is an unconstrained quadratic in ``beta_i = y_i alpha_i``,
+that overlap): there the non-bound multipliers zigzag for millions of steps. With the others
+fixed the dual is an unconstrained quadratic in ``beta_i = y_i alpha_i``,
 
     min  1/2 beta.K beta - y.beta    subject to    sum beta = const (only with a free threshold)
 
@@ -59,9 +59,9 @@ class Scalars:
 
 
 class Descent(NamedTuple):
-    """A descent under way, in a face of m examples."""
+    """A descent under way, over m free multipliers."""
 
-    face: Any  # (m,) uint32, the examples
+    free: Any  # (m,) uint32, their examples
     y: Any  # (m,) labels
     C: Any  # (m,) bounds
     p: Any  # (m,) weights of the gradient
@@ -79,7 +79,7 @@ class Descent(NamedTuple):
 def allocate(m: int, features: int) -> Descent:
     """Return an empty descent; ``features`` is the length of a folded weight vector, or 0."""
     return Descent(
-        face=np.zeros(m, dtype=np.uint32),
+        free=np.zeros(m, dtype=np.uint32),
         y=np.zeros(m),
         C=np.zeros(m),
         p=np.ones(m),
@@ -185,10 +185,10 @@ def step_along(descent):  # type: ignore[no-untyped-def]
 
 @compiled(types.void(DESCENT, STATE, STORE, *CALLS, types.int64))
 def descend(descent, state, store, dots, transform, products, update, total, slice_work):  # type: ignore[no-untyped-def]
-    """Minimise over the face for about ``slice_work`` entries read, dropping what meets a bound from it."""
-    own, face, d, q, row = descent.scalars, descent.face, descent.d, descent.q, descent.row
+    """Minimise over the free multipliers for about ``slice_work`` entries read, fixing what meets a bound."""
+    own, free, d, q, row = descent.scalars, descent.free, descent.d, descent.q, descent.row
     weights, scalars = descent.weights, state.scalars
-    m = face.size
+    m = free.size
     stop_at = scalars.touched + scalars.ticks + slice_work
     while own.stage != ENDED and scalars.touched + scalars.ticks < stop_at:
         if own.stage == GRADIENT:
@@ -197,7 +197,7 @@ def descend(descent, state, store, dots, transform, products, update, total, sli
                 own.stage = DIRECTION
                 continue
             part = min(_BLOCK, m - k)
-            scalars.touched += products(store, state.weights, face[k : k + part], part, row)
+            scalars.touched += products(store, state.weights, free[k : k + part], part, row)
             scalars.evaluations += part
             for j in range(part):
                 descent.g[k + j] = row[j] - descent.y[k + j]
@@ -221,21 +221,21 @@ def descend(descent, state, store, dots, transform, products, update, total, sli
                 continue
             own.at += 1
             if d[k] != 0.0:
-                scalars.touched += update(store, np.int64(face[k]), d[k], weights)
+                scalars.touched += update(store, np.int64(free[k]), d[k], weights)
         elif own.stage == PRODUCT:
             k = own.at
             if k >= m:
                 own.stage = LINE
             elif weights.size:
                 part = min(_BLOCK, m - k)
-                scalars.touched += products(store, weights, face[k : k + part], part, q[k : k + part])
+                scalars.touched += products(store, weights, free[k : k + part], part, q[k : k + part])
                 scalars.evaluations += part
                 own.at += part
             else:
                 own.at += 1
                 if d[k] != 0.0:
-                    scalars.touched += dots(store, np.int64(face[k]), face, m, row)
-                    transform(store, np.int64(face[k]), face, m, row)
+                    scalars.touched += dots(store, np.int64(free[k]), free, m, row)
+                    transform(store, np.int64(free[k]), free, m, row)
                     scalars.evaluations += m
                     scalars.ticks += m
                     for j in range(m):
@@ -254,11 +254,11 @@ def descend(descent, state, store, dots, transform, products, update, total, sli
 def settle(descent, state, store, dots, transform, products, update, total):  # type: ignore[no-untyped-def]
     """Take the multipliers of a descent over, with what depends on them."""
     scalars, alpha = state.scalars, state.alpha
-    face, y, C, beta, g, m = descent.face, descent.y, descent.C, descent.beta, descent.g, descent.face.size
+    free, y, C, beta, g, m = descent.free, descent.y, descent.C, descent.beta, descent.g, descent.free.size
     left = 0
     b = 0.0
     for k in range(m):
-        i = np.int64(face[k])
+        i = np.int64(free[k])
         old, new = alpha[i], y[k] * beta[k]
         if new != old:
             alpha[i] = new
@@ -290,19 +290,19 @@ def settle(descent, state, store, dots, transform, products, update, total):  # 
 
 
 def begin(run: Run, step_limit: int) -> Descent:
-    """Return a descent in the face of the non-bound multipliers."""
+    """Return a descent over the non-bound multipliers."""
     state = run.state
     scalars = state.scalars
     m = int(scalars.n_nonbound)
     folded = state.weights.size > 0
     descent = allocate(m, state.weights.size)
-    descent.face[:] = state.members[:m]
-    face = descent.face
-    descent.y[:] = state.y[face]
-    descent.C[:] = state.C[face]
-    descent.h[:] = np.abs(state.diagonal[face])
+    descent.free[:] = state.members[:m]
+    free = descent.free
+    descent.y[:] = state.y[free]
+    descent.C[:] = state.C[free]
+    descent.h[:] = np.abs(state.diagonal[free])
     descent.p[:] = weights_of(descent.h)
-    descent.beta[:] = descent.y * state.alpha[face]
+    descent.beta[:] = descent.y * state.alpha[free]
     descent.g[:] = state.errors[:m] + scalars.b
     limit = min(10 * m + 100, step_limit - int(scalars.steps) - 1)
     if not folded:

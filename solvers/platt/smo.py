@@ -23,7 +23,7 @@ Where the report is silent or stops short:
   one, takes a step that no step tolerance forbids, ``step_tol`` is divided by ten, and the passes go on.
   ``info["rescues"]`` counts such steps: zero on every data set of the report.
 * Where overlapping classes, a large C and few features make the steps zigzag, they number millions.
-  After 500 n of them conjugate gradient solves in the face of the non-bound multipliers
+  After 500 n of them conjugate gradient solves for the non-bound multipliers alone
   (:mod:`svmrepro.solvers.platt.free_set_cg`), and again every 20 n steps. ``info["polishes"]`` counts it:
   zero on every data set of the report, whose runs take at most some 100 n steps.
 * ``shrinking`` and ``cache_mb`` are those of the 1999 paper, off by default as in the report. After a full

@@ -45,7 +45,7 @@ _LOOK = 8  # CG steps between looks at the bound variables
 _FLAT = 1e-12  # curvature below this times sum d_i^2 Q_ii is none
 _SHORT = 1e-6  # |d|^2 of a bent direction over what it was: from here rounding could pass for curvature
 _STRETCH = 1024  # entries of q that stay in the first-level cache
-_MET = 2  # in ``QP.inside``: about to leave the face
+_MET = 2  # in ``ChunkQP.inside``: about to leave the face
 _SPAN = 1e8  # largest over smallest diagonal entry from which gradients are divided by it
 
 
@@ -77,7 +77,7 @@ class Scalars:
     ticks: int  # other work, in entries read
 
 
-class QP(NamedTuple):
+class ChunkQP(NamedTuple):
     """One sub-problem over ``m`` slots of arrays of capacity ``cap``.
 
     Compiled loops take its arrays out before they begin (see :class:`svmrepro.solvers.platt.smo.State`).
@@ -102,9 +102,9 @@ class QP(NamedTuple):
     scalars: Scalars
 
 
-def allocate(capacity: int) -> QP:
+def allocate(capacity: int) -> ChunkQP:
     """Return an empty sub-problem."""
-    return QP(
+    return ChunkQP(
         Q=np.zeros((capacity, capacity)),
         y=np.zeros(capacity),
         C=np.zeros(capacity),
@@ -125,10 +125,10 @@ def allocate(capacity: int) -> QP:
     )
 
 
-QP_TYPE = typeof(allocate(1))
+CHUNK_QP = typeof(allocate(1))
 
 
-def weigh(qp: QP, m: int) -> None:
+def weigh(qp: ChunkQP, m: int) -> None:
     """Set the weights of m slots, from their labels and ``h``."""
     qp.p[:m] = weights_of(qp.h[:m])
     qp.py[:m] = qp.p[:m] * qp.y[:m]
@@ -489,14 +489,14 @@ def outweighed(qp, beta):  # type: ignore[no-untyped-def]
 
 
 @compiled(
-    types.int64(QP_TYPE, types.float64, types.boolean, types.boolean, types.int64, types.int64),
+    types.int64(CHUNK_QP, types.float64, types.boolean, types.boolean, types.int64, types.int64),
 )
 def solve_face(qp, tolerance, bends, whole, slice_entries, step_limit):  # type: ignore[no-untyped-def]
     """Run CG steps until the relative gain of one is below ``tolerance``, or a slice is used up.
 
     Parameters
     ----------
-    qp : QP
+    qp : ChunkQP
         ``scalars.n_free = 0`` asks for a new face.
     tolerance : float
         The report's stopping rule: relative improvement of the objective by a step.

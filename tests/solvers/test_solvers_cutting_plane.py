@@ -13,7 +13,7 @@ from solver_cases import KERNELS, STORAGES, Case, make_case
 from svmrepro.solvers import SOLVERS, Certificate, Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.certificate.judge import pair_loss
 from svmrepro.solvers.cutting_planes.ocas import best_step
-from svmrepro.solvers.cutting_planes.pair_counts import Pairs
+from svmrepro.solvers.cutting_planes.pair_counts import PairCounts
 from svmrepro.solvers.cutting_planes.relaxed_problem import Planes
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.registry import GAP, KKT
@@ -226,7 +226,7 @@ def test_most_violated_constraint_is_that_of_all_pairs(part: int) -> None:
         # Half of them on a grid: ties of scores, and differences of exactly 1.
         f = 0.25 * rng.integers(-8, 9, n) if seed % 2 else 2.0 * rng.normal(size=n)
         f[rng.random(n) < 0.1] *= -0.0
-        pairs = Pairs(y)
+        pairs = PairCounts(y)
         pairs.find(f)
         higher = y[:, None] > y[None, :]
         violated = higher & (f[:, None] - f[None, :] < 1.0)
@@ -241,7 +241,7 @@ def test_most_violated_constraint_is_that_of_all_pairs(part: int) -> None:
 def test_what_changes_between_two_constraints() -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, 200).astype(float)
-    pairs, fresh = Pairs(y), Pairs(y)
+    pairs, fresh = PairCounts(y), PairCounts(y)
     total = np.zeros(200)
     for scale in (0.1, 1.0, 3.0):
         f = scale * rng.normal(size=200)

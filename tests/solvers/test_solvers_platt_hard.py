@@ -312,8 +312,9 @@ def test_limits_of_time(name: str, kernel: Kernel) -> None:
     X, y = cloud(0, 8000, 200, 10.0)
     problem = Problem(X, y, 100.0, kernel, bias=bias_of(name))
     solve(problem, name, verify=False, iteration_limit=1)
-    solution = solve(problem, name, verify=False, time_limit=0.3)
-    assert solution.cpu_seconds < 3.0  # sliced; one piece of this takes tens of seconds
+    solution = solve(problem, name, verify=False, time_limit=0.3, trace=True)
+    assert solution.status == "time_limit"
+    assert len(solution.trace) > 2  # in slices; one piece of this takes tens of seconds
     if solution.weights is not None:
         assert solution.weights == pytest.approx(X.T @ (y * solution.alpha), rel=1e-9, abs=1e-9)
 
@@ -411,7 +412,7 @@ def test_sub_problems_with_a_diagonal_of_many_scales(bends: bool) -> None:
 
 def test_a_descent_without_room_ends() -> None:
     descent = free_set_cg.allocate(3, 0)
-    descent.face[:], descent.y[:], descent.C[:] = [0, 1, 2], 1.0, 1.0
+    descent.free[:], descent.y[:], descent.C[:] = [0, 1, 2], 1.0, 1.0
     descent.beta[:], descent.g[:], descent.q[:] = 0.5, [np.nan, 1.0, 1.0], np.nan
     assert not free_set_cg.choose_direction(descent)
     descent.d[:] = 1.0

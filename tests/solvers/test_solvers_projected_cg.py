@@ -11,7 +11,7 @@ from svmrepro.solvers.quadratic_programs import projected_cg as pcg
 Array = npt.NDArray[np.float64]
 
 
-def sub_problem(Q: Array, y: Array, a: Array) -> pcg.QP:
+def sub_problem(Q: Array, y: Array, a: Array) -> pcg.ChunkQP:
     """Return a program ready to be solved from the point ``a``."""
     m = y.size
     qp = pcg.allocate(m)
@@ -25,7 +25,7 @@ def sub_problem(Q: Array, y: Array, a: Array) -> pcg.QP:
 
 
 def run(
-    qp: pcg.QP,
+    qp: pcg.ChunkQP,
     C: float | Array,
     *,
     tolerance: float = 1e-15,
