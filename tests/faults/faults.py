@@ -178,8 +178,8 @@ FAULTS = (
         "decomposition/svmlight_iteration.py",
         (
             (
-                "shift(state.G, cache.rows, moved, work.steps, count, status, work.peaks, m)",
-                "shift(state.G, cache.rows, moved, work.steps, count - 1, status, work.peaks, m)",
+                "shift(state.G, cache.rows, moved, steps, count, state.status, work.peaks, m)",
+                "shift(state.G, cache.rows, moved, steps, count - 1, state.status, work.peaks, m)",
             ),
         ),
         contender="svmlight",
@@ -226,14 +226,13 @@ FAULTS = (
     ),
     Fault(
         "sparse rows that lose what does not fill a group of four",
-        "storage/row_products.py",
+        "storage/row_sums.py",
         (
             (
-                "        while p < last:\n"
-                "            s0 += values[p] * spread[indices[p]]\n"
-                "            p += np.uint64(1)\n"
-                "        out[k]",
-                "        out[k]",
+                "    while p < end:\n"
+                "        s0 += np.float64(values[p]) * w[indices[p]]\n"
+                "        p += np.uint64(1)\n",
+                "",
             ),
         ),
         contender="smo-kept",
