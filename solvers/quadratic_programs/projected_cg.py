@@ -488,6 +488,54 @@ def outweighed(qp, beta):  # type: ignore[no-untyped-def]
     return outer > inner
 
 
+@compiled(forceinline=True)
+def multiply_on(qp, whole, stop_at):  # type: ignore[no-untyped-def]
+    """Go on with ``Q d``, or with ``Q (p y)``: a few stretches at a time, all where they are few."""
+    scalars, m, companion = qp.scalars, qp.scalars.m, qp.scalars.stage == COMPANION
+    first = scalars.at
+    count = m if whole and not companion else scalars.n_free
+    room = (stop_at - scalars.entries - scalars.ticks) // max(count * _STRETCH, 1)
+    last = min(m, first + _STRETCH * max(room, 1))
+    if companion:
+        multiply(qp.Q, qp.free, count, qp.py, first, last, qp.qy)
+    elif whole:
+        multiply(qp.Q, qp.every, count, qp.d, first, last, qp.q)
+    else:
+        multiply(qp.Q, qp.free, count, qp.d, first, last, qp.q)
+    scalars.entries += count * (last - first)
+    scalars.at = last
+    if last < m:
+        return
+    scalars.at = 0
+    if companion:
+        scalars.has_qy = True
+        scalars.stage = MEETING
+    else:
+        scalars.cg_steps += 1
+        scalars.face_steps += 1
+        scalars.stage = LINE
+
+
+@compiled(forceinline=True)
+def close_line(qp, tolerance):  # type: ignore[no-untyped-def]
+    """Count the gain of a direction that has been followed; return whether the program is solved."""
+    scalars = qp.scalars
+    gain = scalars.line_gain
+    scalars.stage = DIRECTION
+    scalars.fresh = scalars.blocked
+    scalars.line_gain = 0.0
+    scalars.objective += gain
+    scalars.gain += gain
+    bar = tolerance * abs(scalars.objective)
+    if scalars.blocked:
+        return scalars.n_free == 0 and (scalars.gain <= bar or release(qp) == 0)
+    if gain <= bar:
+        return scalars.gain <= bar or release(qp) == 0
+    if scalars.face_steps % _LOOK == 0 and outweighed(qp, scalars.beta):
+        release(qp)
+    return False
+
+
 @compiled(
     types.int64(CHUNK_QP, types.float64, types.boolean, types.boolean, types.int64, types.int64),
 )
@@ -544,30 +592,7 @@ def solve_face(qp, tolerance, bends, whole, slice_entries, step_limit):  # type:
             scalars.at = 0
             scalars.stage = PRODUCT
         elif stage in (PRODUCT, COMPANION):
-            # A few stretches at a time: all where they are few.
-            first = scalars.at
-            every = whole and stage == PRODUCT
-            count = m if every else scalars.n_free
-            room = (stop_at - scalars.entries - scalars.ticks) // max(count * _STRETCH, 1)
-            last = min(m, first + _STRETCH * max(room, 1))
-            if stage == COMPANION:
-                multiply(qp.Q, qp.free, count, qp.py, first, last, qp.qy)
-            elif whole:
-                multiply(qp.Q, qp.every, count, qp.d, first, last, qp.q)
-            else:
-                multiply(qp.Q, qp.free, count, qp.d, first, last, qp.q)
-            scalars.entries += count * (last - first)
-            scalars.at = last
-            if last < m:
-                continue
-            scalars.at = 0
-            if stage == COMPANION:
-                scalars.has_qy = True
-                scalars.stage = MEETING
-            else:
-                scalars.cg_steps += 1
-                scalars.face_steps += 1
-                scalars.stage = LINE
+            multiply_on(qp, whole, stop_at)
         elif stage == LINE:
             scalars.ticks += m + 4 * scalars.n_free
             scalars.stage = step_along(qp, bends)
@@ -587,19 +612,6 @@ def solve_face(qp, tolerance, bends, whole, slice_entries, step_limit):  # type:
             scalars.ticks += m
             scalars.stage = LINE
         else:
-            gain, blocked = scalars.line_gain, scalars.blocked
-            scalars.stage = DIRECTION
-            scalars.fresh = blocked
-            scalars.line_gain = 0.0
-            scalars.objective += gain
-            scalars.gain += gain
-            bar = tolerance * abs(scalars.objective)
-            if blocked:
-                if scalars.n_free == 0 and (scalars.gain <= bar or release(qp) == 0):
-                    return DONE
-            elif gain <= bar:
-                if scalars.gain <= bar or release(qp) == 0:
-                    return DONE
-            elif scalars.face_steps % _LOOK == 0 and outweighed(qp, scalars.beta):
-                release(qp)
+            if close_line(qp, tolerance):
+                return DONE
     return RUNNING
