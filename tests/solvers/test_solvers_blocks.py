@@ -164,16 +164,6 @@ def test_refused(given: Any, message: str) -> None:
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("name", [name for name, spec in SOLVERS.items() if not spec.blocks])
-def test_who_cannot_take_blocks_says_so(name: str) -> None:
-    X, y = examples()
-    problem = Problem(Blocks(parts(X)), y, bias="no bias" not in SOLVERS[name].needs)
-    with pytest.raises(
-        ValueError, match=rf"^solver '{name}' needs its examples in one piece, not in blocks$"
-    ):
-        solve(problem, name)
-
-
 def test_blocks_keep_their_storage() -> None:
     X, y = examples()
     with pytest.raises(ValueError, match="storage 'csr' of blocks that are dense"):

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from solver_cases import KERNELS, STORAGES, Case, make_case
-from svmrepro.solvers import SOLVERS, Certificate, Kernel, Problem, Solution, certify, solve
+from svmrepro.solvers import SOLVERS, Certificate, Problem, Solution, certify, solve
 from svmrepro.solvers.certificate.judge import pair_loss
 from svmrepro.solvers.cutting_planes.ocas import best_step
 from svmrepro.solvers.cutting_planes.pair_counts import PairCounts
 from svmrepro.solvers.cutting_planes.relaxed_problem import Planes
 from svmrepro.solvers.passes import row_passes
-from svmrepro.solvers.registry import GAP, KKT
+from svmrepro.solvers.registry import GAP
 
 CLASSIFIERS = ("svmperf", "ocas")
 NAMES = (*CLASSIFIERS, "svmperf-ordinal")
@@ -180,18 +180,6 @@ def test_more_than_double_precision_gives(name: str) -> None:
     solution = solve(problem, name, eps=1e-20, iteration_limit=20_000)
     assert solution.status in ("optimal", "stalled")
     assert certify(problem, solution).passes(1e-8, 1.0, problem.n, problem.C)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_refusals(name: str) -> None:
-    X, y = [[0.0, 1.0], [1.0, 0.0]], [1, -1]
-    with pytest.raises(ValueError, match=rf"^solver '{name}' needs bias=False$"):
-        solve(Problem(X, y), name)
-    with pytest.raises(ValueError, match=rf"^solver '{name}' needs a linear kernel, got gaussian$"):
-        solve(Problem(X, y, kernel=Kernel.gaussian(gamma=1.0), bias=False), name)
-    with pytest.raises(ValueError, match=r"option 'drop_after' must not be negative"):
-        solve(Problem(X, y, bias=False), name, drop_after=-1)
-    assert SOLVERS[name].promise != KKT
 
 
 @pytest.mark.parametrize("name", NAMES)

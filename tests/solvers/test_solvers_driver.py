@@ -90,6 +90,24 @@ def test_a_run_repeats_itself(name: str, kernel: str) -> None:
     assert first.info == second.info
 
 
+@pytest.mark.parametrize("name", ONE_OF_EACH)
+def test_slices_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = SOLVERS[name]
+    for kernel in ("linear", "gaussian"):
+        if kernel != "linear" and "linear kernel" in spec.needs:
+            continue
+        problem = problem_for(name, kernel, C=20.0)
+        whole = solve(problem, name, verify=False)
+        with monkeypatch.context() as patch:
+            patch.setattr("svmrepro.solvers.driver._FIRST_SLICE", 300)
+            patch.setattr("svmrepro.solvers.driver._next_slice", lambda work, seconds: 300)
+            cut = solve(problem, name, verify=False, trace=True)
+        assert len(cut.trace) > 2
+        assert (cut.iterations, cut.work, cut.bias) == (whole.iterations, whole.work, whole.bias)
+        for one, other in ((cut.alpha, whole.alpha), (cut.weights, whole.weights)):
+            assert np.array_equal(one, other)
+
+
 def test_the_seed_draws_other_partners() -> None:
     problem = problem_for("smo", C=100.0)
     runs = [solve(problem, "smo", seed=seed) for seed in (0, 1)]
@@ -280,16 +298,6 @@ def test_wrong_arguments(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError) as raised:
         solve(problem_for("smo"), "smo", **arguments)  # type: ignore[arg-type]
     assert str(raised.value) == message
-
-
-def test_problems_that_a_solver_cannot_take() -> None:
-    X, y = binary(10)
-    with pytest.raises(ValueError, match=r"^solver 'smo' needs bias=True$"):
-        solve(Problem(X, y, bias=False), "smo")
-    with pytest.raises(ValueError, match=r"^solver 'smo-fixed-threshold' needs bias=False$"):
-        solve(Problem(X, y), "smo-fixed-threshold")
-    with pytest.raises(ValueError, match=r"^solver 'smoo' unknown; known: smo, "):
-        solve(Problem(X, y), "smoo")
 
 
 def test_warm_takes_names_and_kernels() -> None:

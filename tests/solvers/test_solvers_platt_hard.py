@@ -100,18 +100,6 @@ def test_bounds_of_each_example(name: str, kernel: Kernel, seed: int) -> None:
         assert dual(solution.alpha) >= dual(alpha) - 1e-3 * abs(dual(alpha))
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(3))
-def test_equal_bounds_are_one_bound(name: str, seed: int) -> None:
-    X, y = cloud(seed)
-    results = [
-        solve(Problem(X, y, C, Kernel.gaussian(gamma=0.3), bias=bias_of(name)), name, verify=False)
-        for C in (2.5, np.full(y.size, 2.5))
-    ]
-    assert results[0].iterations == results[1].iterations
-    assert np.array_equal(results[0].alpha, results[1].alpha)
-
-
 # Given multipliers
 
 
@@ -317,22 +305,6 @@ def test_limits_of_time(name: str, kernel: Kernel) -> None:
     assert len(solution.trace) > 2  # in slices; one piece of this takes tens of seconds
     if solution.weights is not None:
         assert solution.weights == pytest.approx(X.T @ (y * solution.alpha), rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("slice_work", [300])
-@pytest.mark.parametrize("name", NAMES)
-def test_slices_change_nothing(name: str, slice_work: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = cloud(4, 90, 3)
-    for kernel in (LINEAR, Kernel.gaussian(gamma=0.3)):
-        problem = Problem(X, y, 20.0, kernel, bias=bias_of(name))
-        whole = solve(problem, name, verify=False)
-        with monkeypatch.context() as patch:
-            patch.setattr("svmrepro.solvers.driver._FIRST_SLICE", slice_work)
-            patch.setattr("svmrepro.solvers.driver._next_slice", lambda work, seconds: slice_work)
-            cut = solve(problem, name, verify=False)
-        assert cut.iterations == whole.iterations
-        assert np.array_equal(cut.alpha, whole.alpha)
-        assert cut.bias == whole.bias
 
 
 @pytest.mark.parametrize("stop", [3, 11, 40, 200, 900])

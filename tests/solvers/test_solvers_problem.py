@@ -47,15 +47,6 @@ def test_refused(arguments: dict[str, Any], message: str) -> None:
     assert "\n" not in message
 
 
-@pytest.mark.parametrize("name", [name for name, spec in SOLVERS.items() if spec.loss != "pairs"])
-def test_ranks_are_for_ordinal_solvers(name: str) -> None:
-    problem = Problem(GOOD, [1, 0, 2], bias="no bias" not in SOLVERS[name].needs)
-    assert not problem.binary
-    assert Problem(GOOD, LABELS).binary
-    with pytest.raises(ValueError, match=rf"^solver '{name}' needs labels -1 and \+1 only, y holds 0$"):
-        solve(problem, name)
-
-
 @pytest.mark.parametrize("storage", ["index", "bits"])
 def test_binary_storage_of_other_data(storage: str) -> None:
     problem = Problem([[0.5], [1.0]], [1, -1], storage=storage)

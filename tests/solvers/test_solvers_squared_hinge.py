@@ -199,18 +199,6 @@ def test_own_limit_of_memory() -> None:
     assert solve(wide, "l2svm-mfn").status == "optimal"
 
 
-def test_what_they_need_is_told() -> None:
-    rows = np.array([[0.0], [1.0]])
-    for name in NAMES:
-        with pytest.raises(ValueError, match="needs bias=False"):
-            solve(Problem(rows, [-1, 1]), name)
-        with pytest.raises(ValueError, match="needs a linear kernel"):
-            solve(Problem(rows, [-1, 1], kernel=Kernel.gaussian(gamma=1.0), bias=False), name)
-    for step in (0.0, 2.0):
-        with pytest.raises(ValueError, match="'step' must lie between 0 and 2"):
-            solve(Problem(rows, [-1, 1], bias=False), "lsvm", step=step)
-
-
 def test_steps_may_be_shorter() -> None:
     problem = example()
     long, short = (solve(problem, "lsvm", eps=1e-5, step=step) for step in (1.9, 0.5))

@@ -125,13 +125,3 @@ def test_too_many_pairs() -> None:
     assert solve(large, "svmlight-ordinal").status == "memory_limit"
     made = large.layout("pairs", svmlight_ordinal._build)
     assert made.problem is None and made.number == 20_000 * 19_999 // 2
-
-
-def test_what_it_needs_is_told() -> None:
-    rows = np.array([[0.0], [1.0], [2.0]])
-    with pytest.raises(ValueError, match="needs bias=False"):
-        solve(Problem(rows, [1, 2, 3]), "svmlight-ordinal")
-    with pytest.raises(ValueError, match="needs a linear kernel"):
-        solve(Problem(rows, [1, 2, 3], kernel=Kernel.gaussian(gamma=1.0), bias=False), "svmlight-ordinal")
-    with pytest.raises(ValueError, match="'svmlight' needs labels -1 and \\+1 only, y holds 2"):
-        solve(Problem(rows, [1, 2, 3], bias=False), "svmlight")
