@@ -246,9 +246,10 @@ def dots_bits(store, i, members, m, out):  # type: ignore[no-untyped-def]
 @compiled(PRODUCTS)
 def products_bits(store, w, members, m, out):  # type: ignore[no-untyped-def]
     """Products of packed binary rows with w, one set bit after the other."""
+    bits = store.bits
     for k in range(m):
-        out[k] = sum_at_bits(store.bits[members[k]], w)
-    return m * store.bits.shape[1]
+        out[k] = sum_at_bits(bits[members[k]], w)
+    return m * bits.shape[1]
 
 
 @compiled(UPDATE)
