@@ -7,7 +7,7 @@ NumPy record of them, which compiled code takes as an argument, or as a field of
 from __future__ import annotations
 
 from functools import cache
-from typing import TypeVar, get_type_hints
+from typing import TypeVar, cast, get_type_hints
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def zeroed(fields: type[Scalars]) -> Scalars:
     numpy.record
         Typed as an instance of the class. No other attribute can be set.
     """
-    record: Scalars = np.zeros(1, _layout(fields))[0]
+    record: Scalars = np.zeros(1, _layout(cast(type, fields)))[0]
     return record
 
 

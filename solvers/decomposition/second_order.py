@@ -148,7 +148,7 @@ class Restoring:
         if problem.kernel.name == "linear":
             _, products, update = rows_of(problem)
             weights = np.empty(problem.d + 1)
-            changed = np.count_nonzero(state.beta != state.beta_then)
+            changed = int(np.count_nonzero(state.beta != state.beta_then))
             touched = restore_folded(
                 state, self.G, run.store, products, update, order, self.begin, weights, self.row
             )

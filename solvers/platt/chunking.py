@@ -59,6 +59,8 @@ from svmrepro.solvers.storage.kernel_sums import fold, folded_weights
 from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, fill_diagonal, transform_of
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, VECTOR, rows_of
 
+__all__ = ["advance", "finish", "objective", "start", "steps"]
+
 BYTES_PER_ENTRY = 4
 _FUTILE = 40  # steps in a row that gain nothing before the run is given up
 _RETRIES = 5  # steps that a run which gained nothing has after its outputs were computed anew

@@ -27,7 +27,7 @@ def judged(problem: Problem, name: str, eps: float = 1e-3, **options: Any) -> tu
     solution = solve(problem, name, eps=eps, **options)
     certificate = certify(problem, solution)
     assert solution.status == "optimal"
-    assert certificate.passes(eps, SOLVERS[name].tolerance_factor, problem.n, problem.C), certificate
+    assert certificate.passes(eps, SOLVERS[name].tolerance_factor), certificate
     return solution, certificate
 
 
@@ -160,7 +160,7 @@ def test_limits(name: str, adult_1605: Problem) -> None:
     assert short.relaxed < whole.relaxed
     found = certify(adult_1605, short)
     assert found.primal > whole.relaxed
-    assert not found.passes(1e-5, 1.0, adult_1605.n, adult_1605.C)
+    assert not found.passes(1e-5, 1.0)
     late = solve(adult_1605, name, eps=1e-9, time_limit=1e-4)
     assert late.status == "time_limit"
     assert np.isfinite(late.weights).all()
@@ -179,7 +179,7 @@ def test_more_than_double_precision_gives(name: str) -> None:
     problem = Problem(X, 2 * y - 1, 3.0, bias=False)
     solution = solve(problem, name, eps=1e-20, iteration_limit=20_000)
     assert solution.status in ("optimal", "stalled")
-    assert certify(problem, solution).passes(1e-8, 1.0, problem.n, problem.C)
+    assert certify(problem, solution).passes(1e-8, 1.0)
 
 
 @pytest.mark.parametrize("name", NAMES)
