@@ -174,30 +174,12 @@ def test_limits(name: str, adult_1605: Problem) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_more_than_double_precision_gives(name: str) -> None:
-    X, y = ranked(5, 60, 2)
-    problem = Problem(X, 2 * y - 1, 3.0, bias=False)
-    solution = solve(problem, name, eps=1e-20, iteration_limit=20_000)
-    assert solution.status in ("optimal", "stalled")
-    assert certify(problem, solution).passes(1e-8, 1.0)
-
-
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("X", [np.zeros((4, 3)), np.zeros((4, 0)), sp.csr_array((4, 3)), np.ones((4, 1))])
 def test_nothing_to_learn_from(name: str, X: Any) -> None:
     # No weights separate equal examples: w = 0, and every margin is missed by 1.
     problem = Problem(X, [1, -1, 1, -1], 2.0, bias=False)
     found = judged(problem, name)[1]
     assert found.primal == pytest.approx(8.0, rel=1e-3)
-
-
-@pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("name", NAMES)
-def test_range_of_C(name: str, C: float) -> None:
-    X, y = ranked(9, 120, 2)
-    found = [judged(Problem(X, 2 * y - 1, C, bias=False), name, eps)[1] for eps in (1e-2, 1e-4)]
-    assert found[1].relaxed >= found[0].relaxed - 1e-9 * abs(found[0].relaxed)
-    assert found[1].primal - found[0].relaxed >= -1e-9 * found[0].primal
 
 
 # Ordinal

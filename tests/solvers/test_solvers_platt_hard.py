@@ -175,38 +175,13 @@ def test_differences(name: str, seed: int) -> None:
     assert solution.info["objective"] == pytest.approx(given.info["objective"], rel=1e-3)
 
 
-# Hard problems
-
-
-def copies(rng: np.random.Generator) -> Problem:
-    base = rng.normal(size=(5, int(rng.integers(1, 8))))
-    y = np.where(rng.random(600) < rng.uniform(0.3, 0.7), 1.0, -1.0)
-    kernel = (LINEAR, Kernel.gaussian(gamma=0.4), Kernel.polynomial(2, c=1.0))[int(rng.integers(3))]
-    return Problem(base[rng.integers(0, 5, size=600)], y, float(10.0 ** rng.uniform(-1, 3)), kernel)
-
-
-def zigzag(rng: np.random.Generator) -> Problem:
-    X, y = cloud(int(rng.integers(2**31)), int(rng.integers(60, 250)), int(rng.integers(2, 5)))
-    return Problem(X, y, float(10.0 ** rng.uniform(5, 6)))
-
-
-def lattice(rng: np.random.Generator) -> Problem:
-    side = int(rng.integers(4, 9))
-    points = np.argwhere(np.ones((side, side))).astype(float)
-    X = np.concatenate([points, points])
-    kernel = (LINEAR, Kernel.gaussian(gamma=0.3))[int(rng.integers(2))]
-    return Problem(X, np.where(rng.random(len(X)) < 0.5, 1.0, -1.0), float(10.0 ** rng.uniform(0, 5)), kernel)
+# Hard problems that are solved all the same; `tests/torture` has those that need not be
 
 
 def outlier(rng: np.random.Generator) -> Problem:
     X, y = cloud(int(rng.integers(2**31)), int(rng.integers(50, 250)), int(rng.integers(2, 6)), 0.3)
     X[5] *= 10.0 ** rng.uniform(5, 7.5)
     return Problem(X, y, float(10.0 ** rng.uniform(-1, 2)))
-
-
-def unscaled(rng: np.random.Generator) -> Problem:
-    X, y = cloud(int(rng.integers(2**31)), 80, 3)
-    return Problem(100.0 * X + 10.0, y, 1.0, Kernel.polynomial(int(rng.integers(3, 7)), c=1.0))
 
 
 def any_bound(rng: np.random.Generator) -> Problem:
@@ -239,8 +214,7 @@ def indefinite(rng: np.random.Generator) -> Problem:
 
 
 FAMILIES: dict[str, Callable[[np.random.Generator], Problem]] = {
-    made.__name__: made
-    for made in (copies, zigzag, lattice, outlier, unscaled, any_bound, any_scale, one_alone, indefinite)
+    made.__name__: made for made in (outlier, any_bound, any_scale, one_alone, indefinite)
 }
 
 
@@ -250,12 +224,7 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Problem]] = {
 def test_hard_families(name: str, family: str, seed: int) -> None:
     drawn = FAMILIES[family](np.random.default_rng([seed, 77]))
     problem = Problem(drawn.X, drawn.y, drawn.C, drawn.kernel, bias=bias_of(name))
-    # A limit for the families that need not be solved; the others take milliseconds.
-    hopeless = family in ("copies", "zigzag", "lattice", "unscaled")
-    solution = solve(problem, name, time_limit=0.5 if hopeless else 30.0, verify=False)
-    assert_honest(problem, solution)
-    if not hopeless:
-        assert solution.status == "optimal"
+    assert_solved(problem, solve(problem, name, verify=False))
 
 
 @pytest.mark.parametrize("seed", range(5))
