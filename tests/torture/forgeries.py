@@ -29,6 +29,7 @@ import numpy.typing as npt
 from exact import HINGE, PAIRS, SQUARED, Exact, Optimum
 from svmrepro.solvers import Kernel, Problem, Solution, certify
 from svmrepro.solvers.certificate import lower_bounds
+from verdicts import malformed
 
 Generator = np.random.Generator
 Vector = npt.NDArray[np.float64]
@@ -524,35 +525,21 @@ def fault_of(given: Small, solution: Solution, eps: float) -> str | None:
                 return f"the judge raised {type(error).__name__}: {error}"
         if certificate is None:
             continue
-        wrong = malformed(given, solution)
-        if wrong is None:
-            errors = gap_error if given.kind.promise != "kkt" else kkt_error
-            wrong = errors(given, solution, certificate, eps, factor)
-        if wrong is not None:
+        error = gap_error if given.kind.promise != "kkt" else kkt_error
+        wrong = lacking(given, solution) or error(given, solution, certificate, eps, factor)
+        if wrong:
             return f"passes with factor {factor:g} although {wrong}"
     return None
 
 
-def malformed(given: Small, solution: Solution) -> str | None:
+def lacking(given: Small, solution: Solution) -> str | None:
     """Return what makes a solution none at all."""
-    exact, loss = given.exact, given.kind.loss
-    alpha, weights = solution.alpha, solution.weights
-    if not np.isfinite(solution.bias):
-        return f"its bias is {solution.bias}"
-    if weights is not None and (weights.shape != (exact.d,) or not np.isfinite(weights).all()):
-        return "its weights are no d finite numbers"
-    if alpha is not None:
-        count = exact.pairs()[0].size if loss == PAIRS else exact.n
-        if alpha.shape != (count,) or not np.isfinite(alpha).all():
-            return "its multipliers are not as many finite numbers as needed"
-        top = _top(given)
-        if (alpha < 0).any() or (alpha > np.nextafter(top, np.inf) if loss == PAIRS else alpha > top).any():
-            return "a multiplier is outside its box"
-    if given.kind.promise == "kkt" and alpha is None and loss == HINGE:
+    kind = given.kind
+    if kind.promise == "kkt" and solution.alpha is None and kind.loss == HINGE:
         return "it has no multipliers"
-    if given.kind.promise != "kkt" and weights is None:
+    if kind.promise != "kkt" and solution.weights is None:
         return "it has no weights"
-    return None
+    return "; ".join(malformed(given.exact, solution, kind.loss)) or None
 
 
 def kkt_error(given: Small, solution: Solution, certificate: Any, eps: float, factor: float) -> str | None:
