@@ -104,21 +104,11 @@ def test_storages_agree(name: str, adult_1605: Problem) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_run_is_the_same_in_any_slices(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_rise(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = ranked(5, 300, 2)
-    problem = Problem(sp.csr_array(X), 2 * y - 1, 0.3, bias=False)
-    first, second = (judged(problem, name, 1e-4)[0] for _ in range(2))
     monkeypatch.setattr("svmrepro.solvers.driver._FIRST_SLICE", 1)
     monkeypatch.setattr("svmrepro.solvers.driver._next_slice", lambda work, seconds: 1)
-    sliced = judged(problem, name, 1e-4, trace=True)[0]
-    for other in (second, sliced):
-        assert np.array_equal(first.weights, other.weights)
-        assert (first.iterations, first.relaxed, first.work) == (
-            other.iterations,
-            other.relaxed,
-            other.work,
-        )
-    assert sliced.trace is not None
+    sliced = judged(Problem(sp.csr_array(X), 2 * y - 1, 0.3, bias=False), name, 1e-4, trace=True)[0]
     bounds = [bound for _, bound in sliced.trace]
     assert len(bounds) > 2 * sliced.iterations
     assert all(b >= a - 1e-9 for a, b in pairwise(bounds))
