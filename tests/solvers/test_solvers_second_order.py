@@ -9,32 +9,12 @@ from sklearn.svm import SVC
 from solver_cases import banana_like, gram, make_case
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
-from svmrepro.solvers.caches.row_cache import build_cache, fetch, rearrange_rows
+from svmrepro.solvers.caches.row_cache import build_cache, fetch
 from svmrepro.solvers.decomposition import pair_state, planning
 from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP, best_partner, move_gradient
 
 Vector = npt.NDArray[np.float64]
 VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "decomposition.second_order"]
-CASES, QUICK = 500, 100
-
-
-@pytest.mark.parametrize(
-    "seed", [seed if seed < QUICK else pytest.param(seed, marks=pytest.mark.slow) for seed in range(CASES)]
-)
-def test_random_problems_end_with_a_certificate(seed: int) -> None:
-    case = make_case(seed)
-    problem = case.problem()
-    ways = ({}, {"shrinking": False}, {"cache_mb": 1e-6}, {"shrinking": False, "cache_mb": 1e-6})
-    duals = []
-    for name in ("smo2", "pasmo", VARIANTS[seed % len(VARIANTS)]):
-        solution = solve(problem, name, time_limit=60, **ways[seed % 4])
-        certificate = certify(problem, solution)
-        assert solution.status == "optimal", f"{name}, {case}: {solution}"
-        assert certificate.passes(1e-3, 1.0), f"{name}, {case}: {certificate}"
-        assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-6, abs=1e-9)
-        duals.append(certificate.dual)
-    if case.definite:
-        assert duals == pytest.approx([duals[0]] * 3, rel=1e-3, abs=1e-3 * problem.C * problem.n * 1e-3)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -169,42 +149,6 @@ def test_cache_counts_and_evicts() -> None:
     assert cache.counts.hits == 2 and cache.counts.misses == 5
     assert {int(owner) for owner in cache.owner} == {0, 1, 3}
     assert cache.counts.entries == 5 * 40
-
-
-@pytest.mark.parametrize("precision", ["double", "single"])
-def test_rows_follow_the_active_set(precision: str) -> None:
-    X, y = banana_like(50)
-    problem = Problem(X, y, 1.0, Kernel.gaussian(0.5))
-    store, base = problem.prepare(), panels.build_panel(problem)
-    block, shape = panels.block_of(problem)
-    K = model_gram(problem)
-    cache = build_cache(50, 1e6, precision)
-    rng = np.random.default_rng(0)
-    panel = base
-    m = 50
-    for example in range(10):
-        fetch(cache, store, panel, block, shape, example, m, 0)
-    for _ in range(3):
-        goes = (rng.random(m) < 0.3).astype(np.uint8)
-        order, left = panel.order.copy(), set(panel.order[:m][goes == 0])
-        pairs = panels.exchanges(goes, m)
-        panels.exchange(order, pairs)
-        panels.rearrange(panel, pairs)
-        panel = panel._replace(order=order)
-        rearrange_rows(cache, pairs)
-        m -= int(goes.sum())
-        assert set(order[:m]) == left and len(pairs) <= goes.sum()
-        for example in (0, 3, 20):
-            row = fetch(cache, store, panel, block, shape, example, m, 0)
-            assert cache.rows[row][:m] == pytest.approx(K[example, order[:m]], abs=1e-6)
-    before = int(cache.counts.entries)
-    for example in range(10):
-        row = fetch(cache, store, panel, block, shape, example, 50, 0)
-        assert cache.rows[row] == pytest.approx(K[example, panel.order], abs=1e-6)
-    assert cache.counts.entries == before  # rows of the whole set stayed whole
-    row = fetch(cache, store, panel, block, shape, 20, 50, 0)
-    assert cache.rows[row] == pytest.approx(K[20, panel.order], abs=1e-6)
-    assert cache.counts.entries - before < 50  # only the missing end
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solver_cases import make_case, words
+from solver_cases import words
 from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import smo_rows
 
@@ -66,17 +66,6 @@ def test_shrinking_saves_work(kernel: str, storage: str) -> None:
     first, second = certify(problem, whole), certify(problem, shrunk)
     assert second.passes(1e-3, 2.0)
     assert second.dual == pytest.approx(first.dual, rel=1e-3)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_random_problems(seed: int) -> None:
-    case = make_case(seed)
-    problem = case.problem()
-    solution = solve(problem, "smo", shrinking=True, cache_mb=(0.0, 1e-6, 40.0)[seed % 3], time_limit=20)
-    certificate = certify(problem, solution)
-    assert solution.status == "optimal", f"{case}: {solution}"
-    assert certificate.passes(1e-3, 2.0), f"{case}: {certificate}"
-    assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-6, abs=1e-9)
 
 
 def test_the_axes_are_off_where_nothing_is_said() -> None:

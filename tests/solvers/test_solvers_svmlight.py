@@ -68,26 +68,6 @@ def test_small_program_ends_at_a_stationary_point(kind: str, equality: bool) -> 
         assert left <= 1e-5 * first + 1e-9 * scale
 
 
-def test_small_program_against_every_face() -> None:
-    # Three variables of a definite program: the best of all 27 faces is the solution.
-    rng = np.random.default_rng(1)
-    qp = working_set_qp.allocate(3)
-    for _ in range(100):
-        K, g, low, high = program(rng, 3, "definite")
-        qp.K[:], qp.g[:], qp.low[:], qp.high[:] = K, g, low, high
-        working_set_qp.solve_small(qp, 3, False)
-        best = 0.0
-        for face in np.ndindex(3, 3, 3):
-            place = np.array(face)
-            d = np.where(place == 0, low, np.where(place == 1, high, 0.0))
-            free = place == 2
-            if free.any():
-                d[free] = np.linalg.solve(K[np.ix_(free, free)], g[free] - K[np.ix_(free, ~free)] @ d[~free])
-            d = np.clip(d, low, high)
-            best = max(best, float(g @ d - 0.5 * d @ K @ d))
-        assert g @ qp.d - 0.5 * qp.d @ K @ qp.d == pytest.approx(best, rel=1e-9, abs=1e-12)
-
-
 @pytest.mark.parametrize(
     ("name", "kernel", "C"),
     [
@@ -158,30 +138,6 @@ def test_size_of_the_working_set_is_checked() -> None:
     for q in (0, 1, 7):
         with pytest.raises(ValueError, match=rf"^solver 'svmlight': option 'q' must be even .*, got {q}$"):
             solve(Problem(X, y), "svmlight", q=q)
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("seed", range(72))
-def test_random_problems_in_every_way(seed: int, bias: bool) -> None:
-    case = make_case(seed)
-    problem = case.problem(bias=bias)
-    ways = (
-        {"q": 2, "cache_mb": 1e-6},
-        {"q": 4, "patience": 0},
-        {"fold": True, "patience": 20},
-        {"q": 40, "cache_mb": 0},
-        {"single": case.C < 1e4, "patience": 10},
-    )
-    way = ways[seed % len(ways)]
-    solution = solve(problem, "svmlight", time_limit=60, **way)
-    certificate = certify(problem, solution)
-    assert solution.status == "optimal", f"{case}, {way}: {solution}"
-    assert certificate.passes(1e-3, 2.0), f"{case}, {way}: {certificate}"
-    assert certificate.equality_residual <= 1e-9 * problem.n * problem.C
-    assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-6, abs=1e-9)
-    if case.definite:
-        reference = certify(problem, solve(problem, "smo2" if bias else "smo-fixed-threshold"))
-        assert certificate.dual == pytest.approx(reference.dual, rel=1e-3, abs=1e-6 * problem.C * problem.n)
 
 
 def test_the_cache_saves_work_and_keeps_its_limit() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from solver_cases import STORAGES, make_case
+from solver_cases import make_case
 from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.decomposition import svmlight_ordinal
 
@@ -78,19 +78,6 @@ def test_as_other_programs_on_the_differences(C: float) -> None:
     other = SVC(kernel="linear", C=0.5 * weight, tol=1e-6).fit(both, labels)
     for w in (peer, np.asarray(other.coef_)[0]):
         assert ours == pytest.approx(objective(problem, w), rel=1e-5)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-def test_every_storage(storage: str) -> None:
-    rng = np.random.default_rng(3)
-    X = (rng.random((40, 12)) < 0.4).astype(float)
-    y = rng.integers(0, 3, size=40) * 1.0
-    problem = Problem(X, y, 0.5, bias=False, storage=storage)
-    found = solve(problem, "svmlight-ordinal", eps=1e-6)
-    dense = solve(Problem(X, y, 0.5, bias=False, storage="dense"), "svmlight-ordinal", eps=1e-6)
-    assert found.weights == pytest.approx(dense.weights, abs=1e-4)
-    folded = solve(problem, "svmlight-ordinal", eps=1e-6, fold=True)
-    assert folded.weights == pytest.approx(dense.weights, abs=1e-4)
 
 
 def test_one_pair() -> None:
