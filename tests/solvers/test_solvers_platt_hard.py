@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from sklearn.svm import SVC
 from svmrepro.solvers import Kernel, Problem, Solution, solve
 from svmrepro.solvers.platt import free_set_cg, smo, state
-from svmrepro.solvers.quadratic_programs import projected_cg
 
 Array = npt.NDArray[np.float64]
 NAMES = ("smo", "smo-fixed-threshold", "chunking")
@@ -74,32 +72,6 @@ def cloud(seed: int, n: int = 150, d: int = 4, noise: float = 1.0) -> tuple[Arra
     return X, y
 
 
-# Bounds of each example
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kernel", [LINEAR, Kernel.gaussian(gamma=0.3)], ids=["linear", "gaussian"])
-@pytest.mark.parametrize("seed", range(4))
-def test_bounds_of_each_example(name: str, kernel: Kernel, seed: int) -> None:
-    X, y = cloud(seed)
-    weights = 10.0 ** np.random.default_rng(seed).uniform(-2, 2, size=y.size)
-    problem = Problem(X, y, 0.7 * weights, kernel, bias=bias_of(name))
-    solution = solve(problem, name, verify=False)
-    assert_solved(problem, solution)
-    if problem.bias:
-        gamma = kernel.gamma or 1.0
-        peer = SVC(C=0.7, kernel=kernel.name.replace("gaussian", "rbf"), gamma=gamma, tol=1e-5)
-        peer.fit(X, y, sample_weight=weights)
-        alpha = np.zeros(y.size)
-        alpha[peer.support_] = np.abs(peer.dual_coef_[0])
-        K = gram(problem)
-
-        def dual(a: Array) -> float:
-            return float(a.sum() - 0.5 * (y * a) @ K @ (y * a))
-
-        assert dual(solution.alpha) >= dual(alpha) - 1e-3 * abs(dual(alpha))
-
-
 # Given multipliers
 
 
@@ -144,20 +116,6 @@ def test_any_feasible_start(name: str, fold: bool, seed: int) -> None:
 
 
 # Kernel values as they come, and distances from differences
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(3))
-def test_precomputed_kernels(name: str, seed: int) -> None:
-    X, y = cloud(seed)
-    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(2))
-    ordinary = Problem(X, y, 3.0, Kernel.gaussian(gamma=0.3), bias=bias_of(name))
-    given = Problem(K, y, 3.0, Kernel.precomputed(), bias=bias_of(name))
-    first, second = solve(ordinary, name, verify=False), solve(given, name, verify=False)
-    assert_solved(given, second)
-    assert second.weights is None
-    assert second.info["objective"] == pytest.approx(first.info["objective"], rel=1e-3)
-    assert_solved(given, solve(given, name, start=first.alpha, verify=False))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -324,31 +282,6 @@ def test_the_polish_runs_in_slices(fold: bool, bias: bool) -> None:
         assert run.state.errors[: members.size] == pytest.approx(errors[members], abs=1e-6)
         assert slices > 20 or work > 500
     assert np.array_equal(found[0], found[1])
-
-
-@pytest.mark.parametrize("bends", [True, False])
-def test_sub_problems_with_a_diagonal_of_many_scales(bends: bool) -> None:
-    rng = np.random.default_rng(8)
-    m = 40
-    y = np.where(rng.random(m) < 0.5, 1.0, -1.0)
-    F = rng.normal(size=(m, 60)) * y[:, None] * 10.0 ** rng.uniform(-4, 4, size=m)[:, None]
-    qp = projected_cg.allocate(m)
-    qp.Q[:], qp.y[:], qp.C[:] = F @ F.T, y, 10.0 ** rng.uniform(-3, 3, size=m)
-    qp.h[:] = np.diagonal(qp.Q)
-    qp.g[:] = -1.0
-    qp.scalars.m = m
-    projected_cg.weigh(qp, m)
-    assert not (qp.p == 1.0).all()
-    for _ in range(3000):
-        if projected_cg.solve_face(qp, 0.0, bends, False, 1000, 100_000) == projected_cg.DONE:
-            break
-    assert ((qp.a >= 0) & (qp.a <= qp.C)).all()
-    assert abs(y @ qp.a) <= 1e-9 * qp.a.sum()
-    gradient = qp.Q @ qp.a - 1.0
-    assert gradient == pytest.approx(qp.g, abs=1e-6)
-    t = y * gradient
-    up, down = np.where(y > 0, qp.a < qp.C, qp.a > 0), np.where(y > 0, qp.a > 0, qp.a < qp.C)
-    assert t[down].max() - t[up].min() <= 1e-3
 
 
 def test_a_descent_without_room_ends() -> None:

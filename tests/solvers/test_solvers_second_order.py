@@ -27,15 +27,10 @@ def test_libsvm_agrees(name: str) -> None:
         certificate = certify(problem, solution)
         alpha = np.zeros(400)
         alpha[model.support_] = np.abs(model.dual_coef_[0])
-        reference = alpha.sum() - 0.5 * (y * alpha) @ model_gram(problem) @ (y * alpha)
+        reference = alpha.sum() - 0.5 * (y * alpha) @ gram(problem) @ (y * alpha)
         assert certificate.dual == pytest.approx(reference, rel=1e-6)
         assert certificate.n_bound + certificate.n_nonbound == pytest.approx(model.n_support_.sum(), abs=1)
         assert solution.decision_function(problem, X) == pytest.approx(model.decision_function(X), abs=3e-2)
-
-
-def model_gram(problem: Problem) -> Vector:
-    squares = (problem.X**2).sum(axis=1)
-    return np.exp(-problem.kernel.gamma * (squares[:, None] + squares - 2 * problem.X @ problem.X.T))
 
 
 def test_as_many_steps_as_libsvm() -> None:
@@ -83,7 +78,7 @@ def test_steps_are_those_of_algorithm_1() -> None:
         X = rng.normal(size=(60, 4))
         y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
         problem = Problem(X, y, 1.0, Kernel.gaussian(0.2))
-        expected.append(dense_smo(model_gram(problem), y, 1.0, 1e-3))
+        expected.append(dense_smo(gram(problem), y, 1.0, 1e-3))
         ours.append(solve(problem, "smo2", shrinking=False).iterations)
     same = sum(a == b for a, b in zip(ours, expected, strict=True))
     assert same >= 20  # the others part where two gradients are equal up to rounding
@@ -139,7 +134,7 @@ def test_cache_counts_and_evicts() -> None:
     problem = Problem(X, y, 1.0, Kernel.gaussian(0.5))
     store, panel = problem.prepare(), panels.build_panel(problem)
     block, shape = panels.block_of(problem)
-    K = model_gram(problem)
+    K = gram(problem)
     cache = build_cache(40, 3 * 8 * 40, "double")
     assert cache.owner.size == 3
     for example in (0, 1, 2, 0, 3, 0, 1):
