@@ -1,6 +1,6 @@
 """What the driver asks of a solver's module.
 
-:data:`~svmrepro.solvers.registry.SOLVERS` names the module of each solver, other people's solvers included.
+:data:`~svmrepro.solvers.SOLVERS` names the module of each solver, other people's solvers included.
 A module is a :class:`Solver` if it has that protocol's functions. It may have the optional functions of
 :class:`Prepares` and :class:`Completes`.
 """

@@ -40,7 +40,7 @@ class SolverSpec:
     name : str
         Name in :data:`SOLVERS`.
     module : str
-        Module of this package, a :class:`~svmrepro.solvers.interface.Solver`.
+        Module of this package, as :mod:`svmrepro.solvers.interface` describes it.
     description : str
         One line, with its source.
     options : mapping of str to default value
