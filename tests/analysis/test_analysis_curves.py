@@ -10,7 +10,7 @@ import pytest
 from curve_support import experiment, results, run
 from svmrepro.workflow.analysis.curves import absent, by_place, curve, exponent
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.runs import Run
+from svmrepro.workflow.analysis.runs import MeasuredRun
 from svmrepro.workflow.configuration.artefact_kinds import FIGURES
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
@@ -20,14 +20,14 @@ from svmrepro.workflow.judgement import curve_quantities
 from svmrepro.workflow.judgement.quantities import KINDS, needs_clock
 
 
-def over_n() -> Iterator[Run]:
+def over_n() -> Iterator[MeasuredRun]:
     for n in (1000, 2000, 4000):
         for repeat in range(3):
             yield run("set", "svmperf", n, repeat=repeat, cpu_seconds=0.001 * n**0.8, iterations=50)
     yield run("set", "svmlight", 1000, status="time_limit", time_limit=30)
 
 
-def over_C() -> Iterator[Run]:
+def over_C() -> Iterator[MeasuredRun]:
     for n in (1000, 4000):
         for C in (100.0, 1000.0, 10000.0):
             best = 100.0 if n == 1000 else 1000.0
@@ -151,7 +151,7 @@ def artefact(**settings: Any) -> Artefact:
 
 def test_a_figure_has_a_line_a_set_and_tells_who_is_missing() -> None:
     best = experiment("set-best", "C_total", ("accuracy",))
-    runs = [*over_n(), *(Run({**r.fields, "experiment": "set-best"}) for r in over_C())]
+    runs = [*over_n(), *(MeasuredRun({**r.fields, "experiment": "set-best"}) for r in over_C())]
     runs.append(run("gone", "svmperf", 1000, status="not_run", reason="data not available"))
     found = results(runs, experiment("set"), best, experiment("gone"))
     panels = [

@@ -10,7 +10,7 @@ import pytest
 from analysis_steps import analyse
 from analysis_support import rows_of as rows
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.analysis.runs import CPU, Group, Run, pairs, read_runs
+from svmrepro.workflow.analysis.runs import CPU, Group, MeasuredRun, pairs, read_runs
 from svmrepro.workflow.configuration import paths
 
 NAME = "noise-linear"
@@ -96,9 +96,9 @@ def test_repeats_of_one_row_on_another_node_are_in_no_median(tmp_path):
     assert not load(config, synthetic.PAPER, [NAME]).all_suspect(NAME)
 
 
-def run(hardware: dict[str, object], **fields: object) -> Run:
+def run(hardware: dict[str, object], **fields: object) -> MeasuredRun:
     machine = {f"machine.{key}": str(value) for key, value in hardware.items()}
-    return Run({**machine, **{key: str(value) for key, value in fields.items()}})
+    return MeasuredRun({**machine, **{key: str(value) for key, value in fields.items()}})
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ from svmrepro.workflow.tables.model import (
     DASH,
     Cell,
     Column,
-    Section,
     Table,
+    TableSection,
     count,
     exponent,
     missing,
@@ -110,7 +110,7 @@ def test_cells():
 TABLE = Table(
     title="A <title>",
     sections=(
-        Section(
+        TableSection(
             (
                 Column("n", "n"),
                 Column("s", "ours", "CPU s", "SMO"),
@@ -121,7 +121,7 @@ TABLE = Table(
                 {"n": count(2000), "s": missing("not run: a | b"), "p": Cell(None, "–")},
             ],
         ),
-        Section((Column("w", "word", prose=True),), [{"w": prose("fine")}], heading="More"),
+        TableSection((Column("w", "word", prose=True),), [{"w": prose("fine")}], heading="More"),
     ),
     notes=["5 < 6"],
     provenance="here & now",
@@ -156,8 +156,10 @@ def test_html_is_one_balanced_page_without_scripts():
 
 def test_equal_neighbouring_reasons_share_a_cell():
     columns = [Column(key, key, group="g") for key in "abc"]
+    row = {"a": missing("not run: x"), "b": missing("not run: x"), "c": count(1)}
     table = Table(
-        "t", (Section(columns, [{"a": missing("not run: x"), "b": missing("not run: x"), "c": count(1)}]),)
+        "t",
+        (TableSection(columns, [row]),),
     )
     assert [width for width, _ in parsed(to_html(table)).rows[-1]] == [2, 1]
 

@@ -64,8 +64,8 @@ def the_experiment(config: Config) -> Experiment:
     return config.experiment("platt1998", EXPERIMENT)
 
 
-def rows(config: Config) -> tuple[jobs.Row, ...]:
-    return jobs.rows(the_experiment(config))
+def rows(config: Config) -> tuple[jobs.Instance, ...]:
+    return jobs.instances(the_experiment(config))
 
 
 def measure(

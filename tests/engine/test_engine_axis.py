@@ -16,7 +16,7 @@ from svmrepro.solvers import Kernel, Problem, solve
 from svmrepro.solvers.metrics import roc_area
 from svmrepro.workflow.analysis import fits as fits_of
 from svmrepro.workflow.analysis.power_law import fit_power_law
-from svmrepro.workflow.analysis.runs import Group, Run, Runs, read_runs
+from svmrepro.workflow.analysis.runs import Group, MeasuredRun, Runs, read_runs
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, HeldOut, read_config, write_config
 from svmrepro.workflow.errors import StepError
@@ -94,7 +94,7 @@ def test_over_eps_a_contender_with_a_tolerance_of_its_own_is_measured_once() -> 
     before, after = ([row.key for row in rows(each)] for each in (config, with_reference(1e-6)))
     assert before[:2] == after[:2] and before[2] != after[2]
     over_C = replace(experiment, axis="C", points=(0.001, 0.1))  # it is another problem each time
-    assert [len(row.contenders) for row in jobs.rows(over_C)] == [2, 2]
+    assert [len(row.contenders) for row in jobs.instances(over_C)] == [2, 2]
 
     found = analysed(config)
     assert found.points(EXPERIMENT) == (1e-2, 1e-1)
@@ -107,15 +107,18 @@ def test_over_eps_a_contender_with_a_tolerance_of_its_own_is_measured_once() -> 
 
 def test_a_limit_of_a_solver_s_own_is_told() -> None:
     line = {"experiment": "e", "contender": "lsvm", "n": "9", "status": "memory_limit", "repeat": "0"}
-    assert Group((Run({**line, "memory_limit_mb": "128.0"}),)).reason == "not run: needs more than 128 MB"
-    own = Group((Run({**line, "memory_limit_mb": ""}),))
+    assert (
+        Group((MeasuredRun({**line, "memory_limit_mb": "128.0"}),)).reason
+        == "not run: needs more than 128 MB"
+    )
+    own = Group((MeasuredRun({**line, "memory_limit_mb": ""}),))
     assert own.reason == "not run: needs more than the solver's own limit of memory"
 
 
 def test_total_C_is_shared_out_among_the_examples() -> None:
     experiment = the_experiment(one())
     total = replace(experiment, C=None, C_total=100.0, axis="C_total", points=(10.0, 1000.0))
-    assert [(row.n, row.point, row.C) for row in jobs.rows(total)] == [
+    assert [(row.n, row.point, row.C) for row in jobs.instances(total)] == [
         (20, 10.0, 0.5),
         (20, 1000.0, 50.0),
         (40, 10.0, 0.25),
@@ -123,7 +126,7 @@ def test_total_C_is_shared_out_among_the_examples() -> None:
     ]
     # The same problem by another name has the same key.
     plain = replace(experiment, C=None, C_total=1000.0)
-    assert jobs.rows(total)[1].key == jobs.rows(plain)[0].key
+    assert jobs.instances(total)[1].key == jobs.instances(plain)[0].key
 
 
 def test_configuration_survives_being_written(tmp_path: Path) -> None:
@@ -174,7 +177,7 @@ def test_keys_follow_axis_test_and_measures() -> None:
 def test_jobs_by_size_hold_all_points() -> None:
     config = prepare(QUICK, of={"axis": {"C": [0.1, 0.2]}}, job="size")
     found = jobs.jobs(config, the_experiment(config))
-    assert [(job.name, [row.point for row in job.rows]) for job in found] == [
+    assert [(job.name, [row.point for row in job.instances]) for job in found] == [
         ("n20", [0.1, 0.2]),
         ("n40", [0.1, 0.2]),
     ]
@@ -199,7 +202,7 @@ def test_a_test_set_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[int] = []
     real = measure_step.load_test
 
-    def counted(config: Any, row: jobs.Row, features: int) -> Any:
+    def counted(config: Any, row: jobs.Instance, features: int) -> Any:
         loaded.append(row.n)
         return real(config, row, features)
 

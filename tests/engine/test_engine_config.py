@@ -321,7 +321,7 @@ def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path: P
     assert read_config(tmp_path / "config.json") == config
     # The solver's own cap is what rows had before, and another limit is another row.
     keys = [
-        jobs.rows(load_config(experiment(**settings)).experiment("platt1998", "adult-linear"))[0].key
+        jobs.instances(load_config(experiment(**settings)).experiment("platt1998", "adult-linear"))[0].key
         for settings in (
             {},
             {"iteration_limit": None},

@@ -139,7 +139,7 @@ def interval(value: str, low: str, high: str) -> Interval:
 
 
 @dataclass(frozen=True)
-class Form:
+class FieldType:
     """What the rows of a table have to be.
 
     Attributes
@@ -174,5 +174,5 @@ class Form:
         return [(column, kind) for column in columns if (kind := self.kind_of(column)) is not None]
 
 
-ANY = Form()
+ANY = FieldType()
 """Rows of texts, whatever they are."""

@@ -20,7 +20,7 @@ from itertools import combinations
 from pathlib import Path
 
 from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.analysis.field_types import Form, Kind
+from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.power_law import (
     Fit,
     Interval,
@@ -105,8 +105,8 @@ def _ratio(row: Mapping[str, str]) -> Interval:
     return field_types.interval(row["ratio"], row["low"], row["high"])
 
 
-_FIT_FORM = Form(_KINDS.get, ("paper", *_KEY), _exponent)
-_RATIO_FORM = Form(_KINDS.get, ("paper", *_RATIO_KEY), _ratio)
+_FIT_FORM = FieldType(_KINDS.get, ("paper", *_KEY), _exponent)
+_RATIO_FORM = FieldType(_KINDS.get, ("paper", *_RATIO_KEY), _ratio)
 
 
 def read_fits(files: Iterable[Path]) -> dict[tuple[str, str, str, str], Fit]:

@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 
 from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.analysis.field_types import Form, Kind
+from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.runs import read_rows
 
 TIMINGS, SCALING, SPARSE, FACTS = "timings", "scaling", "sparse_vs_dense", "facts"
@@ -121,7 +121,7 @@ def _kind(column: str) -> Kind | None:
     return field_types.optional(field_types.number) if numeric else None
 
 
-_FORM = Form(_kind, ("experiment", "n"))
+_FORM = FieldType(_kind, ("experiment", "n"))
 
 
 def _read(path: Path) -> dict[tuple[str, int | None], dict[str, str]]:

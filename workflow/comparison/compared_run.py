@@ -26,7 +26,7 @@ RatioKey = tuple[str, str, int, str, str, str]
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedRun:
     """One run, as far as its folder tells.
 
     Attributes
@@ -78,7 +78,7 @@ class Side:
         return {"machine": dict(self.machine), "claims": verdicts, "rows": self.rows}
 
 
-def read_side(folder: Path, papers: Iterable[str]) -> Side:
+def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
     """Read what a folder holds of some papers.
 
     Parameters
@@ -98,7 +98,7 @@ def read_side(folder: Path, papers: Iterable[str]) -> Side:
     return _read(folder, [paper for paper in wanted if paper in present], wanted)
 
 
-def _read(folder: Path, present: Sequence[str], wanted: Sequence[str]) -> Side:
+def _read(folder: Path, present: Sequence[str], wanted: Sequence[str]) -> ComparedRun:
     lacking: list[str] = []
     measured: dict[str, Runs] = {}
     fits: dict[FitKey, Fit] = {}
@@ -145,7 +145,7 @@ def _read(folder: Path, present: Sequence[str], wanted: Sequence[str]) -> Side:
     lacking += [f"{paper}: no measurements" for paper in having if paper not in known]
     lacking += [f"{paper}: no verdicts" for paper in having if paper not in claims]
     lacking += [f"{paper}: nothing" for paper in wanted if paper not in having]
-    return Side(
+    return ComparedRun(
         folder=folder,
         scale=" and ".join(filter(None, scales)),
         measured=max(times, default=""),

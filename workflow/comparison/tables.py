@@ -9,7 +9,7 @@ from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.power_law import Fit, Interval
 from svmrepro.workflow.analysis.results import plural, short_commit
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK
-from svmrepro.workflow.comparison.compared_run import Side
+from svmrepro.workflow.comparison.compared_run import ComparedRun
 from svmrepro.workflow.comparison.paired_runs import (
     ALONE,
     CHANGED,
@@ -21,8 +21,8 @@ from svmrepro.workflow.comparison.paired_runs import (
     SETTINGS,
     UNCHANGED,
     UNSOLVED,
+    MatchedRow,
     PairedRuns,
-    Row,
     claim_change,
     ratio_of_ratios,
 )
@@ -33,8 +33,8 @@ from svmrepro.workflow.tables.model import (
     DASH,
     Cell,
     Column,
-    Section,
     Table,
+    TableSection,
     count,
     exponent,
     missing,
@@ -53,7 +53,7 @@ MOST_NAMED = 6
 
 def about(pair: PairedRuns) -> Table:
     """Say what is compared: where, when, on what, by which commit, and what is not there."""
-    facts: list[tuple[str, Callable[[Side], str]]] = [
+    facts: list[tuple[str, Callable[[ComparedRun], str]]] = [
         ("folder", lambda side: str(side.folder)),
         ("scale", lambda side: side.scale),
         ("last measured", lambda side: side.measured[:10]),
@@ -82,7 +82,7 @@ def about(pair: PairedRuns) -> Table:
         if pair.same_machine
         else "Other or unknown hardware or versions: counts and objectives may differ by 2 %."
     )
-    return Table(title="The two runs", sections=(Section(columns, rows),), notes=[how])
+    return Table(title="The two runs", sections=(TableSection(columns, rows),), notes=[how])
 
 
 def summary(pair: PairedRuns) -> Table:
@@ -129,7 +129,7 @@ def summary(pair: PairedRuns) -> Table:
                 "ratios_differ": count(shares.count(DISAGREE)),
             }
         )
-    return Table(title="Summary", sections=(Section(columns, rows),), notes=_summary_notes(pair))
+    return Table(title="Summary", sections=(TableSection(columns, rows),), notes=_summary_notes(pair))
 
 
 def claims(pair: PairedRuns, papers: Sequence[str]) -> Table:
@@ -159,7 +159,7 @@ def claims(pair: PairedRuns, papers: Sequence[str]) -> Table:
     changed = sum(key in pair.changed for key in found)
     return Table(
         title="Claims",
-        sections=(Section(columns, rows),),
+        sections=(TableSection(columns, rows),),
         notes=[f"{plural(len(rows), 'claim')}, {changed} with a different verdict."],
     )
 
@@ -183,7 +183,7 @@ def measurements(pair: PairedRuns, papers: Sequence[str]) -> Table:
     body = [_measured(row) for row in pair.rows if row.key[0] in papers]
     return Table(
         title="Counts and objectives",
-        sections=(Section(columns, body),),
+        sections=(TableSection(columns, body),),
         notes=[
             "Medians of this run's value over the other run's, with 95 % intervals over the permutations; "
             "the ratio of a single pair is exact.",
@@ -216,7 +216,7 @@ def exponents(pair: PairedRuns, papers: Sequence[str]) -> Table:
         rows.append(row)
     return Table(
         title="Exponents",
-        sections=(Section(columns, rows),),
+        sections=(TableSection(columns, rows),),
         notes=[
             "Exponents have no unit, so those of seconds can be compared across machines. They agree if the "
             "95 % interval of their difference contains 0."
@@ -253,7 +253,7 @@ def ratios(pair: PairedRuns, papers: Sequence[str]) -> Table:
         rows.append(row)
     return Table(
         title="Ratios between contenders",
-        sections=(Section(columns, rows),),
+        sections=(TableSection(columns, rows),),
         notes=[
             "Seconds are never compared across runs. Each ratio is of two contenders in one process; the "
             "change is this run's ratio over the other's. They agree if the 95 % interval of the change "
@@ -307,7 +307,7 @@ def _naming(papers: Sequence[str]) -> list[Column]:
     ]
 
 
-def _measured(row: Row) -> dict[str, Cell]:
+def _measured(row: MatchedRow) -> dict[str, Cell]:
     paper, experiment, n, contender, point = row.key
     cells = {
         "paper": prose(paper),
@@ -392,5 +392,5 @@ def _key(name: str) -> str:
     return name.rpartition(".")[2].replace(" ", "_").replace("%", "percent")
 
 
-def _fact(name: str) -> Callable[[Side], str]:
+def _fact(name: str) -> Callable[[ComparedRun], str]:
     return lambda side: side.machine.get(name, "")

@@ -27,7 +27,7 @@ Intervals = list[tuple[float, tuple[float, float]]]
 
 
 @dataclass(frozen=True)
-class Line:
+class SettingLine:
     """A line of the figure: the first settings of a solver, or one change of them."""
 
     solver: str
@@ -97,15 +97,15 @@ def build(results: Results, artefact: Artefact) -> Figure:
     return figure
 
 
-def lines_of(results: Results, names: Sequence[str], axes: Sequence[str]) -> list[Line]:
+def lines_of(results: Results, names: Sequence[str], axes: Sequence[str]) -> list[SettingLine]:
     """Return the lines of all panels, solver by solver in the configuration's order."""
-    found: dict[tuple[str, str], Line] = {}
+    found: dict[tuple[str, str], SettingLine] = {}
     for name in names:
         options = Options(results, name, axes)
         for label, contender in results.experiment(name).contenders.items():
             changed = options.changed(options.first(contender.solver), label)
             if len(changed) <= 1:
-                found.setdefault((contender.solver, label), Line(contender.solver, label, changed))
+                found.setdefault((contender.solver, label), SettingLine(contender.solver, label, changed))
     solvers = list(dict.fromkeys(line.solver for line in found.values()))
     return [line for solver in solvers for line in found.values() if line.solver == solver]
 
@@ -135,7 +135,7 @@ class Options:
             axis for axis in self.axes if None not in (one[axis], other[axis]) and one[axis] != other[axis]
         )
 
-    def same_change(self, line: Line) -> list[tuple[str, str]]:
+    def same_change(self, line: SettingLine) -> list[tuple[str, str]]:
         """Return the other pairs (from, to) of contenders that differ as the solver's first and this line."""
         first, contenders = self.first(line.solver), self.results.experiment(self.name).contenders
         settings = {
@@ -158,7 +158,7 @@ class Options:
         ]
 
 
-def _panel(panel: Axes, options: Options, lines: Sequence[Line]) -> tuple[list[float], Intervals]:
+def _panel(panel: Axes, options: Options, lines: Sequence[SettingLine]) -> tuple[list[float], Intervals]:
     """Draw one experiment; return all points on its horizontal axis, and the intervals with their heights."""
     experiment = options.results.experiment(options.name)
     n = max(experiment.sizes)
@@ -192,7 +192,9 @@ def _panel(panel: Axes, options: Options, lines: Sequence[Line]) -> tuple[list[f
     return shown, intervals
 
 
-def _marks(panel: Axes, options: Options, n: int, place: int, line: Line) -> tuple[list[float], Intervals]:
+def _marks(
+    panel: Axes, options: Options, n: int, place: int, line: SettingLine
+) -> tuple[list[float], Intervals]:
     shown: list[float] = []
     intervals: Intervals = []
     ratio = partial(options.results.ratio, options.name, n)
@@ -221,7 +223,7 @@ def _marks(panel: Axes, options: Options, n: int, place: int, line: Line) -> tup
     return shown, intervals
 
 
-def _words(line: Line) -> str:
+def _words(line: SettingLine) -> str:
     """Return a line's name: the solver's, or what was changed."""
     solver = display_name(line.solver)
     if line.first:

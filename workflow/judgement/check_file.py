@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.analysis.field_types import Form, Kind
+from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.configuration.plain_yaml import typed
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.judgement.claims import VERDICTS
@@ -28,7 +28,7 @@ _SEED = field_types.optional(field_types.count)
 
 CLAIM_COLUMNS = ("id", "verdict", "measured")
 _CLAIM: Mapping[str, Kind] = {"id": field_types.name, "verdict": _VERDICT, "measured": field_types.words}
-CLAIM_FORM = Form(_CLAIM.get, ("id",))
+CLAIM_FORM = FieldType(_CLAIM.get, ("id",))
 """What a table of claims holds, beside what it only quotes."""
 
 

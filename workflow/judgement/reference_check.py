@@ -20,7 +20,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from svmrepro.workflow.analysis.runs import Run, Runs
+from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
 from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN
 
 TOLERANCE = 0.02
@@ -81,7 +81,7 @@ def summarise(runs: Runs) -> list[dict[str, Any]]:
 
     The repeats of a row are the same computation; the counts are those of the first certified one.
     """
-    chosen: dict[tuple[str, ...], Run] = {}
+    chosen: dict[tuple[str, ...], MeasuredRun] = {}
     for run in runs.runs:
         key = tuple(run.fields.get(name, "") for name in (*PROBLEM, "point"))
         if key not in chosen or (run.solved and not chosen[key].solved):

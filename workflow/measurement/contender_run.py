@@ -44,7 +44,7 @@ _REQUIREMENT = re.compile(r"""([\w.-]+).*\bextra == ["']([\w-]+)["']""")
 _LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
 
 
-class Trials:
+class ContenderRuns:
     """
     The contenders of one row, on the same arrays.
 

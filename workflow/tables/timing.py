@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from svmrepro.workflow.analysis.printed_numbers import SCALING, TIMINGS, snake
-from svmrepro.workflow.analysis.results import Results, Row, describe_problem, display_name
+from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.model import (
@@ -13,8 +13,8 @@ from svmrepro.workflow.tables.model import (
     DASH,
     Cell,
     Column,
-    Section,
     Table,
+    TableSection,
     beside_paper,
     count,
     exponent,
@@ -99,7 +99,7 @@ def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
     return [f"{SUSPECT} All repeats {met}: their seconds are upper bounds."]
 
 
-def size_cell(row: Row) -> Cell:
+def size_cell(row: SizeRow) -> Cell:
     """Return the cell of n, with the paper's size where it differs, or that only the paper has it."""
     if row.n is None:
         return Cell(row.size, f"{row.size:,}", detail="paper only")
@@ -108,7 +108,7 @@ def size_cell(row: Row) -> Cell:
     return count(row.n)
 
 
-def seconds_cell(results: Results, experiment: str, contender: str, row: Row) -> Cell:
+def seconds_cell(results: Results, experiment: str, contender: str, row: SizeRow) -> Cell:
     """Return the median seconds of a contender at one size, or why there are none."""
     reason = results.why_missing(experiment, contender, row)
     if reason:
@@ -125,7 +125,7 @@ def seconds_cell(results: Results, experiment: str, contender: str, row: Row) ->
     return Cell(cell.value, f"{cell.text}{SUSPECT}", cell.interval, cell.detail)
 
 
-def paper_seconds_cell(results: Results, experiment: str, contender: str, row: Row) -> Cell:
+def paper_seconds_cell(results: Results, experiment: str, contender: str, row: SizeRow) -> Cell:
     """Return the paper's seconds as printed, N/A where its table says so, a dash where it has no such row."""
     if row.n_paper is None:
         return BLANK
@@ -133,7 +133,9 @@ def paper_seconds_cell(results: Results, experiment: str, contender: str, row: R
     return printed(text) if text else missing("N/A in the paper", "N/A")
 
 
-def ratio_cell(results: Results, experiment: str, row: Row, above: str, below: str, quantity: str) -> Cell:
+def ratio_cell(
+    results: Results, experiment: str, row: SizeRow, above: str, below: str, quantity: str
+) -> Cell:
     """Return the ratio of two contenders at one size, or why there is none."""
     for contender in (below, above):
         reason = results.why_missing(experiment, contender, row)
@@ -143,7 +145,7 @@ def ratio_cell(results: Results, experiment: str, row: Row, above: str, below: s
     return BLANK if ratio is None else number(ratio.value, ratio)
 
 
-def exponent_section(results: Results, names: tuple[str, ...]) -> Section:
+def exponent_section(results: Results, names: tuple[str, ...]) -> TableSection:
     """Return the fitted exponents of an experiment's contenders; of several, of those that no paper times."""
     rows: list[Mapping[str, Cell]] = []
     for name in names:
@@ -159,7 +161,7 @@ def exponent_section(results: Results, names: tuple[str, ...]) -> Section:
     if len(names) == 1:
         columns = columns[1:]
     heading = "Fitted exponents of n" if len(names) == 1 else "Other contenders"
-    return Section(columns, rows, heading=heading)
+    return TableSection(columns, rows, heading=heading)
 
 
 def exponent_columns(rows: Sequence[Mapping[str, Cell]]) -> list[Column]:
@@ -217,7 +219,7 @@ def _columns(results: Results, name: str, above: str, below: str) -> list[Column
     return [*columns, *others] if compared else [*columns[:1], *others, *columns[1:]]
 
 
-def _row(results: Results, name: str, row: Row, above: str, below: str) -> dict[str, Cell]:
+def _row(results: Results, name: str, row: SizeRow, above: str, below: str) -> dict[str, Cell]:
     numbers = results.numbers
     cells = {"n": size_cell(row)}
     for contender in results.experiment(name).contenders:

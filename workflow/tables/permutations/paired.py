@@ -11,7 +11,7 @@ from svmrepro.workflow.analysis.permutations import (
     DUAL,
     ITERATIONS,
     Family,
-    Problem,
+    PermutedProblem,
     family,
     load_notes,
     problems,
@@ -110,7 +110,7 @@ def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
 
 def _row(
     results: Results,
-    problem: Problem,
+    problem: PermutedProblem,
     contenders: Sequence[str],
     families: Mapping[str, Family],
     place: int,
@@ -169,7 +169,7 @@ def _test_cells(compared: Family, place: int, key: str) -> dict[str, Cell]:
 
 
 def _paper_cells(
-    results: Results, problem: Problem, table: str, contenders: Sequence[str]
+    results: Results, problem: PermutedProblem, table: str, contenders: Sequence[str]
 ) -> dict[str, Cell]:
     cells = {}
     for key in QUANTITIES:
