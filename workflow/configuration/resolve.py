@@ -27,9 +27,9 @@ from svmrepro.workflow.configuration.model import (
 from svmrepro.workflow.configuration.plain_yaml import plain, read_yaml
 from svmrepro.workflow.configuration.settings import (
     ArtefactSettings,
+    ContenderSettings,
     PaperFile,
     Settings,
-    WholeContender,
     WholeExperiment,
     given,
 )
@@ -163,7 +163,7 @@ def _experiment(
     own = settings.datasets
     check_known(entry.dataset, [*datasets.names(), *own], "data set", "dataset")
     with under("kernel"):
-        check_known(entry.kernel.name, ("linear", "gaussian", "polynomial"), "kernel", "name")
+        check_known(given(entry.kernel.name, None), ("linear", "gaussian", "polynomial"), "kernel", "name")
         try:
             kernel = Kernel.from_mapping(mapping)
         except ValueError as error:
@@ -285,8 +285,10 @@ def _seeds(entry: WholeExperiment, own: Collection[str], permutations: int | Non
 
 
 def _contender(
-    label: str, entry: WholeContender, experiment: WholeExperiment, settings: Settings, kernel: Kernel
+    label: str, entry: ContenderSettings, experiment: WholeExperiment, settings: Settings, kernel: Kernel
 ) -> Contender:
+    if isinstance(entry.solver, UnsetType):
+        raise Fault((), "key 'solver' is missing")
     contender = Contender(
         label=label,
         solver=entry.solver,

@@ -152,26 +152,14 @@ class OwnData(FileSection):
     path: Place
 
 
-class WholeKernel(KernelSettings, kw_only=True):
-    """A kernel with all that it needs."""
-
-    name: str
-
-
-class WholeContender(ContenderSettings, kw_only=True):
-    """A contender with all that it needs."""
-
-    solver: Annotated[str, Meta(min_length=1)]
-
-
 class WholeExperiment(ExperimentSettings, kw_only=True):
     """An experiment of a paper's file, with what the configuration changes of it."""
 
     title: Text
     dataset: Name
-    kernel: WholeKernel
+    kernel: KernelSettings
     sizes: Sizes
-    contenders: Mapping[Name, WholeContender | None]
+    contenders: Mapping[Name, ContenderSettings | None]
 
     def __post_init__(self) -> None:
         super().__post_init__()
