@@ -13,7 +13,7 @@ over ``solve``, needs scikit-learn, which is imported where it is asked for.
 
 The modules and packages, from the interface down:
 
-estimator            ``SVMClassifier``
+sklearn_classifier   ``SVMClassifier``
 driver               ``solve``: slices, limits, progress, clocks
 registry             the solvers by name, as data
 interface            what the driver asks of a solver's module
@@ -22,7 +22,7 @@ solution             what a solver returns
 certificate/         what a solution is worth, from the data alone
 reference_kernels    the certificate's own arithmetic
 metrics              measures on test sets
-source               fingerprints of the source
+source_code          fingerprints of the source
 platt/               SMO and chunking as in Platt's report
 decomposition/       SMO over violating pairs, planning ahead, SVM-light
 cutting_planes/      SVM-perf and OCAS
@@ -45,13 +45,13 @@ from svmrepro.solvers.passes.dask_blocks import Spread
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import SOLVERS, SolverSpec
 from svmrepro.solvers.solution import Solution
-from svmrepro.solvers.source import fingerprint, fingerprint_all
+from svmrepro.solvers.source_code import fingerprint, fingerprint_all
 from svmrepro.solvers.storage.block_files import open_block, save_block
 from svmrepro.solvers.storage.blocks import Blocks
 from svmrepro.solvers.storage.stores import STORAGES
 
 if TYPE_CHECKING:
-    from svmrepro.solvers.estimator import SVMClassifier as SVMClassifier
+    from svmrepro.solvers.sklearn_classifier import SVMClassifier as SVMClassifier
 
 __all__ = [
     "MEASURES",
@@ -78,7 +78,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import what needs an optional package when it is first asked for."""
     if name == "SVMClassifier":
-        from svmrepro.solvers.estimator import SVMClassifier
+        from svmrepro.solvers.sklearn_classifier import SVMClassifier
 
         return SVMClassifier
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -187,7 +187,7 @@ def _peer(
     description: str,
     options: Mapping[str, Any],
     needs: tuple[str, ...] = (BIAS,),
-    module: str = "peers.estimators",
+    module: str = "peers.scikit_learn_interface",
     promise: str = KKT,
 ) -> SolverSpec:
     """Return a solver of other people's."""
@@ -216,7 +216,7 @@ _PEERS = (
         "libsvm-official",
         "LIBSVM by its own package",
         _KERNEL_OPTIONS,
-        module="peers.libsvm",
+        module="peers.libsvm_package",
     ),
     _peer(
         "liblinear",

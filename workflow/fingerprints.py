@@ -79,7 +79,7 @@ def step_fingerprint(*modules: str) -> str:
     str
         16 hexadecimal digits.
     """
-    from svmrepro.solvers.source import source
+    from svmrepro.solvers.source_code import source
 
     # Solvers have their own fingerprints, by name.
     return source().fingerprint(tuple(f"workflow.{module}" for module in modules), without=("solvers",))

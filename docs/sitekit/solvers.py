@@ -12,7 +12,7 @@ from svmrepro.solvers import SOLVERS
 from sitekit.texts import Texts
 
 #: Modules that are described with the names of the package.
-_ELSEWHERE = {"__init__", "estimator", "kernel", "problem", "registry", "solution"}
+_ELSEWHERE = {"__init__", "sklearn_classifier", "kernel", "problem", "registry", "solution"}
 
 _LITERAL = re.compile(r"(``.*?``)")
 _OWN_NAME = re.compile(r":(?:class|data|func):`([^`.~]+)`")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from numba import config, njit, types
-from svmrepro.solvers.source import fingerprint_all
+from svmrepro.solvers.source_code import fingerprint_all
 
 
 def compiled(

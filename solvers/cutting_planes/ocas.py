@@ -142,7 +142,7 @@ def move(y, shares, f, to, at, k, mu):  # type: ignore[no-untyped-def]
     return total
 
 
-class Run(CuttingPlaneRun):
+class OcasRun(CuttingPlaneRun):
     """A run under way.
 
     Attributes
@@ -175,19 +175,19 @@ class Run(CuttingPlaneRun):
         self.violators.begin()
 
 
-def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
+def start(problem: Any, eps: float, options: dict[str, Any]) -> OcasRun:
     """Return a run at w = 0."""
-    return Run(problem, eps, options)
+    return OcasRun(problem, eps, options)
 
 
-def advance(run: Run, work: int, step_limit: int) -> str | None:
+def advance(run: OcasRun, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     if run.verifying:
         return _verify(run, work, step_limit)
     return _mend(run, work) if run.ahead else _score(run, work, step_limit)
 
 
-def _score(run: Run, work: int, step_limit: int) -> str | None:
+def _score(run: OcasRun, work: int, step_limit: int) -> str | None:
     """Go on with X w_t; at its end search the line."""
     if not run.inside and run.passes >= step_limit:
         return None
@@ -211,7 +211,7 @@ def _score(run: Run, work: int, step_limit: int) -> str | None:
     return OPTIMAL if _near(run) else None
 
 
-def _verify(run: Run, work: int, step_limit: int) -> str | None:
+def _verify(run: OcasRun, work: int, step_limit: int) -> str | None:
     """Go on with X w_b; at its end look at the best point again."""
     if not run.inside and run.passes >= step_limit:
         return None
@@ -224,7 +224,7 @@ def _verify(run: Run, work: int, step_limit: int) -> str | None:
     return OPTIMAL if _near(run) else None
 
 
-def _mend(run: Run, work: int) -> str | None:
+def _mend(run: OcasRun, work: int) -> str | None:
     """Go on with the sum of the violators where a plane is taken; at its end add the plane."""
     found, planes = run.violators, run.planes
     if not run.data.mend(found, run.at, work):
@@ -242,7 +242,7 @@ def _mend(run: Run, work: int) -> str | None:
     return STALLED if _stuck(run) else None
 
 
-def _near(run: Run) -> bool:
+def _near(run: OcasRun) -> bool:
     """Tell whether the best point is as near to the optimum as asked for, or see to it that this is verified.
 
     Scores that have been moved often are no longer quite those of w_b. Where that matters a pass makes them
@@ -259,12 +259,12 @@ def _near(run: Run) -> bool:
     return False
 
 
-def _stuck(run: Run) -> bool:
+def _stuck(run: OcasRun) -> bool:
     """Tell whether eps is below what double precision gives, of the bound or of the best objective."""
     return run.planes.stuck or run.doubts >= PATIENCE
 
 
-def finish(run: Run, status: str) -> Solution:
+def finish(run: OcasRun, status: str) -> Solution:
     """Return the best point."""
     weights = run.weights
     slacks = float(row_passes.slack(run.problem.y, run.f, weights.shares, 1.0)) / weights.whole

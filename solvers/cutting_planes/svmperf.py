@@ -42,7 +42,7 @@ __all__ = ["advance", "complete", "finish", "objective", "prepare", "start", "st
 prepare = row_passes.prepare
 
 
-class Run(CuttingPlaneRun):
+class SvmPerfRun(CuttingPlaneRun):
     """A run under way."""
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
@@ -50,12 +50,12 @@ class Run(CuttingPlaneRun):
         self.violators = Violators(problem.y, problem.d, self.weights)
 
 
-def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
+def start(problem: Any, eps: float, options: dict[str, Any]) -> SvmPerfRun:
     """Return a run with no plane, at w = 0."""
-    return Run(problem, eps, options)
+    return SvmPerfRun(problem, eps, options)
 
 
-def advance(run: Run, work: int, step_limit: int) -> str | None:
+def advance(run: SvmPerfRun, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     found, planes = run.violators, run.planes
     if not run.inside:
@@ -78,6 +78,6 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     return STALLED if planes.stuck or not math.isfinite(planes.bound) else None
 
 
-def finish(run: Run, status: str) -> Solution:
+def finish(run: SvmPerfRun, status: str) -> Solution:
     """Return the optimum over the planes that there are."""
     return run.solution(status, run.planes.w, run.planes.xi)

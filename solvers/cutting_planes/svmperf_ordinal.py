@@ -28,7 +28,7 @@ prepare = row_passes.prepare
 SCORING, ADDING = range(2)
 
 
-class Run(CuttingPlaneRun):
+class SvmPerfOrdinalRun(CuttingPlaneRun):
     """A run under way."""
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
@@ -42,17 +42,17 @@ class Run(CuttingPlaneRun):
         return float(self.n / self.pairs.m)
 
 
-def start(problem: Any, eps: float, options: dict[str, Any]) -> Run:
+def start(problem: Any, eps: float, options: dict[str, Any]) -> SvmPerfOrdinalRun:
     """Return a run with no plane, at w = 0."""
-    return Run(problem, eps, options)
+    return SvmPerfOrdinalRun(problem, eps, options)
 
 
-def advance(run: Run, work: int, step_limit: int) -> str | None:
+def advance(run: SvmPerfOrdinalRun, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     return _score(run, work, step_limit) if run.phase == SCORING else _add(run, work)
 
 
-def _score(run: Run, work: int, step_limit: int) -> str | None:
+def _score(run: SvmPerfOrdinalRun, work: int, step_limit: int) -> str | None:
     """Go on with X w; at its end count the violated pairs."""
     if not run.inside and run.passes >= step_limit:
         return None
@@ -77,7 +77,7 @@ def _score(run: Run, work: int, step_limit: int) -> str | None:
     return None
 
 
-def _add(run: Run, work: int) -> str | None:
+def _add(run: SvmPerfOrdinalRun, work: int) -> str | None:
     """Go on with the sum of the examples; at its end add the plane."""
     if run.data.add(run.pairs.change, run.g, work):
         run.planes.add(run.g / run.pairs.m, run.pairs.violated / run.pairs.m, run.planes.w)
@@ -86,7 +86,7 @@ def _add(run: Run, work: int) -> str | None:
     return STALLED if run.planes.stuck else None
 
 
-def finish(run: Run, status: str) -> Solution:
+def finish(run: SvmPerfOrdinalRun, status: str) -> Solution:
     """Return the optimum over the planes that there are."""
     pairs, planes = run.pairs, run.planes
     return run.solution(status, planes.w, planes.xi, ranks=float(pairs.R), pairs=float(pairs.m))

@@ -3,7 +3,7 @@
 second_order        SMO with second-order working sets, and planning ahead (Glasmachers 2008)
 planning            its iteration
 pair_state          its state
-active_set_scans    the scans that select a working set and update the gradient
+pair_selection      the scans that select a working set and update the gradient
 shrinking           which examples leave the active set, and how they come back
 byte_rows           the same iteration on kernel rows kept in bytes
 svmlight            working sets of q examples (Joachims 1999)

@@ -7,10 +7,10 @@ is loaded where a problem has them.
 
 from __future__ import annotations
 
-from svmrepro.solvers.caches import row_cache
+from svmrepro.solvers.caches import active_set_rows
 from svmrepro.solvers.caches.lru import BYTE_CACHE
 from svmrepro.solvers.compilation.compiled import compiled, source
 from svmrepro.solvers.decomposition import planning
 
 iterate = compiled(planning.signature(BYTE_CACHE))(source(planning.iterate))
-rearrange_rows = compiled(row_cache.signature(BYTE_CACHE))(source(row_cache.rearrange_rows))
+rearrange_rows = compiled(active_set_rows.signature(BYTE_CACHE))(source(active_set_rows.rearrange_rows))

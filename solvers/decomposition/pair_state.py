@@ -9,12 +9,12 @@ from numba import typeof, types
 from svmrepro.solvers.caches.feature_columns import BLOCK, SHAPE
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import zeroed
-from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP, extremes
+from svmrepro.solvers.decomposition.pair_selection import DOWN, UP, extremes
 
 _SNAP = 1e-15
 
 
-class Scalars:
+class PairScalars:
     """The scalars of a run, see :mod:`svmrepro.solvers.compilation.records`."""
 
     # What a solver is, see `second_order`.
@@ -48,7 +48,7 @@ class Scalars:
     ticks: int  # work, in entries read
 
 
-class State(NamedTuple):
+class PairState(NamedTuple):
     """Arrays by position in the active order, of length n, unless said otherwise."""
 
     y: Any
@@ -65,11 +65,11 @@ class State(NamedTuple):
     first: Any  # int64, (sets + 1,)
     second: Any
     curvature: Any  # float64
-    scalars: Scalars
+    scalars: PairScalars
     lengths: Any  # int64, (2, bins or 0), steps by their length relative to Newton's: plain, planned
 
 
-def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> State:
+def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> PairState:
     """Return the state at given multipliers, of which G does not know yet, or at alpha = 0.
 
     Parameters
@@ -89,7 +89,7 @@ def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> State:
     alpha = np.zeros(n) if start is None else start
     grows, falls = alpha < C, alpha > 0
     rises = np.where(y > 0, grows, falls) * UP + np.where(y > 0, falls, grows) * DOWN
-    return State(
+    return PairState(
         y=y.copy(),
         C=C.copy(),
         beta=y * alpha,
@@ -103,7 +103,7 @@ def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> State:
         first=np.zeros(sets + 1, dtype=np.int64),
         second=np.zeros(sets + 1, dtype=np.int64),
         curvature=np.zeros(sets + 1),
-        scalars=zeroed(Scalars),
+        scalars=zeroed(PairScalars),
         lengths=np.zeros((2, bins), dtype=np.int64),
     )
 
@@ -142,7 +142,7 @@ def place(beta, status, y, C, i, value, scale):  # type: ignore[no-untyped-def]
     status[i] = (may_grow if alpha < top else 0) | (may_fall if alpha > 0.0 else 0)
 
 
-def look(state: State) -> None:
+def look(state: PairState) -> None:
     """Find the extremes of the gradient over the active set."""
     scalars = state.scalars
     scalars.top, scalars.g_max, scalars.g_min = extremes(state.G, state.status, scalars.n_active)

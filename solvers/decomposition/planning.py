@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 from numba import types
+from svmrepro.solvers.caches.active_set_rows import CACHE, fetch, kept
 from svmrepro.solvers.caches.feature_columns import PANEL
-from svmrepro.solvers.caches.row_cache import CACHE, fetch, kept
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP, best_partner, move_gradient
+from svmrepro.solvers.decomposition.pair_selection import DOWN, UP, best_partner, move_gradient
 from svmrepro.solvers.decomposition.pair_state import (
     CALLS,
     STATE,

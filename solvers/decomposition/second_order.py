@@ -63,7 +63,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from svmrepro.solvers.caches import row_cache
+from svmrepro.solvers.caches import active_set_rows
+from svmrepro.solvers.caches.active_set_rows import build_cache
 from svmrepro.solvers.caches.feature_columns import (
     block_of,
     build_panel,
@@ -73,10 +74,9 @@ from svmrepro.solvers.caches.feature_columns import (
     rearrange,
     rows_fit_bytes,
 )
-from svmrepro.solvers.caches.row_cache import build_cache
-from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP
+from svmrepro.solvers.decomposition.pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition.pair_state import (
-    State,
+    PairState,
     allocate,
     look,
 )
@@ -117,10 +117,10 @@ def loops_of(precision: str) -> Loops:
         from svmrepro.solvers.decomposition import byte_rows
 
         return Loops(byte_rows.iterate, byte_rows.rearrange_rows)
-    return Loops(iterate, row_cache.rearrange_rows)
+    return Loops(iterate, active_set_rows.rearrange_rows)
 
 
-class Restoring:
+class PairRestoring:
     """The computation of G from a position on, in slices.
 
     Attributes
@@ -133,7 +133,7 @@ class Restoring:
         What asked for it: BEGIN, NEARLY, CONVERGED or RENEW.
     """
 
-    def __init__(self, run: Run, begin: int, why: int) -> None:
+    def __init__(self, run: SecondOrderRun, begin: int, why: int) -> None:
         state = run.state
         if begin == 0:
             state.beta_then[:] = 0.0
@@ -142,7 +142,7 @@ class Restoring:
         self.G = state.G if begin else np.empty(run.problem.n)
         self.row = np.empty(run.problem.n)
 
-    def advance(self, run: Run, work: int) -> bool:
+    def advance(self, run: SecondOrderRun, work: int) -> bool:
         """Go on for about ``work`` entries read; return whether it is done."""
         problem, state, cache, order = run.problem, run.state, run.cache, run.panel.order
         if problem.kernel.name == "linear":
@@ -166,7 +166,7 @@ class Restoring:
         return True
 
 
-class Run:
+class SecondOrderRun:
     """A run under way.
 
     Attributes
@@ -205,14 +205,14 @@ class Run:
         scalars.ratio = 1.0
         self.own = False
         self.tried = False
-        self.restoring: Restoring | None = None
+        self.restoring: PairRestoring | None = None
         self.futile = 0
         self.shrinks = self.restores = 0
         self.smallest = n
         if options["start"] is None:
             look(self.state)
         else:
-            self.restoring = Restoring(self, 0, BEGIN)
+            self.restoring = PairRestoring(self, 0, BEGIN)
 
 
 def prepare(problem: Problem) -> None:
@@ -220,7 +220,7 @@ def prepare(problem: Problem) -> None:
     problem.layout("panel", build_panel)
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> SecondOrderRun:
     """Return a run at the multipliers to begin with.
 
     Parameters
@@ -236,10 +236,10 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
         ``shrinking``: whether examples at a bound may leave the active set. ``plan``, ``offer``, ``sets``,
         ``stretch``: see the module.
     """
-    return Run(problem, eps, options)
+    return SecondOrderRun(problem, eps, options)
 
 
-def advance(run: Run, work: int, step_limit: int) -> str | None:
+def advance(run: SecondOrderRun, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     state, n = run.state, run.problem.n
     scalars = state.scalars
@@ -252,18 +252,18 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
         _shrink(run)
     elif verdict == NEARLY:
         scalars.near_end = False
-        run.restoring = Restoring(run, int(scalars.n_active), NEARLY)
+        run.restoring = PairRestoring(run, int(scalars.n_active), NEARLY)
     elif verdict == CONVERGED:
         if scalars.n_active < n:
-            run.restoring = Restoring(run, int(scalars.n_active), CONVERGED)
+            run.restoring = PairRestoring(run, int(scalars.n_active), CONVERGED)
         elif scalars.drift * float(np.abs(state.diagonal).max()) * run.rounding > 0.01 * run.eps:
-            run.restoring = Restoring(run, 0, RENEW)
+            run.restoring = PairRestoring(run, 0, RENEW)
         else:
             return OPTIMAL
     return None
 
 
-def _restored(run: Run, done: Restoring) -> str | None:
+def _restored(run: SecondOrderRun, done: PairRestoring) -> str | None:
     """Go on with the whole gradient; return a status where that does not lead anywhere."""
     state = run.state
     scalars = state.scalars
@@ -288,17 +288,17 @@ def _restored(run: Run, done: Restoring) -> str | None:
     return STALLED if scalars.g_max - scalars.g_min > run.eps and run.futile > _FUTILE else None
 
 
-def objective(run: Run) -> float:
+def objective(run: SecondOrderRun) -> float:
     """Return the present dual objective W."""
     return float(run.state.scalars.objective)
 
 
-def steps(run: Run) -> int:
+def steps(run: SecondOrderRun) -> int:
     """Return the number of iterations so far."""
     return int(run.state.scalars.steps)
 
 
-def finish(run: Run, status: str) -> Solution:
+def finish(run: SecondOrderRun, status: str) -> Solution:
     """Return the solution as it stands."""
     state, problem, cache = run.state, run.problem, run.cache
     scalars = state.scalars
@@ -338,7 +338,7 @@ def finish(run: Run, status: str) -> Solution:
     )
 
 
-def _bytes_moved(run: Run) -> int:
+def _bytes_moved(run: SecondOrderRun) -> int:
     """Return the bytes that the run read and wrote, were there no caches.
 
     A pass for the partner reads G, K_ii, a row and a status of each example of the active set; the change
@@ -353,7 +353,7 @@ def _bytes_moved(run: Run) -> int:
     return int(steps * run.state.scalars.updates + entry * counts.touched + (row + kept) * counts.entries)
 
 
-def _shrink(run: Run) -> None:
+def _shrink(run: SecondOrderRun) -> None:
     """Let those leave who are marked."""
     state, n = run.state, run.problem.n
     scalars = state.scalars
@@ -383,7 +383,7 @@ def _shrink(run: Run) -> None:
     look(run.state)
 
 
-def _lengths(state: State) -> dict[str, list[int]]:
+def _lengths(state: PairState) -> dict[str, list[int]]:
     """Return the histograms of the lengths of steps that were not planned and of those that were."""
     if not state.lengths.size:
         return {}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
+from svmrepro.solvers.caches.active_set_rows import CACHE
 from svmrepro.solvers.caches.feature_columns import PANEL, exchange, fill
-from svmrepro.solvers.caches.row_cache import CACHE
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP
+from svmrepro.solvers.decomposition.pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition.pair_state import CALLS, STATE
 from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
 

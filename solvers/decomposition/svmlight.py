@@ -15,8 +15,9 @@ running mean of the largest violation; who did so for ``patience`` iterations le
 quarter of it can. When what is left is solved, G of the others is computed from the multipliers that changed,
 all come back, and the run goes on if it must, with twice the patience.
 
-*Cache.* Least-recently-used kernel rows over the active set (:mod:`svmrepro.solvers.caches.row_cache`), kept
-short while it is small and extended when it grows. ``cache_mb = 0`` keeps none beyond an iteration.
+*Cache.* Least-recently-used kernel rows over the active set
+(:mod:`svmrepro.solvers.caches.active_set_rows`), kept short while it is small and extended when it grows.
+``cache_mb = 0`` keeps none beyond an iteration.
 
 *Folding* (``fold``, linear kernel): G comes from the weight vector, one product an example, in place of q
 rows.
@@ -54,7 +55,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from svmrepro.solvers.caches import row_cache
+from svmrepro.solvers.caches import active_set_rows
+from svmrepro.solvers.caches.active_set_rows import build_cache
 from svmrepro.solvers.caches.feature_columns import (
     block_of,
     build_panel,
@@ -63,7 +65,6 @@ from svmrepro.solvers.caches.feature_columns import (
     in_order,
     rearrange,
 )
-from svmrepro.solvers.caches.row_cache import build_cache
 from svmrepro.solvers.decomposition import pair_state
 from svmrepro.solvers.decomposition import svmlight_iteration as parts
 from svmrepro.solvers.decomposition.shrinking import rearrange_state, restore_gradient
@@ -83,15 +84,15 @@ _WIDEN_EVERY = 10
 _WIDEST = 64
 
 
-class Restoring:
+class SvmLightRestoring:
     """G from a position on, in slices, as in :mod:`~svmrepro.solvers.decomposition.second_order`."""
 
-    def __init__(self, run: Run, begin: int, why: int) -> None:
+    def __init__(self, run: SvmLightRun, begin: int, why: int) -> None:
         state, n = run.state, run.problem.n
         self.begin, self.why, self.at = begin, why, 0
         self.G, self.row = (state.G if begin else np.empty(n)), np.empty(n)
 
-    def advance(self, run: Run, work: int) -> bool:
+    def advance(self, run: SvmLightRun, work: int) -> bool:
         """Go on for about ``work`` entries read; return whether it is done."""
         state, n = run.state, run.problem.n
         if run.folded:
@@ -115,7 +116,7 @@ class Restoring:
         return True
 
 
-class Run:
+class SvmLightRun:
     """A run under way.
 
     Attributes
@@ -157,7 +158,7 @@ class Run:
         self.own = False
         self.futile = self.shrinks = self.restores = 0
         self.smallest = n
-        self.restoring: Restoring | None = None
+        self.restoring: SvmLightRestoring | None = None
         if options.get("start") is None:
             parts.survey_all(self.state, self.work, n)
         else:
@@ -169,7 +170,7 @@ def prepare(problem: Problem) -> None:
     problem.layout("panel", build_panel)
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightRun:
     """Return a run at the multipliers to begin with.
 
     Parameters
@@ -190,10 +191,10 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     ValueError
         If q is odd or less than 2.
     """
-    return Run(problem, eps, options)
+    return SvmLightRun(problem, eps, options)
 
 
-def advance(run: Run, work: int, step_limit: int) -> str | None:
+def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     state, n = run.state, run.problem.n
     scalars = state.scalars
@@ -218,7 +219,7 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
         _widen(run)
     elif verdict in (parts.CONVERGED, parts.STUCK):
         if scalars.n_active < n:
-            run.restoring = Restoring(run, int(scalars.n_active), RESTORE)
+            run.restoring = SvmLightRestoring(run, int(scalars.n_active), RESTORE)
         elif verdict == parts.STUCK or (
             scalars.drift * float(np.abs(state.diagonal).max()) * run.rounding > 0.01 * run.eps
         ):
@@ -230,17 +231,17 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     return None
 
 
-def objective(run: Run) -> float:
+def objective(run: SvmLightRun) -> float:
     """Return the present dual objective W."""
     return float(run.state.scalars.objective)
 
 
-def steps(run: Run) -> int:
+def steps(run: SvmLightRun) -> int:
     """Return the number of iterations so far."""
     return int(run.state.scalars.steps)
 
 
-def finish(run: Run, status: str) -> Solution:
+def finish(run: SvmLightRun, status: str) -> Solution:
     """Return the solution as it stands."""
     state, problem, cache, work = run.state, run.problem, run.cache, run.work
     scalars = state.scalars
@@ -280,7 +281,7 @@ def finish(run: Run, status: str) -> Solution:
     )
 
 
-def _widen(run: Run) -> None:
+def _widen(run: SvmLightRun) -> None:
     """Double the working set, as far as that goes."""
     scalars, n = run.work.scalars, run.problem.n
     q = min(2 * int(scalars.q), _WIDEST, n)
@@ -298,7 +299,7 @@ def _widen(run: Run) -> None:
         scalars.prefers_kept = False
 
 
-def _shrink(run: Run) -> None:
+def _shrink(run: SvmLightRun) -> None:
     """Let those leave who are marked."""
     state = run.state
     scalars, m = state.scalars, int(state.scalars.n_active)
@@ -314,7 +315,7 @@ def _shrink(run: Run) -> None:
     pairs = exchanges(state.goes, m)
     if not run.folded:
         rearrange(run.panel, pairs)
-        row_cache.rearrange_rows(run.cache, pairs)
+        active_set_rows.rearrange_rows(run.cache, pairs)
     rearrange_state(state, run.panel.order, pairs)
     calm = run.work.calm
     calm[pairs] = calm[pairs[:, ::-1]]
@@ -325,7 +326,7 @@ def _shrink(run: Run) -> None:
     parts.survey_all(state, run.work, m)
 
 
-def _restored(run: Run, done: Restoring) -> None:
+def _restored(run: SvmLightRun, done: SvmLightRestoring) -> None:
     """Go on with the whole gradient."""
     state, n = run.state, run.problem.n
     run.restoring = None
@@ -342,7 +343,7 @@ def _restored(run: Run, done: Restoring) -> None:
     parts.survey_all(state, run.work, n)
 
 
-def _renew(run: Run, why: int) -> None:
+def _renew(run: SvmLightRun, why: int) -> None:
     """Compute G anew from the multipliers, from the next slice on."""
     state = run.state
     state.beta_then[:] = 0.0
@@ -351,4 +352,4 @@ def _renew(run: Run, why: int) -> None:
         run.cache.counts.touched += parts.fold_all(
             run.store, run.calls[-1], run.panel.order, state.beta, run.work.weights
         )
-    run.restoring = Restoring(run, 0, why)
+    run.restoring = SvmLightRestoring(run, 0, why)

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
+from svmrepro.solvers.caches.active_set_rows import CACHE, fetch, forget
 from svmrepro.solvers.caches.feature_columns import PANEL
-from svmrepro.solvers.caches.row_cache import CACHE, fetch, forget
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.records import zeroed
-from svmrepro.solvers.decomposition.active_set_scans import DOWN, NONE, UP
+from svmrepro.solvers.decomposition.pair_selection import DOWN, NONE, UP
 from svmrepro.solvers.decomposition.pair_state import (
     CALLS,
     STATE,
@@ -31,7 +31,7 @@ _LONGEST = 255  # looks that are counted
 _ITERATION = 800  # what an iteration costs besides, in entries read
 
 
-class Scalars:
+class SvmLightScalars:
     """The scalars of an iteration beside those of SMO over pairs."""
 
     q: int  # size of the working set
@@ -62,7 +62,7 @@ class Work(NamedTuple):
     weights: Any  # (d + 1,) folded weight vector, or empty
     outputs: Any  # (n,) w.x where folded
     one: Any  # uint32, (1,)
-    scalars: Scalars
+    scalars: SvmLightScalars
 
 
 def of_size(q: int) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def of_size(q: int) -> dict[str, Any]:
 
 def allocate(n: int, d: int, q: int, folded: bool) -> Work:
     """Return workspace for n examples of d features."""
-    scalars = zeroed(Scalars)
+    scalars = zeroed(SvmLightScalars)
     scalars.margin = 2.0  # the violation at alpha = 0 of labels -1 and +1
     return Work(
         **of_size(q),

@@ -54,14 +54,14 @@ class PairProblem(NamedTuple):
     copies: int
 
 
-class Run:
+class SvmLightOrdinalRun:
     """A run under way; ``inner`` is that of the differences, None beyond the limit of memory."""
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
         pairs: PairProblem = problem.layout("pairs", _build)
         self.pairs = pairs
         self.problem = problem
-        self.inner: svmlight.Run | None = None
+        self.inner: svmlight.SvmLightRun | None = None
         if pairs.problem is not None and pairs.bytes <= options["memory_limit_bytes"]:
             self.inner = svmlight.start(pairs.problem, eps, options)
 
@@ -74,27 +74,27 @@ def prepare(problem: Problem) -> None:
         svmlight.prepare(pairs.problem)
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightOrdinalRun:
     """Return a run at w = 0, with the options of :func:`svmrepro.solvers.decomposition.svmlight.start`."""
-    return Run(problem, eps, options)
+    return SvmLightOrdinalRun(problem, eps, options)
 
 
-def advance(run: Run, work: int, step_limit: int) -> str | None:
+def advance(run: SvmLightOrdinalRun, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     return MEMORY_LIMIT if run.inner is None else svmlight.advance(run.inner, work, step_limit)
 
 
-def objective(run: Run) -> float:
+def objective(run: SvmLightOrdinalRun) -> float:
     """Return the present dual objective."""
     return 0.0 if run.inner is None else svmlight.objective(run.inner)
 
 
-def steps(run: Run) -> int:
+def steps(run: SvmLightOrdinalRun) -> int:
     """Return the number of iterations so far."""
     return 0 if run.inner is None else svmlight.steps(run.inner)
 
 
-def finish(run: Run, status: str) -> Solution:
+def finish(run: SvmLightOrdinalRun, status: str) -> Solution:
     """Return the weights, and a multiplier for each pair, in the order of i and then of j."""
     info = {"pairs": float(run.pairs.number)}
     if run.inner is None:

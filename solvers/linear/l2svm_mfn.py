@@ -58,7 +58,7 @@ _FLAT = 1e-15  # share of f by which it falls for nothing but rounding
 _FUTILE = 3  # least squares in a row that bring down neither f nor g
 
 
-class Run:
+class FiniteNewtonRun:
     """A run under way.
 
     Attributes
@@ -108,7 +108,7 @@ class LeastSquares:
         Weights, ``y_i - v.x_i`` of the active, and minus the gradient (that of f is C times as long).
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: FiniteNewtonRun) -> None:
         self.v = run.w.copy()
         self.z = run.problem.y[run.active] - run.outputs[run.active]
         self.r = -run.gradient / run.C
@@ -117,7 +117,7 @@ class LeastSquares:
         self.steps = 0
         self.best, self.best_v, self.best_at = self.square, self.v.copy(), 0
 
-    def step(self, run: Run) -> None:
+    def step(self, run: FiniteNewtonRun) -> None:
         """Make one step of CG."""
         C = run.C
         q = run.products.outputs(self.p, run.active)
@@ -133,7 +133,7 @@ class LeastSquares:
         if self.square < self.best:
             self.best, self.best_v, self.best_at = self.square, self.v.copy(), self.steps
 
-    def done(self, run: Run) -> bool:
+    def done(self, run: FiniteNewtonRun) -> bool:
         """Tell whether the normal equations are solved as well as they have to be."""
         needed = _SAFETY * run.bar / run.C
         if self.square <= needed * needed or self.square == 0.0:
@@ -152,7 +152,7 @@ class LeastSquares:
         return self.square <= _LOOSE * _LOOSE * self.square_at_start
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> FiniteNewtonRun:
     """Return a run at w = 0, or at the weights of given multipliers.
 
     Parameters
@@ -164,10 +164,10 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     options : dict
         ``start``: multipliers whose weights to begin with, or None.
     """
-    return Run(problem, eps, options.get("start"))
+    return FiniteNewtonRun(problem, eps, options.get("start"))
 
 
-def advance(run: Run, work: int, step_limit: int) -> str | None:
+def advance(run: FiniteNewtonRun, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     stop_at = run.products.entries + work
     while run.products.entries < stop_at and run.cg_steps < step_limit:
@@ -185,17 +185,17 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     return None
 
 
-def objective(run: Run) -> float:
+def objective(run: FiniteNewtonRun) -> float:
     """Return the dual objective of the multipliers that w gives: f less half of the squared gradient."""
     return _primal(run) - 0.5 * float(run.gradient @ run.gradient)
 
 
-def steps(run: Run) -> int:
+def steps(run: FiniteNewtonRun) -> int:
     """Return the steps of CG so far."""
     return run.cg_steps
 
 
-def finish(run: Run, status: str) -> Solution:
+def finish(run: FiniteNewtonRun, status: str) -> Solution:
     """Return the weights and their multipliers ``C_i max(0, 1 - y_i w.x_i)``."""
     slack = np.maximum(0.0, 1.0 - run.problem.y * run.outputs)
     return Solution(
@@ -214,7 +214,7 @@ def finish(run: Run, status: str) -> Solution:
     )
 
 
-def _primal(run: Run) -> float:
+def _primal(run: FiniteNewtonRun) -> float:
     """Return f(w)."""
     slack = np.maximum(0.0, 1.0 - run.problem.y * run.outputs)
     return 0.5 * float(run.w @ run.w) + 0.5 * run.C * float(
@@ -222,7 +222,7 @@ def _primal(run: Run) -> float:
     )
 
 
-def _look(run: Run) -> None:
+def _look(run: FiniteNewtonRun) -> None:
     """Find out who is active at w, and the gradient there."""
     slack = 1.0 - run.problem.y * run.outputs
     run.active = np.flatnonzero(slack > 0.0).astype(np.uint32)
@@ -230,7 +230,7 @@ def _look(run: Run) -> None:
     run.gradient = run.w - run.products.combination(coefficients, run.active)
 
 
-def _newton_step(run: Run, inner: LeastSquares) -> None:
+def _newton_step(run: FiniteNewtonRun, inner: LeastSquares) -> None:
     """Step towards the solution of the least squares as far as f falls."""
     before, length_before = _primal(run), float(np.linalg.norm(run.gradient))
     was = run.w, run.active

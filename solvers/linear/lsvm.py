@@ -55,7 +55,7 @@ _ROUNDING = 2.0**-53
 _LOOK_EVERY = 10  # iterations between two looks at the stopping test where the residual invites them
 
 
-class Run:
+class LagrangianRun:
     """A run under way.
 
     Attributes
@@ -98,7 +98,7 @@ class Run:
         return self.C * self.weighted(np.maximum(0.0, 1.0 - self.h))
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> LagrangianRun:
     """Return a run before its matrix is made.
 
     Parameters
@@ -118,10 +118,10 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     step = float(options["step"])
     if not 0.0 < step < 2.0:
         raise ValueError(f"solver 'lsvm': option 'step' must lie between 0 and 2, got {step:g}")
-    return Run(problem, eps, step, float(options["memory_limit_bytes"]), options.get("start"))
+    return LagrangianRun(problem, eps, step, float(options["memory_limit_bytes"]), options.get("start"))
 
 
-def advance(run: Run, work: int, step_limit: int) -> str | None:
+def advance(run: LagrangianRun, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     if run.too_large:
         return MEMORY_LIMIT
@@ -143,7 +143,7 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     return None
 
 
-def objective(run: Run) -> float:
+def objective(run: LagrangianRun) -> float:
     """Return the dual objective of the multipliers that the weights give; who watches a run pays a pass."""
     problem = run.problem
     slack = np.maximum(0.0, 1.0 - run.h)
@@ -152,12 +152,12 @@ def objective(run: Run) -> float:
     return run.C * float(weighted.sum()) - 0.5 * float(v @ v) - 0.5 * run.C * float(slack @ weighted)
 
 
-def steps(run: Run) -> int:
+def steps(run: LagrangianRun) -> int:
     """Return the iterations so far."""
     return run.iterations
 
 
-def finish(run: Run, status: str) -> Solution:
+def finish(run: LagrangianRun, status: str) -> Solution:
     """Return the weights and their multipliers ``C_i max(0, 1 - y_i w.x_i)``."""
     products = run.products
     return Solution(
@@ -172,7 +172,7 @@ def finish(run: Run, status: str) -> Solution:
     )
 
 
-def _fill(run: Run) -> None:
+def _fill(run: LagrangianRun) -> None:
     """Add the outer products of the next examples to the matrix; y_i^2 = 1."""
     first, d = run.filled, run.problem.d
     part = run.problem.X[first : first + _piece(d, _BLOCK)]
@@ -185,7 +185,7 @@ def _fill(run: Run) -> None:
     run.filled += len(rows)
 
 
-def _factor(run: Run) -> bool:
+def _factor(run: LagrangianRun) -> bool:
     """Go on to factor the matrix, by some columns; return whether that can be done."""
     matrix, first, d = run.matrix, run.factored, run.problem.d
     last = min(first + _piece(d, d), d)
@@ -209,7 +209,7 @@ def _piece(d: int, most: int) -> int:
     return min(max(_SLICE // max(d * d, 1), 16), most)
 
 
-def _begin(run: Run) -> None:
+def _begin(run: LagrangianRun) -> None:
     """Take the first iterate: ``u = Q^-1 e``, or what was given, with z = Q u."""
     run.begun = True
     if run.given is None:
@@ -221,7 +221,7 @@ def _begin(run: Run) -> None:
     run.z = run.given / run.problem.bounds + run.h
 
 
-def _solve(run: Run) -> None:
+def _solve(run: LagrangianRun) -> None:
     """Bring s and H s up to date with z."""
     y, everyone = run.problem.y, run.products.everyone
     right = run.products.combination(y * run.weighted(run.z), everyone)
@@ -231,7 +231,7 @@ def _solve(run: Run) -> None:
     run.h = y * run.products.outputs(run.weights, everyone)
 
 
-def _iterate(run: Run) -> str | None:
+def _iterate(run: LagrangianRun) -> str | None:
     """Make one iteration; return a status when the run has ended."""
     u = run.z - run.h  # N^-1 u
     residual = float(np.abs(np.minimum(u, run.z - 1.0)).max())
@@ -250,7 +250,7 @@ def _iterate(run: Run) -> str | None:
     return None
 
 
-def _violation(run: Run) -> float:
+def _violation(run: LagrangianRun) -> float:
     """Return by how much the multipliers that s gives violate the worst condition, rounding included.
 
     Outputs are off by a unit in the last place of their largest product, and the weights that the multipliers

@@ -1,5 +1,5 @@
 """Other people's solvers behind the same interface.
 
-estimators  LIBSVM, LIBLINEAR, oneDAL and ThunderSVM, by their scikit-learn estimators
-libsvm      LIBSVM, by its own Python package
+scikit_learn_interface  LIBSVM, LIBLINEAR, oneDAL and ThunderSVM, by their scikit-learn estimators
+libsvm_package          LIBSVM, by its own Python package
 """

@@ -142,7 +142,7 @@ def add_rows(store, dots, transform, changed, change, at, work, every, row, outp
     return at, touched
 
 
-class Run:
+class ChunkingRun:
     """A run under way.
 
     Attributes
@@ -205,7 +205,7 @@ class Run:
             _renew(self)
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> ChunkingRun:
     """Return a run at alpha = 0, or at given multipliers.
 
     Parameters
@@ -222,10 +222,10 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
         ``memory_limit_bytes``: of the Hessian, counted as above. ``start``: multipliers to begin with,
         feasible, or None.
     """
-    return Run(problem, eps, options)
+    return ChunkingRun(problem, eps, options)
 
 
-def advance(run: Run, work: int, step_limit: int) -> str | None:
+def advance(run: ChunkingRun, work: int, step_limit: int) -> str | None:
     """Go on with the present phase for about ``work`` entries; return a status at the end."""
     if run.phase == CHOOSING:
         return _choose(run)
@@ -245,17 +245,17 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     return None
 
 
-def objective(run: Run) -> float:
+def objective(run: ChunkingRun) -> float:
     """Return the dual objective W as of the last CG step."""
     return float(run.qp.scalars.objective + run.qp.scalars.line_gain)
 
 
-def steps(run: Run) -> int:
+def steps(run: ChunkingRun) -> int:
     """Return the number of CG steps taken so far."""
     return int(run.qp.scalars.cg_steps)
 
 
-def finish(run: Run, status: str) -> Solution:
+def finish(run: ChunkingRun, status: str) -> Solution:
     """Return the solution as it stands, also in the middle of a sub-problem; the weights are those of alpha.
 
     Where the outputs are not known, the threshold is that of the examples of the sub-problem.
@@ -299,7 +299,7 @@ def finish(run: Run, status: str) -> Solution:
     )
 
 
-def _threshold(run: Run, examples: Any, F: npt.NDArray[np.float64]) -> tuple[float, float, float]:
+def _threshold(run: ChunkingRun, examples: Any, F: npt.NDArray[np.float64]) -> tuple[float, float, float]:
     """Return b, the pair gap and the spread of the proposed thresholds of examples, with F of each."""
     alpha, y, C = run.alpha[examples], run.problem.y[examples], run.problem.bounds[examples]
     up = np.where(y > 0, alpha < C, alpha > 0)
@@ -317,7 +317,7 @@ def _threshold(run: Run, examples: Any, F: npt.NDArray[np.float64]) -> tuple[flo
     return float(b), gap, spread
 
 
-def _choose(run: Run) -> str | None:
+def _choose(run: ChunkingRun) -> str | None:
     """Stop, or choose the next sub-problem and give its examples slots."""
     F = run.outputs - run.problem.y
     run.b, gap, spread = _threshold(run, slice(None), F)
@@ -344,7 +344,7 @@ def _choose(run: Run) -> str | None:
     return None
 
 
-def _worst(run: Run, F: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def _worst(run: ChunkingRun, F: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Return who joins: the worst violators, at most ``chunk_size``, the worst pair, who moved before."""
     y, alpha, C = run.problem.y, run.alpha, run.problem.bounds
     outside = run.slot < 0
@@ -365,7 +365,7 @@ def _worst(run: Run, F: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     return np.union1d(chosen, given) if given.size else chosen
 
 
-def _admit(run: Run, new: npt.NDArray[np.int64]) -> None:
+def _admit(run: ChunkingRun, new: npt.NDArray[np.int64]) -> None:
     """Give new examples slots."""
     reused = [run.empty.pop() for _ in range(min(len(run.empty), new.size))]
     run.slots = np.array([*reused, *range(run.used, run.used + new.size - len(reused))], dtype=np.int64)
@@ -384,7 +384,7 @@ def _admit(run: Run, new: npt.NDArray[np.int64]) -> None:
     run.members[run.slots] = new
 
 
-def _move_rows(run: Run, work: int) -> None:
+def _move_rows(run: ChunkingRun, work: int) -> None:
     """Go on to move the sub-problem into arrays a quarter larger than now needed (at most n)."""
     old, larger, m = run.qp, run.larger, run.qp.y.size
     assert larger is not None
@@ -400,7 +400,7 @@ def _move_rows(run: Run, work: int) -> None:
     run.phase = FILLING
 
 
-def _fill(run: Run, work: int) -> None:
+def _fill(run: ChunkingRun, work: int) -> None:
     """Go on to compute the new rows of the Hessian; at the end set the sub-problem up."""
     problem, qp, m, slots = run.problem, run.qp, run.used, run.slots
     if run.at == 0:
@@ -439,7 +439,7 @@ def _fill(run: Run, work: int) -> None:
     run.phase = SOLVING
 
 
-def _take(run: Run) -> None:
+def _take(run: ChunkingRun) -> None:
     """Take the multipliers of the sub-problem over."""
     qp, y = run.qp, run.problem.y
     occupied = np.flatnonzero(qp.y[: run.used])
@@ -455,7 +455,7 @@ def _take(run: Run) -> None:
     run.phase = ABSORBING
 
 
-def _renew(run: Run) -> None:
+def _renew(run: ChunkingRun) -> None:
     """Begin to compute the outputs anew from the multipliers."""
     run.changed = np.flatnonzero(run.alpha).astype(np.uint32)
     run.change = run.problem.y[run.changed] * run.alpha[run.changed]
@@ -468,7 +468,7 @@ def _renew(run: Run) -> None:
     run.phase = ABSORBING
 
 
-def _absorb(run: Run, work: int) -> None:
+def _absorb(run: ChunkingRun, work: int) -> None:
     """Go on to bring the outputs up to date, in parts of the examples; then see which slots fell empty."""
     n, end = run.problem.n, min(run.part + _PART, run.problem.n)
     every, outputs, row = run.every[run.part : end], run.outputs[run.part : end], run.row
@@ -494,7 +494,7 @@ def _absorb(run: Run, work: int) -> None:
     _settle(run)
 
 
-def _settle(run: Run) -> None:
+def _settle(run: ChunkingRun) -> None:
     """Close a chunk whose outputs are up to date."""
     problem, qp = run.problem, run.qp
     reached = float(run.alpha.sum() - 0.5 * ((problem.y * run.alpha) @ run.outputs))

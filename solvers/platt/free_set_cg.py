@@ -25,7 +25,7 @@ from svmrepro.solvers.platt.example_lists import extremes, set_support
 from svmrepro.solvers.platt.state import (
     CALLS,
     STATE,
-    Run,
+    SmoRun,
 )
 from svmrepro.solvers.quadratic_programs.projected_cg import weights_of
 from svmrepro.solvers.storage.row_products import STORE
@@ -40,7 +40,7 @@ _BLOCK = 4096
 GRADIENT, DIRECTION, FOLD, PRODUCT, LINE, ENDED = range(6)  # stages
 
 
-class Scalars:
+class FreeSetScalars:
     """The scalars of a descent."""
 
     stage: int
@@ -73,7 +73,7 @@ class Descent(NamedTuple):
     row: Any  # (m,) workspace
     inside: Any  # (m,) whether a variable has not met its bound
     weights: Any  # folded weight vector of d, or empty
-    scalars: Scalars
+    scalars: FreeSetScalars
 
 
 def allocate(m: int, features: int) -> Descent:
@@ -91,7 +91,7 @@ def allocate(m: int, features: int) -> Descent:
         row=np.zeros(max(m, _BLOCK)),
         inside=np.ones(m, dtype=np.bool_),
         weights=np.zeros(features),
-        scalars=zeroed(Scalars),
+        scalars=zeroed(FreeSetScalars),
     )
 
 
@@ -289,7 +289,7 @@ def settle(descent, state, store, dots, transform, products, update, total):  # 
     scalars.polish_at = scalars.steps + _POLISH_EVERY * alpha.size
 
 
-def begin(run: Run, step_limit: int) -> Descent:
+def begin(run: SmoRun, step_limit: int) -> Descent:
     """Return a descent over the non-bound multipliers."""
     state = run.state
     scalars = state.scalars
@@ -317,14 +317,14 @@ def begin(run: Run, step_limit: int) -> Descent:
     return descent
 
 
-def advance(run: Run, work: int) -> None:
+def advance(run: SmoRun, work: int) -> None:
     """Go on for about ``work`` entries read."""
     descend(run.descent, run.state, *run.calls, work)
     if run.descent.scalars.stage == ENDED:
         finish(run)
 
 
-def finish(run: Run) -> None:
+def finish(run: SmoRun) -> None:
     """End the descent where it is."""
     if run.descent.scalars.stage != GRADIENT:
         settle(run.descent, run.state, *run.calls)

@@ -76,7 +76,7 @@ from svmrepro.solvers.platt.state import (
     STATE,
     STUCK,
     ZIGZAGGING,
-    Run,
+    SmoRun,
     advance_by,
     bound_error,
     drifted,
@@ -421,6 +421,6 @@ def passes(state, store, dots, transform, products, update, total, tol, slice_wo
             return verdict
 
 
-def advance(run: Run, work: int, step_limit: int) -> str | None:
+def advance(run: SmoRun, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     return advance_by(passes, free_set_cg, run, work, step_limit)

@@ -39,7 +39,7 @@ _UNITS = 1000.0
 _FUTILE = 30  # renewals after which the conditions did not hold: then the run is given up
 
 
-class Scalars:
+class SmoScalars:
     """The scalars of a run, see :mod:`svmrepro.solvers.compilation.records`."""
 
     # The pass under way.
@@ -97,7 +97,7 @@ class Scalars:
     updates: int  # errors brought up to date
 
 
-class State(NamedTuple):
+class SmoState(NamedTuple):
     """Everything a run holds between slices (n examples, d features)."""
 
     y: Any  # (n,) labels
@@ -120,15 +120,15 @@ class State(NamedTuple):
     column: Any  # (n,) int32, an example's place in them or -1, or empty
     lacking: Any  # (n,) uint32, workspace, or empty
     fresh: Any  # (n,) workspace, or empty
-    scalars: Scalars
+    scalars: SmoScalars
     random: Any  # (1,) uint64
 
 
-def allocate(n: int, d: int, folded: bool, shrinking: bool = False, cache_bytes: float = 0.0) -> State:
+def allocate(n: int, d: int, folded: bool, shrinking: bool = False, cache_bytes: float = 0.0) -> SmoState:
     """Return a zeroed state."""
     kernel_n = 0 if folded else n
     cache_n = n if cache_bytes > 0.0 else 0
-    return State(
+    return SmoState(
         y=np.zeros(n),
         C=np.zeros(n),
         alpha=np.zeros(n),
@@ -149,7 +149,7 @@ def allocate(n: int, d: int, folded: bool, shrinking: bool = False, cache_bytes:
         column=np.full(cache_n, -1, dtype=np.int32),
         lacking=np.zeros(cache_n, dtype=np.uint32),
         fresh=np.zeros(cache_n),
-        scalars=zeroed(Scalars),
+        scalars=zeroed(SmoScalars),
         random=np.zeros(1, dtype=np.uint64),
     )
 
@@ -333,18 +333,18 @@ def unshrink(state):  # type: ignore[no-untyped-def]
 
 
 @dataclass
-class Run:
+class SmoRun:
     """A run under way: the problem, the compiled calls, the state, and conjugate gradient where it helps."""
 
     problem: Problem
     calls: tuple[Any, ...]
-    state: State
+    state: SmoState
     eps: float
     polish: Any = None
     descent: Any = None
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoRun:
     """Return a run at alpha = 0, or at given multipliers.
 
     Parameters
@@ -385,10 +385,10 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     if options.get("start") is not None:
         _begin_at(state, options["start"])
     total = total_of(problem.storage, problem.kernel.name, store)
-    return Run(problem, (store, dots, transform, products, update, total), state, eps)
+    return SmoRun(problem, (store, dots, transform, products, update, total), state, eps)
 
 
-def _begin_at(state: State, alpha: Any) -> None:
+def _begin_at(state: SmoState, alpha: Any) -> None:
     """Take given multipliers over; their errors are computed by the first slices."""
     scalars = state.scalars
     state.alpha[:] = alpha
@@ -409,7 +409,9 @@ def _begin_at(state: State, alpha: Any) -> None:
     scalars.renewals = 0
 
 
-def advance_by(passes: Callable[..., int], polish: Any, run: Run, work: int, step_limit: int) -> str | None:
+def advance_by(
+    passes: Callable[..., int], polish: Any, run: SmoRun, work: int, step_limit: int
+) -> str | None:
     """Run compiled passes for about ``work`` entries read, or the polish where it is due.
 
     Returns
@@ -431,17 +433,17 @@ def advance_by(passes: Callable[..., int], polish: Any, run: Run, work: int, ste
     return {RUNNING: None, DONE: OPTIMAL, STUCK: STALLED}[verdict]
 
 
-def objective(run: Run) -> float:
+def objective(run: SmoRun) -> float:
     """Return the present dual objective W."""
     return float(run.state.scalars.objective)
 
 
-def steps(run: Run) -> int:
+def steps(run: SmoRun) -> int:
     """Return the number of steps taken so far."""
     return int(run.state.scalars.steps)
 
 
-def finish(run: Run, status: str) -> Solution:
+def finish(run: SmoRun, status: str) -> Solution:
     """Return the solution as it stands; the weights are those of its multipliers."""
     if run.descent is not None:
         run.polish.finish(run)
@@ -469,7 +471,7 @@ def finish(run: Run, status: str) -> Solution:
     )
 
 
-def _axes(state: State) -> dict[str, float]:
+def _axes(state: SmoState) -> dict[str, float]:
     """Return what shrinking and the cache did, where they are on."""
     scalars, kept = state.scalars, state.cache.counts
     found: dict[str, float] = {}

@@ -29,7 +29,7 @@ _SOLVED = 1e-9  # share of the first violation that is left
 _NOTHING = 1e-14  # share of all gain that is none
 
 
-class Scalars:
+class PlaneScalars:
     """The scalars of a program."""
 
     count: int  # variables in the face
@@ -50,7 +50,7 @@ class PlaneQP(NamedTuple):
     v: Any
     face: Any  # (cap,) int64
     inside: Any  # (cap,) uint8
-    scalars: Scalars
+    scalars: PlaneScalars
 
 
 def allocate(capacity: int) -> PlaneQP:
@@ -66,7 +66,7 @@ def allocate(capacity: int) -> PlaneQP:
         v=np.zeros(capacity),
         face=np.zeros(capacity, dtype=np.int64),
         inside=np.zeros(capacity, dtype=np.uint8),
-        scalars=zeroed(Scalars),
+        scalars=zeroed(PlaneScalars),
     )
 
 

@@ -49,7 +49,7 @@ _MET = 2  # in ``ChunkQP.inside``: about to leave the face
 _SPAN = 1e8  # largest over smallest diagonal entry from which gradients are divided by it
 
 
-class Scalars:
+class ProjectedScalars:
     """The scalars of a sub-problem."""
 
     m: int  # slots
@@ -80,7 +80,7 @@ class Scalars:
 class ChunkQP(NamedTuple):
     """One sub-problem over ``m`` slots of arrays of capacity ``cap``.
 
-    Compiled loops take its arrays out before they begin (see :class:`svmrepro.solvers.platt.smo.State`).
+    Compiled loops take its arrays out before they begin (see :class:`svmrepro.solvers.platt.state.SmoState`).
     """
 
     Q: Any  # (cap, cap) y_i y_j K_ij, both triangles
@@ -99,7 +99,7 @@ class ChunkQP(NamedTuple):
     every: Any  # (cap,) int64, all slots
     met: Any  # (cap,) int64, where in the face the variables are that met their bound
     inside: Any  # (cap,) uint8, whether a slot is in the face
-    scalars: Scalars
+    scalars: ProjectedScalars
 
 
 def allocate(capacity: int) -> ChunkQP:
@@ -121,7 +121,7 @@ def allocate(capacity: int) -> ChunkQP:
         every=np.arange(capacity, dtype=np.int64),
         met=np.zeros(capacity, dtype=np.int64),
         inside=np.zeros(capacity, dtype=np.uint8),
-        scalars=zeroed(Scalars),
+        scalars=zeroed(ProjectedScalars),
     )
 
 

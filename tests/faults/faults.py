@@ -50,7 +50,7 @@ FAULTS = (
         "decomposition/second_order.py",
         {
             "_active < n:\n            run.restoring": "_active < 0:\n            run.restoring",
-            "        run.restoring = Restoring(run, int(scalars.n_active), NEARLY)\n": "",
+            "        run.restoring = PairRestoring(run, int(scalars.n_active), NEARLY)\n": "",
         },
         contender="smo2",
         experiment="glasmachers2008/chess-board-1000",
@@ -63,14 +63,14 @@ FAULTS = (
     ),
     Fault(
         "a cache row off by one",
-        "caches/row_cache.py",
+        "caches/active_set_rows.py",
         {"cache.rows[slot])\n        return slot": "cache.rows[slot])\n        return max(slot - 1, 0)"},
         contender="smo2",
         experiment="glasmachers2008/chess-board-1000",
     ),
     Fault(
         "a cached row used beyond its end",
-        "caches/row_cache.py",
+        "caches/active_set_rows.py",
         {"if slot < 0 or cache.have[slot] < m or ": "if slot < 0 or "},
         contender="smo2",
         experiment="glasmachers2008/chess-board-10000",
@@ -104,7 +104,7 @@ FAULTS = (
     ),
     Fault(
         "wrong sign in the second-order curvature",
-        "decomposition/active_set_scans.py",
+        "decomposition/pair_selection.py",
         {"slope / larger(own + d - 2.0 * r, tiny)": "slope / larger(own + d + 2.0 * r, tiny)"},
         contender="smo2",
         experiment="glasmachers2008/chess-board-1000",

@@ -15,7 +15,7 @@ from svmrepro import datasets, solvers
 
 WITH_EXAMPLES = (
     "svmrepro.solvers",
-    "svmrepro.solvers.estimator",
+    "svmrepro.solvers.sklearn_classifier",
     "svmrepro.solvers.storage.blocks",
     "svmrepro.solvers.storage.block_files",
     "svmrepro.solvers.passes.dask_blocks",
@@ -26,7 +26,7 @@ WITH_EXAMPLES = (
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_examples_run(name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    if name.endswith("estimator"):
+    if name.endswith("sklearn_classifier"):
         pytest.importorskip("sklearn")
     outcome = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert outcome.failed == 0

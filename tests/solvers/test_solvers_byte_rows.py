@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
-from svmrepro.solvers.caches.row_cache import build_cache
+from svmrepro.solvers.caches.active_set_rows import build_cache
 
 
 def binary_problem(n: int, d: int, storage: str, *, share: float = 0.2, C: float = 1.0) -> Problem:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from solver_cases import BINARY_KERNELS, make_case
-from svmrepro.solvers import SOLVERS, Problem, certify, fingerprint, registry, solve, source
-from svmrepro.solvers.peers import estimators
+from svmrepro.solvers import SOLVERS, Problem, certify, fingerprint, registry, solve, source_code
+from svmrepro.solvers.peers import scikit_learn_interface
 
 PEERS = [name for name, spec in SOLVERS.items() if spec.package]
 HERE = [name for name in PEERS if SOLVERS[name].version is not None]
@@ -88,13 +88,13 @@ def test_multipliers_of_repeated_and_empty_examples() -> None:
 
 
 def test_multipliers_are_sought_once_for_the_same_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    search, sought = estimators.multipliers, []
+    search, sought = scikit_learn_interface.multipliers, []
 
     def counted(*arguments: Any) -> Any:
         sought.append(arguments[2])
         return search(*arguments)
 
-    monkeypatch.setattr(estimators, "multipliers", counted)
+    monkeypatch.setattr(scikit_learn_interface, "multipliers", counted)
     same = problem(bias=False)
     first = solve(same, "liblinear", eps=1e-5)
     assert first.alpha is not None
@@ -172,10 +172,10 @@ def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         package = SOLVERS[name].package
         assert str(raised.value) == f"solver {name!r} needs the package {package}, which is not installed"
     # Its rows are measured when it is there.
-    source.fingerprint.cache_clear()
+    source_code.fingerprint.cache_clear()
     assert fingerprint("libsvm") != before["libsvm"]
     assert fingerprint("smo") == before["smo"]
-    source.fingerprint.cache_clear()
+    source_code.fingerprint.cache_clear()
 
 
 def test_nothing_is_imported_before_it_is_asked_for() -> None:

@@ -9,9 +9,9 @@ from sklearn.svm import SVC
 from solver_cases import banana_like, gram, make_case
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
-from svmrepro.solvers.caches.row_cache import build_cache, fetch
+from svmrepro.solvers.caches.active_set_rows import build_cache, fetch
 from svmrepro.solvers.decomposition import pair_state, planning
-from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP, best_partner, move_gradient
+from svmrepro.solvers.decomposition.pair_selection import DOWN, UP, best_partner, move_gradient
 
 Vector = npt.NDArray[np.float64]
 VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "decomposition.second_order"]

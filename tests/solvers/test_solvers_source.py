@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from svmrepro import solvers
 from svmrepro.solvers import SOLVERS, fingerprint, fingerprint_all
-from svmrepro.solvers.source import Source, _binds
+from svmrepro.solvers.source_code import SourceCode, _binds
 
 PACKAGE = Path(solvers.__file__).parent
 
@@ -30,7 +30,7 @@ def copied(tmp_path: Path) -> Path:
 
 def look(package: Path) -> dict[str, str]:
     """The fingerprints of a copy, read anew."""
-    copy = Source(package.parent)
+    copy = SourceCode(package.parent)
     prints = {name: copy.fingerprint_of_solver(name) for name in SOLVERS}
     return {**prints, "all": copy.fingerprint(copy.modules("solvers"))}
 

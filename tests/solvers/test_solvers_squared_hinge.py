@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from solver_cases import STORAGES, make_case
 from svmrepro.solvers import Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.linear.l2svm_mfn import line_minimum
-from svmrepro.solvers.linear.lsvm import Run as LagrangianRun
+from svmrepro.solvers.linear.lsvm import LagrangianRun
 
 NAMES = ("l2svm-mfn", "lsvm")
 

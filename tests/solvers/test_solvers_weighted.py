@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from solver_cases import ONE_OF_EACH
 from svmrepro.solvers import SOLVERS, Blocks, Kernel, Problem, solve
-from svmrepro.solvers.peers import estimators
+from svmrepro.solvers.peers import scikit_learn_interface
 
 HINGE, SQUARED = ("svmperf", "ocas"), ("l2svm-mfn", "lsvm")
 KERNELLED = [name for name, spec in SOLVERS.items() if spec.package and name != "liblinear" and spec.version]
@@ -169,10 +169,10 @@ def test_liblinear_takes_weights(seed: int) -> None:
 def test_weights_within_a_class_are_refused_where_there_are_none() -> None:
     X, y, times = examples(1)
     same = Problem(X, y, np.where(y > 0, 2.0, 0.5))
-    assert estimators.class_bounds(same, "thundersvm") == {-1: 0.5, 1: 2.0}
+    assert scikit_learn_interface.class_bounds(same, "thundersvm") == {-1: 0.5, 1: 2.0}
     for name in {"thundersvm", *KERNELLED} - {"libsvm", "onedal"}:
         with pytest.raises(ValueError, match=rf"^solver '{name}' needs one C for all examples of a class$"):
-            estimators.class_bounds(Problem(X, y, 1.0 * times), name)
+            scikit_learn_interface.class_bounds(Problem(X, y, 1.0 * times), name)
     if "libsvm-package" in KERNELLED:
         with pytest.raises(ValueError, match=r"needs one C for all examples of a class"):
             solve(Problem(X, y, 1.0 * times), "libsvm-package")
@@ -180,11 +180,11 @@ def test_weights_within_a_class_are_refused_where_there_are_none() -> None:
 
 @pytest.mark.parametrize("name", ["libsvm", "liblinear"])
 def test_too_many_entries_for_32_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimators, "_MOST_STORED", 3)
+    monkeypatch.setattr(scikit_learn_interface, "_MOST_STORED", 3)
     X = sp.csr_array(np.eye(4))
     said = r"^X has 4 entries; row pointers of 32 bits, which these packages read, count 3$"
     with pytest.raises(ValueError, match=said):
         solve(Problem(X, [1, -1, 1, -1], bias=name != "liblinear", storage="csr"), name)
-    monkeypatch.setattr(estimators, "_MOST_STORED", 4)
+    monkeypatch.setattr(scikit_learn_interface, "_MOST_STORED", 4)
     problem = Problem(X, [1, -1, 1, -1], bias=name != "liblinear", storage="csr")
     assert solve(problem, name).status == "optimal"

@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from svmrepro.solvers.source import fingerprint_all
+from svmrepro.solvers.source_code import fingerprint_all
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 TESTS = ("tests/solvers", "tests/torture")

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.solvers import SOLVERS
-from svmrepro.solvers.source import fingerprint_all
+from svmrepro.solvers.source_code import fingerprint_all
 from torture_problems import FAMILIES, draw
 from verdicts import DISHONEST, LIMITED, REFUSED, SOLVED, UNDECIDED, Judged, Outcome, judge, solve_one, suits
 

@@ -32,7 +32,7 @@ _NOT_MEASURED = (
     "solvers.certificate",
     "solvers.reference_kernels",
     "solvers.linear.dual_descent",
-    "solvers.source",
+    "solvers.source_code",
 )
 
 #: A statement by its module and its place there.
@@ -73,9 +73,9 @@ def fingerprint_all() -> str:
 
 
 @cache
-def source() -> Source:
+def source() -> SourceCode:
     """Return the source that is running."""
-    return Source(Path(__file__).resolve().parent.parent)
+    return SourceCode(Path(__file__).resolve().parent.parent)
 
 
 class Statement(NamedTuple):
@@ -94,7 +94,7 @@ class Module(NamedTuple):
     imports: Imports
 
 
-class Source:
+class SourceCode:
     """The source of this project's packages.
 
     Parameters

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from libsvm import svm
-from svmrepro.solvers.peers.estimators import check_entries, class_bounds
+from svmrepro.solvers.peers.scikit_learn_interface import check_entries, class_bounds
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, Solution
 
@@ -23,7 +23,7 @@ __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 _KERNELS = {"linear": 0, "polynomial": 1, "gaussian": 2}
 
 
-class Run:
+class LibsvmRun:
     """A run under way, or rather before or after its one stretch of work."""
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
@@ -40,12 +40,12 @@ def prepare(problem: Problem) -> None:
     problem.layout("libsvm-package", _build)
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> LibsvmRun:
     """Return a run that has not begun."""
-    return Run(problem, eps, options)
+    return LibsvmRun(problem, eps, options)
 
 
-def advance(run: Run, work: int, step_limit: int) -> str:
+def advance(run: LibsvmRun, work: int, step_limit: int) -> str:
     """Run to the end, whatever ``work`` says; return a status."""
     say = CFUNCTYPE(None, c_char_p)(lambda text: run.printed.append(text.decode()))
     svm.libsvm.svm_set_print_string_function(say)
@@ -58,17 +58,17 @@ def advance(run: Run, work: int, step_limit: int) -> str:
     return ITERATION_LIMIT if "reaching max number of iterations" in text else OPTIMAL
 
 
-def objective(run: Run) -> float:
+def objective(run: LibsvmRun) -> float:
     """Return that it is not known."""
     return float("nan")
 
 
-def steps(run: Run) -> int:
+def steps(run: LibsvmRun) -> int:
     """Return the steps taken."""
     return run.steps
 
 
-def finish(run: Run, status: str) -> Solution:
+def finish(run: LibsvmRun, status: str) -> Solution:
     """Return the solution; LIBSVM's decision value is positive for the label of its first example."""
     model, problem = run.model, run.problem
     count = model.get_nr_sv()

@@ -42,7 +42,7 @@ _KERNELS = {"linear": "linear", "gaussian": "rbf", "polynomial": "poly"}
 _MODULES = {"libsvm": "sklearn.svm", "onedal": "sklearnex.svm", "thundersvm": "thundersvm"}
 
 
-class Run:
+class EstimatorRun:
     """A run under way, or rather before or after its one stretch of work."""
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
@@ -85,12 +85,12 @@ def prepare(problem: Problem) -> None:
     _examples(problem)
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> EstimatorRun:
     """Return a run that has not begun."""
-    return Run(problem, eps, options)
+    return EstimatorRun(problem, eps, options)
 
 
-def advance(run: Run, work: int, step_limit: int) -> str:
+def advance(run: EstimatorRun, work: int, step_limit: int) -> str:
     """Run to the end, whatever ``work`` says; return a status."""
     liblinear = run.options["peer"] == "liblinear"
     most = int(run.options["passes"]) if liblinear else 0
@@ -107,17 +107,17 @@ def advance(run: Run, work: int, step_limit: int) -> str:
     return OPTIMAL if run.steps < limit else ITERATION_LIMIT
 
 
-def objective(run: Run) -> float:
+def objective(run: EstimatorRun) -> float:
     """Return that it is not known."""
     return float("nan")
 
 
-def steps(run: Run) -> int:
+def steps(run: EstimatorRun) -> int:
     """Return the steps taken: of LIBLINEAR passes over the examples, of oneDAL rounds of many steps."""
     return run.steps
 
 
-def finish(run: Run, status: str) -> Solution:
+def finish(run: EstimatorRun, status: str) -> Solution:
     """Return the solution; LIBLINEAR's without multipliers."""
     model, problem = run.model, run.problem
     if run.options["peer"] == "liblinear":
@@ -129,7 +129,7 @@ def finish(run: Run, status: str) -> Solution:
     return Solution(alpha, None, float(model.intercept_[0]), status, run.steps, 0)
 
 
-def complete(run: Run, solution: Solution) -> Solution:
+def complete(run: EstimatorRun, solution: Solution) -> Solution:
     """Add the multipliers that a certificate needs, which is not the solver's work."""
     if solution.alpha is not None or solution.weights is None:
         return solution
@@ -167,7 +167,7 @@ def multipliers(problem: Problem, w: npt.NDArray[np.float64], eps: float) -> npt
     return descend(problem, alpha, near, 0.1 * eps, _MOST_ENTRIES) if near.size else alpha
 
 
-def _kernelised(run: Run, limit: int) -> Any:
+def _kernelised(run: EstimatorRun, limit: int) -> Any:
     """Return a support vector classifier of one of the packages."""
     kernel, options, peer = run.problem.kernel, run.options, run.options["peer"]
     parameters: dict[str, Any] = {"C": run.C, "tol": run.eps, "kernel": _KERNELS[kernel.name]}
@@ -189,7 +189,7 @@ def _kernelised(run: Run, limit: int) -> Any:
     return importlib.import_module(_MODULES[peer]).SVC(**parameters)
 
 
-def _linear(run: Run, limit: int) -> Any:
+def _linear(run: EstimatorRun, limit: int) -> Any:
     """Return LIBLINEAR's dual coordinate descent for the hinge loss."""
     return importlib.import_module("sklearn.svm").LinearSVC(
         loss="hinge",
