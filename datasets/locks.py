@@ -2,7 +2,8 @@
 
 The lock is the kernel's (``flock``): it ends with the process, however that ends, and the file stays. This is
 our own code because ``filelock`` empties the file whenever it tries the lock, so that nobody could read who
-holds it, and its versions 3.20.4 to 3.29 delete the file while others wait for it.
+holds it, and deletes it in versions from 3.20.4 on while others wait for it; ``portalocker`` adds nothing to
+``flock`` that is needed here.
 """
 
 from __future__ import annotations

@@ -14,4 +14,5 @@ comparison/     two runs side by side
 steps/          what Snakemake runs: ``python -m svmrepro.workflow.steps.<step>``
 graph/          what the Snakefile asks when it builds the graph of jobs
 rules/, report/ Snakemake's rules, and the captions of its report
+templates/      HTML pages and their styles
 """

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import analysis_support as synthetic
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config, write_config
+from svmrepro.workflow.configuration.model import Config, Experiment, write_config
+from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.measurement.journal_line import dump_lines
 from svmrepro.workflow.steps import analyse as analyse_step
 from svmrepro.workflow.steps import collect, plot, tabulate
 
@@ -27,21 +30,37 @@ def measured(folder: Path, *names: str, figures: bool = False, **changes: Any) -
     return analyse(config, figures=figures)
 
 
-def analyse(config: Config, *, figures: bool = False) -> Run:
-    """Take a configuration whose job files are there through analyse, collect, tabulate (and plot)."""
+def analyse(
+    config: Config,
+    paper: str = synthetic.PAPER,
+    records: Callable[[Experiment], list[dict[str, Any]]] | None = None,
+    *,
+    only: Sequence[str] = (),
+    figures: bool = False,
+) -> Run:
+    """Take a configuration through analyse, collect, tabulate (and plot).
+
+    Job files that are not there yet are made of ``records``, all in the first job of an experiment. With
+    ``only`` no other artefacts than these are made.
+    """
     file = config.results_dir / "config.json"
     write_config(config, file)
-    paper = config.papers[synthetic.PAPER]
-    measured = [
-        name for name in paper.experiments if paths.job_files(config, synthetic.PAPER, name)[0].is_file()
-    ]
-    for name in measured:
-        analyse_step.run(config, synthetic.PAPER, name)
-    if len(measured) == len(paper.experiments):
-        collect.run(config, synthetic.PAPER)
-    for artefact in paper.artefacts.values():
-        if artefact.form == "table":
-            tabulate.run(config, synthetic.PAPER, [artefact.name])
-        elif figures:
-            plot.run(config, synthetic.PAPER, [artefact.name])
+    described = config.papers[paper]
+    measured = []
+    for name, experiment in described.experiments.items():
+        jobs = paths.job_files(config, paper, name)
+        if records is not None:
+            for place, job in enumerate(jobs):
+                atomic_write(job, b"" if place else dump_lines(records(experiment)))
+        if jobs[0].is_file():
+            analyse_step.run(config, paper, name)
+            measured.append(name)
+    if len(measured) == len(described.experiments):
+        collect.run(config, paper)
+    for artefact in described.artefacts.values():
+        if artefact.name in (only or described.artefacts):
+            if artefact.form == "table":
+                tabulate.run(config, paper, [artefact.name])
+            elif figures:
+                plot.run(config, paper, [artefact.name])
     return Run(config, file)

@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from analysis_steps import analyse
 from analysis_support import make_line, solved
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config, Experiment, load_config, write_config
-from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.measurement.journal_line import dump_lines
-from svmrepro.workflow.steps import analyse as analyse_step
-from svmrepro.workflow.steps import plot, tabulate
+from svmrepro.workflow.configuration.model import Config, Experiment, load_config
 
 PAPER = "glasmachers2008"
 NUMBERS = PaperNumbers(paths.config_dir() / "papers", PAPER)
@@ -95,22 +92,11 @@ def measured(
     With ``only`` no other artefacts than these are made; figures where they are asked for.
     """
     config = make_config(folder, names, **settings)
-    paper = config.papers[PAPER]
-    write_config(config, config.results_dir / "config.json")
-    for name, experiment in paper.experiments.items():
+
+    def changed(experiment: Experiment) -> list[dict[str, Any]]:
         lines = records(config, experiment, gain)
         for line in lines:
             change(line)
-        # All in the first job of an experiment.
-        first, *others = paths.job_files(config, PAPER, name)
-        atomic_write(first, dump_lines(lines))
-        for path in others:
-            atomic_write(path, b"")
-        analyse_step.run(config, PAPER, name)
-    for artefact in paper.artefacts.values():
-        if artefact.name in (only or paper.artefacts):
-            if artefact.form == "table":
-                tabulate.run(config, PAPER, [artefact.name])
-            elif figures:
-                plot.run(config, PAPER, [artefact.name])
-    return config
+        return lines
+
+    return analyse(config, PAPER, changed, only=only, figures=figures).config

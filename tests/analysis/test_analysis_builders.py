@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections import defaultdict
+from pathlib import Path
 from typing import get_type_hints
 
 import pytest
 import yaml
 from matplotlib.figure import Figure
+from svmrepro.workflow import fingerprints
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES
 from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.tables.model import Table
 
 COMMON = {"kind", "form", "title", "caption", "experiment", "experiments"}
@@ -36,3 +39,14 @@ def test_a_kind_has_a_builder_that_documents_its_settings(kind: str) -> None:
     documented = inspect.getdoc(builder)
     assert not {name for name in used_settings()[kind] if f"``{name}``" not in documented}
     assert (paths.config_dir().parent / "workflow" / "report" / f"{kind}.rst").is_file()
+
+
+def test_templates_are_part_of_what_decides_that_tables_are_out_of_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = Plan({"scale": "smoke", "papers": ["platt1998"]})
+    templates = fingerprints.templates_fingerprint()
+    for form in ("table", "figure"):
+        codes = [plan.artefacts_code(made) for _, made in plan.artefacts(form)]
+        assert codes and all((templates in code) == (form == "table") for code in codes)

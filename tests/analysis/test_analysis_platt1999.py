@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from analysis_steps import analyse
 from analysis_support import make_line, rows_of, solved, without_numbers_that_are_none
 from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.results import load
@@ -15,9 +17,6 @@ from svmrepro.workflow.configuration.model import Config, Experiment, load_confi
 from svmrepro.workflow.figures import exponents, loglog
 from svmrepro.workflow.figures import settings as figure_settings
 from svmrepro.workflow.figures.style import off_axis
-from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.measurement.journal_line import dump_lines
-from svmrepro.workflow.steps import analyse, tabulate
 
 PAPER = "platt1999"
 SIZES = {
@@ -72,14 +71,7 @@ def records(config: Config, experiment: Experiment) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     found = make_config(tmp_path_factory.mktemp("platt1999"))
-    for name, experiment in found.papers[PAPER].experiments.items():
-        (job,) = paths.job_files(found, PAPER, name)
-        atomic_write(job, dump_lines(records(found, experiment)))
-        analyse.run(found, PAPER, name)
-    for artefact in found.papers[PAPER].artefacts.values():
-        if artefact.form == "table":
-            tabulate.run(found, PAPER, [artefact.name])
-    return found
+    return analyse(found, PAPER, partial(records, found)).config
 
 
 def rows(config: Config, name: str) -> list[dict[str, str]]:

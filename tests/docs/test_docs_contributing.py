@@ -126,11 +126,11 @@ from pathlib import Path
 from svmrepro import datasets
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
-from svmrepro.workflow.measurement.contender_run import Trials
+from svmrepro.workflow.measurement.contender_run import ContenderRuns
 
 config = load_config(read_yaml(Path("peers.yaml")))
 experiment = config.papers["platt1998"].experiments["noise-gaussian"]
 data = datasets.generate("noise", n=200)
-line = Trials(experiment, data.X, data.y).run(experiment.contenders["libsvm"])
+line = ContenderRuns(experiment, data.X, data.y).run(experiment.contenders["libsvm"])
 assert line["status"] == "optimal" and line["iterations"] > 0, line
 """)

@@ -84,8 +84,7 @@ def _ratios(axes: Axes, pair: PairedRuns, paper: str) -> None:
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_aspect("equal", adjustable="box")
-    axes.grid(True, linewidth=0.3, color="#d5d9de")
-    axes.set_axisbelow(True)
+    axes.grid(True)
     axes.set_xlabel("other run")
     axes.set_ylabel("this run")
 
@@ -131,7 +130,7 @@ def _bars(axes: Axes, found: dict[str, dict[str, list[float]]]) -> None:
     axes.set_ylim(-0.5, len(labels) - 0.5)
     axes.set_yticks(range(len(labels)), [display_name(label) for label in reversed(labels)], fontsize=6)
     axes.tick_params(axis="y", length=0)
-    axes.grid(True, axis="x", linewidth=0.3, color="#d5d9de")
+    axes.grid(True, axis="x")
     handles = [
         entry(shown, look, linestyle="-", markersize=3.5, linewidth=1.1)
         for look, (_, shown) in zip(LOOKS, COUNTS.values(), strict=False)

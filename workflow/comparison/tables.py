@@ -75,7 +75,7 @@ def about(pair: PairedRuns) -> Table:
     columns = [
         Column("fact", "", prose=True),
         Column(HERE, "this run", prose=True),
-        Column(THERE, "against", prose=True),
+        Column(THERE, "other run", prose=True),
     ]
     how = (
         "Same hardware and versions: counts and objectives must be equal."
@@ -152,7 +152,7 @@ def claims(pair: PairedRuns, papers: Sequence[str]) -> Table:
         Column("paper", "paper", prose=True, shown=len(papers) > 1),
         Column("claim", "claim", prose=True),
         Column(HERE, "this run", prose=True),
-        Column(THERE, "against", prose=True),
+        Column(THERE, "other run", prose=True),
         Column("measured_here", "measured in this run", prose=True),
         Column("measured_there", "measured in the other run", prose=True),
     ]
@@ -204,7 +204,7 @@ def exponents(pair: PairedRuns, papers: Sequence[str]) -> Table:
         columns += [
             *_beside(quantity, group, "difference"),
             Column(f"{quantity}_verdict", "", group=group, prose=True),
-            Column(f"{quantity}_sizes", "sizes, this run / against", shown=False),
+            Column(f"{quantity}_sizes", "sizes, this run / other run", shown=False),
         ]
     rows = []
     for paper, experiment, contender in keys:
@@ -295,7 +295,7 @@ def _clock_note(pair: PairedRuns) -> list[str]:
 
 def _beside(quantity: str, group: str, third: str) -> list[Column]:
     """Return columns of a quantity in both runs, and of how the two compare."""
-    headers = {HERE: "this run", THERE: "against", third: third}
+    headers = {HERE: "this run", THERE: "other run", third: third}
     return [Column(f"{quantity}_{key}", header, group=group) for key, header in headers.items()]
 
 

@@ -147,8 +147,7 @@ def draw(
             if floor is not None and min(point.y.value for point in everything) < floor:
                 axes.set_ylim(floor, 1.6 * max(point.y.value for point in everything))
                 _below(axes, floor, [(shown[name], handle.get_color()) for name, handle in handles.items()])
-        axes.grid(True, which="major", linewidth=0.3, color="#d5d9de")
-        axes.set_axisbelow(True)
+        axes.grid(True)
     return handles
 
 

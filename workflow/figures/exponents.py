@@ -75,7 +75,7 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
     axes.set_ylim(-0.5, len(names) - 0.5)
     axes.set_yticks(range(len(names)), [results.experiment(name).title for name in reversed(names)])
     axes.tick_params(axis="y", length=0, pad=6)  # arrows reach out
-    axes.grid(True, axis="x", linewidth=0.3, color="#d5d9de")
+    axes.grid(True, axis="x")
 
 
 def _range(results: Results, names: list[str], solver: str) -> tuple[float, float]:

@@ -187,8 +187,7 @@ def _panel(panel: Axes, options: Options, lines: Sequence[SettingLine]) -> tuple
     panel.axvline(1.0, color="#333", linewidth=0.8, zorder=1)
     panel.set_title(f"{experiment.title.removesuffix(', options')}\nn = {n:,}", loc="left", fontsize=7.5)
     panel.tick_params(axis="y", length=0)
-    panel.grid(True, axis="x", linewidth=0.3, color="#d5d9de")
-    panel.set_axisbelow(True)
+    panel.grid(True, axis="x")
     return shown, intervals
 
 

@@ -47,8 +47,7 @@ def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: i
     axes.set_title(f"{experiment.title}, n = {n:,}", loc="left")
     axes.set_yscale("log")
     axes.set_xticks(range(-2, 4), [_tick(t) for t in range(-2, 4)])
-    axes.grid(True, axis="y", linewidth=0.3, color="#d5d9de")
-    axes.set_axisbelow(True)
+    axes.grid(True, axis="y")
     if not plain.size:
         reason = results.group(experiment.name, label, n).reason or "not counted"
         axes.text(

@@ -37,12 +37,15 @@ SETTINGS: dict[Any, Any] = {
     "axes.titleweight": "bold",
     "axes.labelsize": 8,
     "axes.linewidth": 0.6,
+    "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
+    "grid.color": "#d5d9de",
+    "grid.linewidth": 0.3,
     "legend.fontsize": 7,
     "legend.frameon": False,
     "lines.linewidth": 1.2,
@@ -206,8 +209,7 @@ def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
     axes.yaxis.set_major_locator(LogLocator(base=10, numticks=7))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
-    axes.grid(True, which="major", linewidth=0.3, color="#d5d9de")
-    axes.set_axisbelow(True)
+    axes.grid(True)
 
 
 def powers_of_ten(axis: Axis) -> None:

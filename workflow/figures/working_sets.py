@@ -41,8 +41,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
         title = problem.title if problem.n_paper else f"{problem.title}\nn = {problem.n:,}"
         axes.set_title(title, loc="left", fontsize=7)
         axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
-        axes.grid(True, axis="y", linewidth=0.3, color="#d5d9de")
-        axes.set_axisbelow(True)
+        axes.grid(True, axis="y")
         axes.set_xticks(range(len(sets)), [str(count) for count in sets])
         for column, _, look in SERIES:
             absent |= _draw(axes, relative(results, problem, contenders, column), look)

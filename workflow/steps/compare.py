@@ -89,7 +89,7 @@ def _closing(config: Config, pair: PairedRuns) -> str:
     lines = [
         f"Compared with {pair.there.folder} ({kind}): {plural(len(pair.rows), 'row')} in both, "
         f"{plural(len(pair.claims), 'claim')}, {len(changed)} with a different verdict.",
-        *(f"  {paper}/{name}: {', against: '.join(words[(paper, name)])}" for paper, name in changed[:10]),
+        *(f"  {paper}/{name}: {', other run: '.join(words[(paper, name)])}" for paper, name in changed[:10]),
         *(f"  {fault}" for fault in faults[:10]),
     ]
     if len(faults) > 10:
