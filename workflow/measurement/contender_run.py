@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers import MEASURES, SOLVERS, Kernel, Problem, Solution, certify, gram_matrix, solve, warm
+from svmrepro.solvers.interface import Prepares
 from svmrepro.solvers.registry import NotInstalled
 from svmrepro.workflow.configuration.model import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
@@ -110,9 +111,9 @@ class ContenderRuns:
                 self._warm(contender, problem)
             else:
                 warm(contender.solver, problem.kernel, problem.storage)
-                module = SOLVERS[contender.solver].load()
-                if hasattr(module, "prepare"):  # a layout of the examples is no memory of the run's
-                    module.prepare(problem)
+                solver = SOLVERS[contender.solver].load()
+                if isinstance(solver, Prepares):  # a layout of the examples is no memory of the run's
+                    solver.prepare(problem)
             self._ready.add(contender.label)
         return problem
 
