@@ -5,6 +5,7 @@ layers             YAML files and command-line settings, merged; each value know
 settings           what the files may hold, as types
 resolve            from the files to records
 plain_yaml         YAML as plain data
+typed_data         plain data as types
 contender_options  the options of a contender, be they set or defaults
 needs              data sets and compiled code that a configuration needs
 jobs               the problems of an experiment, and the jobs that measure them

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
 import yaml
 from svmrepro.workflow.errors import StepError, one_line
 from yaml.constructor import ConstructorError
@@ -22,8 +21,6 @@ from yaml.constructor import ConstructorError
 MOST_VALUES = 100_000
 #: Mappings and lists within each other.
 DEEPEST = 40
-
-T = TypeVar("T")
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
@@ -208,28 +205,3 @@ def plain(value: Any) -> Any:
         return word(value) if isinstance(value, str) else value
 
     return read(value, 0)
-
-
-def typed(value: object, kind: type[T]) -> T:
-    """
-    Convert plain data to a type.
-
-    Parameters
-    ----------
-    value
-        What YAML or JSON made.
-    kind
-        A type of msgspec.
-
-    Raises
-    ------
-    ValueError
-        If it does not fit: the key, and what is wrong.
-    """
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        # It takes half a second to import.
-        from svmrepro.datasets.validation import explain
-
-        raise explain(error, value, kind) from None

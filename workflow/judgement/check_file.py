@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
-from svmrepro.workflow.configuration.plain_yaml import typed
+from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.judgement.claims import VERDICTS
 from svmrepro.workflow.judgement.reference_check import FAILED, OBJECTIVES, unfold

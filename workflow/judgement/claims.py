@@ -30,7 +30,8 @@ from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
-from svmrepro.workflow.configuration.plain_yaml import read_yaml, typed
+from svmrepro.workflow.configuration.plain_yaml import read_yaml
+from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.findings import Finding
 from svmrepro.workflow.judgement.quantities import KINDS, needs_clock, value

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 from msgspec import structs
-from svmrepro.workflow.configuration.plain_yaml import typed
+from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError, one_line
 
 MOST_COUNTED = 10**18
