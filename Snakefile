@@ -19,7 +19,7 @@ from pathlib import Path
 
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan, makes_files, one_of
-from svmrepro.workflow.graph.quiet import spare_terminal
+from svmrepro.workflow.graph.snakemake_output import spare_terminal
 from svmrepro.workflow.steps.closing import closing
 
 # Thousands of jobs are millions of objects, nearly all of which live to the end: looking through them for

@@ -282,7 +282,9 @@ def _complaint(what: str, value: Any, kind: Any) -> str:
         return "must not be empty" if empty else f"must be of length {relation}{length[2]}: {shown(value)}"
     regex = re.fullmatch(r"Expected `str` matching regex (.*)", what, re.DOTALL)
     if regex:
-        return f"{shown(value)} {_SAYINGS[ast.literal_eval(regex[1])]}"
+        return (
+            f"{shown(value)} {_SAYINGS.get(ast.literal_eval(regex[1]), 'is not of the form it has to have')}"
+        )
     if what.startswith("Invalid enum value"):
         known = [str(word) for each in _alternatives(kind) for word in get_args(each)]
         return f"must be one of {', '.join(known)}, not {shown(value)}{_closest(value, known)}"

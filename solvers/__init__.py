@@ -16,6 +16,7 @@ The modules and packages, from the interface down:
 estimator            ``SVMClassifier``
 driver               ``solve``: slices, limits, progress, clocks
 registry             the solvers by name, as data
+interface            what the driver asks of a solver's module
 problem, kernel      what is solved
 solution             what a solver returns
 certificate/         what a solution is worth, from the data alone

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from svmrepro.solvers.interface import Completes, Prepares, Solver
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import NO_BIAS, SQUARED_HINGE, SolverSpec, get
@@ -97,13 +98,13 @@ def solve(
     if iteration_limit is None:
         iteration_limit = max(_STEPS, _STEPS_AN_EXAMPLE * problem.n)
     eps = float(eps)
-    module = spec.load()
-    if hasattr(module, "MEMORY_LIMITED"):
+    solver = spec.load()
+    if spec.memory_limited:
         full["memory_limit_bytes"] = _NO_LIMIT if memory_limit_mb is None else memory_limit_mb * 2**20
     problem.prepare()
-    if hasattr(module, "prepare"):
-        module.prepare(problem)
-    solution = _drive(module, problem, eps, full, time_limit, iteration_limit, progress, trace)
+    if isinstance(solver, Prepares):
+        solver.prepare(problem)
+    solution = _drive(solver, problem, eps, full, time_limit, iteration_limit, progress, trace)
     solution = dataclasses.replace(solution, loss=spec.loss, promise=spec.promise)
     if solution.status == OPTIMAL and verify and not _verified(problem, solution, spec, eps, verify):
         solution = dataclasses.replace(solution, status=STALLED)
@@ -140,7 +141,7 @@ def _checked_start(
 
 
 def _drive(
-    module: Any,
+    solver: Solver,
     problem: Problem,
     eps: float,
     options: dict[str, Any],
@@ -156,29 +157,28 @@ def _drive(
     points: list[tuple[float, float]] | None = [] if trace else None
     wall = time.perf_counter()
     begin, started = time.thread_time(), clock()
-    run = module.start(problem, eps, options)
+    run = solver.start(problem, eps, options)
     work, now, status = _FIRST_SLICE, 0.0, None
     while status is None:
         before = now
-        status = module.advance(run, work, step_limit)
+        status = solver.advance(run, work, step_limit)
         now = clock() - started
         work = _next_slice(work, now - before)
         if points is not None:
-            points.append((now, module.objective(run)))
+            points.append((now, solver.objective(run)))
         if progress is not None:
-            progress(now, module.steps(run), module.objective(run))
+            progress(now, solver.steps(run), solver.objective(run))
         if status is None and now >= limit:
             status = TIME_LIMIT
-        elif status is None and module.steps(run) >= step_limit:
+        elif status is None and solver.steps(run) >= step_limit:
             status = ITERATION_LIMIT
-    solution: Solution = module.finish(run, status)
     solution = dataclasses.replace(
-        solution,
+        solver.finish(run, status),
         cpu_seconds=time.thread_time() - begin,
         wall_seconds=time.perf_counter() - wall,
         trace=points,
     )
-    return module.complete(run, solution) if hasattr(module, "complete") else solution
+    return solver.complete(run, solution) if isinstance(solver, Completes) else solution
 
 
 def _next_slice(work: int, seconds: float) -> int:

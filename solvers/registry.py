@@ -11,10 +11,13 @@ import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
-from types import MappingProxyType, ModuleType
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from svmrepro.solvers.interface import Solver
 
 LINEAR = "linear kernel"
 BIAS = "bias"
@@ -37,7 +40,7 @@ class SolverSpec:
     name : str
         Name in :data:`SOLVERS`.
     module : str
-        Module of this package with ``start``, ``advance``, ``finish``, ``objective`` and ``steps``.
+        Module of this package, as :mod:`svmrepro.solvers.interface` describes it.
     description : str
         One line, with its source.
     options : mapping of str to default value
@@ -62,6 +65,8 @@ class SolverSpec:
         Whether it goes on from given multipliers.
     one_bound : bool
         Whether C must be the same for all examples.
+    memory_limited : bool
+        Whether it keeps a matrix whose size the driver's memory limit bounds.
     """
 
     name: str
@@ -77,6 +82,7 @@ class SolverSpec:
     blocks: bool = False
     starts: bool = False
     one_bound: bool = False
+    memory_limited: bool = False
 
     @property
     def version(self) -> str | None:
@@ -86,13 +92,13 @@ class SolverSpec:
         except metadata.PackageNotFoundError:
             return None
 
-    def load(self) -> ModuleType:
+    def load(self) -> Solver:
         """Import the solver's module (compiles or loads its code); raise NotInstalled without its package."""
         if self.version is None:
             raise NotInstalled(
                 f"solver {self.name!r} needs the package {self.package}, which is not installed"
             )
-        return importlib.import_module(f"svmrepro.solvers.{self.module}")
+        return cast("Solver", importlib.import_module(f"svmrepro.solvers.{self.module}"))
 
     def check(self, problem: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the full options, or raise ValueError where problem or options do not fit."""
@@ -288,6 +294,7 @@ _ALL = (
         {"chunk_size": 500, "cg_tol": 3e-10, "bends": True, "whole": False},
         (BIAS,),
         starts=True,
+        memory_limited=True,
     ),
     SolverSpec(
         "svmlight",
@@ -305,6 +312,7 @@ _ALL = (
         loss=PAIRS,
         promise=GAP,
         one_bound=True,
+        memory_limited=True,
     ),
     SolverSpec(
         "l2svm-mfn",
@@ -323,6 +331,7 @@ _ALL = (
         (LINEAR, NO_BIAS),
         loss=SQUARED_HINGE,
         starts=True,
+        memory_limited=True,
     ),
     *_SECOND_ORDER,
     *_CUTTING_PLANES,

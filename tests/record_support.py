@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from svmrepro.workflow.measurement.record import NO_RESULT, SCHEMA
+from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA
 
 _TEXTS = (
     "run_id",

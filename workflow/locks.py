@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def lock(path: str | os.PathLike[str], waiting: Waiting | None = None) -> Iterator[None]:
-    """
-    Hold an exclusive lock between processes; it ends with the process, however that ends.
-
-    Parameters
-    ----------
-    path
-        The lock file; it stays and names its last holder.
-    waiting
-        Called once with the holder (or None) if the lock is not free at once.
+    """Hold a lock file; see `svmrepro.datasets.locks.hold_one`.
 
     Raises
     ------
@@ -37,22 +29,7 @@ def lock(path: str | os.PathLike[str], waiting: Waiting | None = None) -> Iterat
 
 @contextmanager
 def any_lock(folder: Path, slots: int, waiting: Waiting | None = None) -> Iterator[int]:
-    """
-    Hold one of several equal locks, so that at most ``slots`` processes work at a time.
-
-    Parameters
-    ----------
-    folder
-        Where the lock files are.
-    slots
-        The largest number of holders.
-    waiting
-        As in :func:`lock`; called once if none is free at once.
-
-    Yields
-    ------
-    int
-        The number of the slot.
+    """Hold one of the lock files of a folder, for at most ``slots`` processes at a time; yield its number.
 
     Raises
     ------

@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svmrepro.datasets.download.archive import copy_stream, decompress, extract_member, is_compressed
+from svmrepro.datasets.download.unpack import copy_stream, decompress, extract_member, is_compressed
 from svmrepro.datasets.download.verify import Ledger, check_content
 from svmrepro.datasets.errors import DatasetUnavailable, SourceError
 from svmrepro.datasets.files import CHUNK, locked, part_of, sha256_of, storage_errors
-from svmrepro.datasets.registry.model import DownloadedEntry, FileEntry, Form, Source
+from svmrepro.datasets.registry.model import DownloadedEntry, FileEntry, FileForm, FileSource
 
 if TYPE_CHECKING:
     from svmrepro.datasets.download.http import Network
@@ -34,7 +34,7 @@ class StoredFile:
     """A raw file that is on disk and was found right, and where it came from."""
 
     path: Path
-    form: Form
+    form: FileForm
     sha256: str
     origin: str
 
@@ -77,7 +77,7 @@ def _removed_at_end(path: Path) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
-def _is_vouched(path: Path, form: Form) -> bool:
+def _is_vouched(path: Path, form: FileForm) -> bool:
     """Return whether a file is the wrapper whose checksum the registry has."""
     return form.wrapper_sha256 is not None and sha256_of(path) == form.wrapper_sha256
 
@@ -138,7 +138,7 @@ class _Search:
         for form in self.file.forms if mirror is not None else ():
             place = f"{self.entry.mirror}/{form.file}"
             if mirror is not None and "://" in mirror:
-                source = Source(f"{mirror.rstrip('/')}/{place}", form)
+                source = FileSource(f"{mirror.rstrip('/')}/{place}", form)
                 yield f"mirror {source.url}", partial(self._download, source, "mirror")
             elif mirror is not None:
                 path = Path(mirror).expanduser() / place
@@ -147,7 +147,7 @@ class _Search:
             origin = source.url + (f" ({source.member})" if source.member else "")
             yield origin, partial(self._download, source, origin)
 
-    def _judge(self, path: Path, form: Form) -> StoredFile:
+    def _judge(self, path: Path, form: FileForm) -> StoredFile:
         ledger = Ledger(self.folder)
         known = ledger.recall(path, form)
         if known is None:
@@ -155,7 +155,7 @@ class _Search:
             ledger.note(path, form, *known)
         return StoredFile(path, form, *known)
 
-    def _copy(self, path: Path, form: Form, origin: str) -> StoredFile:
+    def _copy(self, path: Path, form: FileForm, origin: str) -> StoredFile:
         with self._accepting(form, origin, _is_vouched(path, form)) as part:
             if form.compression and is_compressed(path, form.compression):
                 decompress(path, form.compression, part, form.limit, form.file)
@@ -164,7 +164,7 @@ class _Search:
                     copy_stream(stream, part, form.limit, form.file)
         return self._judge(self.folder / form.stored, form)
 
-    def _download(self, source: Source, origin: str) -> StoredFile:
+    def _download(self, source: FileSource, origin: str) -> StoredFile:
         if self._network is None:
             from svmrepro.datasets.download.http import shared_network  # imports requests: only when needed
 
@@ -187,14 +187,14 @@ class _Search:
             self._network.download(source.url, download, limit)
             return self._unwrap(download, source, origin)
 
-    def _unwrap(self, download: Path, source: Source, origin: str) -> StoredFile:
+    def _unwrap(self, download: Path, source: FileSource, origin: str) -> StoredFile:
         form = source.form
         name = source.url.rsplit("/", 1)[-1]
         if source.member is not None:
             member = part_of(self.folder / form.stored, ".member")
             with _removed_at_end(member):
                 extract_member(download, source.member, member, form.limit, name)
-                return self._unwrap(member, Source(source.member, form), origin)
+                return self._unwrap(member, FileSource(source.member, form), origin)
         with self._accepting(form, origin, _is_vouched(download, form)) as part:
             if form.compression and is_compressed(download, form.compression):
                 decompress(download, form.compression, part, form.limit, name)
@@ -204,7 +204,7 @@ class _Search:
         return self._judge(self.folder / form.stored, form)
 
     @contextlib.contextmanager
-    def _accepting(self, form: Form, origin: str, vouched: bool) -> Iterator[Path]:
+    def _accepting(self, form: FileForm, origin: str, vouched: bool) -> Iterator[Path]:
         """Yield a temporary path; check what was written there and only then give it the file's name."""
         target = self.folder / form.stored
         part = part_of(target)

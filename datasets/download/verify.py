@@ -17,7 +17,7 @@ from pathlib import Path
 from svmrepro.datasets.errors import DataError, SourceError
 from svmrepro.datasets.files import sha256_of
 from svmrepro.datasets.readers.by_name import READERS, READERS_APART
-from svmrepro.datasets.registry.model import DownloadedEntry, FileEntry, Form
+from svmrepro.datasets.registry.model import DownloadedEntry, FileEntry, FileForm
 
 LEDGER = ".verified.json"
 
@@ -54,7 +54,13 @@ def is_ordered_subsequence(part: Iterable[bytes], whole: Iterable[bytes]) -> boo
 
 
 def check_content(
-    path: Path, entry: DownloadedEntry, file: FileEntry, form: Form, folder: Path, *, vouched: bool = False
+    path: Path,
+    entry: DownloadedEntry,
+    file: FileEntry,
+    form: FileForm,
+    folder: Path,
+    *,
+    vouched: bool = False,
 ) -> str:
     """Check a decompressed file against one of its accepted forms.
 
@@ -102,7 +108,9 @@ def check_content(
     )
 
 
-def _check_by_content(path: Path, entry: DownloadedEntry, file: FileEntry, form: Form, folder: Path) -> None:
+def _check_by_content(
+    path: Path, entry: DownloadedEntry, file: FileEntry, form: FileForm, folder: Path
+) -> None:
     """Judge a file for which no checksum is known by its rows and its neighbours."""
     try:
         rows, positives = _count(path, entry, file, form)
@@ -120,7 +128,7 @@ def _check_by_content(path: Path, entry: DownloadedEntry, file: FileEntry, form:
             raise SourceError(f"its rows are not among those of {larger.name} in the same order")
 
 
-def _count(path: Path, entry: DownloadedEntry, file: FileEntry, form: Form) -> tuple[int, int | None]:
+def _count(path: Path, entry: DownloadedEntry, file: FileEntry, form: FileForm) -> tuple[int, int | None]:
     """Read a file by itself; return its rows, and the positive ones where it tells."""
     reader = form.reader or entry.reader
     if reader in READERS:
@@ -152,13 +160,13 @@ class Ledger:
         status = path.stat()
         return [status.st_size, status.st_mtime_ns]
 
-    def recall(self, path: Path, form: Form) -> tuple[str, str] | None:
+    def recall(self, path: Path, form: FileForm) -> tuple[str, str] | None:
         """Return (SHA-256, origin) of a file that has not changed since it was found right, or None."""
         item = self._entries.get(path.name, {})
         known = item.get("expected") == _expectation(form) and item.get("stamp") == self._stamp(path)
         return (str(item["sha256"]), str(item["origin"])) if known else None
 
-    def note(self, path: Path, form: Form, sha256: str, origin: str) -> None:
+    def note(self, path: Path, form: FileForm, sha256: str, origin: str) -> None:
         """Write down that a file was found right; where that fails, it is hashed again the next time."""
         self._entries[path.name] = {
             "stamp": self._stamp(path),
@@ -175,5 +183,5 @@ class Ledger:
                 part.unlink(missing_ok=True)
 
 
-def _expectation(form: Form) -> list[str | int | None]:
+def _expectation(form: FileForm) -> list[str | int | None]:
     return [form.sha256, form.rows_sha256, form.bytes]

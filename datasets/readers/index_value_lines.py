@@ -31,7 +31,7 @@ _LINE: Final = re.compile(rb"[ \t]*" + NUMBER + rb"(?:[ \t]+\d{1,10}:" + NUMBER 
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class LineBlock:
     """Some lines of a file.
 
     Attributes
@@ -55,7 +55,7 @@ class Block:
     value: FloatArray
 
 
-def read_blocks(path: str | Path, where: str, head: str = "label") -> Iterator[Block]:
+def read_blocks(path: str | Path, where: str, head: str = "label") -> Iterator[LineBlock]:
     """Read a file block by block.
 
     What follows a ``#`` is a comment (SVM-light writes such); blank lines at the end do not count.
@@ -104,7 +104,7 @@ def read_blocks(path: str | Path, where: str, head: str = "label") -> Iterator[B
         raise DataError(f"{where}:1: the file is empty")
 
 
-def _parse(numbers: list[int], lines: list[bytes]) -> Block:
+def _parse(numbers: list[int], lines: list[bytes]) -> LineBlock:
     counts = np.array([line.count(b":") for line in lines], dtype=np.int64)
     # As exact as float() of each, without an object for each. All is numbers: the lines have been matched.
     flat = np.fromstring(b" ".join(lines).translate(_SPACES).decode("ascii"), dtype=np.float64, sep=" ")
@@ -113,7 +113,7 @@ def _parse(numbers: list[int], lines: list[bytes]) -> Block:
     assert len(flat) == ends[-1]
     pairs = np.delete(flat, heads)
     index, value = pairs[0::2].astype(np.int64), pairs[1::2].copy()
-    return Block(np.array(numbers, dtype=np.int64), flat[heads], counts, index, value)
+    return LineBlock(np.array(numbers, dtype=np.int64), flat[heads], counts, index, value)
 
 
 def _complain(line: bytes, head: str) -> str:
@@ -148,7 +148,7 @@ class Rows:
         self._rows = GrowingRows()
         self._largest = 0
 
-    def add(self, block: Block, where: str) -> None:
+    def add(self, block: LineBlock, where: str) -> None:
         """Take the pairs of a block.
 
         Raises
@@ -168,7 +168,7 @@ class Rows:
         return X
 
 
-def _check_pairs(block: Block, features: int | None, where: str) -> None:
+def _check_pairs(block: LineBlock, features: int | None, where: str) -> None:
     """Refuse indices and values that have the right form and cannot be right."""
     index, value = block.index, block.value
     limit = features if features is not None else int(np.iinfo(np.int32).max)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.index_value_lines import Block, Rows, read_blocks
+from svmrepro.datasets.readers.index_value_lines import LineBlock, Rows, read_blocks
 from svmrepro.datasets.readers.tokens import brief
 
 DEFAULT_LABELS: Mapping[float, float] = {-1.0: -1.0, 1.0: 1.0}
@@ -108,7 +108,7 @@ def is_binary(X: sparse.csr_matrix) -> bool:
     return bool(np.all(X.data == 1.0))
 
 
-def _map_labels(block: Block, labels: Mapping[float, float], where: str) -> FloatArray:
+def _map_labels(block: LineBlock, labels: Mapping[float, float], where: str) -> FloatArray:
     y = np.full(len(block.head), math.nan)
     for given, sign in labels.items():
         y[block.head == given] = sign

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.index_value_lines import Block, Rows, read_blocks
+from svmrepro.datasets.readers.index_value_lines import LineBlock, Rows, read_blocks
 from svmrepro.datasets.readers.tokens import brief, show
 
 Documents = npt.NDArray[np.int64]
@@ -95,7 +95,7 @@ def count_topics(path: str | Path) -> int:
     return len(_read_topics(path, "")[0])
 
 
-def _documents(block: Block, path: str | Path, known: Documents | None, topics: str | Path) -> Documents:
+def _documents(block: LineBlock, path: str | Path, known: Documents | None, topics: str | Path) -> Documents:
     """Return the documents' numbers of a block, checked."""
     head = block.head
     bad = np.flatnonzero(~((head >= 1.0) & (head < _LARGEST) & (head == np.floor(head))))

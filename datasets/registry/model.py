@@ -60,7 +60,7 @@ class ColumnKeys(Keys, frozen=True):
     missing: Field | None = None
 
 
-class Form(Keys, frozen=True):
+class FileForm(Keys, frozen=True):
     """One form in which a file is accepted: its name, its wrapper, and how its content is recognised."""
 
     file: Name = ""
@@ -87,11 +87,11 @@ class Form(Keys, frozen=True):
         return 2 * self.bytes if self.rows_sha256 else self.bytes
 
 
-class Source(Struct, frozen=True):
+class FileSource(Struct, frozen=True):
     """A URL that provides one form of a file, whole or as a member of a zip archive."""
 
     url: str
-    form: Form
+    form: FileForm
     member: str | None = None
     limit: int | None = None
 
@@ -105,13 +105,13 @@ class SourceKeys(Keys, frozen=True):
     limit: Count | None = None
 
 
-class FileKeys(Form, frozen=True):
+class FileKeys(FileForm, frozen=True):
     """The keys of a file in the file: those of its only form among them, or none of them and ``forms``."""
 
     rows: Count | None = None
     positives: Count | None = None
     between: tuple[Name, Name] | None = None
-    forms: Annotated[tuple[Form, ...], Meta(min_length=1)] = ()
+    forms: Annotated[tuple[FileForm, ...], Meta(min_length=1)] = ()
     sources: Annotated[tuple[Text | SourceKeys, ...], Meta(min_length=1)] = ()
 
 
@@ -121,8 +121,8 @@ class FileEntry(Struct, frozen=True):
     name: str
     rows: int | None
     positives: int | None
-    forms: tuple[Form, ...]
-    sources: tuple[Source, ...]
+    forms: tuple[FileForm, ...]
+    sources: tuple[FileSource, ...]
     between: tuple[str, str] | None = None
 
 

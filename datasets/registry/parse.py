@@ -69,14 +69,14 @@ from svmrepro.datasets.registry.model import (
     DownloadedEntry,
     DownloadedKeys,
     FileEntry,
+    FileForm,
     FileKeys,
-    Form,
+    FileSource,
     GeneratedEntry,
     Part,
     PartKeys,
     Registry,
     RegistryKeys,
-    Source,
     SourceKeys,
 )
 from svmrepro.datasets.validation import Fault, Key, check_known, convert, did_you_mean
@@ -171,10 +171,10 @@ def _columns(keys: ColumnKeys | None) -> Columns | None:
 def _file(
     name: str, keys: FileKeys, hosts: Mapping[str, str], at: Key, files: Mapping[str, object]
 ) -> FileEntry:
-    only = _own(keys, Form)
+    only = _own(keys, FileForm)
     if not keys.forms:
-        forms: tuple[Form, ...] = (_form(Form(**only), name, at),)
-    elif Form(**only) == Form():
+        forms: tuple[FileForm, ...] = (_form(FileForm(**only), name, at),)
+    elif FileForm(**only) == FileForm():
         forms = tuple(_form(form, name, (*at, "forms", i)) for i, form in enumerate(keys.forms))
     else:
         raise Fault(at, "has forms, and the keys of one beside them")
@@ -185,7 +185,7 @@ def _file(
     return FileEntry(name, keys.rows, keys.positives, forms, sources, keys.between)
 
 
-def _form(form: Form, file: str, at: Key) -> Form:
+def _form(form: FileForm, file: str, at: Key) -> FileForm:
     form = structs.replace(form, file=form.file or file)
     if form.wrapper_sha256 and not form.compression:
         raise Fault((*at, "wrapper_sha256"), "the form has no wrapper")
@@ -196,7 +196,9 @@ def _form(form: Form, file: str, at: Key) -> Form:
     return form
 
 
-def _source(given: str | SourceKeys, forms: tuple[Form, ...], hosts: Mapping[str, str], at: Key) -> Source:
+def _source(
+    given: str | SourceKeys, forms: tuple[FileForm, ...], hosts: Mapping[str, str], at: Key
+) -> FileSource:
     keys = SourceKeys(url=given) if isinstance(given, str) else given
     for host in re.findall(r"\{([a-z0-9-]+)\}", keys.url):
         check_known(host, hosts, "host", *at)
@@ -207,7 +209,7 @@ def _source(given: str | SourceKeys, forms: tuple[Form, ...], hosts: Mapping[str
     if keys.form is not None:
         check_known(keys.form, by_file, "form", *at, "form")
     form = by_file.get(keys.form or url.rsplit("/", 1)[-1], forms[0])
-    return Source(url, form, keys.member, keys.limit)
+    return FileSource(url, form, keys.member, keys.limit)
 
 
 def _part(name: str, keys: PartKeys, files: Mapping[str, FileEntry], at: Key) -> Part:
@@ -233,50 +235,33 @@ def _readers(entry: DownloadedEntry) -> set[str]:
 
 def _check_reading(entry: DownloadedEntry, at: Key) -> None:
     """Refuse keys that the set's readers do not know, and the want of one that they need."""
-    readers = _readers(entry)
-    only_delimited = readers == {"delimited"}
-    signs = set(entry.labels.values())
-    subsets = [entry.parts[name] for name in entry.subsets]
-    in_a_row = all(a.begins(b) for a, b in pairwise(subsets))
-    for wrong, key, what in (
-        (
-            (entry.topic is None or entry.labels) and not {-1, 1} <= signs <= {-1, 1, None},
-            "labels",
-            f"{dict(entry.labels)} is not a mapping of labels to -1 and 1",
-        ),
-        (
-            entry.columns is not None and "delimited" not in readers,
-            "columns",
-            "only the reader delimited has them",
-        ),
-        (
-            (entry.variable is not None) != ("mat-splits" in readers),
-            "variable",
-            "what the reader mat-splits needs, and only it",
-        ),
-        (
-            not only_delimited and len(entry.numeric_labels) != len(entry.labels),
-            "labels",
-            "texts and null are for the reader delimited alone",
-        ),
-        (
-            (entry.topic is not None) != ("lyrl2004" in readers),
-            "topic",
-            "what the reader lyrl2004 needs, and only it",
-        ),
-        (entry.topic is not None and entry.labels, "labels", "the topic stands in their place"),
-        (entry.standard and not only_delimited, "standard", "only the reader delimited has it"),
-        (len(entry.standard) > entry.features, "standard", "more pairs than features"),
-        (entry.dense and entry.binary, "dense", "binary data come as a CSR matrix"),
-        (
-            entry.subset_seed is not None and not in_a_row,
-            "subset_seed",
-            "the set has subsets in files of their own",
-        ),
-    ):
+
+    def refuse(wrong: bool, key: str, what: str) -> None:
         if wrong:
             raise Fault((*at, key), what)
+
+    readers = _readers(entry)
+    only_delimited = readers == {"delimited"}
+    given = dict(entry.labels)
+    signed = {-1, 1} <= set(given.values()) <= {-1, 1, None}
+    parts = [entry.parts[name] for name in entry.subsets]
+    nested = all(a.begins(b) for a, b in pairwise(parts))
+    by_topic = entry.topic is not None
+    refuse(not by_topic and not signed, "labels", f"{given} is not a mapping of labels to -1 and 1")
+    refuse(by_topic and bool(given), "labels", "the topic stands in their place")
+    unlike = entry.columns is not None and "delimited" not in readers
+    refuse(unlike, "columns", "only the reader delimited has them")
+    unlike = (entry.variable is not None) != ("mat-splits" in readers)
+    refuse(unlike, "variable", "what the reader mat-splits needs, and only it")
+    unlike = not only_delimited and len(entry.numeric_labels) != len(given)
+    refuse(unlike, "labels", "texts and null are for the reader delimited alone")
+    refuse(by_topic != ("lyrl2004" in readers), "topic", "what the reader lyrl2004 needs, and only it")
+    refuse(bool(entry.standard) and not only_delimited, "standard", "only the reader delimited has it")
+    refuse(len(entry.standard) > entry.features, "standard", "more pairs than features")
+    refuse(entry.dense and entry.binary, "dense", "binary data come as a CSR matrix")
+    in_files = entry.subset_seed is not None and not nested
+    refuse(in_files, "subset_seed", "the set has subsets in files of their own")
+    needed = f"what the reader {' or '.join(sorted(APART))} needs, and only it"
     for part in entry.parts.values():
         if (part.labels is not None) != (entry.reader in APART):
-            needed = f"what the reader {' or '.join(sorted(APART))} needs, and only it"
             raise Fault((*at, "parts", part.name, "labels"), needed)

@@ -151,7 +151,7 @@ def cheap_rows(problem: Problem) -> bool:
     return kind == "bytes" or (kind == "columns" and problem.d < _CHEAP)
 
 
-def whole(problem: Problem) -> bool:
+def rows_fit_bytes(problem: Problem) -> bool:
     """Tell whether the entries of kernel rows are whole numbers that fit into a byte."""
     return form(problem) == "bytes" and problem.kernel.name == "linear"
 

@@ -12,15 +12,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof
 from svmrepro.solvers.compilation.compiled import compiled
-
-# Positions in ``RowCache.counts``.
-HITS, MISSES, ENTRIES, TOUCHED, USED, SLOTS, CALLS, CHECKED, NEAR = range(9)
+from svmrepro.solvers.compilation.records import zeroed
 
 ENTRY_BYTES = {"double": 8, "single": 4, "byte": 1}
 
 _FIRST_BYTES = 16 * 2**20
 _FIRST_ROWS = 16
 _WORTH = 10  # doubles when one call in so many would so find its row
+
+
+class Counts:
+    """What a cache has done."""
+
+    hits: int
+    misses: int
+    entries: int  # of rows computed
+    touched: int  # stored entries of examples read for them
+    used: int  # slots in use
+    slots: int  # slots in the ring
+    calls: int
+    checked: int  # calls when the size was last looked at
+    near_misses: int  # since then, misses that a cache of twice the size would have spared
 
 
 class RowCache(NamedTuple):
@@ -40,10 +52,8 @@ class RowCache(NamedTuple):
         A ring of the slots by last use; the last entry is its anchor.
     called : ndarray of int64, shape (n,)
         How many misses there had been when an example's row was last asked for; 0 if it never was.
-    counts : ndarray of int64, shape (9,)
-        Hits, misses, entries computed, stored entries of examples read for them, slots in use; slots in the
-        ring, calls, calls when the size was last looked at, misses since then that a cache of twice the size
-        would have spared.
+    counts : Counts
+        What it has done.
     """
 
     rows: Any
@@ -54,7 +64,7 @@ class RowCache(NamedTuple):
     newer: Any
     older: Any
     called: Any
-    counts: Any
+    counts: Counts
 
 
 def build_cache(
@@ -96,8 +106,8 @@ def over(rows: Any, single: Any, n: int, first: int) -> RowCache:
     newer, older = np.zeros((2, slots + 1), dtype=np.int64)
     ring = np.array([slots, *range(first)])  # oldest first: slots are taken in their order
     newer[ring], older[ring] = np.roll(ring, -1), np.roll(ring, 1)
-    counts = np.zeros(9, dtype=np.int64)
-    counts[SLOTS] = first
+    counts = zeroed(Counts)
+    counts.slots = first
     return RowCache(
         rows=rows,
         single=single,
@@ -119,18 +129,18 @@ BYTE_CACHE = typeof(build_cache(2, 0.0, "byte"))
 def grow(cache):  # type: ignore[no-untyped-def]
     """Double the ring, if that would have spared enough misses of late."""
     counts, newer, older = cache.counts, cache.newer, cache.older
-    slots = counts[SLOTS]
-    calls = counts[CALLS] - counts[CHECKED]
+    slots = counts.slots
+    calls = counts.calls - counts.checked
     if slots == newer.size - 1 or calls < slots:
         return
-    if counts[NEAR] * _WORTH > calls:
+    if counts.near_misses * _WORTH > calls:
         anchor = newer.size - 1
-        counts[SLOTS] = min(2 * slots, anchor)
-        for slot in range(slots, counts[SLOTS]):  # as the oldest: the next to be taken
+        counts.slots = min(2 * slots, anchor)
+        for slot in range(slots, counts.slots):  # as the oldest: the next to be taken
             newer[slot], older[slot] = newer[anchor], anchor
             older[newer[anchor]] = slot
             newer[anchor] = slot
-    counts[CHECKED], counts[NEAR] = counts[CALLS], 0
+    counts.checked, counts.near_misses = counts.calls, 0
 
 
 @compiled(forceinline=True)
@@ -151,16 +161,16 @@ def claim(cache, i):  # type: ignore[no-untyped-def]
     """Return the slot of an example's row, now the newest; the oldest row makes room where it has none."""
     counts, newer, older = cache.counts, cache.newer, cache.older
     slot = cache.slot_of[i]
-    counts[CALLS] += 1
+    counts.calls += 1
     if slot < 0:
-        if cache.called[i] and counts[MISSES] - cache.called[i] < 2 * counts[SLOTS]:
-            counts[NEAR] += 1
+        if cache.called[i] and counts.misses - cache.called[i] < 2 * counts.slots:
+            counts.near_misses += 1
         grow(cache)
         slot = newer[newer.size - 1]  # the oldest
         if cache.owner[slot] >= 0:
             cache.slot_of[cache.owner[slot]] = -1
         else:
-            counts[USED] += 1
+            counts.used += 1
         cache.owner[slot] = i
         cache.have[slot] = 0
         cache.slot_of[i] = slot
@@ -176,4 +186,4 @@ def forget(cache):  # type: ignore[no-untyped-def]
             cache.slot_of[cache.owner[slot]] = -1
             cache.owner[slot] = -1
             cache.have[slot] = 0
-    cache.counts[USED] = 0
+    cache.counts.used = 0

@@ -14,36 +14,10 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 from svmrepro.solvers.caches.feature_columns import count_all, exchange, fill
-from svmrepro.solvers.caches.lru import (
-    CACHE,
-    CALLS,
-    ENTRIES,
-    HITS,
-    MISSES,
-    TOUCHED,
-    USED,
-    RowCache,
-    build_cache,
-    claim,
-    forget,
-    make_newest,
-)
+from svmrepro.solvers.caches.lru import CACHE, RowCache, build_cache, claim, forget, make_newest
 from svmrepro.solvers.compilation.compiled import compiled
 
-__all__ = [
-    "CACHE",
-    "ENTRIES",
-    "HITS",
-    "MISSES",
-    "TOUCHED",
-    "USED",
-    "RowCache",
-    "build_cache",
-    "fetch",
-    "forget",
-    "kept",
-    "rearrange_rows",
-]
+__all__ = ["CACHE", "RowCache", "build_cache", "fetch", "forget", "kept", "rearrange_rows"]
 
 
 def fill_row(store: Any, panel: Any, block: Any, shape: Any, i: int, first: int, last: int, out: Any) -> int:
@@ -72,9 +46,9 @@ def kept(cache, i, m):  # type: ignore[no-untyped-def]
     if slot < 0 or cache.have[slot] < m or cache.single.shape[0]:
         return -1
     counts = cache.counts
-    counts[CALLS] += 1
-    counts[HITS] += 1
-    cache.called[i] = counts[MISSES]
+    counts.calls += 1
+    counts.hits += 1
+    cache.called[i] = counts.misses
     make_newest(cache.newer, cache.older, slot)
     return slot
 
@@ -90,19 +64,19 @@ def fetch(cache, store, panel, block, shape, i, m, which):  # type: ignore[no-un
     slot = claim(cache, i)
     have = cache.have[slot]
     if have >= m:
-        counts[HITS] += 1
+        counts.hits += 1
     else:
-        counts[MISSES] += 1
-        counts[ENTRIES] += m - have
+        counts.misses += 1
+        counts.entries += m - have
         cache.have[slot] = m
-    cache.called[i] = counts[MISSES]
+    cache.called[i] = counts.misses
     if cache.single.shape[0] == 0:
         if have < m:
-            counts[TOUCHED] += fill_row(store, panel, block, shape, i, have, m, cache.rows[slot])
+            counts.touched += fill_row(store, panel, block, shape, i, have, m, cache.rows[slot])
         return slot
     narrow, wide = cache.single[slot], cache.rows[which]
     if have < m:
-        counts[TOUCHED] += fill_row(store, panel, block, shape, i, have, m, wide)
+        counts.touched += fill_row(store, panel, block, shape, i, have, m, wide)
         for k in range(have, m):
             narrow[k] = np.float32(wide[k])
     for k in range(m):

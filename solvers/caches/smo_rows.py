@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import types
 from svmrepro.solvers.caches import lru
-from svmrepro.solvers.caches.lru import CACHE, ENTRIES, HITS, MISSES, RowCache, claim
+from svmrepro.solvers.caches.lru import CACHE, RowCache, claim
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.storage.kernel_transforms import TRANSFORM
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, VECTOR
@@ -36,7 +36,8 @@ def longer(cache: RowCache) -> RowCache:
     """Return the cache with rows twice as long, empty, in the same memory; its counts go on."""
     n, room = cache.slot_of.size, cache.rows.base
     grown = _cut(room, n, min(n, 2 * cache.rows.shape[1]))
-    grown.counts[[HITS, MISSES, ENTRIES]] = cache.counts[[HITS, MISSES, ENTRIES]]
+    grown.counts.hits, grown.counts.misses = cache.counts.hits, cache.counts.misses
+    grown.counts.entries = cache.counts.entries
     return grown
 
 
@@ -92,7 +93,7 @@ def kept_row(cache, column, columns, store, dots, transform, i, members, m, out,
                 out[k] = fresh[at]
                 row[column[members[k]]] = fresh[at]
                 at += 1
-    cache.counts[ENTRIES] += missing
-    cache.counts[HITS] += 1 if missing == 0 else 0
-    cache.counts[MISSES] += 1 if missing else 0
+    cache.counts.entries += missing
+    cache.counts.hits += 1 if missing == 0 else 0
+    cache.counts.misses += 1 if missing else 0
     return missing, touched

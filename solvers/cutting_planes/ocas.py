@@ -191,7 +191,7 @@ def _score(run: Run, work: int, step_limit: int) -> str | None:
     """Go on with X w_t; at its end search the line."""
     if not run.inside and run.passes >= step_limit:
         return None
-    run.inside = not run.sweep.score(run.planes.w, run.to, work)
+    run.inside = not run.data.score(run.planes.w, run.to, work)
     if run.inside:
         return None
     run.passes += 1
@@ -215,7 +215,7 @@ def _verify(run: Run, work: int, step_limit: int) -> str | None:
     """Go on with X w_b; at its end look at the best point again."""
     if not run.inside and run.passes >= step_limit:
         return None
-    run.inside = not run.sweep.score(run.w, run.f, work)
+    run.inside = not run.data.score(run.w, run.f, work)
     if run.inside:
         return None
     run.passes += 1
@@ -227,7 +227,7 @@ def _verify(run: Run, work: int, step_limit: int) -> str | None:
 def _mend(run: Run, work: int) -> str | None:
     """Go on with the sum of the violators where a plane is taken; at its end add the plane."""
     found, planes = run.violators, run.planes
-    if not run.sweep.mend(found, run.at, work):
+    if not run.data.mend(found, run.at, work):
         return None
     run.keep(found.c, planes.add(*found.plane(), run.w + run.ahead[0] * (planes.w - run.w)))
     del run.ahead[0]

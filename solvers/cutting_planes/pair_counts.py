@@ -188,7 +188,7 @@ def ranks_of(y: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int32], int, in
     return ranks.astype(np.int32).ravel(), values.size, int(lower @ sizes)
 
 
-class Pairs:
+class PairCounts:
     """The violated pairs of a problem, as the coefficient c+ - c- of each example.
 
     Parameters

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.cutting_planes.relaxed_problem import Planes
 from svmrepro.solvers.passes import row_passes
-from svmrepro.solvers.passes.sliced_passes import Sweep, Weights
+from svmrepro.solvers.passes.sliced_passes import SlicedPasses, Weights
 from svmrepro.solvers.solution import Solution
 
 Vector = npt.NDArray[np.float64]
@@ -37,11 +37,11 @@ class CuttingPlaneRun:
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
         self.problem, self.eps, self.n = problem, eps, problem.n
-        self.sweep = Sweep(problem)
+        self.data = SlicedPasses(problem)
         self.weights = Weights(problem)
         self.total = self.weights.whole * self.weights.C
         drop_after = int(options["drop_after"])
-        layout = self.sweep.layout
+        layout = self.data.layout
         sizes = layout.sizes[: layout.used] * self.largest_share()
         self.planes = Planes(problem.d + 1, self.total, drop_after, layout.used, self.n, sizes)
         self.f = np.zeros(problem.n)
@@ -76,23 +76,23 @@ class CuttingPlaneRun:
         """
         weights, margin = self.weights, 1.0
         if moves >= 0:
-            layout = self.sweep.layout
+            layout = self.data.layout
             errors = _A_SCORE + math.sqrt(layout.entries / self.n) + _A_MOVE * moves
             margin += _ROUNDING * errors * (1.0 + layout.radius * math.sqrt(2.0 * half))
         return half + weights.C * float(row_passes.slack(self.problem.y, f, weights.shares, margin))
 
     def solution(self, status: str, w: Vector, xi: float, **info: float) -> Solution:
         """Return a solution with weights w, shape (d + 1,), and what there is to say of planes and passes."""
-        planes, sweep = self.planes, self.sweep
-        moved = sweep.touched * row_passes.ENTRY_BYTES[sweep.layout.storage]
+        planes, data = self.planes, self.data
+        moved = data.touched * row_passes.ENTRY_BYTES[data.layout.storage]
         return Solution(
             alpha=self.multipliers(),
-            weights=sweep.layout.outside(w),
+            weights=data.layout.outside(w),
             bias=0.0,
             status=status,
             iterations=self.passes,
             kernel_evaluations=self.passes * self.n,
-            work={"nonzeros": sweep.touched, "passes": self.passes},
+            work={"nonzeros": data.touched, "passes": self.passes},
             info={
                 "planes": float(planes.used.size),
                 "most_planes": float(planes.most),
@@ -109,7 +109,7 @@ class CuttingPlaneRun:
 def complete(run: CuttingPlaneRun, solution: Solution) -> Solution:
     """Add the points of the planes that bind, by which a judge makes them anew: no work of the solver's."""
     multipliers, points = run.planes.witness()
-    layout = run.sweep.layout
+    layout = run.data.layout
     outside = np.zeros((len(points), layout.d))
     columns = slice(None) if layout.order is None else layout.order[: layout.used]
     outside[:, columns] = points

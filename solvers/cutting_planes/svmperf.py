@@ -11,6 +11,20 @@ unless multipliers are asked for (``keep_alpha``): then c is kept as bits, and `
 planes of a_c c_i``.
 
 The first pass, at w = 0, counts as an iteration, and so does the last one, which adds no plane.
+
+Symbols:
+
+===================  =================================================================================
+paper                here
+===================  =================================================================================
+C                    ``total``: the paper's C is n C here, and the sum of the bounds where they differ
+w, xi                ``planes.w``, ``planes.xi``
+working set W        ``planes``
+c                    ``violators.c``
+1/n sum c_i y_i x_i  ``g``
+1/n sum c_i          ``b``
+eps                  ``eps``
+===================  =================================================================================
 """
 
 from __future__ import annotations
@@ -48,7 +62,7 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
         if run.passes >= step_limit:
             return None
         found.begin()
-    run.inside = not run.sweep.both(planes.w, found, run.f, work)
+    run.inside = not run.data.both(planes.w, found, run.f, work)
     if run.inside:
         return None
     run.passes += 1

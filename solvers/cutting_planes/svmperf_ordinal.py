@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from svmrepro.solvers.cutting_planes.pair_counts import Pairs
+from svmrepro.solvers.cutting_planes.pair_counts import PairCounts
 from svmrepro.solvers.cutting_planes.run import CuttingPlaneRun, complete, objective, steps
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
@@ -32,7 +32,7 @@ class Run(CuttingPlaneRun):
     """A run under way."""
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
-        self.pairs = Pairs(problem.y)
+        self.pairs = PairCounts(problem.y)
         super().__init__(problem, eps, options)
         self.g = np.zeros(problem.d + 1)
         self.phase = SCORING
@@ -56,7 +56,7 @@ def _score(run: Run, work: int, step_limit: int) -> str | None:
     """Go on with X w; at its end count the violated pairs."""
     if not run.inside and run.passes >= step_limit:
         return None
-    run.inside = not run.sweep.score(run.planes.w, run.f, work)
+    run.inside = not run.data.score(run.planes.w, run.f, work)
     if not run.inside:
         run.passes += 1
         planes = run.planes
@@ -79,7 +79,7 @@ def _score(run: Run, work: int, step_limit: int) -> str | None:
 
 def _add(run: Run, work: int) -> str | None:
     """Go on with the sum of the examples; at its end add the plane."""
-    if run.sweep.add(run.pairs.change, run.g, work):
+    if run.data.add(run.pairs.change, run.g, work):
         run.planes.add(run.g / run.pairs.m, run.pairs.violated / run.pairs.m, run.planes.w)
         run.planes.optimise()
         run.phase = SCORING

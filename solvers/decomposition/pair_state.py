@@ -8,31 +8,44 @@ import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.caches.feature_columns import BLOCK, SHAPE
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP, extremes
 
-# Positions in ``State.counts``.
-(
-    ACTIVE,
-    STEPS,
-    TICKS,
-    TOP,
-    SHRINK_AT,
-    AGES,
-    PLANNED,
-    FREE,
-    PLANS,
-    OFFERED,
-    UPDATES,
-    NEAR,
-    LEAVERS,
-    INTERVAL,
-) = range(14)
-# Positions in ``State.scalars``.
-GMAX, GMIN, OBJECTIVE, RATIO, DRIFT, STRETCH, TINY = range(7)
-# Positions in ``State.rules``.
-PLAN, OFFER, SETS = range(3)
-
 _SNAP = 1e-15
+
+
+class Scalars:
+    """The scalars of a run, see :mod:`svmrepro.solvers.compilation.records`."""
+
+    # What a solver is, see `second_order`.
+    plan: int
+    offer: int
+    sets: int
+    stretch: float
+    tiny: float  # stands for a curvature that is not positive
+    # The active set.
+    n_active: int
+    leavers: int  # who is marked to leave it
+    shrink_at: int  # the step at which to look for such
+    shrink_interval: int
+    near_end: bool  # whether the whole set is still to be looked at near the end
+    # The extremes of G over it.
+    top: int  # argmax over I_up
+    g_max: float
+    g_min: float  # over I_down
+    # The last step.
+    planned: bool  # ahead
+    free: bool  # a Newton step that met no bound
+    ratio: float  # its length relative to Newton's
+    ages: int  # latest working sets that are known
+    # The run.
+    objective: float  # W
+    drift: float  # length of all steps since G was last computed anew
+    steps: int
+    planned_steps: int
+    offered_taken: int  # steps over a working set that was offered
+    updates: int  # entries of G brought up to date
+    ticks: int  # work, in entries read
 
 
 class State(NamedTuple):
@@ -52,9 +65,7 @@ class State(NamedTuple):
     first: Any  # int64, (sets + 1,)
     second: Any
     curvature: Any  # float64
-    counts: Any  # (14,) int64
-    scalars: Any  # (7,) float64
-    rules: Any  # (3,) int64
+    scalars: Scalars
     lengths: Any  # int64, (2, bins or 0), steps by their length relative to Newton's: plain, planned
 
 
@@ -92,9 +103,7 @@ def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> State:
         first=np.zeros(sets + 1, dtype=np.int64),
         second=np.zeros(sets + 1, dtype=np.int64),
         curvature=np.zeros(sets + 1),
-        counts=np.zeros(14, dtype=np.int64),
-        scalars=np.zeros(7),
-        rules=np.zeros(3, dtype=np.int64),
+        scalars=zeroed(Scalars),
         lengths=np.zeros((2, bins), dtype=np.int64),
     )
 
@@ -135,5 +144,5 @@ def place(beta, status, y, C, i, value, scale):  # type: ignore[no-untyped-def]
 
 def look(state: State) -> None:
     """Find the extremes of the gradient over the active set."""
-    counts, scalars = state.counts, state.scalars
-    counts[TOP], scalars[GMAX], scalars[GMIN] = extremes(state.G, state.status, counts[ACTIVE])
+    scalars = state.scalars
+    scalars.top, scalars.g_max, scalars.g_min = extremes(state.G, state.status, scalars.n_active)

@@ -6,37 +6,13 @@ import math
 
 import numpy as np
 from numba import types
-from svmrepro.solvers.caches import row_cache
 from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.caches.row_cache import CACHE, fetch, kept
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP, best_partner, move_gradient
 from svmrepro.solvers.decomposition.pair_state import (
-    ACTIVE,
-    AGES,
     CALLS,
-    DRIFT,
-    FREE,
-    GMAX,
-    GMIN,
-    INTERVAL,
-    NEAR,
-    OBJECTIVE,
-    OFFER,
-    OFFERED,
-    PLAN,
-    PLANNED,
-    PLANS,
-    RATIO,
-    SETS,
-    SHRINK_AT,
     STATE,
-    STEPS,
-    STRETCH,
-    TICKS,
-    TINY,
-    TOP,
-    UPDATES,
     clipped,
     place,
     room,
@@ -86,6 +62,78 @@ def best_exact(G, diagonal, row, status, beta, y, C, m, i, tiny):  # type: ignor
     return j, best
 
 
+@compiled(forceinline=True)
+def offered(state, m, exact, i, j, gain):  # type: ignore[no-untyped-def]
+    """Return the pair of most gain among (i, j) and the earlier working sets, and that set's age, or -1."""
+    scalars, G, status, position = state.scalars, state.G, state.status, state.position
+    first, second, curvature = state.first, state.second, state.curvature
+    chosen = -1
+    for age in range(1, scalars.ages):
+        a, b = position[first[age]], position[second[age]]
+        if a >= m or b >= m:
+            continue
+        slope = G[a] - G[b]
+        if slope < 0.0:
+            a, b, slope = b, a, -slope
+        if slope == 0.0 or (status[a] & UP) == 0 or (status[b] & DOWN) == 0:
+            continue
+        mu = slope / curvature[age]
+        if exact:
+            low, high = room(state.beta, state.y, state.C, a, b)
+            mu = clipped(mu, low, high)
+        value = (2.0 * slope - curvature[age] * mu) * mu
+        if value > gain:
+            gain, chosen = value, age
+            i, j = a, b
+    return i, j, chosen
+
+
+@compiled(forceinline=True)
+def step_ahead(state, row1, row2, m, i, j, slope, Q, low, high):  # type: ignore[no-untyped-def]
+    """Return the planned step of (i, j), and whether there is one within [low, high] (eq. 8, Algorithm 4).
+
+    Of the latest working sets that which gives the largest double-step gain is planned with. Both steps must
+    stay inside the box.
+    """
+    y, C, beta, G, position = state.y, state.C, state.beta, state.G, state.position
+    first, second, curvature = state.first, state.second, state.curvature
+    mu, planned, most = 0.0, False, 0.0
+    for age in range(0, min(state.scalars.ages, state.scalars.sets)):
+        a, b = position[first[age]], position[second[age]]
+        if a >= m or b >= m:
+            continue
+        Q2 = curvature[age]
+        cross = 1.0 * row1[a] - row1[b] - row2[a] + row2[b]
+        determinant = Q * Q2 - cross * cross
+        if determinant <= _DEGENERATE * Q * Q2:
+            continue
+        slope2 = G[a] - G[b]
+        ahead = (Q2 * slope - cross * slope2) / determinant
+        if not low < ahead < high:
+            continue
+        after = (slope2 - cross * ahead) / Q2
+        beta_a = beta[a] + (ahead if a == i else (-ahead if a == j else 0.0))
+        beta_b = beta[b] + (ahead if b == i else (-ahead if b == j else 0.0))
+        low_a, high_a = (0.0, C[a]) if y[a] > 0.0 else (-C[a], 0.0)
+        low_b, high_b = (0.0, C[b]) if y[b] > 0.0 else (-C[b], 0.0)
+        if not max(low_a - beta_a, beta_b - high_b) < after < min(high_a - beta_a, beta_b - low_b):
+            continue
+        double_gain = slope * ahead - 0.5 * Q * ahead * ahead + 0.5 * Q2 * after * after
+        if not planned or double_gain > most:
+            mu, planned, most = ahead, True, double_gain
+    return mu, planned
+
+
+@compiled(forceinline=True)
+def remember(state, i, j, Q):  # type: ignore[no-untyped-def]
+    """Put the working set of two examples first among the latest ones."""
+    first, second, curvature = state.first, state.second, state.curvature
+    for age in range(first.size - 1, 0, -1):
+        first[age], second[age], curvature[age] = first[age - 1], second[age - 1], curvature[age - 1]
+    first[0], second[0], curvature[0] = i, j, Q
+    state.scalars.ages = min(state.scalars.ages + 1, first.size)
+
+
 def signature(cache):  # type: ignore[no-untyped-def]
     """Return the type of :func:`iterate` over a type of cache."""
     return types.int64(STATE, cache, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64)
@@ -96,110 +144,68 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
     """Iterate until something is due that the caller sees to; return what."""
     y, C, beta, G = state.y, state.C, state.beta, state.G
     diagonal, status = state.diagonal, state.status
-    position, first, second, curvature = state.position, state.first, state.second, state.curvature
-    counts, scalars, order, rows = state.counts, state.scalars, panel.order, cache.rows
-    plan, offer, sets = state.rules[PLAN], state.rules[OFFER], state.rules[SETS]
-    stretch, tiny = scalars[STRETCH], scalars[TINY]
-    m = counts[ACTIVE]
-    stop_at = counts[TICKS] + slice_work
+    scalars, order, rows = state.scalars, panel.order, cache.rows
+    plan, offer = scalars.plan, scalars.offer
+    stretch, tiny = scalars.stretch, scalars.tiny
+    m = scalars.n_active
+    stop_at = scalars.ticks + slice_work
     while True:
-        gap = scalars[GMAX] - scalars[GMIN]
+        gap = scalars.g_max - scalars.g_min
         if gap <= eps:
             return CONVERGED
-        if counts[NEAR] and gap <= 10.0 * eps:
+        if scalars.near_end and gap <= 10.0 * eps:
             return NEARLY
-        if counts[STEPS] >= step_limit or counts[TICKS] >= stop_at:
+        if scalars.steps >= step_limit or scalars.ticks >= stop_at:
             return RUNNING
-        if counts[STEPS] >= counts[SHRINK_AT]:
-            counts[SHRINK_AT] = counts[STEPS] + counts[INTERVAL]
+        if scalars.steps >= scalars.shrink_at:
+            scalars.shrink_at = scalars.steps + scalars.shrink_interval
             if mark_leavers(state) * _WORTH >= m:
                 return SHRINK
-        computed = cache.counts[row_cache.TOUCHED]
-        i = counts[TOP]
+        computed = cache.counts.touched
+        # Select the working set.
+        i = scalars.top
         slot = kept(cache, order[i], m)
         if slot < 0:
             slot = fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)
         row1 = rows[slot]
-        offering = offer == 3 or (offer == 1 and counts[PLANNED]) or (offer == 2 and not counts[PLANNED])
-        exact = offering and offer != 3 and not (1.0 - _ETA <= scalars[RATIO] <= 1.0 + _ETA)
+        offering = offer == 3 or (offer == 1 and scalars.planned) or (offer == 2 and not scalars.planned)
+        exact = offering and offer != 3 and not (1.0 - _ETA <= scalars.ratio <= 1.0 + _ETA)
         if exact:
             j, gain = best_exact(G, diagonal, row1, status, beta, y, C, m, i, tiny)
         else:
             j, gain = best_partner(G, diagonal, row1, status, m, i, tiny)
         if offering:
-            chosen = -1
-            for age in range(1, counts[AGES]):
-                a, b = position[first[age]], position[second[age]]
-                if a >= m or b >= m:
-                    continue
-                slope = G[a] - G[b]
-                if slope < 0.0:
-                    a, b, slope = b, a, -slope
-                if slope == 0.0 or (status[a] & UP) == 0 or (status[b] & DOWN) == 0:
-                    continue
-                newton = slope / curvature[age]
-                mu = newton
-                if exact:
-                    low, high = room(beta, y, C, a, b)
-                    mu = clipped(newton, low, high)
-                value = (2.0 * slope - curvature[age] * mu) * mu
-                if value > gain:
-                    gain, chosen = value, age
-                    i, j = a, b
+            i, j, chosen = offered(state, m, exact, i, j, gain)
             if chosen >= 0:
-                counts[OFFERED] += 1
+                scalars.offered_taken += 1
                 row1 = rows[fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)]
         slot = kept(cache, order[j], m)
         if slot < 0:
             slot = fetch(cache, store, panel, block, shape, np.int64(order[j]), m, 1)
         row2 = rows[slot]
+        # Find the step.
         slope = G[i] - G[j]
         Q = max(diagonal[i] + diagonal[j] - 2.0 * row1[j], tiny)
         low, high = room(beta, y, C, i, j)
         newton = slope / Q
         mu, planned = 0.0, False
-        if (plan == 1 and counts[FREE]) or (plan == 2 and not counts[PLANNED]):
-            most = 0.0
-            for age in range(0, min(counts[AGES], sets)):
-                a, b = position[first[age]], position[second[age]]
-                if a >= m or b >= m:
-                    continue
-                Q2 = curvature[age]
-                cross = 1.0 * row1[a] - row1[b] - row2[a] + row2[b]
-                determinant = Q * Q2 - cross * cross
-                if determinant <= _DEGENERATE * Q * Q2:
-                    continue
-                slope2 = G[a] - G[b]
-                ahead = (Q2 * slope - cross * slope2) / determinant
-                if not low < ahead < high:
-                    continue
-                after = (slope2 - cross * ahead) / Q2
-                beta_a = beta[a] + (ahead if a == i else (-ahead if a == j else 0.0))
-                beta_b = beta[b] + (ahead if b == i else (-ahead if b == j else 0.0))
-                low_a, high_a = (0.0, C[a]) if y[a] > 0.0 else (-C[a], 0.0)
-                low_b, high_b = (0.0, C[b]) if y[b] > 0.0 else (-C[b], 0.0)
-                if not max(low_a - beta_a, beta_b - high_b) < after < min(high_a - beta_a, beta_b - low_b):
-                    continue
-                double_gain = slope * ahead - 0.5 * Q * ahead * ahead + 0.5 * Q2 * after * after
-                if not planned or double_gain > most:
-                    mu, planned, most = ahead, True, double_gain
+        if (plan == 1 and scalars.free) or (plan == 2 and not scalars.planned):
+            mu, planned = step_ahead(state, row1, row2, m, i, j, slope, Q, low, high)
         if not planned:
             mu = clipped(stretch * newton, low, high)
-        counts[PLANNED] = 1 if planned else 0
-        counts[FREE] = 1 if not planned and low < mu < high else 0
-        counts[PLANS] += counts[PLANNED]
-        scalars[RATIO] = mu / newton
+        scalars.planned = planned
+        scalars.free = not planned and low < mu < high
+        scalars.planned_steps += 1 if planned else 0
+        scalars.ratio = mu / newton
         if state.lengths.shape[1]:
-            tally(state.lengths, scalars[RATIO], planned)
-        for age in range(first.size - 1, 0, -1):
-            first[age], second[age], curvature[age] = first[age - 1], second[age - 1], curvature[age - 1]
-        first[0], second[0], curvature[0] = np.int64(order[i]), np.int64(order[j]), Q
-        counts[AGES] = min(counts[AGES] + 1, first.size)
+            tally(state.lengths, scalars.ratio, planned)
+        remember(state, np.int64(order[i]), np.int64(order[j]), Q)
+        # Take it.
         place(beta, status, y, C, i, beta[i] + mu, abs(beta[i]) + abs(mu))
         place(beta, status, y, C, j, beta[j] - mu, abs(beta[j]) + abs(mu))
-        scalars[OBJECTIVE] += (slope - 0.5 * (diagonal[i] + diagonal[j] - 2.0 * row1[j]) * mu) * mu
-        scalars[DRIFT] += abs(mu)
-        counts[TOP], scalars[GMAX], scalars[GMIN] = move_gradient(G, row1, row2, mu, status, m)
-        counts[STEPS] += 1
-        counts[UPDATES] += m
-        counts[TICKS] += _ITERATION + 4 * m + cache.counts[row_cache.TOUCHED] - computed
+        scalars.objective += (slope - 0.5 * (diagonal[i] + diagonal[j] - 2.0 * row1[j]) * mu) * mu
+        scalars.drift += abs(mu)
+        scalars.top, scalars.g_max, scalars.g_min = move_gradient(G, row1, row2, mu, status, m)
+        scalars.steps += 1
+        scalars.updates += m
+        scalars.ticks += _ITERATION + 4 * m + cache.counts.touched - computed

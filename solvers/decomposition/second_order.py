@@ -37,6 +37,25 @@ Where the paper is silent:
 * The gradient is a sum over all steps. Where their rounding together could exceed a hundredth of eps, it
   is computed anew, in double precision, before the run ends: rows kept in single precision so cost steps,
   never the result. Where that does not come to an end the run is ``stalled``.
+
+Symbols of the paper in :mod:`~svmrepro.solvers.decomposition.planning`:
+
+================  =============================================================================
+paper             here
+================  =============================================================================
+alpha_i           ``beta``, signed as in the paper; ``alpha`` is unsigned in this package
+gradient of f     ``G``
+i, j              ``i``, ``j``: positions in the active order (3)
+l, Q, mu          ``slope``, ``Q``, ``mu`` (2); the Newton step l / Q is ``newton``
+L~, U~            ``low``, ``high``
+g~                half of ``gain`` (3); of the clipped step in ``best_exact`` (4)
+B(1), B(2)        (i, j) and one of the latest working sets, ``first[age]`` and ``second[age]``
+w_1, w_2          ``slope``, ``slope2``
+Q_11, Q_22, Q_12  ``Q``, ``Q2``, ``cross``
+mu(1), mu(2)      ``ahead`` (8), ``after`` (6) in ``step_ahead``
+g^2-step          ``double_gain``
+eta               ``_ETA``, 0.9
+================  =============================================================================
 """
 
 from __future__ import annotations
@@ -52,28 +71,11 @@ from svmrepro.solvers.caches.feature_columns import (
     exchanges,
     form,
     rearrange,
-    whole,
+    rows_fit_bytes,
 )
 from svmrepro.solvers.caches.row_cache import build_cache
 from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP
 from svmrepro.solvers.decomposition.pair_state import (
-    ACTIVE,
-    DRIFT,
-    GMAX,
-    GMIN,
-    INTERVAL,
-    LEAVERS,
-    NEAR,
-    OBJECTIVE,
-    OFFERED,
-    PLANNED,
-    PLANS,
-    RATIO,
-    SHRINK_AT,
-    STEPS,
-    STRETCH,
-    TINY,
-    UPDATES,
     State,
     allocate,
     look,
@@ -146,12 +148,12 @@ class Restoring:
         if problem.kernel.name == "linear":
             _, products, update = rows_of(problem)
             weights = np.empty(problem.d + 1)
-            changed = np.count_nonzero(state.beta != state.beta_then)
+            changed = int(np.count_nonzero(state.beta != state.beta_then))
             touched = restore_folded(
                 state, self.G, run.store, products, update, order, self.begin, weights, self.row
             )
-            cache.counts[row_cache.TOUCHED] += touched
-            cache.counts[row_cache.ENTRIES] += problem.n - self.begin + changed
+            cache.counts.touched += touched
+            cache.counts.entries += problem.n - self.begin + changed
             self.at = problem.n
         else:
             self.at = restore_gradient(
@@ -184,7 +186,7 @@ class Run:
         self.panel = problem.layout("panel", build_panel)
         self.block, self.shape = block_of(problem)
         self.shrinking = bool(options["shrinking"])
-        precision = "byte" if whole(problem) else "single" if options["single"] else "double"
+        precision = "byte" if rows_fit_bytes(problem) else "single" if options["single"] else "double"
         self.loops = loops_of(precision)
         limit = float(options["cache_mb"]) * 2**20
         self.cache = build_cache(n, limit, precision, cheap=cheap_rows(problem))
@@ -192,16 +194,15 @@ class Run:
         sets = int(options["sets"])
         bins = RATIO_BINS if options["lengths"] else 0
         self.state = allocate(problem.y, problem.bounds, sets, bins, options["start"])
-        self.state.rules[:] = options["plan"], options["offer"], sets
         fill_diagonal(self.state.diagonal, problem.kernel, self.store)
-        counts, scalars = self.state.counts, self.state.scalars
-        counts[ACTIVE] = n
-        counts[INTERVAL] = min(n, 1000)
-        counts[SHRINK_AT] = counts[INTERVAL] if self.shrinking else _NEVER
-        counts[PLANNED] = 0
-        scalars[STRETCH] = options["stretch"]
-        scalars[TINY] = _DEGENERATE * min(1.0, float(np.abs(self.state.diagonal).max()) or 1.0)
-        scalars[RATIO] = 1.0
+        scalars = self.state.scalars
+        scalars.plan, scalars.offer, scalars.sets = options["plan"], options["offer"], sets
+        scalars.n_active = n
+        scalars.shrink_interval = min(n, 1000)
+        scalars.shrink_at = scalars.shrink_interval if self.shrinking else _NEVER
+        scalars.stretch = options["stretch"]
+        scalars.tiny = _DEGENERATE * min(1.0, float(np.abs(self.state.diagonal).max()) or 1.0)
+        scalars.ratio = 1.0
         self.own = False
         self.tried = False
         self.restoring: Restoring | None = None
@@ -241,7 +242,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
 def advance(run: Run, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     state, n = run.state, run.problem.n
-    counts, scalars = state.counts, state.scalars
+    scalars = state.scalars
     if run.restoring is not None:
         return _restored(run, run.restoring) if run.restoring.advance(run, work) else None
     verdict = run.loops.iterate(
@@ -250,12 +251,12 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     if verdict == SHRINK:
         _shrink(run)
     elif verdict == NEARLY:
-        counts[NEAR] = 0
-        run.restoring = Restoring(run, int(counts[ACTIVE]), NEARLY)
+        scalars.near_end = False
+        run.restoring = Restoring(run, int(scalars.n_active), NEARLY)
     elif verdict == CONVERGED:
-        if counts[ACTIVE] < n:
-            run.restoring = Restoring(run, int(counts[ACTIVE]), CONVERGED)
-        elif scalars[DRIFT] * float(np.abs(state.diagonal).max()) * run.rounding > 0.01 * run.eps:
+        if scalars.n_active < n:
+            run.restoring = Restoring(run, int(scalars.n_active), CONVERGED)
+        elif scalars.drift * float(np.abs(state.diagonal).max()) * run.rounding > 0.01 * run.eps:
             run.restoring = Restoring(run, 0, RENEW)
         else:
             return OPTIMAL
@@ -265,68 +266,68 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
 def _restored(run: Run, done: Restoring) -> str | None:
     """Go on with the whole gradient; return a status where that does not lead anywhere."""
     state = run.state
-    counts, scalars = state.counts, state.scalars
+    scalars = state.scalars
     run.restoring = None
     if done.why in (NEARLY, CONVERGED):
-        counts[ACTIVE] = run.problem.n
+        scalars.n_active = run.problem.n
         run.restores += 1
     else:
-        scalars[DRIFT] = 0.0
+        scalars.drift = 0.0
     look(state)
     if done.why == NEARLY:
-        counts[SHRINK_AT] = counts[STEPS]
+        scalars.shrink_at = scalars.steps
         return None
     if done.why == BEGIN:
-        scalars[OBJECTIVE] = 0.5 * state.beta @ (state.y + state.G)
+        scalars.objective = 0.5 * state.beta @ (state.y + state.G)
         return None
     if done.why == CONVERGED:
-        counts[SHRINK_AT] = counts[STEPS] + 1  # as LIBSVM: at once, should it go on
-        counts[INTERVAL] *= 2  # the set was taken for too small
+        scalars.shrink_at = scalars.steps + 1  # as LIBSVM: at once, should it go on
+        scalars.shrink_interval *= 2  # the set was taken for too small
     else:
         run.futile += 1
-    return STALLED if scalars[GMAX] - scalars[GMIN] > run.eps and run.futile > _FUTILE else None
+    return STALLED if scalars.g_max - scalars.g_min > run.eps and run.futile > _FUTILE else None
 
 
 def objective(run: Run) -> float:
     """Return the present dual objective W."""
-    return float(run.state.scalars[OBJECTIVE])
+    return float(run.state.scalars.objective)
 
 
 def steps(run: Run) -> int:
     """Return the number of iterations so far."""
-    return int(run.state.counts[STEPS])
+    return int(run.state.scalars.steps)
 
 
 def finish(run: Run, status: str) -> Solution:
     """Return the solution as it stands."""
     state, problem, cache = run.state, run.problem, run.cache
-    counts, scalars = state.counts, state.scalars
+    scalars = state.scalars
     beta = np.empty(problem.n)
     beta[run.panel.order] = state.beta
     # After a limit G may be known of the active examples only, after none at all of a start that was given.
-    known = 0 if run.restoring is not None and run.restoring.why == BEGIN else int(counts[ACTIVE])
+    known = 0 if run.restoring is not None and run.restoring.why == BEGIN else int(scalars.n_active)
     free = state.status[:known] == UP | DOWN
-    middle = 0.5 * float(scalars[GMAX] + scalars[GMIN])
+    middle = 0.5 * float(scalars.g_max + scalars.g_min)
     bias = float(state.G[:known][free].mean()) if free.any() else middle
     whole_gradient = known == problem.n
     weights = np.asarray(problem.X.T @ beta).ravel() if problem.kernel.name == "linear" else None
-    entries = int(cache.counts[row_cache.ENTRIES])
+    entries = int(cache.counts.entries)
     return Solution(
         alpha=problem.y * beta,
         weights=weights,
         bias=bias,
         status=status,
-        iterations=int(counts[STEPS]),
+        iterations=int(scalars.steps),
         kernel_evaluations=entries,
         work={
-            "nonzeros": int(cache.counts[row_cache.TOUCHED]),
-            "gradient_updates": int(counts[UPDATES]),
+            "nonzeros": int(cache.counts.touched),
+            "gradient_updates": int(scalars.updates),
         },
         info={
-            "cache_hits": float(cache.counts[row_cache.HITS]),
-            "cache_misses": float(cache.counts[row_cache.MISSES]),
-            "planned_steps": float(counts[PLANS]),
-            "offered_taken": float(counts[OFFERED]),
+            "cache_hits": float(cache.counts.hits),
+            "cache_misses": float(cache.counts.misses),
+            "planned_steps": float(scalars.planned_steps),
+            "offered_taken": float(scalars.offered_taken),
             "shrinks": float(run.shrinks),
             "active_min": float(run.smallest),
             "gradient_restores": float(run.restores),
@@ -349,22 +350,18 @@ def _bytes_moved(run: Run) -> int:
     row = run.cache.rows.itemsize
     steps = (2 * 8 + row + 1) + (2 * 8 + 2 * row + 1)
     kept = 4 if run.cache.single.shape[0] else 0
-    return int(
-        steps * run.state.counts[UPDATES]
-        + entry * counts[row_cache.TOUCHED]
-        + (row + kept) * counts[row_cache.ENTRIES]
-    )
+    return int(steps * run.state.scalars.updates + entry * counts.touched + (row + kept) * counts.entries)
 
 
 def _shrink(run: Run) -> None:
     """Let those leave who are marked."""
     state, n = run.state, run.problem.n
-    counts = state.counts
-    m, count = int(counts[ACTIVE]), int(counts[LEAVERS])
+    scalars = state.scalars
+    m, count = int(scalars.n_active), int(scalars.leavers)
     if m == n:
         state.beta_then[:] = state.beta
         state.G_then[:] = state.G
-        counts[NEAR] = 0 if run.tried else 1
+        scalars.near_end = not run.tried
         run.tried = True
     if not run.own:
         run.own = True
@@ -380,7 +377,7 @@ def _shrink(run: Run) -> None:
     rearrange(run.panel, pairs)
     run.loops.rearrange_rows(run.cache, pairs)
     rearrange_state(state, run.panel.order, pairs)
-    counts[ACTIVE] = m - count
+    scalars.n_active = m - count
     run.shrinks += 1
     run.smallest = min(run.smallest, m - count)
     look(run.state)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
-from svmrepro.solvers.caches import row_cache
 from svmrepro.solvers.caches.feature_columns import PANEL, exchange, fill
 from svmrepro.solvers.caches.row_cache import CACHE
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP
-from svmrepro.solvers.decomposition.pair_state import ACTIVE, CALLS, GMAX, GMIN, LEAVERS, STATE
+from svmrepro.solvers.decomposition.pair_state import CALLS, STATE
 from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
 
 
@@ -19,14 +18,14 @@ def mark_leavers(state):  # type: ignore[no-untyped-def]
 
     LIBSVM's rule (Fan, Chen and Lin 2005, section 4).
     """
-    G, status, goes, m = state.G, state.status, state.goes, state.counts[ACTIVE]
-    top, bottom = state.scalars[GMAX], state.scalars[GMIN]
+    G, status, goes, m = state.G, state.status, state.goes, state.scalars.n_active
+    top, bottom = state.scalars.g_max, state.scalars.g_min
     count = 0
     for k in range(m):
         leaves = (status[k] == DOWN and G[k] > top) or (status[k] == UP and G[k] < bottom)
         goes[k] = 1 if leaves else 0
         count += goes[k]
-    state.counts[LEAVERS] = count
+    state.scalars.leavers = count
     return count
 
 
@@ -94,8 +93,8 @@ def restore_gradient(state, G, cache, store, panel, block, shape, begin, j, work
         for k in range(begin, n):
             G[k] -= change * row[k]
         done += touched
-        cache.counts[row_cache.TOUCHED] += touched
-        cache.counts[row_cache.ENTRIES] += n - begin
+        cache.counts.touched += touched
+        cache.counts.entries += n - begin
     return j
 
 

@@ -35,6 +35,18 @@ Where the paper and SVM-light's documentation are silent:
   ``info["q_final"]``). None of the papers' problems takes so many.
 * Where the rounding of all steps together could exceed a hundredth of eps, G is computed anew before the run
   ends.
+
+Symbols of the paper in :mod:`~svmrepro.solvers.decomposition.svmlight_iteration`:
+
+================  ===================================
+paper             here
+================  ===================================
+alpha_i           ``y_i beta_i``
+gradient          ``-y_i G_i``
+working set B, q  ``chosen``, ``scalars.q``
+Hessian over B    ``qp.K``, without labels
+d                 ``qp.d``, the change of beta over B
+================  ===================================
 """
 
 from __future__ import annotations
@@ -54,17 +66,6 @@ from svmrepro.solvers.caches.feature_columns import (
 from svmrepro.solvers.caches.row_cache import build_cache
 from svmrepro.solvers.decomposition import pair_state
 from svmrepro.solvers.decomposition import svmlight_iteration as parts
-from svmrepro.solvers.decomposition.pair_state import (
-    ACTIVE,
-    DRIFT,
-    GMAX,
-    GMIN,
-    LEAVERS,
-    OBJECTIVE,
-    SHRINK_AT,
-    STEPS,
-    UPDATES,
-)
 from svmrepro.solvers.decomposition.shrinking import rearrange_state, restore_gradient
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
@@ -145,14 +146,14 @@ class Run:
         self.state = pair_state.allocate(problem.y, problem.bounds, 1, 0, options.get("start"))
         fill_diagonal(self.state.diagonal, problem.kernel, self.store)
         self.work = parts.allocate(n, problem.d, q, self.folded)
-        counts = self.work.counts
-        counts[parts.Q], counts[parts.EQUALITY], counts[parts.FOLDED] = q, problem.bias, self.folded
-        counts[parts.FORGETS] = not self.folded and megabytes == 0.0
-        counts[parts.PREFERS] = megabytes > 0.0 and q >= 4 and self.cache.owner.size < n
-        counts[parts.PATIENCE] = options["patience"]
-        counts[parts.WIDEN_AT] = _WIDEN_AFTER * n if options["widen"] else _NEVER
-        self.state.counts[ACTIVE] = n
-        self.state.counts[SHRINK_AT] = parts.LOOK if options["shrinking"] else _NEVER
+        scalars = self.work.scalars
+        scalars.q, scalars.equality, scalars.folded = q, problem.bias, self.folded
+        scalars.forgets = not self.folded and megabytes == 0.0
+        scalars.prefers_kept = megabytes > 0.0 and q >= 4 and self.cache.owner.size < n
+        scalars.patience = options["patience"]
+        scalars.widen_at = _WIDEN_AFTER * n if options["widen"] else _NEVER
+        self.state.scalars.n_active = n
+        self.state.scalars.shrink_at = parts.LOOK if options["shrinking"] else _NEVER
         self.own = False
         self.futile = self.shrinks = self.restores = 0
         self.smallest = n
@@ -195,7 +196,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
 def advance(run: Run, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     state, n = run.state, run.problem.n
-    counts, scalars = state.counts, state.scalars
+    scalars = state.scalars
     if run.restoring is not None:
         if run.restoring.advance(run, work):
             _restored(run, run.restoring)
@@ -216,12 +217,12 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     elif verdict == parts.ZIGZAGGING:
         _widen(run)
     elif verdict in (parts.CONVERGED, parts.STUCK):
-        if counts[ACTIVE] < n:
-            run.restoring = Restoring(run, int(counts[ACTIVE]), RESTORE)
+        if scalars.n_active < n:
+            run.restoring = Restoring(run, int(scalars.n_active), RESTORE)
         elif verdict == parts.STUCK or (
-            scalars[DRIFT] * float(np.abs(state.diagonal).max()) * run.rounding > 0.01 * run.eps
+            scalars.drift * float(np.abs(state.diagonal).max()) * run.rounding > 0.01 * run.eps
         ):
-            if run.futile > _FUTILE or (verdict == parts.STUCK and scalars[DRIFT] == 0.0):
+            if run.futile > _FUTILE or (verdict == parts.STUCK and scalars.drift == 0.0):
                 return STALLED
             _renew(run, RENEW)
         else:
@@ -231,22 +232,22 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
 
 def objective(run: Run) -> float:
     """Return the present dual objective W."""
-    return float(run.state.scalars[OBJECTIVE])
+    return float(run.state.scalars.objective)
 
 
 def steps(run: Run) -> int:
     """Return the number of iterations so far."""
-    return int(run.state.counts[STEPS])
+    return int(run.state.scalars.steps)
 
 
 def finish(run: Run, status: str) -> Solution:
     """Return the solution as it stands."""
     state, problem, cache, work = run.state, run.problem, run.cache, run.work
-    counts, scalars = state.counts, state.scalars
+    scalars = state.scalars
     beta = np.empty(problem.n)
     beta[run.panel.order] = state.beta
     # After a limit G may not be known of all examples.
-    whole = counts[ACTIVE] == problem.n and run.restoring is None
+    whole = scalars.n_active == problem.n and run.restoring is None
     value = float(0.5 * state.beta @ (state.y + state.G)) if whole else objective(run)
     if run.own and not run.folded:
         in_order(run.panel, np.empty(problem.n), np.empty(problem.n, dtype=np.uint8))
@@ -257,23 +258,23 @@ def finish(run: Run, status: str) -> Solution:
     return Solution(
         alpha=problem.y * beta,
         weights=weights,
-        bias=0.5 * float(scalars[GMAX] + scalars[GMIN]) if problem.bias else 0.0,
+        bias=0.5 * float(scalars.g_max + scalars.g_min) if problem.bias else 0.0,
         status=status,
-        iterations=int(counts[STEPS]),
-        kernel_evaluations=int(cache.counts[row_cache.ENTRIES]),
+        iterations=int(scalars.steps),
+        kernel_evaluations=int(cache.counts.entries),
         work={
-            "nonzeros": int(cache.counts[row_cache.TOUCHED]),
-            "gradient_updates": int(counts[UPDATES]),
+            "nonzeros": int(cache.counts.touched),
+            "gradient_updates": int(scalars.updates),
         },
         info={
-            "cache_hits": float(cache.counts[row_cache.HITS]),
-            "cache_misses": float(cache.counts[row_cache.MISSES]),
+            "cache_hits": float(cache.counts.hits),
+            "cache_misses": float(cache.counts.misses),
             "shrinks": float(run.shrinks),
             "active_min": float(run.smallest),
             "gradient_restores": float(run.restores),
-            "qp_rounds": float(work.counts[parts.ROUNDS]),
-            "pairs": float(work.counts[parts.PAIRS]),
-            "q_final": float(work.counts[parts.Q]),
+            "qp_rounds": float(work.scalars.qp_rounds),
+            "pairs": float(work.scalars.pair_steps),
+            "q_final": float(work.scalars.q),
             "objective": value,
         },
     )
@@ -281,26 +282,26 @@ def finish(run: Run, status: str) -> Solution:
 
 def _widen(run: Run) -> None:
     """Double the working set, as far as that goes."""
-    counts, n = run.work.counts, run.problem.n
-    q = min(2 * int(counts[parts.Q]), _WIDEST, n)
-    counts[parts.WIDEN_AT] = steps(run) + _WIDEN_EVERY * n if q < min(_WIDEST, n) else _NEVER
-    if q <= counts[parts.Q]:
+    scalars, n = run.work.scalars, run.problem.n
+    q = min(2 * int(scalars.q), _WIDEST, n)
+    scalars.widen_at = steps(run) + _WIDEN_EVERY * n if q < min(_WIDEST, n) else _NEVER
+    if q <= scalars.q:
         return
-    counts[parts.Q] = q
+    scalars.q = q
     run.work = run.work._replace(**parts.of_size(q))
     if run.cache.rows.shape[0] < q and not run.folded:
         kept = run.cache.counts
         cheap = cheap_rows(run.problem)
         run.cache = build_cache(n, run.cache_bytes, run.precision, cheap=cheap, least=q)
-        for name in (row_cache.HITS, row_cache.MISSES, row_cache.ENTRIES, row_cache.TOUCHED):
-            run.cache.counts[name] = kept[name]
-        counts[parts.PREFERS] = 0
+        for name in ("hits", "misses", "entries", "touched"):
+            setattr(run.cache.counts, name, getattr(kept, name))
+        scalars.prefers_kept = False
 
 
 def _shrink(run: Run) -> None:
     """Let those leave who are marked."""
     state = run.state
-    counts, m = state.counts, int(state.counts[ACTIVE])
+    scalars, m = state.scalars, int(state.scalars.n_active)
     if m == run.problem.n:
         state.beta_then[:] = state.beta
         state.G_then[:] = state.G
@@ -317,8 +318,8 @@ def _shrink(run: Run) -> None:
     rearrange_state(state, run.panel.order, pairs)
     calm = run.work.calm
     calm[pairs] = calm[pairs[:, ::-1]]
-    m -= int(counts[LEAVERS])
-    counts[ACTIVE] = m
+    m -= int(scalars.leavers)
+    scalars.n_active = m
     run.shrinks += 1
     run.smallest = min(run.smallest, m)
     parts.survey_all(state, run.work, m)
@@ -329,15 +330,15 @@ def _restored(run: Run, done: Restoring) -> None:
     state, n = run.state, run.problem.n
     run.restoring = None
     if done.why == RESTORE:
-        state.counts[ACTIVE] = n
+        state.scalars.n_active = n
         run.work.calm[:] = 0
         run.restores += 1
-        run.work.counts[parts.PATIENCE] *= 2  # the set was taken for too small
+        run.work.scalars.patience *= 2  # the set was taken for too small
     else:
-        state.scalars[DRIFT] = 0.0
+        state.scalars.drift = 0.0
         run.futile += 1 if done.why == RENEW else 0
     if done.why == BEGIN:
-        state.scalars[OBJECTIVE] = 0.5 * state.beta @ (state.y + state.G)
+        state.scalars.objective = 0.5 * state.beta @ (state.y + state.G)
     parts.survey_all(state, run.work, n)
 
 
@@ -347,7 +348,7 @@ def _renew(run: Run, why: int) -> None:
     state.beta_then[:] = 0.0
     state.G_then[:] = state.y
     if run.folded:
-        run.cache.counts[row_cache.TOUCHED] += parts.fold_all(
+        run.cache.counts.touched += parts.fold_all(
             run.store, run.calls[-1], run.panel.order, state.beta, run.work.weights
         )
     run.restoring = Restoring(run, 0, why)

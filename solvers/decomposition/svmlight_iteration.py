@@ -6,35 +6,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
-from svmrepro.solvers.caches import row_cache
 from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.caches.row_cache import CACHE, fetch, forget
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.intrinsics import larger
+from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition.active_set_scans import DOWN, NONE, UP
 from svmrepro.solvers.decomposition.pair_state import (
-    ACTIVE,
     CALLS,
-    DRIFT,
-    GMAX,
-    GMIN,
-    LEAVERS,
-    OBJECTIVE,
-    SHRINK_AT,
     STATE,
-    STEPS,
-    TICKS,
-    UPDATES,
     place,
 )
-from svmrepro.solvers.quadratic_programs.working_set_qp import QP, release, solve_small, worst
+from svmrepro.solvers.quadratic_programs.working_set_qp import WorkingSetQP, release, solve_small, worst
 from svmrepro.solvers.quadratic_programs.working_set_qp import allocate as allocate_qp
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
 
 RUNNING, SHRINK, CONVERGED, STUCK, ZIGZAGGING = range(5)  # what a slice ends with
-# Positions in ``Work.counts``.
-Q, EQUALITY, FOLDED, FORGETS, PREFERS, PATIENCE, ROUNDS, PAIRS, WIDEN_AT = range(9)
-
 SPAN = 256
 _STRETCH = 1024  # entries of G brought up to date at a time: a multiple of SPAN
 LOOK = 10  # iterations between looks at who sits at a bound, as in SVM-light
@@ -44,10 +31,25 @@ _LONGEST = 255  # looks that are counted
 _ITERATION = 800  # what an iteration costs besides, in entries read
 
 
+class Scalars:
+    """The scalars of an iteration beside those of SMO over pairs."""
+
+    q: int  # size of the working set
+    equality: bool  # whether there is a bias
+    folded: bool  # whether G comes from a weight vector
+    forgets: bool  # whether no row is kept beyond an iteration
+    prefers_kept: bool  # whether half of the working set comes from rows that are kept
+    patience: int  # iterations that an example must rest at a bound before it leaves
+    margin: float  # running mean of the violation
+    widen_at: int  # the step at which the working set is made larger
+    qp_rounds: int
+    pair_steps: int  # steps of the worst pair, where the small program gained nothing
+
+
 class Work(NamedTuple):
     """What an iteration needs beside the state of SMO over pairs; q is the working set's size."""
 
-    qp: QP
+    qp: WorkingSetQP
     calm: Any  # uint8, (n,), looks in a row at which an example sat at its bound rightly
     peaks: Any  # (2, spans), largest G over I_up and largest -G over I_down of each span
     values: Any  # (q,)
@@ -60,8 +62,7 @@ class Work(NamedTuple):
     weights: Any  # (d + 1,) folded weight vector, or empty
     outputs: Any  # (n,) w.x where folded
     one: Any  # uint32, (1,)
-    margin: Any  # (1,), running mean of the violation
-    counts: Any  # int64, (9,)
+    scalars: Scalars
 
 
 def of_size(q: int) -> dict[str, Any]:
@@ -80,6 +81,8 @@ def of_size(q: int) -> dict[str, Any]:
 
 def allocate(n: int, d: int, q: int, folded: bool) -> Work:
     """Return workspace for n examples of d features."""
+    scalars = zeroed(Scalars)
+    scalars.margin = 2.0  # the violation at alpha = 0 of labels -1 and +1
     return Work(
         **of_size(q),
         calm=np.zeros(n, dtype=np.uint8),
@@ -87,8 +90,7 @@ def allocate(n: int, d: int, q: int, folded: bool) -> Work:
         weights=np.zeros(d + 1 if folded else 0),
         outputs=np.zeros(n if folded else 0),
         one=np.zeros(1, dtype=np.uint32),
-        margin=np.full(1, 2.0),  # the violation at alpha = 0 of labels -1 and +1
-        counts=np.zeros(9, dtype=np.int64),
+        scalars=scalars,
     )
 
 
@@ -141,7 +143,7 @@ def extremes_of(state, work, m):  # type: ignore[no-untyped-def]
     top, bottom = NONE, NONE
     for s in range((m + SPAN - 1) // SPAN):
         top, bottom = max(top, work.peaks[0, s]), max(bottom, work.peaks[1, s])
-    state.scalars[GMAX], state.scalars[GMIN] = top, -bottom
+    state.scalars.g_max, state.scalars.g_min = top, -bottom
 
 
 @compiled(types.void(STATE, WORK, types.int64))
@@ -156,8 +158,8 @@ def survey_all(state, work, m):  # type: ignore[no-untyped-def]
 def violation(scalars, equality):  # type: ignore[no-untyped-def]
     """Return by how much the worst example violates its condition, at the best threshold."""
     if equality:
-        return 0.5 * (scalars[GMAX] - scalars[GMIN])
-    return max(scalars[GMAX], -scalars[GMIN])
+        return 0.5 * (scalars.g_max - scalars.g_min)
+    return max(scalars.g_max, -scalars.g_min)
 
 
 @compiled()
@@ -229,7 +231,7 @@ def admit(work, count, most, k):  # type: ignore[no-untyped-def]
 def admit_listed(G, work, count, most, risers, fallers, fills):  # type: ignore[no-untyped-def]
     """Add the listed tops and bottoms in turn, while they violate or ``fills``; return the set's size."""
     tops, bottoms = work.tops, work.bottoms
-    if work.counts[EQUALITY]:
+    if work.scalars.equality:
         for k in range(min(risers, fallers)):
             if G[tops[k]] <= G[bottoms[k]] and not fills:
                 break
@@ -258,10 +260,10 @@ def choose(state, work, cache, m):  # type: ignore[no-untyped-def]
     The worst pair comes first. Then, where rows are kept, half of the set is taken from those.
     """
     G, status, peaks, values = state.G, state.status, work.peaks, work.values
-    q = work.counts[Q]
-    most = q // 2 if work.counts[EQUALITY] else q
+    q = work.scalars.q
+    most = q // 2 if work.scalars.equality else q
     count = 0
-    for part in range(0 if work.counts[PREFERS] else 2, 3):
+    for part in range(0 if work.scalars.prefers_kept else 2, 3):
         reach, room, fills = (1 if part == 0 else most), q, part == 2
         if part == 1:
             reach, room = most // 2, 2 + q // 2
@@ -283,16 +285,16 @@ def mark_calm(state, work, m):  # type: ignore[no-untyped-def]
     Rightly: by more than the running mean of the largest violation, at the middle threshold.
     """
     G, status, calm, goes = state.G, state.status, work.calm, state.goes
-    middle = 0.5 * (state.scalars[GMAX] + state.scalars[GMIN]) if work.counts[EQUALITY] else 0.0
-    low, high = middle - work.margin[0], middle + work.margin[0]
-    enough = min(work.counts[PATIENCE] // LOOK, _LONGEST)
+    middle = 0.5 * (state.scalars.g_max + state.scalars.g_min) if work.scalars.equality else 0.0
+    low, high = middle - work.scalars.margin, middle + work.scalars.margin
+    enough = min(work.scalars.patience // LOOK, _LONGEST)
     count = 0
     for k in range(m):
         rests = (status[k] == UP and G[k] < low) or (status[k] == DOWN and G[k] > high)
         calm[k] = min(calm[k] + 1, _LONGEST) if rests else 0
         goes[k] = 1 if calm[k] >= enough and rests else 0
         count += goes[k]
-    state.counts[LEAVERS] = count
+    state.scalars.leavers = count
     return count
 
 
@@ -300,8 +302,8 @@ def mark_calm(state, work, m):  # type: ignore[no-untyped-def]
 def fold_gradient(state, work, cache, store, products, order, m):  # type: ignore[no-untyped-def]
     """Compute G of the first m positions from the folded weight vector."""
     G, y, outputs = state.G, state.y, work.outputs
-    cache.counts[row_cache.TOUCHED] += products(store, work.weights, order, m, outputs)
-    cache.counts[row_cache.ENTRIES] += m
+    cache.counts.touched += products(store, work.weights, order, m, outputs)
+    cache.counts.entries += m
     for k in range(m):
         G[k] = y[k] - outputs[k]
 
@@ -325,15 +327,15 @@ def optimise(state, work, size):  # type: ignore[no-untyped-def]
         low, high = (0.0, C[k]) if y[k] > 0.0 else (-C[k], 0.0)
         qp.low[a], qp.high[a], qp.g[a] = low - beta[k], high - beta[k], G[k]
         scale += abs(beta[k])
-    work.counts[ROUNDS] += solve_small(qp, size, work.counts[EQUALITY] != 0)
+    work.scalars.qp_rounds += solve_small(qp, size, work.scalars.equality)
     gain = 0.0
     for a in range(size):
         gain += 0.5 * (qp.g[a] + G[chosen[a]]) * qp.d[a]
     if not gain > 0.0:
-        work.counts[PAIRS] += 1
+        work.scalars.pair_steps += 1
         for a in range(size):
             qp.d[a], qp.g[a] = 0.0, G[chosen[a]]
-        _, riser, faller = worst(qp, size, work.counts[EQUALITY] != 0)
+        _, riser, faller = worst(qp, size, work.scalars.equality)
         gain = release(qp, size, riser, faller)
         if not gain > 0.0:
             return 0.0, 0
@@ -345,9 +347,45 @@ def optimise(state, work, size):  # type: ignore[no-untyped-def]
             place(beta, state.status, y, C, k, before + qp.d[a], scale)
         if beta[k] != before:
             steps[count], work.moved[count] = beta[k] - before, a
-            state.scalars[DRIFT] += abs(steps[count])
+            state.scalars.drift += abs(steps[count])
             count += 1
     return gain, count
+
+
+@compiled(forceinline=True)
+def kernel_minor(work, cache, store, panel, block, shape, dots, m, size):  # type: ignore[no-untyped-def]
+    """Write the kernel values of the working set's pairs into the small program."""
+    K, chosen, order = work.qp.K, work.chosen, panel.order
+    for a in range(size):
+        i = np.int64(order[chosen[a]])
+        if not work.scalars.folded:
+            work.slots[a] = fetch(cache, store, panel, block, shape, i, m, a)
+            for b in range(a + 1):
+                K[a, b] = cache.rows[work.slots[a], chosen[b]]
+                K[b, a] = K[a, b]
+            continue
+        for b in range(a + 1):
+            work.one[0] = order[chosen[b]]
+            cache.counts.touched += dots(store, i, work.one, 1, work.values)
+            cache.counts.entries += 1
+            K[a, b], K[b, a] = work.values[0], work.values[0]
+
+
+@compiled(forceinline=True)
+def follow_step(state, work, cache, store, products, update, order, m, count):  # type: ignore[no-untyped-def]
+    """Bring G up to date with the multipliers that have changed, and note the extremes of each span."""
+    moved, steps = work.moved, work.steps
+    if work.scalars.folded:
+        for j in range(count):
+            i = np.int64(order[work.chosen[moved[j]]])
+            cache.counts.touched += update(store, i, steps[j], work.weights)
+        fold_gradient(state, work, cache, store, products, order, m)
+        for first in range(0, m, SPAN):
+            survey(state.G, state.status, work.peaks, first, min(SPAN, m - first))
+    else:
+        for j in range(count):
+            moved[j] = work.slots[moved[j]]
+        shift(state.G, cache.rows, moved, steps, count, state.status, work.peaks, m)
 
 
 @compiled(
@@ -368,62 +406,38 @@ def iterate(  # type: ignore[no-untyped-def]
     state, work, cache, store, panel, block, shape, dots, products, update, eps, slice_work, step_limit
 ):
     """Iterate until something is due that the caller sees to; return what."""
-    counts, scalars, status, order = state.counts, state.scalars, state.status, panel.order
-    qp, chosen, slots, moved = work.qp, work.chosen, work.slots, work.moved
-    folded, equality = work.counts[FOLDED] != 0, work.counts[EQUALITY] != 0
-    m = counts[ACTIVE]
-    stop_at = counts[TICKS] + slice_work
+    scalars, order, equality = state.scalars, panel.order, work.scalars.equality
+    m = scalars.n_active
+    stop_at = scalars.ticks + slice_work
     while True:
         off = violation(scalars, equality)
         if off <= eps:
             return CONVERGED
-        if counts[STEPS] >= step_limit or counts[TICKS] >= stop_at:
+        if scalars.steps >= step_limit or scalars.ticks >= stop_at:
             return RUNNING
-        if counts[STEPS] >= work.counts[WIDEN_AT]:
+        if scalars.steps >= work.scalars.widen_at:
             return ZIGZAGGING
-        if counts[STEPS] >= counts[SHRINK_AT]:
-            counts[SHRINK_AT] = counts[STEPS] + LOOK
+        if scalars.steps >= scalars.shrink_at:
+            scalars.shrink_at = scalars.steps + LOOK
             if mark_calm(state, work, m) * _WORTH >= m:
                 return SHRINK
-        work.margin[0] = _MEMORY * work.margin[0] + (1.0 - _MEMORY) * off
-        touched, rounds = cache.counts[row_cache.TOUCHED], work.counts[ROUNDS]
+        work.scalars.margin = _MEMORY * work.scalars.margin + (1.0 - _MEMORY) * off
+        touched, rounds = cache.counts.touched, work.scalars.qp_rounds
         size = choose(state, work, cache, m)
-        if work.counts[FORGETS]:
+        if work.scalars.forgets:
             forget(cache)
-        for a in range(size):
-            i = np.int64(order[chosen[a]])
-            if not folded:
-                slots[a] = fetch(cache, store, panel, block, shape, i, m, a)
-                for b in range(a + 1):
-                    qp.K[a, b] = cache.rows[slots[a], chosen[b]]
-                    qp.K[b, a] = qp.K[a, b]
-                continue
-            for b in range(a + 1):
-                work.one[0] = order[chosen[b]]
-                cache.counts[row_cache.TOUCHED] += dots(store, i, work.one, 1, work.values)
-                cache.counts[row_cache.ENTRIES] += 1
-                qp.K[a, b], qp.K[b, a] = work.values[0], work.values[0]
+        kernel_minor(work, cache, store, panel, block, shape, dots, m, size)
         gain, count = optimise(state, work, size)
         if count == 0:
             return STUCK
-        scalars[OBJECTIVE] += gain
-        if folded:
-            for j in range(count):
-                i = np.int64(order[chosen[moved[j]]])
-                cache.counts[row_cache.TOUCHED] += update(store, i, work.steps[j], work.weights)
-            fold_gradient(state, work, cache, store, products, order, m)
-            for first in range(0, m, SPAN):
-                survey(state.G, status, work.peaks, first, min(SPAN, m - first))
-        else:
-            for j in range(count):
-                moved[j] = slots[moved[j]]
-            shift(state.G, cache.rows, moved, work.steps, count, status, work.peaks, m)
+        scalars.objective += gain
+        follow_step(state, work, cache, store, products, update, order, m, count)
         extremes_of(state, work, m)
-        counts[STEPS] += 1
-        counts[UPDATES] += m
-        counts[TICKS] += _ITERATION + (2 + count) * m + cache.counts[row_cache.TOUCHED] - touched
+        scalars.steps += 1
+        scalars.updates += m
+        scalars.ticks += _ITERATION + (2 + count) * m + cache.counts.touched - touched
         # A round of the small program factors a minor and follows a direction: cubic and square in its size.
-        counts[TICKS] += (work.counts[ROUNDS] - rounds) * size * size * (2 + size // 6)
+        scalars.ticks += (work.scalars.qp_rounds - rounds) * size * size * (2 + size // 6)
 
 
 @compiled(types.int64(STORE, types.FunctionType(UPDATE), MEMBERS, VECTOR, VECTOR))

@@ -29,15 +29,13 @@ from svmrepro.solvers.decomposition import svmlight
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import MEMORY_LIMIT, Solution
 
-__all__ = ["MEMORY_LIMITED", "advance", "finish", "objective", "prepare", "start", "steps"]
-
-MEMORY_LIMITED = True  # the driver adds the option memory_limit_bytes
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _OWN_LIMIT = 512 * 2**20
 _DENSE_BYTES, _SPARSE_BYTES = 8, 12
 
 
-class Pairs(NamedTuple):
+class PairProblem(NamedTuple):
     """The pairs of a problem.
 
     Attributes
@@ -60,7 +58,7 @@ class Run:
     """A run under way; ``inner`` is that of the differences, None beyond the limit of memory."""
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
-        pairs: Pairs = problem.layout("pairs", _build)
+        pairs: PairProblem = problem.layout("pairs", _build)
         self.pairs = pairs
         self.problem = problem
         self.inner: svmlight.Run | None = None
@@ -70,7 +68,7 @@ class Run:
 
 def prepare(problem: Problem) -> None:
     """Write the differences out before the clock starts."""
-    pairs: Pairs = problem.layout("pairs", _build)
+    pairs: PairProblem = problem.layout("pairs", _build)
     if pairs.problem is not None:
         pairs.problem.prepare()
         svmlight.prepare(pairs.problem)
@@ -109,7 +107,7 @@ def finish(run: Run, status: str) -> Solution:
     return dataclasses.replace(found, alpha=alpha, info={**extra, **info})
 
 
-def _build(problem: Problem) -> Pairs:
+def _build(problem: Problem) -> PairProblem:
     """Count the pairs, and write the differences out where they are not too many."""
     y, X = problem.y, problem.X
     _, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
@@ -123,7 +121,7 @@ def _build(problem: Problem) -> Pairs:
         entries = np.diff(X.indptr) if sp.issparse(X) else np.count_nonzero(X, axis=1)
         size = _SPARSE_BYTES * int(entries @ (below + above))
     if size > _OWN_LIMIT:
-        return Pairs(count, size, None, 1)
+        return PairProblem(count, size, None, 1)
     higher, lower = np.nonzero(y[:, None] > y[None, :])
     copies = 2 if count == 1 else 1
     higher, lower = np.repeat(higher, copies), np.repeat(lower, copies)
@@ -137,7 +135,7 @@ def _build(problem: Problem) -> Pairs:
         bias=False,
         storage="dense" if dense else "csr",
     )
-    return Pairs(count, size, made, copies)
+    return PairProblem(count, size, made, copies)
 
 
 def _differences(

@@ -42,7 +42,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from svmrepro.solvers.passes.counted_products import Passes, Vector
+from svmrepro.solvers.passes.counted_products import CountedProducts, Vector
 from svmrepro.solvers.passes.sliced_passes import Weights
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
@@ -75,7 +75,7 @@ class Run:
 
     def __init__(self, problem: Problem, eps: float, given: Vector | None) -> None:
         self.problem = problem
-        self.passes = Passes(problem)
+        self.products = CountedProducts(problem)
         weights = Weights(problem)
         self.C, self.shares = weights.C, None if weights.same else weights.shares
         self.radius = float(np.sqrt(problem.prepare().norms.max()))
@@ -83,8 +83,8 @@ class Run:
         self.w = np.zeros(problem.d)
         self.outputs = np.zeros(problem.n)
         if given is not None:
-            self.w = self.passes.combination(problem.y * given, self.passes.everyone)
-            self.outputs = self.passes.outputs(self.w, self.passes.everyone)
+            self.w = self.products.combination(problem.y * given, self.products.everyone)
+            self.outputs = self.products.outputs(self.w, self.products.everyone)
         self.cg_steps = self.newton_steps = self.futile = 0
         self.loose = True
         self.inner: LeastSquares | None = None
@@ -120,12 +120,12 @@ class LeastSquares:
     def step(self, run: Run) -> None:
         """Make one step of CG."""
         C = run.C
-        q = run.passes.outputs(self.p, run.active)
+        q = run.products.outputs(self.p, run.active)
         length = self.square / (float(self.p @ self.p) / C + float(q @ run.weighted(q, run.active)))
         self.v += length * self.p
         self.z -= length * q
         # Computed anew from z, not by recurrence: it stays true to z, however many steps there are.
-        self.r = run.passes.combination(run.weighted(self.z, run.active), run.active) - self.v / C
+        self.r = run.products.combination(run.weighted(self.z, run.active), run.active) - self.v / C
         before, self.square = self.square, float(self.r @ self.r)
         self.p = self.r + (self.square / before) * self.p
         self.steps += 1
@@ -169,8 +169,8 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
 
 def advance(run: Run, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
-    stop_at = run.passes.entries + work
-    while run.passes.entries < stop_at and run.cg_steps < step_limit:
+    stop_at = run.products.entries + work
+    while run.products.entries < stop_at and run.cg_steps < step_limit:
         if run.inner is None:
             if float(np.linalg.norm(run.gradient)) <= run.bar:
                 return OPTIMAL
@@ -199,13 +199,13 @@ def finish(run: Run, status: str) -> Solution:
     """Return the weights and their multipliers ``C_i max(0, 1 - y_i w.x_i)``."""
     slack = np.maximum(0.0, 1.0 - run.problem.y * run.outputs)
     return Solution(
-        alpha=run.C * run.weighted(slack, run.passes.everyone),
+        alpha=run.C * run.weighted(slack, run.products.everyone),
         weights=run.w,
         bias=0.0,
         status=status,
         iterations=run.cg_steps,
-        kernel_evaluations=run.passes.examples,
-        work={"nonzeros": run.passes.entries},
+        kernel_evaluations=run.products.examples,
+        work={"nonzeros": run.products.entries},
         info={
             "newton_steps": float(run.newton_steps),
             "active": float(run.active.size),
@@ -217,7 +217,9 @@ def finish(run: Run, status: str) -> Solution:
 def _primal(run: Run) -> float:
     """Return f(w)."""
     slack = np.maximum(0.0, 1.0 - run.problem.y * run.outputs)
-    return 0.5 * float(run.w @ run.w) + 0.5 * run.C * float(slack @ run.weighted(slack, run.passes.everyone))
+    return 0.5 * float(run.w @ run.w) + 0.5 * run.C * float(
+        slack @ run.weighted(slack, run.products.everyone)
+    )
 
 
 def _look(run: Run) -> None:
@@ -225,14 +227,14 @@ def _look(run: Run) -> None:
     slack = 1.0 - run.problem.y * run.outputs
     run.active = np.flatnonzero(slack > 0.0).astype(np.uint32)
     coefficients = run.C * run.problem.y[run.active] * run.weighted(slack[run.active], run.active)
-    run.gradient = run.w - run.passes.combination(coefficients, run.active)
+    run.gradient = run.w - run.products.combination(coefficients, run.active)
 
 
 def _newton_step(run: Run, inner: LeastSquares) -> None:
     """Step towards the solution of the least squares as far as f falls."""
     before, length_before = _primal(run), float(np.linalg.norm(run.gradient))
     was = run.w, run.active
-    towards = run.passes.outputs(inner.v, run.passes.everyone)
+    towards = run.products.outputs(inner.v, run.products.everyone)
     d = inner.v - run.w
     o = towards - run.outputs
     y = run.problem.y
@@ -244,7 +246,7 @@ def _newton_step(run: Run, inner: LeastSquares) -> None:
         run.w, run.outputs = run.w + length * d, run.outputs + length * o
         if length > _LONG:
             # Of a direction that is rounding o is not X d, and a long step follows it out of all data.
-            run.outputs = run.passes.outputs(run.w, run.passes.everyone)
+            run.outputs = run.products.outputs(run.w, run.products.everyone)
     run.newton_steps += 1
     _look(run)
     if np.array_equal(was[1], run.active):
@@ -267,7 +269,7 @@ def _newton_step(run: Run, inner: LeastSquares) -> None:
     if not length_after < length_before:
         # Rounding of the steps before has added up in the outputs: it must not pass for a minimum.
         run.w = was[0]
-        run.outputs = run.passes.outputs(run.w, run.passes.everyone)
+        run.outputs = run.products.outputs(run.w, run.products.everyone)
         _look(run)
     run.futile = 0 if length_after <= 0.5 * length_before else run.futile + 1
 

@@ -41,14 +41,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
-from svmrepro.solvers.passes.counted_products import Passes, Vector
+from svmrepro.solvers.passes.counted_products import CountedProducts, Vector
 from svmrepro.solvers.passes.sliced_passes import Weights
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
 
-__all__ = ["MEMORY_LIMITED", "advance", "finish", "objective", "start", "steps"]
-
-MEMORY_LIMITED = True  # the driver adds the option memory_limit_bytes
+__all__ = ["advance", "finish", "objective", "start", "steps"]
 
 _OWN_LIMIT = 512 * 2**20
 _BLOCK = 1024  # rows that go into the matrix at once, or columns that change in it
@@ -76,7 +74,7 @@ class Run:
         self, problem: Problem, eps: float, step: float, limit: float, given: Vector | None = None
     ) -> None:
         self.problem, self.eps, self.step = problem, eps, step
-        self.passes = Passes(problem)
+        self.products = CountedProducts(problem)
         self.radius = math.sqrt(float(problem.prepare().norms.max()))
         weights = Weights(problem)
         self.C, self.shares = weights.C, None if weights.same else weights.shares
@@ -127,8 +125,8 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
     """Go on for about ``work`` entries read; return a status when the run has ended."""
     if run.too_large:
         return MEMORY_LIMIT
-    stop_at = run.passes.entries + run.hessian_entries + work
-    while run.passes.entries + run.hessian_entries < stop_at:
+    stop_at = run.products.entries + run.hessian_entries + work
+    while run.products.entries + run.hessian_entries < stop_at:
         if run.filled < run.problem.n:
             _fill(run)
         elif run.factored < run.problem.d:
@@ -161,15 +159,15 @@ def steps(run: Run) -> int:
 
 def finish(run: Run, status: str) -> Solution:
     """Return the weights and their multipliers ``C_i max(0, 1 - y_i w.x_i)``."""
-    passes = run.passes
+    products = run.products
     return Solution(
         alpha=run.multipliers(),
         weights=run.weights,
         bias=0.0,
         status=status,
         iterations=run.iterations,
-        kernel_evaluations=passes.examples,
-        work={"nonzeros": passes.entries, "hessian_entries": run.hessian_entries},
+        kernel_evaluations=products.examples,
+        work={"nonzeros": products.entries, "hessian_entries": run.hessian_entries},
         info={"looks": float(run.looks), "objective": objective(run)},
     )
 
@@ -217,20 +215,20 @@ def _begin(run: Run) -> None:
     if run.given is None:
         _solve(run)
         return
-    y, everyone = run.problem.y, run.passes.everyone
-    run.weights = run.passes.combination(y * run.given, everyone)
-    run.h = y * run.passes.outputs(run.weights, everyone)
+    y, everyone = run.problem.y, run.products.everyone
+    run.weights = run.products.combination(y * run.given, everyone)
+    run.h = y * run.products.outputs(run.weights, everyone)
     run.z = run.given / run.problem.bounds + run.h
 
 
 def _solve(run: Run) -> None:
     """Bring s and H s up to date with z."""
-    y, everyone = run.problem.y, run.passes.everyone
-    right = run.passes.combination(y * run.weighted(run.z), everyone)
+    y, everyone = run.problem.y, run.products.everyone
+    right = run.products.combination(y * run.weighted(run.z), everyone)
     if run.problem.d:
         run.weights, _ = lapack.dpotrs(run.matrix, right)
     run.hessian_entries += 2 * run.problem.d**2
-    run.h = y * run.passes.outputs(run.weights, everyone)
+    run.h = y * run.products.outputs(run.weights, everyone)
 
 
 def _iterate(run: Run) -> str | None:
@@ -258,8 +256,8 @@ def _violation(run: Run) -> float:
     Outputs are off by a unit in the last place of their largest product, and the weights that the multipliers
     make by the sum of what each is off by then.
     """
-    problem, everyone = run.problem, run.passes.everyone
-    wrong = run.weights - run.passes.combination(problem.y * run.multipliers(), everyone)
+    problem, everyone = run.problem, run.products.everyone
+    wrong = run.weights - run.products.combination(problem.y * run.multipliers(), everyone)
     weight = run.C * float(np.linalg.norm(run.weighted(np.where(run.h < 1.0, 1.0, 0.0))))
     off = _ROUNDING * (1.0 + run.radius * float(np.linalg.norm(run.weights)))
-    return float(np.abs(run.passes.outputs(wrong, everyone)).max()) + run.radius**2 * weight * off
+    return float(np.abs(run.products.outputs(wrong, everyone)).max()) + run.radius**2 * weight * off

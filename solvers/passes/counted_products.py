@@ -11,7 +11,7 @@ from svmrepro.solvers.storage.row_products import ROWS
 Vector = npt.NDArray[np.float64]
 
 
-class Passes:
+class CountedProducts:
     """The two products with the examples of a problem, and what they have read.
 
     Attributes

@@ -26,9 +26,15 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 from svmrepro.solvers.compilation.compiled import compiled, first_class
-from svmrepro.solvers.compilation.intrinsics import trailing_zeros
 from svmrepro.solvers.storage.blocks import Blocks, column_sizes
 from svmrepro.solvers.storage.row_products import REASSOCIATE, STORE, VECTOR
+from svmrepro.solvers.storage.row_sums import (
+    add_at_bits,
+    gather_product,
+    gather_sum,
+    scatter_product,
+    sum_at_bits,
+)
 from svmrepro.solvers.storage.stores import Store
 
 RENEW = 50  # mended sums before one is made anew
@@ -44,80 +50,78 @@ SCORES = types.int64(STORE, VECTOR, types.int64, types.int64, VECTOR)
 ADD = types.int64(STORE, VECTOR, types.int64, types.int64, VECTOR)
 
 
-@compiled(SCORES, fastmath=REASSOCIATE)
-def scores_dense(store, w, first, last, out):  # type: ignore[no-untyped-def]
+@compiled(forceinline=True, fastmath=REASSOCIATE)
+def score_whole_rows(X, w, first, last, out):  # type: ignore[no-untyped-def]
     """``out[k] = w . x_(first + k)``; returns entries read, as all below."""
-    X = store.dense
     d = X.shape[1]
     for k in range(last - first):
         x = X[first + k]
         total = 0.0
         for c in range(d):
-            total += w[c] * x[c]
+            total += w[c] * np.float64(x[c])
         out[k] = total
     return (last - first) * d
 
 
-@compiled(ADD)
-def add_dense(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+@compiled(forceinline=True)
+def add_whole_rows(X, coefficients, first, last, g):  # type: ignore[no-untyped-def]
     """``g += sum_k coefficients[k] x_(first + k)``, over those that are not zero."""
-    X = store.dense
     d, rows = X.shape[1], 0
     for k in range(last - first):
         a = coefficients[k]
         if a != 0.0:
             x = X[first + k]
             for c in range(d):
-                g[c] += a * x[c]
+                g[c] += a * np.float64(x[c])
             rows += 1
     return rows * d
+
+
+@compiled(forceinline=True)
+def score_entries(values, store, w, first, last, out):  # type: ignore[no-untyped-def]
+    """Scores from stored entries."""
+    indptr, indices = store.indptr, store.indices
+    for k in range(last - first):
+        out[k] = gather_product(values, indices, indptr[first + k], indptr[first + k + 1], w)
+    return indptr[last] - indptr[first]
+
+
+@compiled(forceinline=True)
+def add_entries(values, store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+    """Add stored entries."""
+    indptr, indices = store.indptr, store.indices
+    touched = 0
+    for k in range(last - first):
+        a = coefficients[k]
+        if a != 0.0:
+            begin, end = indptr[first + k], indptr[first + k + 1]
+            scatter_product(values, indices, begin, end, a, g)
+            touched += end - begin
+    return touched
+
+
+@compiled(SCORES)
+def scores_dense(store, w, first, last, out):  # type: ignore[no-untyped-def]
+    """Scores of whole rows."""
+    return score_whole_rows(store.dense, w, first, last, out)
+
+
+@compiled(ADD)
+def add_dense(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+    """Add whole rows."""
+    return add_whole_rows(store.dense, coefficients, first, last, g)
 
 
 @compiled(SCORES)
 def scores_csr(store, w, first, last, out):  # type: ignore[no-untyped-def]
     """Scores from stored entries."""
-    indptr, indices, values = store.indptr, store.indices, store.values
-    for k in range(last - first):
-        p, end = np.uint64(indptr[first + k]), np.uint64(indptr[first + k + 1])
-        # Four sums hide the latency of the additions.
-        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-        while p + np.uint64(4) <= end:
-            s0 += values[p] * w[indices[p]]
-            s1 += values[p + np.uint64(1)] * w[indices[p + np.uint64(1)]]
-            s2 += values[p + np.uint64(2)] * w[indices[p + np.uint64(2)]]
-            s3 += values[p + np.uint64(3)] * w[indices[p + np.uint64(3)]]
-            p += np.uint64(4)
-        while p < end:
-            s0 += values[p] * w[indices[p]]
-            p += np.uint64(1)
-        out[k] = (s0 + s1) + (s2 + s3)
-    return indptr[last] - indptr[first]
+    return score_entries(store.values, store, w, first, last, out)
 
 
 @compiled(ADD)
 def add_csr(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
     """Add stored entries."""
-    indptr, indices, values = store.indptr, store.indices, store.values
-    touched = 0
-    for k in range(last - first):
-        a = coefficients[k]
-        if a != 0.0:
-            p, end = np.uint64(indptr[first + k]), np.uint64(indptr[first + k + 1])
-            touched += np.int64(end - p)
-            # A row's columns differ, so four sums may be read before the first is written.
-            while p + np.uint64(4) <= end:
-                c0, c1 = indices[p], indices[p + np.uint64(1)]
-                c2, c3 = indices[p + np.uint64(2)], indices[p + np.uint64(3)]
-                g0, g1, g2, g3 = g[c0], g[c1], g[c2], g[c3]
-                g[c0] = g0 + a * values[p]
-                g[c1] = g1 + a * values[p + np.uint64(1)]
-                g[c2] = g2 + a * values[p + np.uint64(2)]
-                g[c3] = g3 + a * values[p + np.uint64(3)]
-                p += np.uint64(4)
-            while p < end:
-                g[indices[p]] += a * values[p]
-                p += np.uint64(1)
-    return touched
+    return add_entries(store.values, store, coefficients, first, last, g)
 
 
 @compiled(SCORES)
@@ -125,15 +129,7 @@ def scores_index(store, w, first, last, out):  # type: ignore[no-untyped-def]
     """Scores from index lists, padded to groups of four."""
     indptr, indices = store.indptr, store.indices
     for k in range(last - first):
-        p, end = np.uint64(indptr[first + k]), np.uint64(indptr[first + k + 1])
-        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-        while p < end:
-            s0 += w[indices[p]]
-            s1 += w[indices[p + np.uint64(1)]]
-            s2 += w[indices[p + np.uint64(2)]]
-            s3 += w[indices[p + np.uint64(3)]]
-            p += np.uint64(4)
-        out[k] = (s0 + s1) + (s2 + s3)
+        out[k] = gather_sum(indices, indptr[first + k], indptr[first + k + 1], w)
     return indptr[last] - indptr[first]
 
 
@@ -155,114 +151,48 @@ def add_index(store, coefficients, first, last, g):  # type: ignore[no-untyped-d
 
 @compiled(SCORES)
 def scores_bits(store, w, first, last, out):  # type: ignore[no-untyped-def]
-    """Scores from packed bits, one set bit after the other."""
-    bits = store.bits
-    words = bits.shape[1]
+    """Scores from packed bits."""
     for k in range(last - first):
-        total = 0.0
-        for c in range(words):
-            word = bits[first + k, c]
-            base = np.uint64(64 * c)
-            while word != np.uint64(0):
-                total += w[base + trailing_zeros(word)]
-                word &= word - np.uint64(1)
-        out[k] = total
-    return (last - first) * words
+        out[k] = sum_at_bits(store.bits[first + k], w)
+    return (last - first) * store.bits.shape[1]
 
 
 @compiled(ADD)
 def add_bits(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
     """Add at the set bits."""
-    bits = store.bits
-    words, rows = bits.shape[1], 0
+    rows = 0
     for k in range(last - first):
-        a = coefficients[k]
-        if a != 0.0:
-            for c in range(words):
-                word = bits[first + k, c]
-                base = np.uint64(64 * c)
-                while word != np.uint64(0):
-                    g[base + trailing_zeros(word)] += a
-                    word &= word - np.uint64(1)
+        if coefficients[k] != 0.0:
+            add_at_bits(store.bits[first + k], coefficients[k], g)
             rows += 1
-    return rows * words
+    return rows * store.bits.shape[1]
 
 
-# The same for values in single precision; sums are in double.
+# The same for values in single precision.
 
 
-@compiled(SCORES, fastmath=REASSOCIATE)
+@compiled(SCORES)
 def scores_dense_single(store, w, first, last, out):  # type: ignore[no-untyped-def]
     """Scores of whole rows."""
-    X = store.single
-    d = X.shape[1]
-    for k in range(last - first):
-        x = X[first + k]
-        total = 0.0
-        for c in range(d):
-            total += w[c] * np.float64(x[c])
-        out[k] = total
-    return (last - first) * d
+    return score_whole_rows(store.single, w, first, last, out)
 
 
 @compiled(ADD)
 def add_dense_single(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
     """Add whole rows."""
-    X = store.single
-    d, rows = X.shape[1], 0
-    for k in range(last - first):
-        a = coefficients[k]
-        if a != 0.0:
-            x = X[first + k]
-            for c in range(d):
-                g[c] += a * np.float64(x[c])
-            rows += 1
-    return rows * d
+    return add_whole_rows(store.single, coefficients, first, last, g)
 
 
 @compiled(SCORES)
 def scores_csr_single(store, w, first, last, out):  # type: ignore[no-untyped-def]
     """Scores from stored entries."""
-    indptr, indices, values = store.indptr, store.indices, store.single[0]
-    for k in range(last - first):
-        p, end = np.uint64(indptr[first + k]), np.uint64(indptr[first + k + 1])
-        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-        while p + np.uint64(4) <= end:
-            s0 += np.float64(values[p]) * w[indices[p]]
-            s1 += np.float64(values[p + np.uint64(1)]) * w[indices[p + np.uint64(1)]]
-            s2 += np.float64(values[p + np.uint64(2)]) * w[indices[p + np.uint64(2)]]
-            s3 += np.float64(values[p + np.uint64(3)]) * w[indices[p + np.uint64(3)]]
-            p += np.uint64(4)
-        while p < end:
-            s0 += np.float64(values[p]) * w[indices[p]]
-            p += np.uint64(1)
-        out[k] = (s0 + s1) + (s2 + s3)
-    return indptr[last] - indptr[first]
+    return score_entries(store.single[0], store, w, first, last, out)
 
 
 @compiled(ADD)
 def add_csr_single(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
     """Add stored entries."""
-    indptr, indices, values = store.indptr, store.indices, store.single[0]
-    touched = 0
-    for k in range(last - first):
-        a = coefficients[k]
-        if a != 0.0:
-            p, end = np.uint64(indptr[first + k]), np.uint64(indptr[first + k + 1])
-            touched += np.int64(end - p)
-            while p + np.uint64(4) <= end:
-                c0, c1 = indices[p], indices[p + np.uint64(1)]
-                c2, c3 = indices[p + np.uint64(2)], indices[p + np.uint64(3)]
-                g0, g1, g2, g3 = g[c0], g[c1], g[c2], g[c3]
-                g[c0] = g0 + a * np.float64(values[p])
-                g[c1] = g1 + a * np.float64(values[p + np.uint64(1)])
-                g[c2] = g2 + a * np.float64(values[p + np.uint64(2)])
-                g[c3] = g3 + a * np.float64(values[p + np.uint64(3)])
-                p += np.uint64(4)
-            while p < end:
-                g[indices[p]] += a * np.float64(values[p])
-                p += np.uint64(1)
-    return touched
+    return add_entries(store.single[0], store, coefficients, first, last, g)
 
 
 KERNELS = {
@@ -296,7 +226,7 @@ _TAKEN = types.UniTuple(types.int64, 2)
     )
 )
 def mend_hinge(store, add, y, signed, c, renew, first, last, f, change, g):  # type: ignore[no-untyped-def]
-    """See which rows violate their margin, and mend the sum of the violators; see :func:`sweep_hinge`."""
+    """See which rows violate their margin, and mend the sum of the violators; see :func:`score_and_mend`."""
     touched, violators = 0, 0
     start = first
     while start < last:
@@ -322,7 +252,7 @@ def mend_hinge(store, add, y, signed, c, renew, first, last, f, change, g):  # t
         types.boolean, *_ROWS, VECTOR, VECTOR, VECTOR,
     )
 )  # fmt: skip
-def sweep_hinge(store, scores, add, w, y, signed, c, renew, first, last, f, change, g):  # type: ignore[no-untyped-def]
+def score_and_mend(store, scores, add, w, y, signed, c, renew, first, last, f, change, g):  # type: ignore[no-untyped-def]
     """Score rows, see which violate their margin, and mend the sum of the violators.
 
     Parameters

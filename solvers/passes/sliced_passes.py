@@ -81,7 +81,7 @@ class Violators:
         return self.g / weights.whole, weight / weights.whole
 
 
-class Sweep:
+class SlicedPasses:
     """Passes over the rows of all blocks, and what they cost so far.
 
     Parameters
@@ -158,7 +158,7 @@ class Sweep:
             return self.mend(found, f, work)
         for block, first, last in self._pieces(work):
             rows = slice(block.first, block.last)
-            touched, count = row_passes.sweep_hinge(
+            touched, count = row_passes.score_and_mend(
                 block.store, self._scores, self._add, w, found.y[rows], found.signed[rows], found.c[rows],
                 found.renew, first, last, f[rows], found.workspace, found.g,
             )  # fmt: skip

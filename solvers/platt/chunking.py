@@ -30,6 +30,17 @@ Where the report is silent:
 
 Every *phase* of a chunk runs in slices: choosing, moving the Hessian into larger arrays, filling it, solving,
 and absorbing the solution into the outputs.
+
+Symbols:
+
+===========  =====================================
+paper        here
+===========  =====================================
+M            ``chunk_size`` (section 1.2)
+Q, alpha, y  ``qp.Q``, ``qp.a``, ``qp.y``, by slot
+u_i + b      ``outputs``
+b            ``b``, subtracted
+===========  =====================================
 """
 
 from __future__ import annotations
@@ -42,13 +53,14 @@ from numba import types
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.quadratic_programs import projected_cg as pcg
-from svmrepro.solvers.quadratic_programs.projected_cg import QP
+from svmrepro.solvers.quadratic_programs.projected_cg import ChunkQP
 from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_sums import fold, folded_weights
 from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, fill_diagonal, transform_of
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, VECTOR, rows_of
 
-MEMORY_LIMITED = True
+__all__ = ["advance", "finish", "objective", "start", "steps"]
+
 BYTES_PER_ENTRY = 4
 _FUTILE = 40  # steps in a row that gain nothing before the run is given up
 _RETRIES = 5  # steps that a run which gained nothing has after its outputs were computed anew
@@ -168,8 +180,8 @@ class Run:
         self.weights = np.zeros(problem.d + 1) if problem.kernel.name == "linear" else None
         self.every = np.arange(n, dtype=np.uint32)
         self.slot = np.full(n, -1, dtype=np.int64)
-        self.qp: QP = pcg.allocate(min(_FIRST_CAPACITY, n))
-        self.larger: QP | None = None
+        self.qp: ChunkQP = pcg.allocate(min(_FIRST_CAPACITY, n))
+        self.larger: ChunkQP | None = None
         self.members = np.zeros(self.qp.y.size, dtype=np.uint32)
         self.row = np.zeros(n)
         self.used = 0
@@ -225,7 +237,7 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
         tolerance = run.cg_tol if run.cg_tol > 1e-16 else 0.0
         patience = run.begun_at + _PATIENCE * (run.used + _PATIENCE) // (1 + run.futile)
         verdict = pcg.solve_face(run.qp, tolerance, run.bends, run.whole, work, min(step_limit, patience))
-        between = run.qp.counts[pcg.STAGE] == pcg.DIRECTION
+        between = run.qp.scalars.stage == pcg.DIRECTION
         if verdict == pcg.DONE or (between and patience <= steps(run) < step_limit):
             _take(run)
     else:
@@ -235,12 +247,12 @@ def advance(run: Run, work: int, step_limit: int) -> str | None:
 
 def objective(run: Run) -> float:
     """Return the dual objective W as of the last CG step."""
-    return float(run.qp.scalars[pcg.OBJECTIVE] + run.qp.scalars[pcg.LINE_GAIN])
+    return float(run.qp.scalars.objective + run.qp.scalars.line_gain)
 
 
 def steps(run: Run) -> int:
     """Return the number of CG steps taken so far."""
-    return int(run.qp.counts[pcg.CG_STEPS])
+    return int(run.qp.scalars.cg_steps)
 
 
 def finish(run: Run, status: str) -> Solution:
@@ -261,24 +273,24 @@ def finish(run: Run, status: str) -> Solution:
     weights = None
     if run.weights is not None:
         weights = folded_weights(problem, alpha)
-    counts = run.qp.counts
+    scalars = run.qp.scalars
     return Solution(
         alpha=alpha,
         weights=weights,
         bias=-run.b,
         status=status,
-        iterations=int(counts[pcg.CG_STEPS]),
+        iterations=int(scalars.cg_steps),
         kernel_evaluations=run.evaluations,
         work={
             "nonzeros": run.touched,
             "gradient_updates": run.updates,
-            "hessian_entries": int(counts[pcg.ENTRIES]),
+            "hessian_entries": int(scalars.entries),
         },
         info={
             "chunks": float(run.chunks),
-            "cg_steps": float(counts[pcg.CG_STEPS]),
-            "faces": float(counts[pcg.RELEASES]),
-            "bends": float(counts[pcg.BENDS]),
+            "cg_steps": float(scalars.cg_steps),
+            "faces": float(scalars.releases),
+            "bends": float(scalars.bends),
             "cg_tol_final": run.cg_tol,
             "subproblem_max": float(run.subproblem_max),
             "renewals": float(run.renewals),
@@ -383,9 +395,7 @@ def _move_rows(run: Run, work: int) -> None:
         return
     for name in ("y", "C", "h", "p", "py", "r", "a", "g", "d", "q", "qy", "free", "inside"):
         getattr(larger, name)[:m] = getattr(old, name)
-    larger.counts[:] = old.counts
-    larger.scalars[:] = old.scalars
-    run.qp, run.larger = larger, None
+    run.qp, run.larger = larger._replace(scalars=old.scalars), None
     run.at = 0
     run.phase = FILLING
 
@@ -422,10 +432,10 @@ def _fill(run: Run, work: int) -> None:
     qp.g[:m] = 0.0
     qp.g[occupied] = problem.y[examples] * run.outputs[examples] - 1.0
     qp.inside[:m] = 0
-    qp.counts[pcg.M] = m
-    qp.counts[pcg.FREE] = 0
-    qp.counts[pcg.STAGE] = pcg.DIRECTION
-    qp.scalars[pcg.OBJECTIVE] = qp.a[:m].sum() - 0.5 * (qp.a[:m] @ (qp.g[:m] + 1.0))
+    qp.scalars.m = m
+    qp.scalars.n_free = 0
+    qp.scalars.stage = pcg.DIRECTION
+    qp.scalars.objective = qp.a[:m].sum() - 0.5 * (qp.a[:m] @ (qp.g[:m] + 1.0))
     run.phase = SOLVING
 
 
@@ -492,7 +502,7 @@ def _settle(run: Run) -> None:
     if run.renewing:
         run.renewing = False
         run.best = reached
-        qp.scalars[pcg.OBJECTIVE] = reached
+        qp.scalars.objective = reached
         return
     occupied = np.flatnonzero(qp.y[: run.used])
     left = occupied[qp.a[occupied] == 0.0]

@@ -18,6 +18,17 @@ followed by passes with a hundredth of it (``info["rescues"]``); its absolute pa
 :mod:`svmrepro.solvers.platt.smo`. After 500 n steps conjugate
 gradient over the non-bound multipliers helps out (``info["polishes"]``, see
 :mod:`svmrepro.solvers.platt.smo`).
+
+Symbols:
+
+===============  ============================================================
+paper            here
+===============  ============================================================
+a1, C1, y1, K11  ``a``, ``C``, ``y``, ``curvature`` in ``step_one``
+E1 = u1 - y1     ``E``; the step of equation 23 is ``a - y E / K11``, clipped
+w                ``weights`` of a linear kernel that is folded (section 2.4)
+tol              ``tol``
+===============  ============================================================
 """
 
 from __future__ import annotations
@@ -28,33 +39,13 @@ from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.platt import free_set_cg
 from svmrepro.solvers.platt.example_lists import locate
 from svmrepro.solvers.platt.state import (
-    ALL,
     CALLS,
-    CHANGED,
     DONE,
-    DRIFT,
-    EVALUATIONS,
-    HINT,
-    LOOKING,
-    NEXT,
-    NONBOUND,
-    OBJECTIVE,
-    POLISH_AT,
-    RENEW_AT,
-    RESCUES,
     RUNNING,
     STATE,
-    STEP_TOL,
-    STEPS,
     STUCK,
-    TICKS,
-    TOUCHED,
-    UNIT,
-    UPDATES,
-    VIOLATORS,
     ZIGZAGGING,
     Run,
-    W,
     advance_by,
     bound_error,
     drifted,
@@ -77,7 +68,7 @@ __all__ = ["advance", "finish", "objective", "start", "steps"]  # what the drive
 @compiled(forceinline=True)
 def step_one(state, store, dots, transform, products, update, i, E, step_tol):  # type: ignore[no-untyped-def]
     """Move alpha[i] to its optimum in [0, C_i]; return whether it moved (equation 23)."""
-    counts, a, y, curvature = state.counts, state.alpha[i], state.y[i], state.diagonal[i]
+    scalars, a, y, curvature = state.scalars, state.alpha[i], state.y[i], state.diagonal[i]
     C = state.C[i]
     slope = y * E  # derivative of Psi = -W along alpha_i
     if curvature > 0.0:
@@ -89,23 +80,65 @@ def step_one(state, store, dots, transform, products, update, i, E, step_tol):  
         if min(at_zero, at_top) >= 0.0:
             return False
     step = new - a
-    if step == 0.0 or abs(step) < step_tol * (new + a + step_tol * state.scalars[UNIT]):
+    if step == 0.0 or abs(step) < step_tol * (new + a + step_tol * state.scalars.unit):
         return False
     change = y * step
     move(state, store, dots, transform, products, update, i, a, new, E)
-    m = counts[NONBOUND]
+    m = scalars.n_nonbound
     if state.weights.size == 0:
         members, errors, row = state.members, state.errors, state.row1
-        counts[TOUCHED] += dots(store, i, members, m, row)
+        scalars.touched += dots(store, i, members, m, row)
         transform(store, i, members, m, row)
-        counts[EVALUATIONS] += m
-        counts[UPDATES] += m
+        scalars.evaluations += m
+        scalars.updates += m
         for k in range(m):
             errors[k] += change * row[k]
-    state.scalars[OBJECTIVE] -= (slope + 0.5 * curvature * step) * step
-    state.scalars[DRIFT] += abs(step)
-    counts[STEPS] += 1
+    state.scalars.objective -= (slope + 0.5 * curvature * step) * step
+    state.scalars.drift += abs(step)
+    scalars.steps += 1
     return True
+
+
+@compiled(forceinline=True)
+def error_without_threshold(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
+    """Return ``E_i = u_i - y_i``."""
+    scalars, y = state.scalars, state.y
+    if state.weights.size and scalars.full:
+        return bound_error(state, store, dots, transform, products, total, i)
+    if state.weights.size:
+        state.one[0] = np.uint32(i)
+        scalars.touched += products(store, state.weights, state.one, 1, state.row1)
+        scalars.evaluations += 1
+        return state.row1[0] - y[i]
+    if 0.0 < state.alpha[i] < state.C[i]:
+        return error_of(state, store, dots, transform, products, total, i)
+    return kernel_output(state, store, dots, transform, total, i) - y[i]
+
+
+@compiled(forceinline=True)
+def after_pass(state):  # type: ignore[no-untyped-def]
+    """Begin the next pass, or return how the run ends."""
+    scalars = state.scalars
+    if not scalars.full:
+        start_pass(state, full=scalars.changed == 0)
+        return RUNNING
+    if scalars.changed > 0:
+        start_pass(state, full=False)
+        return RUNNING
+    if scalars.looking:
+        scalars.objective = scalars.objective_sum
+        scalars.looking = False
+        if scalars.violators > 0:
+            start_pass(state, full=True)
+            return RUNNING
+    if scalars.violators == 0 or scalars.step_tol == 0.0:
+        if not drifted(state):
+            return DONE if scalars.violators == 0 else STUCK
+        return RUNNING if start_renewal(state) else STUCK
+    scalars.rescues += 1
+    scalars.step_tol = 0.01 * scalars.step_tol if scalars.step_tol > 1e-16 else 0.0
+    start_pass(state, full=True)
+    return RUNNING
 
 
 @compiled(
@@ -113,73 +146,42 @@ def step_one(state, store, dots, transform, products, update, i, E, step_tol):  
 )
 def passes(state, store, dots, transform, products, update, total, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Run passes until done, or until a slice or the step limit is used up."""
-    counts, alpha, y, scalars = state.counts, state.alpha, state.y, state.scalars
-    C, members, weights, one, out = state.C, state.members, state.weights, state.one, state.row1
+    scalars, alpha, y, C, members = state.scalars, state.alpha, state.y, state.C, state.members
     n = y.size
-    folded = weights.size > 0
-    stop_at = counts[TOUCHED] + counts[TICKS] + slice_work
+    stop_at = scalars.touched + scalars.ticks + slice_work
     while True:
-        if counts[RENEW_AT] >= 0:
+        if scalars.renew_at >= 0:
             renew(state, store, dots, transform, products, update, total, stop_at)
-            if counts[RENEW_AT] >= 0:
+            if scalars.renew_at >= 0:
                 return RUNNING
-        looking = counts[LOOKING] > 0
-        while counts[NEXT] < n:
-            if counts[STEPS] >= step_limit or counts[TOUCHED] + counts[TICKS] >= stop_at:
+        while scalars.next < n:
+            if scalars.steps >= step_limit or scalars.touched + scalars.ticks >= stop_at:
                 return RUNNING
-            i = counts[NEXT]
-            if not counts[ALL]:
-                at = locate(members, counts[NONBOUND], i, counts[HINT])
-                if at == counts[NONBOUND]:
-                    counts[NEXT] = n
+            i = scalars.next
+            if not scalars.full:
+                at = locate(members, scalars.n_nonbound, i, scalars.hint)
+                if at == scalars.n_nonbound:
+                    scalars.next = n
                     break
-                counts[HINT] = at + 1
+                scalars.hint = at + 1
                 i = np.int64(members[at])
-            counts[NEXT] = i + 1
-            counts[TICKS] += 1
-            if folded and counts[ALL]:
-                E = bound_error(state, store, dots, transform, products, total, i)
-            elif folded:
-                one[0] = np.uint32(i)
-                counts[TOUCHED] += products(store, weights, one, 1, out)
-                counts[EVALUATIONS] += 1
-                E = out[0] - y[i]
-            elif 0.0 < alpha[i] < C[i]:
-                E = error_of(state, store, dots, transform, products, total, i)
-            else:
-                E = kernel_output(state, store, dots, transform, total, i) - y[i]
+            scalars.next = i + 1
+            scalars.ticks += 1
+            E = error_without_threshold(state, store, dots, transform, products, total, i)
             r = E * y[i]
-            if looking and alpha[i] > 0.0:
-                scalars[W] += alpha[i] * (1.0 - 0.5 * y[i] * (E + y[i]))
+            if scalars.looking and alpha[i] > 0.0:
+                scalars.objective_sum += alpha[i] * (1.0 - 0.5 * y[i] * (E + y[i]))
             if (r < -tol and alpha[i] < C[i]) or (r > tol and alpha[i] > 0):
-                counts[VIOLATORS] += 1
-                if looking:
+                scalars.violators += 1
+                if scalars.looking:
                     continue
-                if step_one(state, store, dots, transform, products, update, i, E, scalars[STEP_TOL]):
-                    counts[CHANGED] += 1
-        if counts[CHANGED] > 0 and counts[POLISH_AT] <= counts[STEPS] < step_limit:
+                if step_one(state, store, dots, transform, products, update, i, E, scalars.step_tol):
+                    scalars.changed += 1
+        if scalars.changed > 0 and scalars.polish_at <= scalars.steps < step_limit:
             return ZIGZAGGING
-        if counts[ALL]:
-            if counts[CHANGED] == 0:
-                if counts[LOOKING]:
-                    scalars[OBJECTIVE] = scalars[W]
-                    counts[LOOKING] = 0
-                    if counts[VIOLATORS] > 0:
-                        start_pass(state, 1)
-                        continue
-                if counts[VIOLATORS] == 0 or scalars[STEP_TOL] == 0.0:
-                    if not drifted(state):
-                        return DONE if counts[VIOLATORS] == 0 else STUCK
-                    if not start_renewal(state):
-                        return STUCK
-                    continue
-                counts[RESCUES] += 1
-                scalars[STEP_TOL] = 0.01 * scalars[STEP_TOL] if scalars[STEP_TOL] > 1e-16 else 0.0
-                start_pass(state, 1)
-            else:
-                start_pass(state, 0)
-        else:
-            start_pass(state, 0 if counts[CHANGED] > 0 else 1)
+        verdict = after_pass(state)
+        if verdict != RUNNING:
+            return verdict
 
 
 def advance(run: Run, work: int, step_limit: int) -> str | None:

@@ -1,8 +1,8 @@
 r"""Conjugate gradient over the multipliers that lie between their bounds, on kernel rows.
 
 A rescue for SMO on ill-conditioned problems (linear kernels of few features, large C, classes
-that overlap): there the non-bound multipliers zigzag for millions of steps. Inside the face of
-the non-bound multipliers the dual is an unconstrained quadratic in ``beta_i = y_i alpha_i``,
+that overlap): there the non-bound multipliers zigzag for millions of steps. With the others
+fixed the dual is an unconstrained quadratic in ``beta_i = y_i alpha_i``,
 
     min  1/2 beta.K beta - y.beta    subject to    sum beta = const (only with a free threshold)
 
@@ -20,24 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.platt.example_lists import extremes, set_support
 from svmrepro.solvers.platt.state import (
     CALLS,
-    DRIFT,
-    EVALUATIONS,
-    HIGHEST,
-    LOWEST,
-    NONBOUND,
-    OBJECTIVE,
-    POLISH_AT,
-    POLISHES,
     STATE,
-    STEPS,
-    SUPPORT,
-    TICKS,
-    TOUCHED,
-    UPDATES,
-    B,
     Run,
 )
 from svmrepro.solvers.quadratic_programs.projected_cg import weights_of
@@ -50,18 +37,31 @@ _FLAT = 1e-12  # curvature below this times sum d_i^2 K_ii is none
 _IDLE = 20  # steps in a row that gain nothing in double precision end the descent
 _BLOCK = 4096
 
-# Positions in ``Descent.counts``.
-STAGE, AT, INSIDE, TAKEN, LIMIT, IDLE, FRESH, EQUALITY = range(8)
-# Positions in ``Descent.scalars``.
-PREVIOUS, INNER, TOTAL, TARGET, LENGTH = range(5)
-
 GRADIENT, DIRECTION, FOLD, PRODUCT, LINE, ENDED = range(6)  # stages
 
 
-class Descent(NamedTuple):
-    """A descent under way, in a face of m examples."""
+class Scalars:
+    """The scalars of a descent."""
 
-    face: Any  # (m,) uint32, the examples
+    stage: int
+    at: int  # how far the stage is
+    n_inside: int  # variables that have not met their bound
+    taken: int  # steps
+    limit: int  # of steps
+    idle: int  # steps in a row that gained nothing
+    fresh: bool  # whether the next direction is that of steepest descent
+    equality: bool  # whether the sum of beta is kept
+    residual: float  # squared length of the projected gradient of the last step
+    slope: float  # of the objective along d
+    gain: float  # of all steps
+    target: float  # entry of the projected gradient that counts as zero
+    length: float  # sum of |d|, times the step once it is taken
+
+
+class Descent(NamedTuple):
+    """A descent under way, over m free multipliers."""
+
+    free: Any  # (m,) uint32, their examples
     y: Any  # (m,) labels
     C: Any  # (m,) bounds
     p: Any  # (m,) weights of the gradient
@@ -73,14 +73,13 @@ class Descent(NamedTuple):
     row: Any  # (m,) workspace
     inside: Any  # (m,) whether a variable has not met its bound
     weights: Any  # folded weight vector of d, or empty
-    counts: Any  # (8,) int64
-    scalars: Any  # (5,) float64
+    scalars: Scalars
 
 
 def allocate(m: int, features: int) -> Descent:
     """Return an empty descent; ``features`` is the length of a folded weight vector, or 0."""
     return Descent(
-        face=np.zeros(m, dtype=np.uint32),
+        free=np.zeros(m, dtype=np.uint32),
         y=np.zeros(m),
         C=np.zeros(m),
         p=np.ones(m),
@@ -92,8 +91,7 @@ def allocate(m: int, features: int) -> Descent:
         row=np.zeros(max(m, _BLOCK)),
         inside=np.ones(m, dtype=np.bool_),
         weights=np.zeros(features),
-        counts=np.zeros(8, dtype=np.int64),
-        scalars=np.zeros(5),
+        scalars=zeroed(Scalars),
     )
 
 
@@ -110,18 +108,11 @@ def room_along(beta, y, d, C):  # type: ignore[no-untyped-def]
 @compiled()
 def choose_direction(descent):  # type: ignore[no-untyped-def]
     """Write the next direction; return whether there is one."""
-    counts, scalars, g, d, p, inside = (
-        descent.counts,
-        descent.scalars,
-        descent.g,
-        descent.d,
-        descent.p,
-        descent.inside,
-    )
+    scalars, g, d, p, inside = descent.scalars, descent.g, descent.d, descent.p, descent.inside
     m = g.size
     while True:
         mean, scale = 0.0, 0.0
-        if counts[EQUALITY]:
+        if scalars.equality:
             # Twice: see projected_cg.next_direction.
             for k in range(m):
                 if inside[k]:
@@ -137,10 +128,10 @@ def choose_direction(descent):  # type: ignore[no-untyped-def]
             if inside[k]:
                 residual += p[k] * (mean - g[k]) ** 2
                 worst = max(worst, abs(mean - g[k]))
-        if not worst > scalars[TARGET]:
+        if not worst > scalars.target:
             return False
-        momentum = 0.0 if counts[FRESH] else residual / scalars[PREVIOUS]
-        scalars[PREVIOUS] = residual
+        momentum = 0.0 if scalars.fresh else residual / scalars.residual
+        scalars.residual = residual
         inner, length = 0.0, 0.0
         for k in range(m):
             if inside[k]:
@@ -149,38 +140,29 @@ def choose_direction(descent):  # type: ignore[no-untyped-def]
                 length += abs(d[k])
             else:
                 d[k] = 0.0
-        scalars[INNER], scalars[LENGTH] = inner, length
+        scalars.slope, scalars.length = inner, length
         if inner > 0.0:
             return True
-        if counts[FRESH]:
+        if scalars.fresh:
             return False
-        counts[FRESH] = 1
+        scalars.fresh = True
 
 
 @compiled()
 def step_along(descent):  # type: ignore[no-untyped-def]
     """Go along the direction to the minimum or to the first bound; return whether that is possible."""
-    counts, scalars, beta, g, d, q, y, C, inside = (
-        descent.counts,
-        descent.scalars,
-        descent.beta,
-        descent.g,
-        descent.d,
-        descent.q,
-        descent.y,
-        descent.C,
-        descent.inside,
-    )
-    m, inner = g.size, scalars[INNER]
+    scalars, beta, g, d, q = descent.scalars, descent.beta, descent.g, descent.d, descent.q
+    y, C, inside = descent.y, descent.C, descent.inside
+    m, slope = g.size, scalars.slope
     curvature, flat, reach = 0.0, 0.0, np.inf
     for k in range(m):
         if inside[k] and d[k] != 0.0:
             curvature += d[k] * q[k]
             flat += d[k] * d[k] * descent.h[k]
             reach = min(reach, room_along(beta[k], y[k], d[k], C[k]))
-    blocked = not (curvature > _FLAT * flat and inner < reach * curvature)
-    step = reach if blocked else inner / curvature
-    gain = step * inner - 0.5 * step * step * curvature
+    blocked = not (curvature > _FLAT * flat and slope < reach * curvature)
+    step = reach if blocked else slope / curvature
+    gain = step * slope - 0.5 * step * step * curvature
     if not (0.0 <= step < np.inf and abs(gain) < np.inf):
         return False
     for k in range(m):
@@ -191,100 +173,100 @@ def step_along(descent):  # type: ignore[no-untyped-def]
         if blocked and room_along(beta[k], y[k], d[k], C[k]) <= step:
             beta[k] = top if d[k] > 0.0 else top - C[k]
             inside[k] = False
-            counts[INSIDE] -= 1
+            scalars.n_inside -= 1
         else:
             beta[k] = min(max(beta[k] + step * d[k], top - C[k]), top)
-    scalars[TOTAL] += gain
-    counts[IDLE] = counts[IDLE] + 1 if gain <= 1e-16 * abs(scalars[TOTAL]) else 0
-    counts[FRESH] = 1 if blocked else 0
-    scalars[LENGTH] *= step
+    scalars.gain += gain
+    scalars.idle = scalars.idle + 1 if gain <= 1e-16 * abs(scalars.gain) else 0
+    scalars.fresh = blocked
+    scalars.length *= step
     return True
 
 
 @compiled(types.void(DESCENT, STATE, STORE, *CALLS, types.int64))
 def descend(descent, state, store, dots, transform, products, update, total, slice_work):  # type: ignore[no-untyped-def]
-    """Minimise over the face for about ``slice_work`` entries read, dropping what meets a bound from it."""
-    counts, face, d, q, row = descent.counts, descent.face, descent.d, descent.q, descent.row
-    weights, told = descent.weights, state.counts
-    m = face.size
-    stop_at = told[TOUCHED] + told[TICKS] + slice_work
-    while counts[STAGE] != ENDED and told[TOUCHED] + told[TICKS] < stop_at:
-        if counts[STAGE] == GRADIENT:
-            k = counts[AT]
+    """Minimise over the free multipliers for about ``slice_work`` entries read, fixing what meets a bound."""
+    own, free, d, q, row = descent.scalars, descent.free, descent.d, descent.q, descent.row
+    weights, scalars = descent.weights, state.scalars
+    m = free.size
+    stop_at = scalars.touched + scalars.ticks + slice_work
+    while own.stage != ENDED and scalars.touched + scalars.ticks < stop_at:
+        if own.stage == GRADIENT:
+            k = own.at
             if k >= m:
-                counts[STAGE] = DIRECTION
+                own.stage = DIRECTION
                 continue
             part = min(_BLOCK, m - k)
-            told[TOUCHED] += products(store, state.weights, face[k : k + part], part, row)
-            told[EVALUATIONS] += part
+            scalars.touched += products(store, state.weights, free[k : k + part], part, row)
+            scalars.evaluations += part
             for j in range(part):
                 descent.g[k + j] = row[j] - descent.y[k + j]
-            counts[AT] += part
-        elif counts[STAGE] == DIRECTION:
-            told[TICKS] += 4 * m
-            going = counts[TAKEN] < counts[LIMIT] and counts[INSIDE] > 0 and counts[IDLE] < _IDLE
+            own.at += part
+        elif own.stage == DIRECTION:
+            scalars.ticks += 4 * m
+            going = own.taken < own.limit and own.n_inside > 0 and own.idle < _IDLE
             if not going or not choose_direction(descent):
-                counts[STAGE] = ENDED
+                own.stage = ENDED
                 continue
             q[:] = 0.0
             weights[:] = 0.0
-            counts[AT] = 0
-            counts[STAGE] = FOLD if weights.size else PRODUCT
-        elif counts[STAGE] == FOLD:
-            k = counts[AT]
+            own.at = 0
+            own.stage = FOLD if weights.size else PRODUCT
+        elif own.stage == FOLD:
+            k = own.at
             if k == m:
-                counts[AT] = 0
-                counts[STAGE] = PRODUCT
-                told[EVALUATIONS] += m
+                own.at = 0
+                own.stage = PRODUCT
+                scalars.evaluations += m
                 continue
-            counts[AT] += 1
+            own.at += 1
             if d[k] != 0.0:
-                told[TOUCHED] += update(store, np.int64(face[k]), d[k], weights)
-        elif counts[STAGE] == PRODUCT:
-            k = counts[AT]
+                scalars.touched += update(store, np.int64(free[k]), d[k], weights)
+        elif own.stage == PRODUCT:
+            k = own.at
             if k >= m:
-                counts[STAGE] = LINE
+                own.stage = LINE
             elif weights.size:
                 part = min(_BLOCK, m - k)
-                told[TOUCHED] += products(store, weights, face[k : k + part], part, q[k : k + part])
-                told[EVALUATIONS] += part
-                counts[AT] += part
+                scalars.touched += products(store, weights, free[k : k + part], part, q[k : k + part])
+                scalars.evaluations += part
+                own.at += part
             else:
-                counts[AT] += 1
+                own.at += 1
                 if d[k] != 0.0:
-                    told[TOUCHED] += dots(store, np.int64(face[k]), face, m, row)
-                    transform(store, np.int64(face[k]), face, m, row)
-                    told[EVALUATIONS] += m
-                    told[TICKS] += m
+                    scalars.touched += dots(store, np.int64(free[k]), free, m, row)
+                    transform(store, np.int64(free[k]), free, m, row)
+                    scalars.evaluations += m
+                    scalars.ticks += m
                     for j in range(m):
                         q[j] += d[k] * row[j]
         else:
-            told[TICKS] += 4 * m
-            counts[STAGE] = DIRECTION
+            scalars.ticks += 4 * m
+            own.stage = DIRECTION
             if not step_along(descent):
-                counts[STAGE] = ENDED
+                own.stage = ENDED
                 continue
-            counts[TAKEN] += 1
-            state.scalars[DRIFT] += descent.scalars[LENGTH]
+            own.taken += 1
+            scalars.drift += own.length
 
 
 @compiled(types.void(DESCENT, STATE, STORE, *CALLS))
 def settle(descent, state, store, dots, transform, products, update, total):  # type: ignore[no-untyped-def]
     """Take the multipliers of a descent over, with what depends on them."""
-    counts, scalars, alpha = state.counts, state.scalars, state.alpha
-    face, y, C, beta, g, m = descent.face, descent.y, descent.C, descent.beta, descent.g, descent.face.size
+    scalars, alpha = state.scalars, state.alpha
+    free, y, C, beta, g, m = descent.free, descent.y, descent.C, descent.beta, descent.g, descent.free.size
     left = 0
     b = 0.0
     for k in range(m):
-        i = np.int64(face[k])
+        i = np.int64(free[k])
         old, new = alpha[i], y[k] * beta[k]
         if new != old:
             alpha[i] = new
             if state.weights.size:
-                counts[TOUCHED] += update(store, i, y[k] * (new - old), state.weights)
+                scalars.touched += update(store, i, y[k] * (new - old), state.weights)
             else:
-                counts[SUPPORT] = set_support(
-                    state.support, state.coefficients, state.place, counts[SUPPORT], i, beta[k]
+                scalars.n_support = set_support(
+                    state.support, state.coefficients, state.place, scalars.n_support, i, beta[k]
                 )
             if state.margin.size:
                 state.margin[i] = -np.inf  # not of this multiplier
@@ -293,58 +275,57 @@ def settle(descent, state, store, dots, transform, products, update, total):  # 
             state.errors[left] = g[k]
             b += g[k]
             left += 1
-    counts[NONBOUND] = left
-    if descent.counts[EQUALITY] and left > 0:
-        scalars[B] = b / left
+    scalars.n_nonbound = left
+    if descent.scalars.equality and left > 0:
+        scalars.b = b / left
     for k in range(left):
-        state.errors[k] -= scalars[B]
-    counts[LOWEST], counts[HIGHEST] = extremes(state.errors, left)
-    scalars[OBJECTIVE] += descent.scalars[TOTAL]
-    counts[STEPS] += (
-        descent.counts[TAKEN] + 1
-    )  # also where none was possible: outputs computed ahead are void
-    counts[UPDATES] += descent.counts[TAKEN] * m
-    counts[POLISHES] += 1
-    counts[POLISH_AT] = counts[STEPS] + _POLISH_EVERY * alpha.size
+        state.errors[k] -= scalars.b
+    scalars.lowest, scalars.highest = extremes(state.errors, left)
+    scalars.objective += descent.scalars.gain
+    # Also where none was possible: outputs computed ahead are void.
+    scalars.steps += descent.scalars.taken + 1
+    scalars.updates += descent.scalars.taken * m
+    scalars.polishes += 1
+    scalars.polish_at = scalars.steps + _POLISH_EVERY * alpha.size
 
 
 def begin(run: Run, step_limit: int) -> Descent:
-    """Return a descent in the face of the non-bound multipliers."""
+    """Return a descent over the non-bound multipliers."""
     state = run.state
-    counts = state.counts
-    m = int(counts[NONBOUND])
+    scalars = state.scalars
+    m = int(scalars.n_nonbound)
     folded = state.weights.size > 0
     descent = allocate(m, state.weights.size)
-    descent.face[:] = state.members[:m]
-    face = descent.face
-    descent.y[:] = state.y[face]
-    descent.C[:] = state.C[face]
-    descent.h[:] = np.abs(state.diagonal[face])
+    descent.free[:] = state.members[:m]
+    free = descent.free
+    descent.y[:] = state.y[free]
+    descent.C[:] = state.C[free]
+    descent.h[:] = np.abs(state.diagonal[free])
     descent.p[:] = weights_of(descent.h)
-    descent.beta[:] = descent.y * state.alpha[face]
-    descent.g[:] = state.errors[:m] + state.scalars[B]
-    limit = min(10 * m + 100, step_limit - int(counts[STEPS]) - 1)
+    descent.beta[:] = descent.y * state.alpha[free]
+    descent.g[:] = state.errors[:m] + scalars.b
+    limit = min(10 * m + 100, step_limit - int(scalars.steps) - 1)
     if not folded:
         limit = min(limit, 1 + _POLISH_ENTRIES // (m * m + 1))
     # Where the weight vector is folded not every program keeps the errors.
-    descent.counts[STAGE] = GRADIENT if folded else DIRECTION
-    descent.counts[LIMIT] = limit
-    descent.counts[INSIDE] = m
-    descent.counts[FRESH] = 1
-    descent.counts[EQUALITY] = int(run.problem.bias)
-    descent.scalars[TARGET] = 0.1 * run.eps
+    descent.scalars.stage = GRADIENT if folded else DIRECTION
+    descent.scalars.limit = limit
+    descent.scalars.n_inside = m
+    descent.scalars.fresh = True
+    descent.scalars.equality = run.problem.bias
+    descent.scalars.target = 0.1 * run.eps
     return descent
 
 
 def advance(run: Run, work: int) -> None:
     """Go on for about ``work`` entries read."""
     descend(run.descent, run.state, *run.calls, work)
-    if run.descent.counts[STAGE] == ENDED:
+    if run.descent.scalars.stage == ENDED:
         finish(run)
 
 
 def finish(run: Run) -> None:
     """End the descent where it is."""
-    if run.descent.counts[STAGE] != GRADIENT:
+    if run.descent.scalars.stage != GRADIENT:
         settle(run.descent, run.state, *run.calls)
     run.descent = None

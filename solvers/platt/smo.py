@@ -23,7 +23,7 @@ Where the report is silent or stops short:
   one, takes a step that no step tolerance forbids, ``step_tol`` is divided by ten, and the passes go on.
   ``info["rescues"]`` counts such steps: zero on every data set of the report.
 * Where overlapping classes, a large C and few features make the steps zigzag, they number millions.
-  After 500 n of them conjugate gradient solves in the face of the non-bound multipliers
+  After 500 n of them conjugate gradient solves for the non-bound multipliers alone
   (:mod:`svmrepro.solvers.platt.free_set_cg`), and again every 20 n steps. ``info["polishes"]`` counts it:
   zero on every data set of the report, whose runs take at most some 100 n steps.
 * ``shrinking`` and ``cache_mb`` are those of the 1999 paper, off by default as in the report. After a full
@@ -41,6 +41,22 @@ Where the report is silent or stops short:
   equation (19) without its cancellation; on a tie of two improving ends the lower one is taken.
   Where neither end improves although the slope is not 0, the curvature is taken for the largest that
   rounding could hide, 1e-12 (K11 + K22): such a step is too short rather than too long.
+
+Symbols:
+
+===============  ======================================================================
+paper            here
+===============  ======================================================================
+a1, a2, C        ``alpha[i1]``, ``alpha[i2]``; ``C1``, ``C2`` of the two examples
+E_i = u_i - y_i  ``errors`` of the non-bound examples, ``error_of`` of any
+s, L, H, eta     ``s``, ``low``, ``high`` (13, 14), ``eta`` (15), in ``take_step``
+a2 new, a1 new   ``new2`` (16, 17), ``new1`` (18); ``d1``, ``d2``: changes times labels
+b, b1, b2        ``scalars.b``, subtracted; ``b1`` (20), ``b2`` (21)
+w                ``weights`` of a linear kernel that is folded (section 2.4)
+tol, eps         ``tol``, ``scalars.step_tol``
+examineAll       ``scalars.full``
+numChanged       ``scalars.changed``
+===============  ======================================================================
 """
 
 from __future__ import annotations
@@ -53,49 +69,14 @@ from svmrepro.solvers.compilation.random_numbers import draw
 from svmrepro.solvers.platt import free_set_cg
 from svmrepro.solvers.platt.example_lists import extremes, find, locate
 from svmrepro.solvers.platt.state import (
-    ACTIVE,
-    ALL,
-    ATTEMPT,
     CALLS,
-    CHANGED,
-    COLUMNS,
     CRAMPED,
     DONE,
-    DRIFT,
-    EVALUATIONS,
-    HARMLESS,
-    HIGHEST,
-    HINT,
-    LOOKING,
-    LOW,
-    LOW_ERROR,
-    LOWEST,
-    NEXT,
-    NONBOUND,
-    OBJECTIVE,
-    ORIGIN,
-    POLISH_AT,
-    RENEW_AT,
-    RESCUES,
     RUNNING,
     STATE,
-    STEP_TOL,
-    STEPS,
     STUCK,
-    TICKS,
-    TOUCHED,
-    UNIT,
-    UP,
-    UP_ERROR,
-    UPDATES,
-    VIOLATOR,
-    VIOLATOR_ERROR,
-    VIOLATORS,
-    WORST,
     ZIGZAGGING,
-    B,
     Run,
-    W,
     advance_by,
     bound_error,
     drifted,
@@ -126,9 +107,9 @@ MOVED, ALONE, INTERRUPTED = range(3)  # how the search for a partner ends
 def pair_kernel(state, store, dots, transform, i, j):  # type: ignore[no-untyped-def]
     """Return K_ij."""
     state.one[0] = np.uint32(j)
-    state.counts[TOUCHED] += dots(store, i, state.one, 1, state.row1)
+    state.scalars.touched += dots(store, i, state.one, 1, state.row1)
     transform(store, i, state.one, 1, state.row1)
-    state.counts[EVALUATIONS] += 1
+    state.scalars.evaluations += 1
     return state.row1[0]
 
 
@@ -138,28 +119,28 @@ def refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db):
 
     ``d1 = y1 (change of a1)`` and ``d2`` alike, ``db`` the change of b.
     """
-    counts, errors, members = state.counts, state.errors, state.members
-    m = counts[NONBOUND]
+    scalars, errors, members = state.scalars, state.errors, state.members
+    m = scalars.n_nonbound
     if state.weights.size:
-        counts[TOUCHED] += products(store, state.weights, members, m, errors)
-        counts[EVALUATIONS] += m
-        b, y = state.scalars[B], state.y
+        scalars.touched += products(store, state.weights, members, m, errors)
+        scalars.evaluations += m
+        b, y = state.scalars.b, state.y
         for k in range(m):
             errors[k] -= b + y[members[k]]
     else:
         row1, row2 = state.row1, state.row2
         if state.column.size == 0:
-            counts[TOUCHED] += dots_of_two(store, dots, i1, i2, members, m, row1, row2)
+            scalars.touched += dots_of_two(store, dots, i1, i2, members, m, row1, row2)
             transform(store, i1, members, m, row1)
             transform(store, i2, members, m, row2)
-            counts[EVALUATIONS] += 2 * m
+            scalars.evaluations += 2 * m
         else:
             for which in range(2):
                 i, row = (i2, row2) if which else (i1, row1)
                 computed, touched = kept_row(
                     state.cache,
                     state.column,
-                    counts[COLUMNS],
+                    scalars.n_columns,
                     store,
                     dots,
                     transform,
@@ -170,12 +151,12 @@ def refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db):
                     state.lacking,
                     state.fresh,
                 )
-                counts[TOUCHED] += touched
-                counts[EVALUATIONS] += computed
+                scalars.touched += touched
+                scalars.evaluations += computed
         for k in range(m):
             errors[k] += d1 * row1[k] + d2 * row2[k] - db
-    counts[UPDATES] += m
-    counts[LOWEST], counts[HIGHEST] = extremes(errors, m)
+    scalars.updates += m
+    scalars.lowest, scalars.highest = extremes(errors, m)
 
 
 @compiled(forceinline=True)
@@ -215,38 +196,38 @@ def take_step(state, store, dots, transform, products, update, total, i1, i2, E2
         end1 = 0.0 if s < 0 else C1
     elif new2 == high and high < C2:
         end1 = C1 if s < 0 else 0.0
-    if new2 < _SNAP * (a1 + a2) and new2 <= scalars[HARMLESS]:
+    if new2 < _SNAP * (a1 + a2) and new2 <= scalars.harmless:
         new2 = 0.0
-    elif new2 > C2 * (1.0 - _SNAP) and C2 - new2 <= scalars[HARMLESS]:
+    elif new2 > C2 * (1.0 - _SNAP) and C2 - new2 <= scalars.harmless:
         new2 = C2
     step = new2 - a2
-    if step == 0.0 or abs(step) < step_tol * (new2 + a2 + step_tol * scalars[UNIT]):
+    if step == 0.0 or abs(step) < step_tol * (new2 + a2 + step_tol * scalars.unit):
         return False
     new1 = min(max(a1 - s * step, 0.0), C1)
     if end1 >= 0.0:
         new1 = end1
-    elif new1 < _SNAP * (a1 + a2) and new1 <= scalars[HARMLESS]:
+    elif new1 < _SNAP * (a1 + a2) and new1 <= scalars.harmless:
         new1 = 0.0
-    elif new1 > C1 * (1.0 - _SNAP) and C1 - new1 <= scalars[HARMLESS]:
+    elif new1 > C1 * (1.0 - _SNAP) and C1 - new1 <= scalars.harmless:
         new1 = C1
     d1, d2 = y1 * (new1 - a1), y2 * step
-    b = scalars[B]
+    b = scalars.b
     b1 = E1 + d1 * k11 + d2 * k12 + b
     b2 = E2 + d1 * k12 + d2 * k22 + b
     if 0.0 < new1 < C1:
-        scalars[B] = b1
+        scalars.b = b1
     elif 0.0 < new2 < C2:
-        scalars[B] = b2
+        scalars.b = b2
     else:
-        scalars[B] = 0.5 * (b1 + b2)
-    db = scalars[B] - b
+        scalars.b = 0.5 * (b1 + b2)
+    db = scalars.b - b
     # Errors before the step: refresh_errors adds the change to every listed example.
     move(state, store, dots, transform, products, update, i1, a1, new1, E1)
     move(state, store, dots, transform, products, update, i2, a2, new2, E2)
-    scalars[OBJECTIVE] -= (slope + 0.5 * eta * step) * step
-    scalars[DRIFT] += abs(d1) + abs(d2)
+    scalars.objective -= (slope + 0.5 * eta * step) * step
+    scalars.drift += abs(d1) + abs(d2)
     refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db)
-    state.counts[STEPS] += 1
+    state.scalars.steps += 1
     return True
 
 
@@ -258,28 +239,28 @@ def examine(state, store, dots, transform, products, update, total, stop_at):  #
     each from a random start. One loop for all: the step, inlined, then stands in it once. The search is
     interrupted where the slice is used up, and goes on from there: no step is taken in between.
     """
-    counts, members, alpha = state.counts, state.members, state.alpha
-    nonbound, n = counts[NONBOUND], counts[ACTIVE]
-    step_tol = state.scalars[STEP_TOL]
-    i2, E2 = counts[VIOLATOR], state.scalars[VIOLATOR_ERROR]
-    for attempt in range(counts[ATTEMPT], 1 + nonbound + n):
+    scalars, members, alpha = state.scalars, state.members, state.alpha
+    nonbound, n = scalars.n_nonbound, scalars.n_active
+    step_tol = scalars.step_tol
+    i2, E2 = scalars.violator, scalars.violator_error
+    for attempt in range(scalars.attempt, 1 + nonbound + n):
         if attempt == 0:
-            i1 = np.int64(members[counts[LOWEST] if E2 > 0 else counts[HIGHEST]])
+            i1 = np.int64(members[scalars.lowest if E2 > 0 else scalars.highest])
         elif attempt <= nonbound:
             if attempt == 1:
-                counts[ORIGIN] = draw(state.random, nonbound)
-            i1 = np.int64(members[(counts[ORIGIN] + attempt - 1) % nonbound])
+                scalars.origin = draw(state.random, nonbound)
+            i1 = np.int64(members[(scalars.origin + attempt - 1) % nonbound])
         else:
             if attempt == nonbound + 1:
-                counts[ORIGIN] = draw(state.random, n)
-            i1 = np.int64(state.every[(counts[ORIGIN] + attempt - nonbound - 1) % n])
+                scalars.origin = draw(state.random, n)
+            i1 = np.int64(state.every[(scalars.origin + attempt - nonbound - 1) % n])
             if 0.0 < alpha[i1] < state.C[i1]:
                 continue  # tried just now
-            counts[TICKS] += 1
+            scalars.ticks += 1
         if take_step(state, store, dots, transform, products, update, total, i1, i2, E2, step_tol):
             return MOVED
-        if counts[TOUCHED] + counts[TICKS] >= stop_at:
-            counts[ATTEMPT] = attempt + 1
+        if scalars.touched + scalars.ticks >= stop_at:
+            scalars.attempt = attempt + 1
             return INTERRUPTED
     return ALONE
 
@@ -288,12 +269,12 @@ def examine(state, store, dots, transform, products, update, total, stop_at):  #
 def note_extremes(state, i, error):  # type: ignore[no-untyped-def]
     """Keep min E over I_up and max E over I_low of a full pass."""
     a, C, positive, scalars = state.alpha[i], state.C[i], state.y[i] > 0, state.scalars
-    if ((positive and a < C) or (not positive and a > 0)) and error < scalars[UP_ERROR]:
-        scalars[UP_ERROR] = error
-        state.counts[UP] = i
-    if ((positive and a > 0) or (not positive and a < C)) and error > scalars[LOW_ERROR]:
-        scalars[LOW_ERROR] = error
-        state.counts[LOW] = i
+    if ((positive and a < C) or (not positive and a > 0)) and error < scalars.up_error:
+        scalars.up_error = error
+        state.scalars.up = i
+    if ((positive and a > 0) or (not positive and a < C)) and error > scalars.low_error:
+        scalars.low_error = error
+        state.scalars.low = i
 
 
 @compiled(forceinline=True)
@@ -302,39 +283,106 @@ def note_margin(state, i, r):  # type: ignore[no-untyped-def]
     a, C, scalars = state.alpha[i], state.C[i], state.scalars
     state.margin[i] = r if a <= 0.0 else (-r if a >= C else -np.inf)
     if a < C:
-        scalars[WORST] = max(scalars[WORST], -r)
+        scalars.worst = max(scalars.worst, -r)
     if a > 0.0:
-        scalars[WORST] = max(scalars[WORST], r)
+        scalars.worst = max(scalars.worst, r)
 
 
 @compiled()
 def shift_threshold(state):  # type: ignore[no-untyped-def]
     """Put the threshold halfway between the extreme errors of a full pass."""
-    shift = 0.5 * (state.scalars[LOW_ERROR] + state.scalars[UP_ERROR])
-    state.scalars[B] += shift
+    shift = 0.5 * (state.scalars.low_error + state.scalars.up_error)
+    state.scalars.b += shift
     errors = state.errors
-    for k in range(state.counts[NONBOUND]):
+    for k in range(state.scalars.n_nonbound):
         errors[k] -= shift
 
 
 @compiled()
 def conclude(state, store, dots, transform, products, update, total, tol):  # type: ignore[no-untyped-def]
     """Decide after a full pass that changed nothing: done, stuck, or one more step."""
-    counts, scalars = state.counts, state.scalars
-    if counts[VIOLATORS] == 0:
+    scalars = state.scalars
+    if scalars.violators == 0:
         return DONE
-    if scalars[LOW_ERROR] - scalars[UP_ERROR] <= 2.0 * tol:
+    if scalars.low_error - scalars.up_error <= 2.0 * tol:
         shift_threshold(state)
         return DONE
-    if counts[LOOKING]:
+    if scalars.looking:
         shift_threshold(state)
         return RUNNING
-    scalars[STEP_TOL] *= 0.1
-    counts[RESCUES] += 1
-    i1, i2 = counts[UP], counts[LOW]
-    E2 = scalars[LOW_ERROR]
+    scalars.step_tol *= 0.1
+    scalars.rescues += 1
+    i1, i2 = scalars.up, scalars.low
+    E2 = scalars.low_error
     moved = take_step(state, store, dots, transform, products, update, total, i1, i2, E2, 0.0)
     return RUNNING if moved else STUCK
+
+
+@compiled(forceinline=True)
+def find_violator(state, store, dots, transform, products, total, tol):  # type: ignore[no-untyped-def]
+    """Look at the next example of the pass; return whether it violates its condition (section 2.2)."""
+    scalars, alpha, y, C, members = state.scalars, state.alpha, state.y, state.C, state.members
+    p = scalars.next
+    i = p
+    at = -1
+    if scalars.full:
+        i = np.int64(state.every[p])
+        scalars.next += 1
+        if 0.0 < alpha[i] < C[i]:
+            at = find(members, scalars.n_nonbound, i)
+    else:
+        at = locate(members, scalars.n_nonbound, i, scalars.hint)
+        if at == scalars.n_nonbound:
+            scalars.next = y.size
+            return False
+        scalars.hint = at + 1
+        i = np.int64(members[at])
+        scalars.next = i + 1
+    scalars.ticks += 1
+    error = state.errors[at] if at >= 0 else bound_error(state, store, dots, transform, products, total, p)
+    r = error * y[i]
+    if scalars.full:
+        note_extremes(state, i, error)
+        if state.margin.size:
+            note_margin(state, i, r)
+    if scalars.looking and alpha[i] > 0.0:
+        scalars.objective_sum += alpha[i] * (1.0 - 0.5 * y[i] * (error + scalars.b + y[i]))
+    if not ((r < -tol and alpha[i] < C[i]) or (r > tol and alpha[i] > 0)):
+        return False
+    scalars.violators += 1
+    if scalars.looking:
+        return False
+    scalars.violator = i
+    scalars.attempt = 0 if scalars.n_nonbound > 1 else 1
+    scalars.violator_error = error
+    return True
+
+
+@compiled(forceinline=True)
+def after_pass(state, store, dots, transform, products, update, total, tol):  # type: ignore[no-untyped-def]
+    """Begin the next pass, or return how the run ends."""
+    scalars = state.scalars
+    if not scalars.full:
+        start_pass(state, full=scalars.changed == 0)
+        return RUNNING
+    if scalars.changed > 0:
+        if state.margin.size:
+            shrink(state)
+        start_pass(state, full=False)
+        return RUNNING
+    if scalars.n_active < state.y.size:
+        unshrink(state)
+        start_pass(state, full=True)
+        return RUNNING
+    if scalars.looking:
+        scalars.objective = scalars.objective_sum
+    verdict = conclude(state, store, dots, transform, products, update, total, tol)
+    scalars.looking = False
+    if verdict == RUNNING:
+        start_pass(state, full=True)
+    elif drifted(state):
+        verdict = RUNNING if start_renewal(state) else STUCK
+    return verdict
 
 
 @compiled(
@@ -342,90 +390,35 @@ def conclude(state, store, dots, transform, products, update, total, tol):  # ty
 )
 def passes(state, store, dots, transform, products, update, total, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Run the main routine until done, or until a slice or the step limit is used up."""
-    counts, alpha, y, members, errors = state.counts, state.alpha, state.y, state.members, state.errors
-    scalars, C = state.scalars, state.C
-    n, shrinks = y.size, state.margin.size > 0
+    scalars, n = state.scalars, state.y.size
     cached, length = state.column.size > 0, state.cache.rows.shape[1]
-    stop_at = counts[TOUCHED] + counts[TICKS] + slice_work
+    stop_at = scalars.touched + scalars.ticks + slice_work
     while True:
-        if counts[RENEW_AT] >= 0:
+        if scalars.renew_at >= 0:
             renew(state, store, dots, transform, products, update, total, stop_at)
-            if counts[RENEW_AT] >= 0:
+            if scalars.renew_at >= 0:
                 return RUNNING
-        end = counts[ACTIVE] if counts[ALL] else n
-        looking = counts[LOOKING] > 0
-        while counts[NEXT] < end or counts[VIOLATOR] >= 0:
-            if counts[STEPS] >= step_limit or counts[TOUCHED] + counts[TICKS] >= stop_at:
+        end = scalars.n_active if scalars.full else n
+        while scalars.next < end or scalars.violator >= 0:
+            if scalars.steps >= step_limit or scalars.touched + scalars.ticks >= stop_at:
                 return RUNNING
-            if cached and length < n and counts[COLUMNS] + SPARE > length:
+            if cached and length < n and scalars.n_columns + SPARE > length:
                 return CRAMPED
-            if counts[VIOLATOR] < 0:
-                p = counts[NEXT]
-                i = p
-                at = -1
-                if counts[ALL]:
-                    i = np.int64(state.every[p])
-                    counts[NEXT] += 1
-                    if 0.0 < alpha[i] < C[i]:
-                        at = find(members, counts[NONBOUND], i)
-                else:
-                    at = locate(members, counts[NONBOUND], i, counts[HINT])
-                    if at == counts[NONBOUND]:
-                        counts[NEXT] = n
-                        break
-                    counts[HINT] = at + 1
-                    i = np.int64(members[at])
-                    counts[NEXT] = i + 1
-                counts[TICKS] += 1
-                error = (
-                    errors[at] if at >= 0 else bound_error(state, store, dots, transform, products, total, p)
-                )
-                r = error * y[i]
-                if counts[ALL]:
-                    note_extremes(state, i, error)
-                    if shrinks:
-                        note_margin(state, i, r)
-                if looking and alpha[i] > 0.0:
-                    scalars[W] += alpha[i] * (1.0 - 0.5 * y[i] * (error + scalars[B] + y[i]))
-                if not ((r < -tol and alpha[i] < C[i]) or (r > tol and alpha[i] > 0)):
-                    continue
-                counts[VIOLATORS] += 1
-                if looking:
-                    continue
-                counts[VIOLATOR] = i
-                counts[ATTEMPT] = 0 if counts[NONBOUND] > 1 else 1
-                scalars[VIOLATOR_ERROR] = error
+            if scalars.violator < 0 and not find_violator(
+                state, store, dots, transform, products, total, tol
+            ):
+                continue
             found = examine(state, store, dots, transform, products, update, total, stop_at)
             if found == INTERRUPTED:
                 return RUNNING
-            counts[VIOLATOR] = -1
+            scalars.violator = -1
             if found == MOVED:
-                counts[CHANGED] += 1
-        if counts[CHANGED] > 0 and counts[POLISH_AT] <= counts[STEPS] < step_limit:
+                scalars.changed += 1
+        if scalars.changed > 0 and scalars.polish_at <= scalars.steps < step_limit:
             return ZIGZAGGING
-        if counts[ALL]:
-            if counts[CHANGED] > 0:
-                if shrinks:
-                    shrink(state)
-                start_pass(state, 0)
-                continue
-            if counts[ACTIVE] < n:
-                unshrink(state)
-                start_pass(state, 1)
-                continue
-            if counts[LOOKING]:
-                scalars[OBJECTIVE] = scalars[W]
-            verdict = conclude(state, store, dots, transform, products, update, total, tol)
-            counts[LOOKING] = 0
-            if verdict != RUNNING:
-                if not drifted(state):
-                    return verdict
-                if not start_renewal(state):
-                    return STUCK
-                continue
-            start_pass(state, 1)
-        else:
-            start_pass(state, 0 if counts[CHANGED] > 0 else 1)
+        verdict = after_pass(state, store, dots, transform, products, update, total, tol)
+        if verdict != RUNNING:
+            return verdict
 
 
 def advance(run: Run, work: int, step_limit: int) -> str | None:

@@ -20,29 +20,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
-from svmrepro.solvers.caches import lru
 from svmrepro.solvers.caches.smo_rows import first_cache, longer
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.platt.example_lists import extremes, find, insert, remove, set_support
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_sums import PART, TOTAL, folded_weights, total_of
 from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, fill_diagonal, transform_of
 from svmrepro.solvers.storage.row_products import DOTS, PRODUCTS, UPDATE, rows_of
-
-# Positions in ``State.counts``.
-NEXT, ALL, CHANGED, VIOLATORS, NONBOUND, SUPPORT, STEPS, EVALUATIONS, TOUCHED, TICKS = range(10)
-LOWEST, HIGHEST, UP, LOW, BLOCK_AT, BLOCK_END, BLOCK_STEP, BLOCK_SIZE, RESCUES, UPDATES, HINT = range(10, 21)
-POLISH_AT, POLISHES, ACTIVE, COLUMNS, SHRINKS, RETURNS, SMALLEST = range(21, 28)
-# The violator whose partner is looked for, or -1, and how far the search is; how far the renewal of the
-# weights (below n) and of the errors (from n on) is, or -1; whether a full pass takes no steps.
-VIOLATOR, ATTEMPT, ORIGIN, RENEW_AT, LOOKING, RENEWALS = range(28, 34)
-# Positions in ``State.scalars``. UNIT: of the absolute part of the step tolerance. HARMLESS: a change of a
-# multiplier that changes no output by more than a hundredth of eps. DRIFT: the length of all steps since the
-# errors were last computed anew; MOST_DRIFT: from where that is due. W: the objective, being summed up.
-B, UP_ERROR, LOW_ERROR, STEP_TOL, OBJECTIVE, WORST, VIOLATOR_ERROR, UNIT, HARMLESS, DRIFT, MOST_DRIFT, W = (
-    range(12)
-)
 
 RUNNING, DONE, STUCK, ZIGZAGGING, CRAMPED = range(5)  # what a slice ends with
 BLOCK = 512
@@ -51,6 +37,64 @@ NEVER = 2**62
 _ROUNDING = 2.3e-16
 _UNITS = 1000.0
 _FUTILE = 30  # renewals after which the conditions did not hold: then the run is given up
+
+
+class Scalars:
+    """The scalars of a run, see :mod:`svmrepro.solvers.compilation.records`."""
+
+    # The pass under way.
+    full: bool  # over all examples, not the non-bound ones alone
+    looking: bool  # takes no step: a full pass over errors that were computed anew
+    next: int  # where it goes on: a place in ``every`` if full, else an example
+    hint: int  # where in ``members`` that is, perhaps
+    changed: int  # steps that it has taken
+    violators: int  # examples that it found to violate their conditions
+    up: int  # of a full pass, argmin E over I_up
+    low: int  # and argmax E over I_low
+    up_error: float
+    low_error: float
+    worst: float  # the largest violation that a full pass has met
+    objective_sum: float  # the objective W, being summed up by a pass that looks
+    # The search for a partner.
+    violator: int  # whose partner is looked for, or -1
+    violator_error: float
+    attempt: int  # where the search goes on
+    origin: int  # its random start
+    # Sizes of lists.
+    n_nonbound: int
+    n_support: int
+    n_active: int  # examples in full passes
+    n_columns: int  # examples that have a column in the cache
+    lowest: int  # place of the smallest error in ``errors``
+    highest: int  # and of the largest
+    # Outputs computed ahead: those of ``every[block_at:block_end]``, valid at step ``block_step``.
+    block_at: int
+    block_end: int
+    block_step: int
+    block_size: int
+    # The run.
+    b: float  # threshold
+    objective: float  # W
+    step_tol: float
+    steps: int
+    rescues: int
+    polish_at: int  # the step at which conjugate gradient comes to help
+    polishes: int
+    shrinks: int
+    returns: int  # of all that was shrunk
+    smallest: int  # fewest examples in a full pass
+    # Rounding.
+    unit: float  # of the absolute part of the step tolerance
+    harmless: float  # a change of a multiplier that changes no output by more than a hundredth of eps
+    drift: float  # length of all steps since the errors were last computed anew
+    most_drift: float  # from where that is due
+    renew_at: int  # how far the renewal of weights (below n) and errors (from n on) is, or -1
+    renewals: int
+    # Work.
+    evaluations: int  # kernel values, or products with the weight vector
+    touched: int  # stored entries read
+    ticks: int  # other work, in entries read
+    updates: int  # errors brought up to date
 
 
 class State(NamedTuple):
@@ -76,8 +120,7 @@ class State(NamedTuple):
     column: Any  # (n,) int32, an example's place in them or -1, or empty
     lacking: Any  # (n,) uint32, workspace, or empty
     fresh: Any  # (n,) workspace, or empty
-    counts: Any  # (34,) int64
-    scalars: Any  # (12,) float64
+    scalars: Scalars
     random: Any  # (1,) uint64
 
 
@@ -106,8 +149,7 @@ def allocate(n: int, d: int, folded: bool, shrinking: bool = False, cache_bytes:
         column=np.full(cache_n, -1, dtype=np.int32),
         lacking=np.zeros(cache_n, dtype=np.uint32),
         fresh=np.zeros(cache_n),
-        counts=np.zeros(34, dtype=np.int64),
-        scalars=np.zeros(12),
+        scalars=zeroed(Scalars),
         random=np.zeros(1, dtype=np.uint64),
     )
 
@@ -125,52 +167,52 @@ CALLS = (
 @compiled(forceinline=True)
 def kernel_output(state, store, dots, transform, total, i):  # type: ignore[no-untyped-def]
     """Return ``sum_j y_j alpha_j K_ij`` over the support vectors, without b."""
-    counts, out = state.counts, state.row1
-    count = counts[SUPPORT]
-    counts[TOUCHED] += total(store, dots, transform, i, state.support, state.coefficients, count, out)
-    counts[EVALUATIONS] += count
+    scalars, out = state.scalars, state.row1
+    count = scalars.n_support
+    scalars.touched += total(store, dots, transform, i, state.support, state.coefficients, count, out)
+    scalars.evaluations += count
     return out[0]
 
 
 @compiled(forceinline=True)
 def error_of(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
     """Return E_i: from the cache for a non-bound example, else evaluated."""
-    counts = state.counts
+    scalars = state.scalars
     if 0.0 < state.alpha[i] < state.C[i]:
-        return state.errors[find(state.members, counts[NONBOUND], i)]
+        return state.errors[find(state.members, scalars.n_nonbound, i)]
     if state.weights.size:
         state.one[0] = np.uint32(i)
-        counts[TOUCHED] += products(store, state.weights, state.one, 1, state.row1)
-        counts[EVALUATIONS] += 1
+        scalars.touched += products(store, state.weights, state.one, 1, state.row1)
+        scalars.evaluations += 1
         output = state.row1[0]
     else:
         output = kernel_output(state, store, dots, transform, total, i)
-    return output - state.scalars[B] - state.y[i]
+    return output - state.scalars.b - state.y[i]
 
 
 @compiled(forceinline=True)
 def move(state, store, dots, transform, products, update, i, old, new, error):  # type: ignore[no-untyped-def]
     """Store a new multiplier and keep weights, support vectors and non-bound list in step."""
-    counts, y, C = state.counts, state.y[i], state.C[i]
+    scalars, y, C = state.scalars, state.y[i], state.C[i]
     state.alpha[i] = new
     if state.weights.size:
-        counts[TOUCHED] += update(store, i, y * (new - old), state.weights)
+        scalars.touched += update(store, i, y * (new - old), state.weights)
     else:
-        counts[SUPPORT] = set_support(
-            state.support, state.coefficients, state.place, counts[SUPPORT], i, y * new
+        scalars.n_support = set_support(
+            state.support, state.coefficients, state.place, scalars.n_support, i, y * new
         )
     was, now = 0.0 < old < C, 0.0 < new < C
     if was != now:
-        counts[TICKS] += counts[NONBOUND] // 2  # as many places of a sorted list are moved
+        scalars.ticks += scalars.n_nonbound // 2  # as many places of a sorted list are moved
     if state.margin.size:
         state.margin[i] = -np.inf  # not of this multiplier
     if now and not was:
         if state.column.size and state.column[i] < 0:
-            state.column[i] = counts[COLUMNS]
-            counts[COLUMNS] += 1
-        counts[NONBOUND] = insert(state.members, state.errors, counts[NONBOUND], i, error)
+            state.column[i] = scalars.n_columns
+            scalars.n_columns += 1
+        scalars.n_nonbound = insert(state.members, state.errors, scalars.n_nonbound, i, error)
     elif was and not now:
-        counts[NONBOUND] = remove(state.members, state.errors, counts[NONBOUND], i)
+        scalars.n_nonbound = remove(state.members, state.errors, scalars.n_nonbound, i)
 
 
 @compiled(forceinline=True)
@@ -181,112 +223,113 @@ def bound_error(state, store, dots, transform, products, total, p):  # type: ign
     time and thrown away when a step changes the weights; a block doubles with every one
     used up, so that at most about half of the products are wasted.
     """
-    counts = state.counts
+    scalars = state.scalars
     i = np.int64(state.every[p])
     if state.weights.size == 0:
-        return kernel_output(state, store, dots, transform, total, i) - state.scalars[B] - state.y[i]
-    if not (counts[BLOCK_STEP] == counts[STEPS] and counts[BLOCK_AT] <= p < counts[BLOCK_END]):
-        size = min(2 * counts[BLOCK_SIZE], BLOCK) if counts[BLOCK_STEP] == counts[STEPS] else 4
-        m = min(size, counts[ACTIVE] - p)
-        counts[TOUCHED] += products(store, state.weights, state.every[p : p + m], m, state.block)
-        counts[EVALUATIONS] += m
-        counts[BLOCK_STEP], counts[BLOCK_SIZE] = counts[STEPS], size
-        counts[BLOCK_AT], counts[BLOCK_END] = p, p + m
-    return state.block[p - counts[BLOCK_AT]] - state.scalars[B] - state.y[i]
+        return kernel_output(state, store, dots, transform, total, i) - state.scalars.b - state.y[i]
+    if not (scalars.block_step == scalars.steps and scalars.block_at <= p < scalars.block_end):
+        size = min(2 * scalars.block_size, BLOCK) if scalars.block_step == scalars.steps else 4
+        m = min(size, scalars.n_active - p)
+        scalars.touched += products(store, state.weights, state.every[p : p + m], m, state.block)
+        scalars.evaluations += m
+        scalars.block_step, scalars.block_size = scalars.steps, size
+        scalars.block_at, scalars.block_end = p, p + m
+    return state.block[p - scalars.block_at] - state.scalars.b - state.y[i]
 
 
 @compiled()
-def start_pass(state, everything):  # type: ignore[no-untyped-def]
+def start_pass(state, full):  # type: ignore[no-untyped-def]
     """Begin a pass over all examples, or over the non-bound ones."""
-    state.counts[NEXT] = 0
-    state.counts[ALL] = everything
-    state.counts[CHANGED] = 0
-    state.counts[VIOLATORS] = 0
-    state.counts[VIOLATOR] = -1
-    state.scalars[UP_ERROR] = np.inf
-    state.scalars[LOW_ERROR] = -np.inf
-    state.scalars[WORST] = 0.0
+    scalars = state.scalars
+    scalars.next = 0
+    scalars.full = full
+    scalars.changed = 0
+    scalars.violators = 0
+    scalars.violator = -1
+    scalars.up_error = np.inf
+    scalars.low_error = -np.inf
+    scalars.worst = 0.0
 
 
 @compiled(forceinline=True)
 def drifted(state):  # type: ignore[no-untyped-def]
     """Tell whether the rounding of all steps together could matter."""
-    return state.scalars[DRIFT] > state.scalars[MOST_DRIFT]
+    return state.scalars.drift > state.scalars.most_drift
 
 
 @compiled()
 def start_renewal(state):  # type: ignore[no-untyped-def]
     """Begin to compute weights and errors anew; return whether the run may go on."""
-    counts = state.counts
-    counts[RENEW_AT] = 0
-    counts[RENEWALS] += 1
-    state.scalars[DRIFT] = 0.0
+    scalars = state.scalars
+    scalars.renew_at = 0
+    scalars.renewals += 1
+    scalars.drift = 0.0
     if state.weights.size:
         state.weights[:] = 0.0
     else:
-        counts[RENEW_AT] = state.y.size
-    start_pass(state, 1)
-    counts[LOOKING] = 1
-    state.scalars[W] = 0.0
-    return counts[RENEWALS] <= _FUTILE
+        scalars.renew_at = state.y.size
+    start_pass(state, full=True)
+    scalars.looking = True
+    scalars.objective_sum = 0.0
+    return scalars.renewals <= _FUTILE
 
 
 @compiled(forceinline=True)
 def renew(state, store, dots, transform, products, update, total, stop_at):  # type: ignore[no-untyped-def]
     """Go on with the renewal until the slice is used up."""
-    counts, members, errors, alpha, y = state.counts, state.members, state.errors, state.alpha, state.y
-    n, b = y.size, state.scalars[B]
-    while counts[RENEW_AT] >= 0 and counts[TOUCHED] + counts[TICKS] < stop_at:
-        at = counts[RENEW_AT]
+    scalars, members, errors, alpha, y = state.scalars, state.members, state.errors, state.alpha, state.y
+    n, b = y.size, state.scalars.b
+    while scalars.renew_at >= 0 and scalars.touched + scalars.ticks < stop_at:
+        at = scalars.renew_at
         k = at - n
-        counts[TICKS] += 1
+        scalars.ticks += 1
         if at < n:
             if alpha[at] > 0.0:
-                counts[TOUCHED] += update(store, at, y[at] * alpha[at], state.weights)
-            counts[RENEW_AT] += 1
-        elif k >= counts[NONBOUND]:
-            counts[RENEW_AT] = -1
-            counts[LOWEST], counts[HIGHEST] = extremes(errors, counts[NONBOUND])
-            counts[BLOCK_END] = 0  # outputs computed ahead were those of other weights
+                scalars.touched += update(store, at, y[at] * alpha[at], state.weights)
+            scalars.renew_at += 1
+        elif k >= scalars.n_nonbound:
+            scalars.renew_at = -1
+            scalars.lowest, scalars.highest = extremes(errors, scalars.n_nonbound)
+            scalars.block_end = 0  # outputs computed ahead were those of other weights
         elif state.weights.size:
-            m = min(BLOCK, counts[NONBOUND] - k)
-            counts[TOUCHED] += products(store, state.weights, members[k : k + m], m, state.block)
-            counts[EVALUATIONS] += m
+            m = min(BLOCK, scalars.n_nonbound - k)
+            scalars.touched += products(store, state.weights, members[k : k + m], m, state.block)
+            scalars.evaluations += m
             for j in range(m):
                 errors[k + j] = state.block[j] - b - y[members[k + j]]
-            counts[RENEW_AT] += m
+            scalars.renew_at += m
         else:
             i = np.int64(members[k])
             errors[k] = kernel_output(state, store, dots, transform, total, i) - b - y[i]
-            counts[RENEW_AT] += 1
+            scalars.renew_at += 1
 
 
 @compiled()
 def shrink(state):  # type: ignore[no-untyped-def]
     """Drop from the full passes who fulfilled its condition by more than the worst violated its own."""
-    counts, every, alpha, margin, C = state.counts, state.every, state.alpha, state.margin, state.C
+    scalars, every, alpha, margin, C = state.scalars, state.every, state.alpha, state.margin, state.C
     kept = 0
-    for p in range(counts[ACTIVE]):
+    for p in range(scalars.n_active):
         i = every[p]
-        if margin[i] > state.scalars[WORST] and not 0.0 < alpha[i] < C[i]:
+        if margin[i] > state.scalars.worst and not 0.0 < alpha[i] < C[i]:
             continue
         every[kept] = i
         kept += 1
-    counts[SHRINKS] += 1 if kept < counts[ACTIVE] else 0
-    counts[ACTIVE] = kept
-    counts[SMALLEST] = min(counts[SMALLEST], kept)
-    counts[BLOCK_END] = 0  # outputs computed ahead were those of other positions
+    scalars.shrinks += 1 if kept < scalars.n_active else 0
+    scalars.n_active = kept
+    scalars.smallest = min(scalars.smallest, kept)
+    scalars.block_end = 0  # outputs computed ahead were those of other positions
 
 
 @compiled()
 def unshrink(state):  # type: ignore[no-untyped-def]
     """Put all examples back into the full passes."""
-    counts, every = state.counts, state.every
+    scalars, every = state.scalars, state.every
     for i in range(every.size):
         every[i] = np.uint32(i)
-    counts[ACTIVE] = every.size
-    counts[RETURNS] += 1
-    counts[BLOCK_END] = 0
+    scalars.n_active = every.size
+    scalars.returns += 1
+    scalars.block_end = 0
 
 
 @dataclass
@@ -329,16 +372,16 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
     fill_diagonal(state.diagonal, problem.kernel, store)
     largest = float(np.abs(state.diagonal).max()) or 1.0
     # One on ordinary problems; multipliers live at the bounds, or near 1 / K_ii where that is less.
-    state.scalars[UNIT] = min(1.0, _UNITS * float(problem.bounds.min()), _UNITS / largest)
-    state.scalars[HARMLESS] = 0.01 * eps / largest
-    state.scalars[MOST_DRIFT] = 0.01 * eps / (_ROUNDING * largest)
+    state.scalars.unit = min(1.0, _UNITS * float(problem.bounds.min()), _UNITS / largest)
+    state.scalars.harmless = 0.01 * eps / largest
+    state.scalars.most_drift = 0.01 * eps / (_ROUNDING * largest)
     state.random[0] = np.uint64(options.get("seed", 0))
-    state.scalars[STEP_TOL] = options["step_tol"]
-    state.counts[BLOCK_STEP] = -1
-    state.counts[ACTIVE] = state.counts[SMALLEST] = problem.n
-    state.counts[POLISH_AT] = POLISH_AFTER * problem.n if options["polish"] else NEVER
-    state.counts[RENEW_AT] = -1
-    start_pass(state, 1)
+    state.scalars.step_tol = options["step_tol"]
+    state.scalars.block_step = -1
+    state.scalars.n_active = state.scalars.smallest = problem.n
+    state.scalars.polish_at = POLISH_AFTER * problem.n if options["polish"] else NEVER
+    state.scalars.renew_at = -1
+    start_pass(state, full=True)
     if options.get("start") is not None:
         _begin_at(state, options["start"])
     total = total_of(problem.storage, problem.kernel.name, store)
@@ -347,23 +390,23 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> Run:
 
 def _begin_at(state: State, alpha: Any) -> None:
     """Take given multipliers over; their errors are computed by the first slices."""
-    counts = state.counts
+    scalars = state.scalars
     state.alpha[:] = alpha
     members = np.flatnonzero((alpha > 0) & (alpha < state.C))
-    counts[NONBOUND] = members.size
+    scalars.n_nonbound = members.size
     state.members[: members.size] = members
     if state.column.size:
         # More columns than a row has room for: the first slice finds it cramped.
         state.column[members] = np.arange(members.size)
-        counts[COLUMNS] = members.size
+        scalars.n_columns = members.size
     if not state.weights.size:
         support = np.flatnonzero(alpha)
-        counts[SUPPORT] = support.size
+        scalars.n_support = support.size
         state.support[: support.size] = support
         state.coefficients[: support.size] = state.y[support] * alpha[support]
         state.place[support] = np.arange(support.size)
     start_renewal(state)
-    counts[RENEWALS] = 0
+    scalars.renewals = 0
 
 
 def advance_by(passes: Callable[..., int], polish: Any, run: Run, work: int, step_limit: int) -> str | None:
@@ -390,12 +433,12 @@ def advance_by(passes: Callable[..., int], polish: Any, run: Run, work: int, ste
 
 def objective(run: Run) -> float:
     """Return the present dual objective W."""
-    return float(run.state.scalars[OBJECTIVE])
+    return float(run.state.scalars.objective)
 
 
 def steps(run: Run) -> int:
     """Return the number of steps taken so far."""
-    return int(run.state.counts[STEPS])
+    return int(run.state.scalars.steps)
 
 
 def finish(run: Run, status: str) -> Solution:
@@ -403,24 +446,24 @@ def finish(run: Run, status: str) -> Solution:
     if run.descent is not None:
         run.polish.finish(run)
     state, problem = run.state, run.problem
-    counts = state.counts
+    scalars = state.scalars
     weights = None
     if problem.kernel.name == "linear":
         weights = folded_weights(problem, state.alpha)
     return Solution(
         alpha=state.alpha,
         weights=weights,
-        bias=-float(state.scalars[B]),
+        bias=-float(state.scalars.b),
         status=status,
-        iterations=int(counts[STEPS]),
-        kernel_evaluations=int(counts[EVALUATIONS]),
-        work={"nonzeros": int(counts[TOUCHED]), "gradient_updates": int(counts[UPDATES])},
+        iterations=int(scalars.steps),
+        kernel_evaluations=int(scalars.evaluations),
+        work={"nonzeros": int(scalars.touched), "gradient_updates": int(scalars.updates)},
         info={
-            "rescues": float(counts[RESCUES]),
-            "polishes": float(counts[POLISHES]),
-            "renewals": float(counts[RENEWALS]),
-            "step_tol_final": float(state.scalars[STEP_TOL]),
-            "objective": float(state.scalars[OBJECTIVE]),
+            "rescues": float(scalars.rescues),
+            "polishes": float(scalars.polishes),
+            "renewals": float(scalars.renewals),
+            "step_tol_final": float(state.scalars.step_tol),
+            "objective": float(state.scalars.objective),
             **_axes(state),
         },
     )
@@ -428,14 +471,14 @@ def finish(run: Run, status: str) -> Solution:
 
 def _axes(state: State) -> dict[str, float]:
     """Return what shrinking and the cache did, where they are on."""
-    counts, kept = state.counts, state.cache.counts
+    scalars, kept = state.scalars, state.cache.counts
     found: dict[str, float] = {}
     if state.margin.size:
         found |= {
-            "shrinks": float(counts[SHRINKS]),
-            "active_min": float(counts[SMALLEST]),
-            "returns": float(counts[RETURNS]),
+            "shrinks": float(scalars.shrinks),
+            "active_min": float(scalars.smallest),
+            "returns": float(scalars.returns),
         }
     if state.column.size:
-        found |= {"cache_hits": float(kept[lru.HITS]), "cache_misses": float(kept[lru.MISSES])}
+        found |= {"cache_hits": float(kept.hits), "cache_misses": float(kept.misses)}
     return found

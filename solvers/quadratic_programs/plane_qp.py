@@ -21,13 +21,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.storage.row_products import REASSOCIATE, VECTOR
-
-COUNT, VALID = range(2)  # places in counts: the face's size, and how many rows of its factor hold
 
 _DEGENERATE = 1e-12  # a pivot below this times the diagonal is rounding, not curvature
 _SOLVED = 1e-9  # share of the first violation that is left
 _NOTHING = 1e-14  # share of all gain that is none
+
+
+class Scalars:
+    """The scalars of a program."""
+
+    count: int  # variables in the face
+    valid: int  # rows of its factor that hold
+    s: float  # added to every entry of K
 
 
 class PlaneQP(NamedTuple):
@@ -43,8 +50,7 @@ class PlaneQP(NamedTuple):
     v: Any
     face: Any  # (cap,) int64
     inside: Any  # (cap,) uint8
-    counts: Any  # (2,) int64, see above
-    s: Any  # (1,)
+    scalars: Scalars
 
 
 def allocate(capacity: int) -> PlaneQP:
@@ -60,8 +66,7 @@ def allocate(capacity: int) -> PlaneQP:
         v=np.zeros(capacity),
         face=np.zeros(capacity, dtype=np.int64),
         inside=np.zeros(capacity, dtype=np.uint8),
-        counts=np.zeros(2, dtype=np.int64),
-        s=np.zeros(1),
+        scalars=zeroed(Scalars),
     )
 
 
@@ -73,8 +78,7 @@ def grown(old: PlaneQP) -> PlaneQP:
         getattr(new, name)[:m, :m] = getattr(old, name)
     for name in ("b", "a", "g", "face", "inside"):
         getattr(new, name)[:m] = getattr(old, name)
-    new.counts[:], new.s[:] = old.counts, old.s
-    return new
+    return new._replace(scalars=old.scalars)
 
 
 PLANE_QP = typeof(allocate(1))
@@ -94,35 +98,35 @@ def enter(qp, i):  # type: ignore[no-untyped-def]
     """Let a variable into the face."""
     if qp.inside[i] == 0:
         qp.inside[i] = 1
-        qp.face[qp.counts[COUNT]] = i
-        qp.counts[COUNT] += 1
+        qp.face[qp.scalars.count] = i
+        qp.scalars.count += 1
 
 
 @compiled()
 def leave(qp):  # type: ignore[no-untyped-def]
     """Take out of the face who is marked as not inside."""
     kept = 0
-    for k in range(qp.counts[COUNT]):
+    for k in range(qp.scalars.count):
         i = qp.face[k]
         if qp.inside[i]:
             qp.face[kept] = i
             kept += 1
         else:
-            qp.counts[VALID] = min(qp.counts[VALID], kept)
-    qp.counts[COUNT] = kept
+            qp.scalars.valid = min(qp.scalars.valid, kept)
+    qp.scalars.count = kept
 
 
 @compiled()
 def factorise(qp):  # type: ignore[no-untyped-def]
     """Make the rows of the factor that do not hold."""
-    K, L, face, s = qp.K, qp.factor, qp.face, qp.s[0]
-    for j in range(qp.counts[VALID], qp.counts[COUNT]):
+    K, L, face, s = qp.K, qp.factor, qp.face, qp.scalars.s
+    for j in range(qp.scalars.valid, qp.scalars.count):
         row = L[j]
         for k in range(j):
             row[k] = (K[face[j], face[k]] + s - product(row, L[k], k)) / L[k, k]
         diagonal = K[face[j], face[j]] + s
         row[j] = math.sqrt(max(diagonal - product(row, row, j), _DEGENERATE * diagonal))
-    qp.counts[VALID] = qp.counts[COUNT]
+    qp.scalars.valid = qp.scalars.count
 
 
 @compiled()
@@ -139,7 +143,7 @@ def back_solve(L, count, x):  # type: ignore[no-untyped-def]
 @compiled()
 def slopes(qp, m):  # type: ignore[no-untyped-def]
     """Make ``g = b - K a``."""
-    face, count = qp.face, qp.counts[COUNT]
+    face, count = qp.face, qp.scalars.count
     for i in range(m):
         qp.g[i] = 0.0
         if qp.b[i] != -np.inf:
@@ -152,7 +156,7 @@ def slopes(qp, m):  # type: ignore[no-untyped-def]
 @compiled()
 def newton(qp):  # type: ignore[no-untyped-def]
     """Write the direction over the face into p; return its slope, and how far it may be followed."""
-    p, u, v, face, count = qp.p, qp.u, qp.v, qp.face, qp.counts[COUNT]
+    p, u, v, face, count = qp.p, qp.u, qp.v, qp.face, qp.scalars.count
     for k in range(count):
         u[k], v[k] = qp.g[face[k]], 1.0
     back_solve(qp.factor, count, u)
@@ -177,7 +181,7 @@ def newton(qp):  # type: ignore[no-untyped-def]
 def follow(qp, reach):  # type: ignore[no-untyped-def]
     """Step along p; return whether somebody has met zero and has left the face."""
     met = False
-    for k in range(qp.counts[COUNT]):
+    for k in range(qp.scalars.count):
         i = qp.face[k]
         if qp.p[k] < 0.0 and -qp.a[i] / qp.p[k] <= reach:
             qp.a[i] = 0.0
@@ -194,7 +198,7 @@ def follow(qp, reach):  # type: ignore[no-untyped-def]
 def worst(qp, m):  # type: ignore[no-untyped-def]
     """Return by how much the optimality conditions are violated, and who should be let in (-1: nobody)."""
     top, least, riser = -np.inf, np.inf, -1
-    for k in range(qp.counts[COUNT]):
+    for k in range(qp.scalars.count):
         i = qp.face[k]
         top = max(top, qp.g[i])
         if qp.a[i] > 0.0:
@@ -209,15 +213,15 @@ def worst(qp, m):  # type: ignore[no-untyped-def]
 def rescale(qp):  # type: ignore[no-untyped-def]
     """Bring s to the size of the face's products, where it has come to differ from that."""
     total, count = 0.0, 0
-    for k in range(qp.counts[COUNT]):
+    for k in range(qp.scalars.count):
         diagonal = qp.K[qp.face[k], qp.face[k]]
         if diagonal > 0.0:
             total += diagonal
             count += 1
     size = total / count if count > 0 else 1.0
-    if not 0.1 * size <= qp.s[0] <= 10.0 * size:
-        qp.s[0] = size
-        qp.counts[VALID] = 0
+    if not 0.1 * size <= qp.scalars.s <= 10.0 * size:
+        qp.scalars.s = size
+        qp.scalars.valid = 0
 
 
 @compiled(types.int64(PLANE_QP, types.int64, types.int64[::1]))
@@ -259,7 +263,7 @@ def optimise(qp, m, entering):  # type: ignore[no-untyped-def]
         lately = 0.0
         if riser >= 0:
             enter(qp, riser)
-    for k in range(qp.counts[COUNT]):
+    for k in range(qp.scalars.count):
         if qp.a[qp.face[k]] <= 0.0:
             qp.inside[qp.face[k]] = 0
     leave(qp)

@@ -37,28 +37,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled
-
-# Positions in ``QP.counts``. STAGE, and AT: how far it is.
-(
-    M,
-    FREE,
-    FRESH,
-    CG_STEPS,
-    ENTRIES,
-    RELEASES,
-    FACE_STEPS,
-    BENDS,
-    HAS_QY,
-    STAGE,
-    AT,
-    BLOCKED,
-    TICKS,
-    BEFORE,
-    MET,
-    WEIGHTED,
-) = range(16)
-# Positions in ``QP.scalars``. GAIN: since the face was made; the others: of the direction that is followed.
-OBJECTIVE, RESIDUAL, GAIN, LINE_GAIN, SHORTEST, BETA, DIRECTION_LENGTH = range(7)
+from svmrepro.solvers.compilation.records import zeroed
 
 RUNNING, DONE = 0, 1
 DIRECTION, DROPPING, AIM, PRODUCT, LINE, COMPANION, MEETING, CLOSE = range(8)  # stages
@@ -66,11 +45,39 @@ _LOOK = 8  # CG steps between looks at the bound variables
 _FLAT = 1e-12  # curvature below this times sum d_i^2 Q_ii is none
 _SHORT = 1e-6  # |d|^2 of a bent direction over what it was: from here rounding could pass for curvature
 _STRETCH = 1024  # entries of q that stay in the first-level cache
-_MET = 2  # in ``QP.inside``: about to leave the face
+_MET = 2  # in ``ChunkQP.inside``: about to leave the face
 _SPAN = 1e8  # largest over smallest diagonal entry from which gradients are divided by it
 
 
-class QP(NamedTuple):
+class Scalars:
+    """The scalars of a sub-problem."""
+
+    m: int  # slots
+    n_free: int  # variables in the face
+    n_before: int  # and before a round of dropping
+    n_met: int  # variables that met their bound
+    stage: int
+    at: int  # how far the stage is
+    fresh: bool  # whether the next direction is that of steepest descent
+    blocked: bool  # whether the direction met a bound
+    has_qy: bool  # whether ``qy`` is up to date
+    weighted: bool  # whether any weight is not 1
+    objective: float
+    gain: float  # since the face was made
+    line_gain: float  # along the present direction
+    residual: float  # squared length of the projected gradient of the last step
+    beta: float  # multiplier of the equality constraint
+    direction_length: float  # squared
+    shortest: float  # squared length below which the direction is not followed
+    cg_steps: int
+    face_steps: int  # in the present face
+    releases: int  # faces
+    bends: int
+    entries: int  # of Q read
+    ticks: int  # other work, in entries read
+
+
+class ChunkQP(NamedTuple):
     """One sub-problem over ``m`` slots of arrays of capacity ``cap``.
 
     Compiled loops take its arrays out before they begin (see :class:`svmrepro.solvers.platt.smo.State`).
@@ -87,18 +94,17 @@ class QP(NamedTuple):
     g: Any  # (cap,) gradient Q a - 1
     d: Any  # (cap,) direction, 0 outside the face
     q: Any  # (cap,) Q d
-    qy: Any  # (cap,) Q (p y) over the face, where ``counts[HAS_QY]``
+    qy: Any  # (cap,) Q (p y) over the face, where ``scalars.has_qy``
     free: Any  # (cap,) int64, the slots of the face
     every: Any  # (cap,) int64, all slots
     met: Any  # (cap,) int64, where in the face the variables are that met their bound
     inside: Any  # (cap,) uint8, whether a slot is in the face
-    counts: Any  # (16,) int64
-    scalars: Any  # (7,) float64
+    scalars: Scalars
 
 
-def allocate(capacity: int) -> QP:
+def allocate(capacity: int) -> ChunkQP:
     """Return an empty sub-problem."""
-    return QP(
+    return ChunkQP(
         Q=np.zeros((capacity, capacity)),
         y=np.zeros(capacity),
         C=np.zeros(capacity),
@@ -115,20 +121,19 @@ def allocate(capacity: int) -> QP:
         every=np.arange(capacity, dtype=np.int64),
         met=np.zeros(capacity, dtype=np.int64),
         inside=np.zeros(capacity, dtype=np.uint8),
-        counts=np.zeros(16, dtype=np.int64),
-        scalars=np.zeros(7),
+        scalars=zeroed(Scalars),
     )
 
 
-QP_TYPE = typeof(allocate(1))
+CHUNK_QP = typeof(allocate(1))
 
 
-def weigh(qp: QP, m: int) -> None:
+def weigh(qp: ChunkQP, m: int) -> None:
     """Set the weights of m slots, from their labels and ``h``."""
     qp.p[:m] = weights_of(qp.h[:m])
     qp.py[:m] = qp.p[:m] * qp.y[:m]
     qp.r[:m] = 1.0 / qp.p[:m]
-    qp.counts[WEIGHTED] = int((qp.p[:m] != 1.0).any())
+    qp.scalars.weighted = bool((qp.p[:m] != 1.0).any())
 
 
 def weights_of(diagonal: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -207,7 +212,7 @@ def multiplier_of_equality(qp):  # type: ignore[no-untyped-def]
 
     The sum rises with beta: each of its terms is ``p_i (beta - y_i g_i)`` where feasible, else 0.
     """
-    m, a, y, g, C = qp.counts[M], qp.a, qp.y, qp.g, qp.C
+    m, a, y, g, C = qp.scalars.m, qp.a, qp.y, qp.g, qp.C
     low, high = np.inf, -np.inf
     for i in range(m):
         if y[i] != 0.0:
@@ -238,32 +243,32 @@ def release(qp):  # type: ignore[no-untyped-def]
     comes in where its multiplier has the wrong sign. Where no two variables could then move, beta is
     that of the projected gradient.
     """
-    counts, a, y, g, C = qp.counts, qp.a, qp.y, qp.g, qp.C
+    scalars, a, y, g, C = qp.scalars, qp.a, qp.y, qp.g, qp.C
     total, between = 0.0, 0.0
-    for i in range(counts[M]):
+    for i in range(scalars.m):
         if y[i] != 0.0 and 0.0 < a[i] < C[i]:
             total += qp.py[i] * g[i]
             between += qp.p[i]
     entered = 0
     if between > 0.0:
         entered = enter(qp, total / between)
-    if counts[FREE] < 2 or between == 0.0:
+    if scalars.n_free < 2 or between == 0.0:
         entered = enter(qp, multiplier_of_equality(qp))
-    counts[FRESH] = 1
-    counts[FACE_STEPS] = 0
-    counts[HAS_QY] = 0
-    counts[RELEASES] += 1
-    counts[TICKS] += 4 * counts[M]
-    qp.scalars[GAIN] = 0.0
+    scalars.fresh = True
+    scalars.face_steps = 0
+    scalars.has_qy = False
+    scalars.releases += 1
+    scalars.ticks += 4 * scalars.m
+    scalars.gain = 0.0
     return entered
 
 
 @compiled()
 def enter(qp, beta):  # type: ignore[no-untyped-def]
     """Make the face of beta: all between their bounds, and the bound ones of the wrong sign."""
-    counts, a, y, g, inside, free, C = qp.counts, qp.a, qp.y, qp.g, qp.inside, qp.free, qp.C
+    scalars, a, y, g, inside, free, C = qp.scalars, qp.a, qp.y, qp.g, qp.inside, qp.free, qp.C
     entered, count = 0, 0
-    for i in range(counts[M]):
+    for i in range(scalars.m):
         was = inside[i]
         inside[i] = 0
         if y[i] == 0.0:
@@ -273,15 +278,15 @@ def enter(qp, beta):  # type: ignore[no-untyped-def]
             free[count] = i
             count += 1
             entered += 1 - was
-    counts[FREE] = count
+    scalars.n_free = count
     return entered
 
 
 @compiled()
 def weight_of_face(qp):  # type: ignore[no-untyped-def]
     """Return the sum of the weights of the face, 1 where it is empty."""
-    count = qp.counts[FREE]
-    if count == 0 or not qp.counts[WEIGHTED]:
+    count = qp.scalars.n_free
+    if count == 0 or not qp.scalars.weighted:
         return float(max(count, 1))
     weight = 0.0
     for k in range(count):
@@ -292,7 +297,7 @@ def weight_of_face(qp):  # type: ignore[no-untyped-def]
 @compiled()
 def mean_multiplier(qp):  # type: ignore[no-untyped-def]
     """Return beta, the mean of ``y_i g_i`` over the face, weighted."""
-    free, py, g, count = qp.free, qp.py, qp.g, qp.counts[FREE]
+    free, py, g, count = qp.free, qp.py, qp.g, qp.scalars.n_free
     total = 0.0
     for k in range(count):
         total += py[free[k]] * g[free[k]]
@@ -302,16 +307,16 @@ def mean_multiplier(qp):  # type: ignore[no-untyped-def]
 @compiled()
 def drop(qp, k):  # type: ignore[no-untyped-def]
     """Take the k-th variable out of the face."""
-    counts, qy, free = qp.counts, qp.qy, qp.free
+    scalars, qy, free = qp.scalars, qp.qy, qp.free
     i = free[k]
     qp.inside[i] = 0
-    counts[FREE] -= 1
-    free[k] = free[counts[FREE]]
-    if counts[HAS_QY]:
+    scalars.n_free -= 1
+    free[k] = free[scalars.n_free]
+    if scalars.has_qy:
         row, label = qp.Q[i], qp.py[i]
-        for j in range(counts[M]):
+        for j in range(scalars.m):
             qy[j] -= label * row[j]
-        counts[ENTRIES] += counts[M]
+        scalars.entries += scalars.m
 
 
 @compiled()
@@ -321,25 +326,25 @@ def drop_blocked(qp, stop_at):  # type: ignore[no-untyped-def]
     Each round changes beta, the mean of ``y_i g_i`` over the face, so rounds go on until none leaves.
     Return whether that was reached before the slice was used up.
     """
-    counts, scalars, a, y, g, C, free = qp.counts, qp.scalars, qp.a, qp.y, qp.g, qp.C, qp.free
+    scalars, a, y, g, C, free = qp.scalars, qp.a, qp.y, qp.g, qp.C, qp.free
     while True:
-        if counts[AT] == 0:
-            scalars[BETA] = mean_multiplier(qp)
-            counts[BEFORE] = counts[FREE]
-        beta, k = scalars[BETA], counts[AT]
-        counts[TICKS] += counts[FREE] - k
-        while k < counts[FREE] and counts[ENTRIES] + counts[TICKS] < stop_at:
+        if scalars.at == 0:
+            scalars.beta = mean_multiplier(qp)
+            scalars.n_before = scalars.n_free
+        beta, k = scalars.beta, scalars.at
+        scalars.ticks += scalars.n_free - k
+        while k < scalars.n_free and scalars.entries + scalars.ticks < stop_at:
             i = free[k]
             direction = beta * y[i] - g[i]
             if (a[i] <= 0.0 and direction < 0.0) or (a[i] >= C[i] and direction > 0.0):
                 drop(qp, k)
             else:
                 k += 1
-        counts[AT] = k
-        if k < counts[FREE]:
+        scalars.at = k
+        if k < scalars.n_free:
             return False
-        counts[AT] = 0
-        if counts[FREE] == counts[BEFORE]:
+        scalars.at = 0
+        if scalars.n_free == scalars.n_before:
             return True
 
 
@@ -351,23 +356,23 @@ def next_direction(qp, beta):  # type: ignore[no-untyped-def]
     much larger gradients; a flat or concave direction is followed to a bound all the same, and must
     obey ``y.d = 0`` to the precision of d, not to that of the gradients.
     """
-    counts, y, g, d, p, free = qp.counts, qp.y, qp.g, qp.d, qp.p, qp.free
+    scalars, y, g, d, p, free = qp.scalars, qp.y, qp.g, qp.d, qp.p, qp.free
     shift = 0.0
-    for k in range(counts[FREE]):
+    for k in range(scalars.n_free):
         shift += p[free[k]] * (beta - y[free[k]] * g[free[k]])
     shift /= weight_of_face(qp)
     residual = 0.0
-    for k in range(counts[FREE]):
+    for k in range(scalars.n_free):
         r = beta - y[free[k]] * g[free[k]] - shift
         residual += p[free[k]] * r * r
     scale = 0.0
-    if counts[FRESH]:
-        d[: counts[M]] = 0.0
-    elif qp.scalars[RESIDUAL] > 0.0:
-        scale = residual / qp.scalars[RESIDUAL]
-    qp.scalars[RESIDUAL] = residual
+    if scalars.fresh:
+        d[: scalars.m] = 0.0
+    elif scalars.residual > 0.0:
+        scale = residual / scalars.residual
+    scalars.residual = residual
     slope = 0.0
-    for k in range(counts[FREE]):
+    for k in range(scalars.n_free):
         i = free[k]
         r = y[i] * (beta - y[i] * g[i] - shift)
         d[i] = p[i] * r + scale * d[i]
@@ -384,9 +389,9 @@ def room_along(a, d, C):  # type: ignore[no-untyped-def]
 @compiled()
 def line_of(qp):  # type: ignore[no-untyped-def]
     """Return slope, curvature, what it is measured against, squared length of d, and its reach."""
-    counts, a, g, d, q, C, free = qp.counts, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
+    scalars, a, g, d, q, C, free = qp.scalars, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
     slope, curvature, against, length, reach = 0.0, 0.0, 0.0, 0.0, np.inf
-    for k in range(counts[FREE]):
+    for k in range(scalars.n_free):
         i = free[k]
         slope -= g[i] * d[i]
         curvature += d[i] * q[i]
@@ -404,77 +409,77 @@ def step_along(qp, bends):  # type: ignore[no-untyped-def]
 
     Variables that meet their bound are marked. Where the gain is not finite, d leads nowhere.
     """
-    counts, scalars, a, g, d, q, C, free = qp.counts, qp.scalars, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
+    scalars, a, g, d, q, C, free = qp.scalars, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
     slope, curvature, against, length, reach = line_of(qp)
-    if not (slope > 0.0 and length > scalars[SHORTEST]):
+    if not (slope > 0.0 and length > scalars.shortest):
         return CLOSE
     free_step = curvature > _FLAT * against and slope / curvature < reach
     step = slope / curvature if free_step else reach
     gain = step * slope - 0.5 * step * step * curvature
     if not (step < np.inf and abs(gain) < np.inf):
         return CLOSE
-    scalars[LINE_GAIN] += gain
-    for i in range(counts[M]):
+    scalars.line_gain += gain
+    for i in range(scalars.m):
         g[i] += step * q[i]
     if free_step:
-        for k in range(counts[FREE]):
+        for k in range(scalars.n_free):
             i = free[k]
             a[i] = min(max(a[i] + step * d[i], 0.0), C[i])
         return CLOSE
-    counts[MET] = 0
-    for k in range(counts[FREE]):
+    scalars.n_met = 0
+    for k in range(scalars.n_free):
         i = free[k]
         if d[i] != 0.0 and room_along(a[i], d[i], C[i]) <= step:
             a[i] = C[i] if d[i] > 0.0 else 0.0
             qp.inside[i] = _MET
-            qp.met[counts[MET]] = k
-            counts[MET] += 1
+            qp.met[scalars.n_met] = k
+            scalars.n_met += 1
         else:
             a[i] = min(max(a[i] + step * d[i], 0.0), C[i])
-    scalars[DIRECTION_LENGTH] = length
-    return COMPANION if bends and not counts[HAS_QY] else MEETING
+    scalars.direction_length = length
+    return COMPANION if bends and not scalars.has_qy else MEETING
 
 
 @compiled()
 def meet(qp, stop_at):  # type: ignore[no-untyped-def]
     """Take what met its bound out of the face and out of ``Q d``; return whether all is done."""
-    counts, d, q, free = qp.counts, qp.d, qp.q, qp.free
-    while counts[AT] < counts[MET] and counts[ENTRIES] + counts[TICKS] < stop_at:
-        k = qp.met[counts[AT]]
-        if k >= counts[FREE] or qp.inside[free[k]] != _MET:
-            counts[AT] += 1
+    scalars, d, q, free = qp.scalars, qp.d, qp.q, qp.free
+    while scalars.at < scalars.n_met and scalars.entries + scalars.ticks < stop_at:
+        k = qp.met[scalars.at]
+        if k >= scalars.n_free or qp.inside[free[k]] != _MET:
+            scalars.at += 1
             continue
         i = free[k]
-        if counts[HAS_QY]:
+        if scalars.has_qy:
             row, share = qp.Q[i], d[i]
-            for j in range(counts[M]):
+            for j in range(scalars.m):
                 q[j] -= share * row[j]
-            counts[TICKS] += counts[M]
+            scalars.ticks += scalars.m
         d[i] = 0.0
         drop(qp, k)  # another one, perhaps one that met its bound, too, stands there now
-    return counts[AT] == counts[MET]
+    return scalars.at == scalars.n_met
 
 
 @compiled()
 def project(qp):  # type: ignore[no-untyped-def]
     """Project d on ``y.d = 0`` in what is left of the face, and ``Q d`` with it."""
-    counts, y, d, q, qy, free = qp.counts, qp.y, qp.d, qp.q, qp.qy, qp.free
+    scalars, y, d, q, qy, free = qp.scalars, qp.y, qp.d, qp.q, qp.qy, qp.free
     shift = 0.0
-    for k in range(counts[FREE]):
+    for k in range(scalars.n_free):
         shift += y[free[k]] * d[free[k]]
     shift /= weight_of_face(qp)
-    for k in range(counts[FREE]):
+    for k in range(scalars.n_free):
         d[free[k]] -= shift * qp.py[free[k]]
-    for j in range(counts[M]):
+    for j in range(scalars.m):
         q[j] -= shift * qy[j]
 
 
 @compiled()
 def outweighed(qp, beta):  # type: ignore[no-untyped-def]
     """Tell whether bound variables pull harder on the objective than the face does."""
-    counts, a, y, g, C, p, inside = qp.counts, qp.a, qp.y, qp.g, qp.C, qp.p, qp.inside
+    scalars, a, y, g, C, p, inside = qp.scalars, qp.a, qp.y, qp.g, qp.C, qp.p, qp.inside
     inner, outer = 0.0, 0.0
-    for i in range(counts[M]):
+    for i in range(scalars.m):
         direction = beta * y[i] - g[i]
         if inside[i]:
             inner += p[i] * direction * direction
@@ -483,16 +488,64 @@ def outweighed(qp, beta):  # type: ignore[no-untyped-def]
     return outer > inner
 
 
+@compiled(forceinline=True)
+def multiply_on(qp, whole, stop_at):  # type: ignore[no-untyped-def]
+    """Go on with ``Q d``, or with ``Q (p y)``: a few stretches at a time, all where they are few."""
+    scalars, m, companion = qp.scalars, qp.scalars.m, qp.scalars.stage == COMPANION
+    first = scalars.at
+    count = m if whole and not companion else scalars.n_free
+    room = (stop_at - scalars.entries - scalars.ticks) // max(count * _STRETCH, 1)
+    last = min(m, first + _STRETCH * max(room, 1))
+    if companion:
+        multiply(qp.Q, qp.free, count, qp.py, first, last, qp.qy)
+    elif whole:
+        multiply(qp.Q, qp.every, count, qp.d, first, last, qp.q)
+    else:
+        multiply(qp.Q, qp.free, count, qp.d, first, last, qp.q)
+    scalars.entries += count * (last - first)
+    scalars.at = last
+    if last < m:
+        return
+    scalars.at = 0
+    if companion:
+        scalars.has_qy = True
+        scalars.stage = MEETING
+    else:
+        scalars.cg_steps += 1
+        scalars.face_steps += 1
+        scalars.stage = LINE
+
+
+@compiled(forceinline=True)
+def close_line(qp, tolerance):  # type: ignore[no-untyped-def]
+    """Count the gain of a direction that has been followed; return whether the program is solved."""
+    scalars = qp.scalars
+    gain = scalars.line_gain
+    scalars.stage = DIRECTION
+    scalars.fresh = scalars.blocked
+    scalars.line_gain = 0.0
+    scalars.objective += gain
+    scalars.gain += gain
+    bar = tolerance * abs(scalars.objective)
+    if scalars.blocked:
+        return scalars.n_free == 0 and (scalars.gain <= bar or release(qp) == 0)
+    if gain <= bar:
+        return scalars.gain <= bar or release(qp) == 0
+    if scalars.face_steps % _LOOK == 0 and outweighed(qp, scalars.beta):
+        release(qp)
+    return False
+
+
 @compiled(
-    types.int64(QP_TYPE, types.float64, types.boolean, types.boolean, types.int64, types.int64),
+    types.int64(CHUNK_QP, types.float64, types.boolean, types.boolean, types.int64, types.int64),
 )
 def solve_face(qp, tolerance, bends, whole, slice_entries, step_limit):  # type: ignore[no-untyped-def]
     """Run CG steps until the relative gain of one is below ``tolerance``, or a slice is used up.
 
     Parameters
     ----------
-    qp : QP
-        ``counts[FREE] = 0`` asks for a new face.
+    qp : ChunkQP
+        ``scalars.n_free = 0`` asks for a new face.
     tolerance : float
         The report's stopping rule: relative improvement of the objective by a step.
     bends : bool
@@ -500,101 +553,65 @@ def solve_face(qp, tolerance, bends, whole, slice_entries, step_limit):  # type:
     whole : bool
         Whether products read all of Q, also the rows of variables that do not move.
     slice_entries, step_limit : int
-        Entries of Q to read in this slice, or as much other work, and the limit on ``counts[CG_STEPS]``.
+        Entries of Q to read in this slice, or as much other work, and the limit on ``scalars.cg_steps``.
 
     Returns
     -------
     int
         ``RUNNING`` or ``DONE``.
     """
-    counts, scalars = qp.counts, qp.scalars
-    m = counts[M]
-    stop_at = counts[ENTRIES] + counts[TICKS] + slice_entries
-    if counts[FREE] == 0 and counts[STAGE] == DIRECTION:
+    scalars = qp.scalars
+    m = scalars.m
+    stop_at = scalars.entries + scalars.ticks + slice_entries
+    if scalars.n_free == 0 and scalars.stage == DIRECTION:
         release(qp)
-    while counts[ENTRIES] + counts[TICKS] < stop_at:
-        stage = counts[STAGE]
+    while scalars.entries + scalars.ticks < stop_at:
+        stage = scalars.stage
         if stage == DIRECTION:
-            if counts[CG_STEPS] >= step_limit:
+            if scalars.cg_steps >= step_limit:
                 return RUNNING
-            counts[AT] = 0
-            counts[STAGE] = DROPPING if counts[FRESH] else AIM
-            if not counts[FRESH]:
-                scalars[BETA] = mean_multiplier(qp)
+            scalars.at = 0
+            scalars.stage = DROPPING if scalars.fresh else AIM
+            if not scalars.fresh:
+                scalars.beta = mean_multiplier(qp)
         elif stage == DROPPING:
             if drop_blocked(qp, stop_at):
-                counts[STAGE] = AIM
+                scalars.stage = AIM
         elif stage == AIM:
-            slope = next_direction(qp, scalars[BETA])
-            counts[TICKS] += 4 * counts[FREE]
+            slope = next_direction(qp, scalars.beta)
+            scalars.ticks += 4 * scalars.n_free
             if not slope > 0.0:
                 # Solved to rounding in this face.
-                counts[STAGE] = DIRECTION
-                gained = scalars[GAIN] > tolerance * abs(scalars[OBJECTIVE])
+                scalars.stage = DIRECTION
+                gained = scalars.gain > tolerance * abs(scalars.objective)
                 if not gained or release(qp) == 0:
                     return DONE
                 continue
-            scalars[LINE_GAIN], scalars[SHORTEST] = 0.0, 0.0
-            counts[BLOCKED] = 0
-            counts[AT] = 0
-            counts[STAGE] = PRODUCT
+            scalars.line_gain, scalars.shortest = 0.0, 0.0
+            scalars.blocked = False
+            scalars.at = 0
+            scalars.stage = PRODUCT
         elif stage in (PRODUCT, COMPANION):
-            # A few stretches at a time: all where they are few.
-            first = counts[AT]
-            every = whole and stage == PRODUCT
-            count = m if every else counts[FREE]
-            room = (stop_at - counts[ENTRIES] - counts[TICKS]) // max(count * _STRETCH, 1)
-            last = min(m, first + _STRETCH * max(room, 1))
-            if stage == COMPANION:
-                multiply(qp.Q, qp.free, count, qp.py, first, last, qp.qy)
-            elif whole:
-                multiply(qp.Q, qp.every, count, qp.d, first, last, qp.q)
-            else:
-                multiply(qp.Q, qp.free, count, qp.d, first, last, qp.q)
-            counts[ENTRIES] += count * (last - first)
-            counts[AT] = last
-            if last < m:
-                continue
-            counts[AT] = 0
-            if stage == COMPANION:
-                counts[HAS_QY] = 1
-                counts[STAGE] = MEETING
-            else:
-                counts[CG_STEPS] += 1
-                counts[FACE_STEPS] += 1
-                counts[STAGE] = LINE
+            multiply_on(qp, whole, stop_at)
         elif stage == LINE:
-            counts[TICKS] += m + 4 * counts[FREE]
-            counts[STAGE] = step_along(qp, bends)
+            scalars.ticks += m + 4 * scalars.n_free
+            scalars.stage = step_along(qp, bends)
         elif stage == MEETING:
             if not meet(qp, stop_at):
                 continue
-            counts[AT] = 0
-            if not bends or counts[FREE] == 0:
-                counts[BLOCKED] = 1
-                counts[STAGE] = CLOSE
+            scalars.at = 0
+            if not bends or scalars.n_free == 0:
+                scalars.blocked = True
+                scalars.stage = CLOSE
                 continue
-            if not counts[BLOCKED]:
-                scalars[SHORTEST] = _SHORT * scalars[DIRECTION_LENGTH]
-            counts[BLOCKED] = 1
-            counts[BENDS] += 1
+            if not scalars.blocked:
+                scalars.shortest = _SHORT * scalars.direction_length
+            scalars.blocked = True
+            scalars.bends += 1
             project(qp)
-            counts[TICKS] += m
-            counts[STAGE] = LINE
+            scalars.ticks += m
+            scalars.stage = LINE
         else:
-            gain, blocked = scalars[LINE_GAIN], counts[BLOCKED] == 1
-            counts[STAGE] = DIRECTION
-            counts[FRESH] = counts[BLOCKED]
-            scalars[LINE_GAIN] = 0.0
-            scalars[OBJECTIVE] += gain
-            scalars[GAIN] += gain
-            bar = tolerance * abs(scalars[OBJECTIVE])
-            if blocked:
-                if counts[FREE] == 0 and (scalars[GAIN] <= bar or release(qp) == 0):
-                    return DONE
-            elif gain <= bar:
-                if scalars[GAIN] <= bar or release(qp) == 0:
-                    return DONE
-            elif counts[FACE_STEPS] % _LOOK == 0 and outweighed(qp, scalars[BETA]):
-                release(qp)
+            if close_line(qp, tolerance):
+                return DONE
     return RUNNING

@@ -31,7 +31,7 @@ _NOTHING = 1e-14  # share of all gain that is none
 _CLIMB = 1e-6  # a flat direction climbs if its slope is above this share of the first violation
 
 
-class QP(NamedTuple):
+class WorkingSetQP(NamedTuple):
     """One program over at most ``cap`` variables."""
 
     K: Any  # (cap, cap) kernel minor, both triangles
@@ -47,9 +47,9 @@ class QP(NamedTuple):
     inside: Any  # (cap,) uint8, whether a variable is in the face
 
 
-def allocate(capacity: int) -> QP:
+def allocate(capacity: int) -> WorkingSetQP:
     """Return room for a program."""
-    return QP(
+    return WorkingSetQP(
         K=np.zeros((capacity, capacity)),
         g=np.zeros(capacity),
         low=np.zeros(capacity),
@@ -64,7 +64,7 @@ def allocate(capacity: int) -> QP:
     )
 
 
-QP_TYPE = typeof(allocate(1))
+WORKING_SET_QP = typeof(allocate(1))
 
 
 @compiled()
@@ -252,7 +252,7 @@ def solve_small(qp, m, equality):  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    qp : QP
+    qp : WorkingSetQP
         ``d`` and ``g`` at the solution are written.
     m : int
         Variables.
@@ -276,7 +276,7 @@ def solve_from(qp, m, count, equality, solved):  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    qp : QP
+    qp : WorkingSetQP
         The first ``count`` of ``face`` may move at first; ``inside`` says the same for each of m variables.
     m, count : int
         Variables, and those in the face.

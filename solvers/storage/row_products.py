@@ -20,8 +20,9 @@ from __future__ import annotations
 import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled, first_class
-from svmrepro.solvers.compilation.intrinsics import popcount, trailing_zeros
+from svmrepro.solvers.compilation.intrinsics import popcount
 from svmrepro.solvers.kernel import Kernel
+from svmrepro.solvers.storage.row_sums import add_at_bits, gather_product, gather_sum, sum_at_bits
 from svmrepro.solvers.storage.stores import build_store
 
 STORE = typeof(build_store(np.zeros((2, 1)), "dense", Kernel.linear()))
@@ -85,21 +86,9 @@ def dots_csr(store, i, members, m, out):  # type: ignore[no-untyped-def]
     touched = indptr[i + 1] - indptr[i]
     for k in range(m):
         j = members[k]
-        first, last = np.uint64(indptr[j]), np.uint64(indptr[j + np.uint32(1)])
-        touched += np.int64(last - first)
-        # Four sums hide the latency of the additions.
-        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-        p = first
-        while p + np.uint64(4) <= last:
-            s0 += values[p] * spread[indices[p]]
-            s1 += values[p + np.uint64(1)] * spread[indices[p + np.uint64(1)]]
-            s2 += values[p + np.uint64(2)] * spread[indices[p + np.uint64(2)]]
-            s3 += values[p + np.uint64(3)] * spread[indices[p + np.uint64(3)]]
-            p += np.uint64(4)
-        while p < last:
-            s0 += values[p] * spread[indices[p]]
-            p += np.uint64(1)
-        out[k] = (s0 + s1) + (s2 + s3)
+        first, last = indptr[j], indptr[j + np.uint32(1)]
+        touched += last - first
+        out[k] = gather_product(values, indices, first, last, spread)
     for p in range(indptr[i], indptr[i + 1]):
         spread[indices[p]] = 0.0
     return touched
@@ -194,18 +183,8 @@ def dots_index(store, i, members, m, out):  # type: ignore[no-untyped-def]
     touched = np.int64(norms[i])
     for k in range(m):
         j = members[k]
-        # Rows are padded to whole groups of four, so that most loops end where the branch
-        # predictor expects, and four sums hide the latency of the additions.
-        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-        p, last = np.uint64(indptr[j]), np.uint64(indptr[j + np.uint32(1)])
-        while p < last:
-            s0 += spread[indices[p]]
-            s1 += spread[indices[p + np.uint64(1)]]
-            s2 += spread[indices[p + np.uint64(2)]]
-            s3 += spread[indices[p + np.uint64(3)]]
-            p += np.uint64(4)
         touched += np.int64(norms[j])
-        out[k] = (s0 + s1) + (s2 + s3)
+        out[k] = gather_sum(indices, indptr[j], indptr[j + np.uint32(1)], spread)
     for p in range(indptr[i], indptr[i + 1]):
         spread[indices[p]] = 0.0
     return touched
@@ -218,16 +197,8 @@ def products_index(store, w, members, m, out):  # type: ignore[no-untyped-def]
     touched = 0
     for k in range(m):
         j = members[k]
-        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-        p, last = np.uint64(indptr[j]), np.uint64(indptr[j + np.uint32(1)])
-        while p < last:
-            s0 += w[indices[p]]
-            s1 += w[indices[p + np.uint64(1)]]
-            s2 += w[indices[p + np.uint64(2)]]
-            s3 += w[indices[p + np.uint64(3)]]
-            p += np.uint64(4)
         touched += np.int64(norms[j])
-        out[k] = (s0 + s1) + (s2 + s3)
+        out[k] = gather_sum(indices, indptr[j], indptr[j + np.uint32(1)], w)
     return touched
 
 
@@ -276,31 +247,16 @@ def dots_bits(store, i, members, m, out):  # type: ignore[no-untyped-def]
 def products_bits(store, w, members, m, out):  # type: ignore[no-untyped-def]
     """Products of packed binary rows with w, one set bit after the other."""
     bits = store.bits
-    words = bits.shape[1]
     for k in range(m):
-        z = bits[members[k]]
-        total = 0.0
-        for c in range(words):
-            word = z[c]
-            base = np.uint64(64 * c)
-            while word != np.uint64(0):
-                total += w[base + trailing_zeros(word)]
-                word &= word - np.uint64(1)
-        out[k] = total
-    return m * words
+        out[k] = sum_at_bits(bits[members[k]], w)
+    return m * bits.shape[1]
 
 
 @compiled(UPDATE)
 def update_bits(store, i, a, w):  # type: ignore[no-untyped-def]
     """Add ``a`` at every set bit of a packed row."""
-    z = store.bits[i]
-    for c in range(z.shape[0]):
-        word = z[c]
-        base = np.uint64(64 * c)
-        while word != np.uint64(0):
-            w[base + trailing_zeros(word)] += a
-            word &= word - np.uint64(1)
-    return z.shape[0]
+    add_at_bits(store.bits[i], a, w)
+    return store.bits.shape[1]
 
 
 @compiled(DOTS, fastmath=REASSOCIATE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import analysis_support as synthetic
 from svmrepro.workflow.configuration import paths
@@ -17,6 +17,14 @@ class Run(NamedTuple):
 
     config: Config
     file: Path
+
+
+def measured(folder: Path, *names: str, figures: bool = False, **changes: Any) -> Run:
+    """Return a run over some experiments, of records as `analysis_support.records` makes them."""
+    config = synthetic.make_config(folder, experiments=names)
+    for name in names:
+        synthetic.write_records(config, {name: synthetic.records(config, name, **changes)})
+    return analyse(config, figures=figures)
 
 
 def analyse(config: Config, *, figures: bool = False) -> Run:

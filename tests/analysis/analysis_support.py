@@ -14,7 +14,7 @@ import numpy as np
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Artefact, Config, Contender, Experiment, Paper
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.measurement.record import NO_RESULT, SCHEMA, dump_lines
+from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA, dump_lines
 
 SIZES = {
     "adult": (1605, 2265, 3185, 4781, 6414, 11220, 16100, 22696, 32561),

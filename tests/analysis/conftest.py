@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import analysis_support as synthetic
 import pytest
-from analysis_steps import Run, analyse
+from analysis_steps import Run, measured
 
 
 @pytest.fixture(scope="session")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """All seven experiments at paper scale; chunking meets its memory limit."""
-    config = synthetic.make_config(tmp_path_factory.mktemp("full"))
-    synthetic.write_records(config, {name: synthetic.records(config, name) for name in synthetic.EXPERIMENTS})
-    return analyse(config)
+    return measured(tmp_path_factory.mktemp("full"), *synthetic.EXPERIMENTS)

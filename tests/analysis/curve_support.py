@@ -8,7 +8,7 @@ from typing import Any
 
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.runs import Run, Runs
+from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
 from svmrepro.workflow.configuration.model import Contender, Experiment, Paper
 
 CONTENDERS = {name: Contender(name, name, bias=False) for name in ("svmperf", "svmlight", "exact")}
@@ -36,7 +36,7 @@ def experiment(name: str, axis: str | None = None, measures: tuple[str, ...] = (
     )
 
 
-def run(name: str, contender: str, n: int, point: float | None = None, **fields: Any) -> Run:
+def run(name: str, contender: str, n: int, point: float | None = None, **fields: Any) -> MeasuredRun:
     """Return one line of measurements as text; `repeat` and `status` among the fields."""
     base = {
         "experiment": name,
@@ -51,10 +51,10 @@ def run(name: str, contender: str, n: int, point: float | None = None, **fields:
         "reason": "",
         "certificate.passed": "True",
     }
-    return Run({key: str(value) for key, value in {**base, **fields}.items()})
+    return MeasuredRun({key: str(value) for key, value in {**base, **fields}.items()})
 
 
-def results(runs: list[Run], *experiments: Experiment) -> Results:
+def results(runs: list[MeasuredRun], *experiments: Experiment) -> Results:
     paper = Paper("joachims2006", "Joachims", {entry.name: entry for entry in experiments}, {})
     return Results(
         SimpleNamespace(scale="default"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config, write_config
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.measurement.record import dump_lines
+from svmrepro.workflow.measurement.journal_line import dump_lines
 from svmrepro.workflow.steps import analyse as analyse_step
 from svmrepro.workflow.steps import plot, tabulate
 
@@ -49,16 +49,13 @@ def records(
     config: Config,
     experiment: Experiment,
     gain: Gain = usual,
-    *,
-    vectors: tuple[int, int] | None = None,
-    dual: Gain = lambda experiment, contender: 1e-7 * contender.startswith("pasmo"),
 ) -> list[dict[str, Any]]:
     """Return the lines of an experiment: iterations scatter by 5 % between permutations, by 0.1 % within."""
     rng = np.random.default_rng(len(experiment.name))
     lines: list[dict[str, Any]] = []
     for n in experiment.sizes:
         printed = experiment.paper_sizes.get(n, n)
-        total, bound = vectors or tuple(
+        total, bound = (
             int(NUMBERS.value("table1", experiment.name, printed, column) or 50)
             for column in ("support_vectors", "bounded_support_vectors")
         )
@@ -73,7 +70,7 @@ def records(
                     make_line(config, experiment, contender, n, 0),
                     1e-5 * iterations,
                     round(iterations),
-                    dual=100.0 * (1 + dual(experiment.name, contender.label)),
+                    dual=100.0 * (1 + 1e-7 * contender.label.startswith("pasmo")),
                     primal=100.01,
                     gap=0.01,
                     n_bound=bound,
@@ -83,27 +80,37 @@ def records(
     return lines
 
 
-def write(config: Config, lines: Mapping[str, list[dict[str, Any]]]) -> None:
-    """Write lines where the collecting step looks for them, all in the first job of an experiment."""
-    for name, found in lines.items():
+def measured(
+    folder: Path,
+    names: Sequence[str] = NAMES,
+    change: Callable[[dict[str, Any]], object] = lambda line: None,
+    *,
+    gain: Gain = usual,
+    only: Sequence[str] = (),
+    figures: bool = False,
+    **settings: Any,
+) -> Config:
+    """Return a configuration (`make_config`) whose records, changed in place, went through the analysis.
+
+    With ``only`` no other artefacts than these are made; figures where they are asked for.
+    """
+    config = make_config(folder, names, **settings)
+    paper = config.papers[PAPER]
+    write_config(config, config.results_dir / "config.json")
+    for name, experiment in paper.experiments.items():
+        lines = records(config, experiment, gain)
+        for line in lines:
+            change(line)
+        # All in the first job of an experiment.
         first, *others = paths.job_files(config, PAPER, name)
-        atomic_write(first, dump_lines(found))
+        atomic_write(first, dump_lines(lines))
         for path in others:
             atomic_write(path, b"")
-
-
-def analyse(config: Config, *, figures: bool = False, only: Sequence[str] = ()) -> None:
-    """Take a configuration whose job files are there through analyse, collect, tabulate (and plot).
-
-    With ``only`` no other artefacts than these are made.
-    """
-    write_config(config, config.results_dir / "config.json")
-    for name in config.papers[PAPER].experiments:
         analyse_step.run(config, PAPER, name)
-    for artefact in config.papers[PAPER].artefacts.values():
-        if only and artefact.name not in only:
-            continue
-        if artefact.form == "table":
-            tabulate.run(config, PAPER, [artefact.name])
-        elif figures:
-            plot.run(config, PAPER, [artefact.name])
+    for artefact in paper.artefacts.values():
+        if artefact.name in (only or paper.artefacts):
+            if artefact.form == "table":
+                tabulate.run(config, PAPER, [artefact.name])
+            elif figures:
+                plot.run(config, PAPER, [artefact.name])
+    return config

@@ -8,7 +8,7 @@ import pytest
 from analysis_support import rows_of
 from svmrepro.workflow.analysis.fits import read_fits, read_ratios
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.analysis.runs import Group, Run, Runs, pairs, read_runs
+from svmrepro.workflow.analysis.runs import Group, MeasuredRun, Runs, pairs, read_runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
@@ -106,14 +106,15 @@ def test_tables_say_how_to_get_what_is_not_installed(full):
     results = load(full.config, synthetic.PAPER, ["noise-linear"])
     assert "not installed" not in results.provenance()
     absent = {"status": "not_run", "reason": "not installed: libsvm-official (extra peers)"}
-    runs = Runs((*results.runs.runs, Run({**results.runs.runs[0].fields, "cpu_seconds": "", **absent})))
+    missing = MeasuredRun({**results.runs.runs[0].fields, "cpu_seconds": "", **absent})
+    runs = Runs((*results.runs.runs, missing))
     said = dataclasses.replace(results, runs=runs).provenance()
     assert said.endswith(" To measure solvers that are not installed: ./run pip install libsvm-official.")
 
 
 def test_reasons_are_said_in_words():
     def group(**fields):
-        return Group((Run({"status": "not_run", "reason": "", **fields}),))
+        return Group((MeasuredRun({"status": "not_run", "reason": "", **fields}),))
 
     assert group(reason="no data").reason == "not run: no data"
     absent = "not installed: libsvm-official (extra peers)"
@@ -130,7 +131,7 @@ def test_reasons_are_said_in_words():
 def _run(label, repeat, process, seconds, cpu="some"):
     fields = {"contender": label, "status": "optimal", "certificate.passed": "true", "flagged": "false"}
     measured = {"cpu_seconds": str(seconds), "machine.cpu": cpu}
-    return Run({**fields, **measured, "run_id": process, "seed": "0", "repeat": repeat})
+    return MeasuredRun({**fields, **measured, "run_id": process, "seed": "0", "repeat": repeat})
 
 
 def test_two_processes_make_a_pair_only_where_a_kill_left_no_other():

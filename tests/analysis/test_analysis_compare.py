@@ -13,8 +13,8 @@ import analysis_support as synthetic
 import pytest
 from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.comparison import tables
+from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns, ratio_of_ratios
-from svmrepro.workflow.comparison.sides import read_side
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import read_config, write_config
 from svmrepro.workflow.errors import StepError
@@ -58,7 +58,7 @@ def other(full, tmp_path):
 
 
 def paired(full, folder):
-    sides = [read_side(place, full.config.papers) for place in (paths.results(full.config), folder)]
+    sides = [read_run(place, full.config.papers) for place in (paths.results(full.config), folder)]
     return PairedRuns(*sides)
 
 
@@ -250,7 +250,7 @@ def test_permutations_give_an_interval(full, other):
             for seed, factor in zip(seeds, factors, strict=True):
                 writer.writerow(base | OTHER_MACHINE | {"seed": str(seed), "iterations": str(1000 * factor)})
         folders.append(target.parents[1])
-    (row,) = PairedRuns(*(read_side(folder, [PAPER]) for folder in reversed(folders))).rows
+    (row,) = PairedRuns(*(read_run(folder, [PAPER]) for folder in reversed(folders))).rows
     assert row.pairs == 8 and row.verdict == "differs" and "9 there" not in row.detail
     assert row.ratio("iterations") == Interval(5.0, 4.0, 8.0)  # of eight, the extremes (sign test)
     assert row.ratio("certificate.dual") == Interval.exact(1.0)
@@ -289,11 +289,11 @@ def test_a_folder_without_a_run_is_one_clear_line(full, other, tmp_path):
     folder = other()
     (folder / PAPER / "fits.csv").write_text("paper,experiment\n")
     with pytest.raises(StepError, match=r"fits\.csv: no column 'contender'"):
-        read_side(folder, [PAPER])
+        read_run(folder, [PAPER])
     shutil.copyfile(paths.fits(full.config, PAPER), folder / PAPER / "fits.csv")
     rewritten(paths.ratios(full.config, PAPER), folder / PAPER / "ratios.csv", lambda row: row | {"low": "?"})
     with pytest.raises(StepError, match=r"ratios\.csv:2: low: '\?' is not a number"):
-        read_side(folder, [PAPER])
+        read_run(folder, [PAPER])
     (folder / PAPER).rename(folder / "another-paper")
     with pytest.raises(StepError, match=f"has nothing of {PAPER}"):
         compare.run(replace(full.config, against=str(folder)))

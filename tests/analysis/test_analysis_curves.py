@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 from curve_support import experiment, results, run
-from matplotlib.figure import Figure
-from svmrepro.workflow.analysis.curves import Point, absent, by_place, curve, exponent
-from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.analysis.curves import absent, by_place, curve, exponent
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.runs import Run
+from svmrepro.workflow.analysis.runs import MeasuredRun
 from svmrepro.workflow.configuration.artefact_kinds import FIGURES
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
@@ -22,14 +20,14 @@ from svmrepro.workflow.judgement import curve_quantities
 from svmrepro.workflow.judgement.quantities import KINDS, needs_clock
 
 
-def over_n() -> Iterator[Run]:
+def over_n() -> Iterator[MeasuredRun]:
     for n in (1000, 2000, 4000):
         for repeat in range(3):
             yield run("set", "svmperf", n, repeat=repeat, cpu_seconds=0.001 * n**0.8, iterations=50)
     yield run("set", "svmlight", 1000, status="time_limit", time_limit=30)
 
 
-def over_C() -> Iterator[Run]:
+def over_C() -> Iterator[MeasuredRun]:
     for n in (1000, 4000):
         for C in (100.0, 1000.0, 10000.0):
             best = 100.0 if n == 1000 else 1000.0
@@ -153,7 +151,7 @@ def artefact(**settings: Any) -> Artefact:
 
 def test_a_figure_has_a_line_a_set_and_tells_who_is_missing() -> None:
     best = experiment("set-best", "C_total", ("accuracy",))
-    runs = [*over_n(), *(Run({**r.fields, "experiment": "set-best"}) for r in over_C())]
+    runs = [*over_n(), *(MeasuredRun({**r.fields, "experiment": "set-best"}) for r in over_C())]
     runs.append(run("gone", "svmperf", 1000, status="not_run", reason="data not available"))
     found = results(runs, experiment("set"), best, experiment("gone"))
     panels = [
@@ -190,15 +188,6 @@ def test_arrows_mark_what_lies_below_the_axis(relaxed: list[float], sunk: list[f
     assert shown == ["Set"] + [curves.BELOW] * bool(sunk)
 
 
-def test_arrows_at_one_place_stand_side_by_side() -> None:
-    axes = Figure().subplots()
-    points = [Point(1.0, Interval(0.0)), Point(2.0, Interval(5.0))]
-    curves._below(axes, 1.0, [(points, "#111"), (points, "#222")])
-    drawn = [line.get_transform().transform((1.0, 1.0)) for line in axes.lines]
-    assert [list(line.get_xdata()) for line in axes.lines] == [[1.0], [1.0]]
-    assert drawn[1][0] - drawn[0][0] > 5 and drawn[1][1] == drawn[0][1]
-
-
 def test_a_figure_over_nothing_that_exists() -> None:
     found = results(list(over_n()), experiment("set"), experiment("set-best"), experiment("gone"))
     with pytest.raises(StepError, match="x: one of n, C_total, eps expected"):
@@ -211,6 +200,6 @@ def test_a_set_of_the_paper_is_solid_and_others_are_dashed(tmp_path) -> None:
     path.write_text("experiment,n,svmperf_seconds\nccat,4000,1.0\n")
     described = (experiment("set"), experiment("ccat-best", "C_total", ("accuracy",)))
     found = replace(results(list(over_n()), *described), numbers=PaperNumbers(tmp_path, "joachims2006"))
-    looks = curves.LOOKS
+    looks = curves.DATA_SET_LOOKS
     assert curves._look(found, "ccat-best") == looks[0] and looks[0].line == "-"
     assert curves._look(found, "set") == looks[curves.OWN] != looks[0]

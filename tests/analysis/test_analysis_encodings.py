@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import re
 
 import permuted_support as permuted
 import pytest
+from analysis_support import rows_of
 from permuted_support import PAPER
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.tables.permutations.encodings import CLOSEST, CONCLUSIONS, REPRODUCED, encodings
@@ -37,27 +37,23 @@ OFF = {
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    found = permuted.make_config(tmp_path_factory.mktemp("encodings"), UCI, "default", permutations=4)
-    lines = {}
-    for name, experiment in found.papers[PAPER].experiments.items():
-        lines[name] = permuted.records(found, experiment)
-        for line in lines[name]:
-            if (name, line["contender"]) in OFF:
-                total, bound = OFF[name, line["contender"]]
-                line["certificate"] |= {"n_bound": bound, "n_nonbound": total - bound}
-    # One encoding of the last set was too much for its solver.
-    for line in lines["connect-4"]:
-        if line["contender"] == "smo-one-hot":
+    def change(line):
+        what = (line["experiment"], line["contender"])
+        if what in OFF:
+            total, bound = OFF[what]
+            line["certificate"] |= {"n_bound": bound, "n_nonbound": total - bound}
+        # One encoding of the last set was too much for its solver.
+        if what == ("connect-4", "smo-one-hot"):
             line |= {"status": "time_limit", "certificate": None, "reason": "passed"}
-    permuted.write(found, lines)
-    permuted.analyse(found, only=TABLES)
-    return found
+
+    folder = tmp_path_factory.mktemp("encodings")
+    return permuted.measured(folder, UCI, change, scale="default", permutations=4, only=TABLES)
 
 
 @pytest.fixture(scope="module")
 def rows(config):
-    with paths.table(config, PAPER, "encodings")["csv"].open() as stream:
-        return {(row["experiment"], row["encoding"]): row for row in csv.DictReader(stream)}
+    table = rows_of(paths.table(config, PAPER, "encodings")["csv"])
+    return {(row["experiment"], row["encoding"]): row for row in table}
 
 
 def notes(config):
@@ -145,10 +141,8 @@ def test_the_other_tables_know_nothing_of_encodings(config):
 
 
 def test_nothing_is_concluded_from_subsets_alone(tmp_path):
-    config = permuted.make_config(tmp_path, ["connect-4", "king-rook-vs-king"], "smoke", permutations=3)
-    experiments = config.papers[PAPER].experiments
-    permuted.write(config, {name: permuted.records(config, one) for name, one in experiments.items()})
-    permuted.analyse(config, only=["encodings"])
+    names = ["connect-4", "king-rook-vs-king"]
+    config = permuted.measured(tmp_path, names, scale="smoke", permutations=3, only=["encodings"])
     said = notes(config)
     assert "connect-4, king-rook-vs-king; not compared with the paper." in said[-1]
     text = paths.table(config, PAPER, "encodings")["md"].read_text()

@@ -5,21 +5,15 @@ import struct
 
 import analysis_support as synthetic
 import pytest
-from analysis_steps import analyse
+from analysis_steps import measured
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import read_config
-from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import plot
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    config = synthetic.make_config(
-        tmp_path_factory.mktemp("small"), experiments=["adult-linear", "noise-linear"]
-    )
-    for name in ("adult-linear", "noise-linear"):
-        synthetic.write_records(config, {name: synthetic.records(config, name)})
-    return analyse(config, figures=True)
+    return measured(tmp_path_factory.mktemp("small"), "adult-linear", "noise-linear", figures=True)
 
 
 FIGURES = ("loglog-adult-linear", "loglog-noise-linear", "overview", "exponents")
@@ -50,8 +44,3 @@ def test_series_differ_in_marker_and_line_not_only_in_colour(small):
     )
     dashes = {colour: dash for dash, colour in thick}
     assert dashes["#c2410c"] and not dashes["#0b4f8a"]
-
-
-def test_a_table_is_no_figure(small):
-    with pytest.raises(StepError, match="no figure of kind 'scaling'"):
-        plot.run(read_config(small.file), synthetic.PAPER, ["scaling"])

@@ -10,7 +10,7 @@ import pytest
 from analysis_steps import analyse
 from analysis_support import rows_of as rows
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.analysis.runs import CPU, Group, Run, pairs, read_runs
+from svmrepro.workflow.analysis.runs import CPU, Group, MeasuredRun, pairs, read_runs
 from svmrepro.workflow.configuration import paths
 
 NAME = "noise-linear"
@@ -96,9 +96,9 @@ def test_repeats_of_one_row_on_another_node_are_in_no_median(tmp_path):
     assert not load(config, synthetic.PAPER, [NAME]).all_suspect(NAME)
 
 
-def run(hardware: dict[str, object], **fields: object) -> Run:
+def run(hardware: dict[str, object], **fields: object) -> MeasuredRun:
     machine = {f"machine.{key}": str(value) for key, value in hardware.items()}
-    return Run({**machine, **{key: str(value) for key, value in fields.items()}})
+    return MeasuredRun({**machine, **{key: str(value) for key, value in fields.items()}})
 
 
 @pytest.mark.parametrize(
@@ -132,22 +132,21 @@ def test_a_group_elsewhere_has_results_and_no_seconds():
 
 @pytest.mark.parametrize("far", ["some permutations", "one contender"])
 def test_permutations_on_another_node_pair_for_counts_alone(tmp_path, far):
-    config = permuted.make_config(tmp_path, ["banana"])
-    lines = [
-        moved(line, "elsewhere")
-        if (line["seed"] >= 6 if far == "some permutations" else line["contender"] == "pasmo")
-        else line
-        for line in permuted.records(config, config.experiment(permuted.PAPER, "banana"))
-    ]
-    permuted.write(config, {"banana": lines})
-    permuted.analyse(config, figures=True)
+    near = []
+
+    def change(line):
+        if line["seed"] >= 6 if far == "some permutations" else line["contender"] == "pasmo":
+            line |= moved(line, "elsewhere")
+        elif line["contender"] == "smo":
+            near.append(line["cpu_seconds"])
+
+    config = permuted.measured(tmp_path, ["banana"], change, figures=True, only=["smo-pasmo", "working-sets"])
     table = paths.table(config, permuted.PAPER, "smo-pasmo")
     (row,) = [row for row in rows(table["csv"]) if row["experiment"] == "banana"]
     assert row["pairs"] == "10"
     assert row["pairs_timed"] == ("6" if far == "some permutations" else "0")
     assert row["pasmo_iterations"] != "" and row["iterations_p"] != ""
     if far == "some permutations":
-        near = [line["cpu_seconds"] for line in lines if line["contender"] == "smo" and line["seed"] < 6]
         assert float(row["smo_seconds"]) == pytest.approx(sum(near) / len(near))
     else:
         assert row["seconds_change"] == "" and row["pasmo_seconds"] == ""

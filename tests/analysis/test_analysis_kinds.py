@@ -12,8 +12,8 @@ from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP, read_rows, read_runs
 from svmrepro.workflow.comparison.paired_runs import ratio_of_ratios, ratios
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement.check_record import CLAIM_COLUMNS, CLAIM_FORM, read_record
-from svmrepro.workflow.tables.model import Cell, Column, Section, Table
+from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
+from svmrepro.workflow.tables.model import Cell, Column, Table, TableSection
 from svmrepro.workflow.tables.writers import to_markdown
 
 RUN = {
@@ -188,7 +188,7 @@ def test_ratios_at_the_ends_of_what_can_be_said():
 
 def test_a_line_break_of_any_kind_ends_no_line_of_a_table():
     rows = [{"a": Cell("x", "x\r\ny|z")}]
-    (line,) = to_markdown(Table("t", (Section([Column("a", "a")], rows),))).splitlines()[4:5]
+    (line,) = to_markdown(Table("t", (TableSection([Column("a", "a")], rows),))).splitlines()[4:5]
     assert line == "| x  y\\|z |"
 
 

@@ -42,8 +42,8 @@ def test_a_paper_without_files_prints_nothing(tmp_path):
     ("text", "message"),
     [
         ("experiment,n,smo_seconds\na,10,fast\n", ":2: smo_seconds: 'fast' is not a number"),
-        ("experiment,n,smo_seconds\na,10,1\na,10,2\n", ":3: a second row for a, n = 10"),
-        ("name,n\na,10\n", ":1: no column 'experiment'"),
+        ("experiment,n,smo_seconds\na,10,1\na,10,2\n", ":3: a second row for experiment 'a', n '10'"),
+        ("name,n\na,10\n", ": no column 'experiment'"),
         ("experiment,n,smo_seconds\na,10\n", ":2: 3 columns expected"),
     ],
 )

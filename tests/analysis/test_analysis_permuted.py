@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import permuted_support as permuted
 import pytest
@@ -9,6 +10,7 @@ from permuted_support import PAPER
 from svmrepro.workflow.analysis.permutations import pair_up, problems
 from svmrepro.workflow.analysis.power_law import Interval, mean_ratio
 from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.analysis.runs import Runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.figures.working_sets import build as build_working_sets
@@ -32,13 +34,8 @@ def gain(experiment, contender):
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    found = permuted.make_config(tmp_path_factory.mktemp("permuted"), SOME, "default")
-    experiments = found.papers[PAPER].experiments
-    permuted.write(
-        found, {name: permuted.records(found, experiment, gain) for name, experiment in experiments.items()}
-    )
-    permuted.analyse(found, figures=True)
-    return found
+    folder = tmp_path_factory.mktemp("permuted")
+    return permuted.measured(folder, SOME, gain=gain, figures=True, scale="default")
 
 
 def rows(config, artefact):
@@ -136,27 +133,15 @@ def test_variants_are_compared_with_their_baseline(config):
     )
 
 
-def test_few_permutations_mark_nothing(tmp_path):
-    config = permuted.make_config(tmp_path, ["banana"], permutations=5)
-    experiment = config.experiment(PAPER, "banana")
-    permuted.write(config, {"banana": permuted.records(config, experiment)})
-    permuted.analyse(config)
-    banana = rows(config, "smo-pasmo")["banana"]
-    assert float(banana["iterations_p"]) == pytest.approx(2 / 2**5) and banana["iterations_mark"] == ""
-
-
 def test_counts_pair_across_processes_and_seconds_do_not(tmp_path):
-    config = permuted.make_config(tmp_path, ["banana"])
-    experiment = config.experiment(PAPER, "banana")
-    lines = permuted.records(config, experiment)
-    # A kill between the two contenders of permutation 3, and one contender that failed in permutation 5.
-    for line in lines:
+    def change(line):
+        # A kill between the two contenders of permutation 3, and one contender that failed in permutation 5.
         if line["seed"] > 3 or (line["seed"] == 3 and line["contender"] != "smo"):
             line["run_id"] = "after the kill"
         if line["contender"] == "pasmo" and line["seed"] == 5:
             line |= {"status": "uncertified", "reason": "certificate failed", "certificate": None}
-    permuted.write(config, {"banana": lines})
-    permuted.analyse(config)
+
+    config = permuted.measured(tmp_path, ["banana"], change)
     results = load(config, PAPER, ["banana"])
     (problem,) = problems(results, ["banana"], "table2")[:1]
     assert len(pair_up(results, problem, ("smo", "pasmo"), "iterations").first) == 9
@@ -165,15 +150,10 @@ def test_counts_pair_across_processes_and_seconds_do_not(tmp_path):
 
 
 def test_pairs_that_met_other_load_count_for_seconds_only_where_there_is_no_other(tmp_path):
-    config = permuted.make_config(tmp_path, ["banana", "heart"])
-    lines = {
-        name: permuted.records(config, experiment)
-        for name, experiment in config.papers[PAPER].experiments.items()
-    }
-    for line in [*lines["heart"], *(line for line in lines["banana"] if line["seed"] < 4)]:
-        line["flagged"] = True
-    permuted.write(config, lines)
-    permuted.analyse(config)
+    def change(line):
+        line["flagged"] = line["experiment"] == "heart" or line["seed"] < 4
+
+    config = permuted.measured(tmp_path, ["banana", "heart"], change)
     found = rows(config, "smo-pasmo")
     assert [(found[name]["pairs"], found[name]["pairs_timed"]) for name in ("banana", "heart")] == [
         ("10", "6"), ("10", "10"),
@@ -203,13 +183,12 @@ def verdicts(config):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """All data sets at the paper's sizes; everything is as the paper says except on heart and titanic."""
-    found = permuted.make_config(tmp_path_factory.mktemp("whole"))
-    experiments = found.papers[PAPER].experiments
-    lines = {name: permuted.records(found, experiment, gain) for name, experiment in experiments.items()}
-    off = permuted.records(found, experiments["image"], gain, vectors=(290, 84))
-    permuted.write(found, {**lines, "image": off})
-    permuted.analyse(found)
-    return found
+
+    def change(line):
+        if line["experiment"] == "image":
+            line["certificate"] |= {"n_bound": 84, "n_nonbound": 290 - 84}
+
+    return permuted.measured(tmp_path_factory.mktemp("whole"), change=change, gain=gain, only=["claims"])
 
 
 def test_claims_are_well_formed_at_every_scale():
@@ -271,12 +250,11 @@ def share(config, of, has):
 
 def test_five_permutations_decide_no_test(tmp_path, config):
     assert "significantly" not in words(config, "several-working-sets")
-    config = permuted.make_config(tmp_path, ["chess-board-1000", "chess-board-10000"], permutations=5)
-    experiments = config.papers[PAPER].experiments
-    permuted.write(config, {name: permuted.records(config, one) for name, one in experiments.items()})
-    permuted.analyse(config)
+    config = permuted.measured(tmp_path, ["chess-board-1000", "chess-board-10000"], permutations=5)
     finding = share(config, "iterations", "less")
     assert finding.interval is None and finding.reason == "fewer than 6 pairs cannot reach the level"
+    board = rows(config, "smo-pasmo")["chess-board-1000"]
+    assert float(board["iterations_p"]) == pytest.approx(2 / 2**5) and board["iterations_mark"] == ""
 
 
 @pytest.mark.parametrize(
@@ -287,12 +265,11 @@ def test_five_permutations_decide_no_test(tmp_path, config):
     ],
 )
 def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, label, high):
-    config = permuted.make_config(tmp_path, ["chess-board-1000"], permutations=100)
-    lines = permuted.records(config, config.experiment(PAPER, "chess-board-1000"), lambda *_: 1.0)
-    for line in lines:
+    def change(line):
         line["flagged"] = line["seed"] < flagged
-    permuted.write(config, {"chess-board-1000": lines})
-    permuted.analyse(config, only=["claims"])
+
+    settings = {"permutations": 100, "gain": lambda *_: 1.0, "only": ["claims"]}
+    config = permuted.measured(tmp_path, ["chess-board-1000"], change, **settings)
     finding = share(config, "cpu_seconds", "more")
     assert (finding.label, finding.interval) == (label, Interval(0.0, 0.0, high))
     counted = share(config, "iterations", "more")  # no clock, so all 100 count
@@ -300,10 +277,8 @@ def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, l
 
 
 def test_claims_about_what_is_left_out_are_not_measured(tmp_path):
-    config = permuted.make_config(tmp_path, ["banana"])
+    config = permuted.measured(tmp_path, ["banana"], only=["claims"])
     assert "chess-board-1000" in config.papers[PAPER].left_out
-    permuted.write(config, {"banana": permuted.records(config, config.experiment(PAPER, "banana"))})
-    permuted.analyse(config)
     found = verdicts(config)["chess-board-1000-iterations"]
     assert (found.verdict, found.measured) == (
         UNMEASURED, "none of its experiments is part of this configuration",
@@ -330,22 +305,19 @@ def test_figure_shows_working_sets_relative_to_one(config):
     assert svg.count(b"<path") > 10 and png[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_each_data_set_has_a_panel_and_crosses_where_nothing_was_solved(config, monkeypatch):
+def test_each_data_set_has_a_panel_and_crosses_where_nothing_was_solved(config):
+    results = load(config, PAPER, SOME)
     artefact = config.papers[PAPER].artefacts["working-sets"]
-    monkeypatch.setattr(
-        "svmrepro.workflow.figures.working_sets.relative",
-        lambda _, problem, __, ___: [1.0, 0.5] + [None if problem.title == "titanic" else 0.8] * 4,
+    solved = tuple(
+        run for run in results.runs.runs if (run.experiment, run.contender) != ("titanic", "pasmo-3")
     )
-    figure = build_working_sets(load(config, PAPER, artefact.experiments), artefact)
+    figure = build_working_sets(replace(results, runs=Runs(solved)), artefact)
     panels = {axes.get_title(loc="left").split("\n")[0]: axes for axes in figure.axes if axes.get_visible()}
     assert {"banana", "titanic", "chess-board-1000"} <= set(panels)
     crosses = {
         name: [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "x"]
         for name, axes in panels.items()
     }
-    assert crosses["titanic"] == [[2, 3, 4, 5]] * 2 and crosses["banana"] == [[], []]
+    assert crosses["titanic"] == [[2]] * 2 and crosses["banana"] == [[], []]
     lines = [line for line in panels["banana"].lines if len(line.get_xdata()) == 6]
-    assert [list(line.get_ydata())[:3] for line in lines] == [[100, 50, 80]] * 2
     assert len({line.get_marker() for line in lines}) == 2, "told apart without colour"
-    shown = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert shown == ["mean CPU seconds", "mean iterations", "no pair of solved runs"]

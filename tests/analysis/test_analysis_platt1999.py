@@ -16,7 +16,7 @@ from svmrepro.workflow.figures import exponents, loglog
 from svmrepro.workflow.figures import settings as figure_settings
 from svmrepro.workflow.figures.style import off_axis
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.measurement.record import dump_lines
+from svmrepro.workflow.measurement.journal_line import dump_lines
 from svmrepro.workflow.steps import analyse, tabulate
 
 PAPER = "platt1999"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from curve_support import experiment, results, run
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.runs import Run
+from svmrepro.workflow.analysis.runs import MeasuredRun
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables import precision
 from svmrepro.workflow.tables.precision import loosest, reached
@@ -14,7 +14,7 @@ from svmrepro.workflow.tables.precision import loosest, reached
 OPTIMUM = 100.0
 
 
-def runs() -> Iterator[Run]:
+def runs() -> Iterator[MeasuredRun]:
     """Make runs: SVM-perf needs a smaller eps than SVM-light for the same distance, and is faster."""
     for eps in (0.1, 0.01, 0.001):
         for repeat in range(2):
@@ -60,7 +60,9 @@ def test_the_table() -> None:
 
 def test_what_was_reached_on_other_hardware_is_reached_and_has_no_seconds() -> None:
     elsewhere = [
-        Run({**line.fields, "machine.cpu": "Other CPU"}) if line.fields["contender"] == "svmlight" else line
+        MeasuredRun({**line.fields, "machine.cpu": "Other CPU"})
+        if line.fields["contender"] == "svmlight"
+        else line
         for line in runs()
     ]
     artefact = Artefact("precision", "precision", "table", ("set",), "T", "", {"targets": [0.05, 1e-4]})

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -10,7 +9,7 @@ from types import SimpleNamespace
 
 import analysis_support as synthetic
 import pytest
-from analysis_steps import analyse
+from analysis_steps import analyse, measured
 from analysis_support import rows_of, without_numbers_that_are_none
 from svmrepro.workflow.analysis.fits import PAPER
 from svmrepro.workflow.analysis.number_text import significant
@@ -18,17 +17,17 @@ from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import display_name, load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Artefact, Contender, read_config
+from svmrepro.workflow.configuration.artefact_kinds import figure_builder, table_builder
+from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.steps import tabulate
 from svmrepro.workflow.tables import contenders, scaling, sparse, support_vectors, timing
 from svmrepro.workflow.tables.contenders import varying_option
 from svmrepro.workflow.tables.model import (
     DASH,
     Cell,
     Column,
-    Section,
     Table,
+    TableSection,
     count,
     exponent,
     missing,
@@ -111,7 +110,7 @@ def test_cells():
 TABLE = Table(
     title="A <title>",
     sections=(
-        Section(
+        TableSection(
             (
                 Column("n", "n"),
                 Column("s", "ours", "CPU s", "SMO"),
@@ -122,7 +121,7 @@ TABLE = Table(
                 {"n": count(2000), "s": missing("not run: a | b"), "p": Cell(None, "–")},
             ],
         ),
-        Section((Column("w", "word", prose=True),), [{"w": prose("fine")}], heading="More"),
+        TableSection((Column("w", "word", prose=True),), [{"w": prose("fine")}], heading="More"),
     ),
     notes=["5 < 6"],
     provenance="here & now",
@@ -157,8 +156,10 @@ def test_html_is_one_balanced_page_without_scripts():
 
 def test_equal_neighbouring_reasons_share_a_cell():
     columns = [Column(key, key, group="g") for key in "abc"]
+    row = {"a": missing("not run: x"), "b": missing("not run: x"), "c": count(1)}
     table = Table(
-        "t", (Section(columns, [{"a": missing("not run: x"), "b": missing("not run: x"), "c": count(1)}]),)
+        "t",
+        (TableSection(columns, [row]),),
     )
     assert [width for width, _ in parsed(to_html(table)).rows[-1]] == [2, 1]
 
@@ -240,13 +241,17 @@ def test_a_size_missing_from_the_scale_is_shown_with_the_papers_numbers(tmp_path
     assert re.search(r"\| 1,500 \| 0\.\d+ \([^)]*\) \| – \|", text)
 
 
-def test_unknown_kinds_are_refused(full, tmp_path):
-    content = json.loads(full.file.read_text())
-    content["papers"][synthetic.PAPER]["artefacts"]["scaling"]["kind"] = "scalling"
-    file = tmp_path / "config.json"
-    file.write_text(json.dumps(content))
-    with pytest.raises(StepError, match="no table of kind 'scalling'"):
-        tabulate.run(read_config(file), synthetic.PAPER, ["scaling"])
+@pytest.mark.parametrize(
+    ("builder", "kind", "message"),
+    [
+        (table_builder, "scalling", "no table of kind 'scalling'"),
+        (table_builder, "overview", "no table of kind 'overview'"),
+        (figure_builder, "scaling", "no figure of kind 'scaling'"),
+    ],
+)
+def test_unknown_kinds_are_refused(builder, kind, message):
+    with pytest.raises(StepError, match=message):
+        builder("paper", Artefact("name", kind, "table", (), "", ""))
 
 
 def test_the_one_option_that_varies_names_the_contenders(full):
@@ -287,10 +292,7 @@ def test_a_kkt_violation_has_the_duality_gap_beside_it(full):
     ],
 )
 def test_other_load_is_marked_where_no_repeat_was_spared(tmp_path, flagged, marks, note):
-    config = synthetic.make_config(tmp_path, experiments=["noise-linear"])
-    lines = synthetic.records(config, "noise-linear", flagged=flagged)
-    synthetic.write_records(config, {"noise-linear": lines})
-    analyse(config)
+    config = measured(tmp_path, "noise-linear", flagged=flagged).config
     text = paths.table(config, synthetic.PAPER, "timing-noise-linear")["md"].read_text()
     assert text.count("†") == marks + bool(marks)
     assert note in text and ("other load on the machine" in text) == bool(note)

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import special
+from svmrepro.workflow.analysis import power_law
 from svmrepro.workflow.analysis.power_law import (
     Interval,
     fit_power_law,
     median_interval,
     pooled_scatter,
     ratio_interval,
+    student_quantile,
 )
 
 
@@ -114,6 +117,13 @@ def test_ratios_are_paired():
     assert pooled_scatter([([6.0], [2.0])]) is None and not ratio_interval([6.0], [2.0]).bounded
     with pytest.raises(ValueError, match="pairs"):
         ratio_interval([1.0], [1.0, 2.0])
+
+
+def test_quantiles_are_scipys_to_the_last_bit():
+    assert [student_quantile(freedom) for freedom in range(1, 40)] == [
+        special.stdtrit(freedom, 0.975) for freedom in range(1, 40)
+    ]
+    assert special.ndtri(0.975) == power_law._NORMAL
 
 
 def test_difference_of_intervals_recovers_variances():

@@ -70,15 +70,12 @@ def test_an_example_is_three_points():
 
 
 def test_lengths_are_summed_over_permutations(tmp_path):
-    config = permuted.make_config(tmp_path, ["banana", "heart"])
-    lines = {}
-    for name, experiment in config.papers[PAPER].experiments.items():
-        lines[name] = permuted.records(config, experiment)
-        for line in lines[name]:
-            if line["contender"] == "pasmo-lengths" and name == "banana":
-                line["info"] = {"plain_lengths": [0, 5, 7], "planned_lengths": [1, 0, line["seed"]]}
-    permuted.write(config, lines)
-    permuted.analyse(config, figures=True)
+    def change(line):
+        if (line["experiment"], line["contender"]) == ("banana", "pasmo-lengths"):
+            line["info"] = {"plain_lengths": [0, 5, 7], "planned_lengths": [1, 0, line["seed"]]}
+
+    figures = ["two-steps", "gain", "step-lengths"]
+    config = permuted.measured(tmp_path, ["banana", "heart"], change, figures=True, only=figures)
     results = load(config, PAPER, ["banana", "heart"])
     plain, planned, runs = lengths(results, "banana", "pasmo-lengths", 5300)
     assert (plain.tolist(), planned.tolist(), runs) == ([0, 50, 70], [10, 0, 45], 10)
@@ -90,22 +87,20 @@ def test_lengths_are_summed_over_permutations(tmp_path):
     assert share(results, {**spec, "longer": -80})[0].interval.value == 45 / 55
     assert share(results, {**spec, "longer": 0})[0].interval.value == 0
     assert share(results, {**spec, "longer": 0})[1].reason == "no step was planned"
-    for name in ("two-steps", "gain", "step-lengths"):
+    for name in figures:
         svg = paths.figure(config, PAPER, name)["svg"].read_bytes()
         assert svg.count(b"<path") > 10 and b"<dc:date>" not in svg
 
 
 def test_bytes_moved_stand_beside_the_speed_of_copying(tmp_path):
-    config = permuted.make_config(tmp_path, ["heart"])
-    lines = permuted.records(config, config.experiment(PAPER, "heart"))
-    for line in lines:
+    def change(line):
         if line["contender"] == "smo":
-            line["cpu_seconds"] = 3.0
             # Where the clock is not believed the bytes still count.
-            line["flagged"] = line["seed"] > 3
-            line["info"] = {"bytes_moved": 8e9 if line["flagged"] else 4e9, "copy_bandwidth": 2e9}
-    permuted.write(config, {"heart": lines})
-    permuted.analyse(config)
+            flagged = line["seed"] > 3
+            info = {"bytes_moved": 8e9 if flagged else 4e9, "copy_bandwidth": 2e9}
+            line |= {"cpu_seconds": 3.0, "flagged": flagged, "info": info}
+
+    config = permuted.measured(tmp_path, ["heart"], change, only=["traffic"])
     smo, pasmo = rows_of(paths.table(config, PAPER, "traffic")["csv"])
     shown = ("seconds", "gigabytes", "bandwidth", "copy_seconds", "ratio")
     assert [float(smo[key]) for key in shown] == [3, 8, 2, 2, 1.5]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from svmrepro.workflow.analysis.tidy import IDENTITY
-from svmrepro.workflow.measurement.record import decode
+from svmrepro.workflow.measurement.journal_line import decode
 
 #: Columns of measurements that tell of the clock, the machine and the process.
 _OF_THE_RUN = re.compile(

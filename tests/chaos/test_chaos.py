@@ -14,7 +14,7 @@ import pytest
 from chaos import KINDS, summary
 from outcome import broken_lines, differences, litter, read_journal, tables
 from record_support import measurement
-from svmrepro.workflow.measurement.record import encode
+from svmrepro.workflow.measurement.journal_line import encode
 
 HERE = Path(__file__).resolve().parent
 

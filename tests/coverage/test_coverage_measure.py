@@ -33,7 +33,7 @@ def three():
 
 def test_nothing_is_compiled_but_by_a_decorator_that_is_seen() -> None:
     # But for the same functions over another type, and the decorator itself.
-    for path in sorted((measure.ROOT / "solvers").glob("*.py")):
+    for path in sorted((measure.ROOT / "solvers").rglob("*.py")):
         if path.name in ("compiled.py", "byte_rows.py"):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))

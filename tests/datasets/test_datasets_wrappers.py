@@ -28,7 +28,7 @@ from datasets_support import (
     toy_file,
     zipped,
 )
-from svmrepro.datasets.download.archive import decompress, extract_member
+from svmrepro.datasets.download.unpack import decompress, extract_member
 from svmrepro.datasets.errors import SourceError
 from svmrepro.datasets.registry.parse import RegistryError
 
@@ -239,7 +239,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 UNPACK = """
 import resource, sys
 from pathlib import Path
-from svmrepro.datasets.download.archive import decompress, extract_member
+from svmrepro.datasets.download.unpack import decompress, extract_member
 from svmrepro.datasets.errors import SourceError
 kind, path, target = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -284,7 +284,7 @@ def test_a_file_of_ten_gigabytes_in_a_mirror_is_left_there(site: Site) -> None:
 WITHIN_A_GIGABYTE = """
 import resource, sys
 from pathlib import Path
-from svmrepro.datasets.download.archive import decompress
+from svmrepro.datasets.download.unpack import decompress
 resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
 decompress(Path(sys.argv[1]), "xz", Path(sys.argv[2]), 1000, "toy.xz")
 """

@@ -92,6 +92,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import analysis_support as synthetic
+from msgspec import structs
 from svmrepro.workflow.analysis import results
 from svmrepro.workflow.steps import analyse
 from svmrepro.workflow.judgement.claims import judge, read_claims
@@ -107,7 +108,7 @@ found = results.load(config, synthetic.PAPER, names)
 every = list(load_config().papers[synthetic.PAPER].experiments)
 claims = read_claims(config_dir() / "claims" / "platt1998.yaml", every)
 (claim,) = [claim for claim in claims if claim.id == "noise-gaussian-one-order"]
-elsewhere = replace(claim, quantity={{**claim.quantity, "experiments": ["adult-linear"]}})
+elsewhere = structs.replace(claim, quantity={{**claim.quantity, "experiments": ["adult-linear"]}})
 print(judge(claim, found).verdict)
 print(judge(elsewhere, found).verdict)
 print(judge(claim, replace(found, config=replace(config, scale="smoke"))).verdict)

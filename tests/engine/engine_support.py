@@ -16,8 +16,8 @@ from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config
 from svmrepro.workflow.measurement.data_sets import register
 from svmrepro.workflow.measurement.journal import Journal
+from svmrepro.workflow.measurement.journal_line import read_lines
 from svmrepro.workflow.measurement.progress import Progress
-from svmrepro.workflow.measurement.record import read_lines
 from svmrepro.workflow.steps.measure import measure_job
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -64,8 +64,8 @@ def the_experiment(config: Config) -> Experiment:
     return config.experiment("platt1998", EXPERIMENT)
 
 
-def rows(config: Config) -> tuple[jobs.Row, ...]:
-    return jobs.rows(the_experiment(config))
+def rows(config: Config) -> tuple[jobs.Instance, ...]:
+    return jobs.instances(the_experiment(config))
 
 
 def measure(

@@ -16,11 +16,11 @@ from svmrepro.solvers import Kernel, Problem, solve
 from svmrepro.solvers.metrics import roc_area
 from svmrepro.workflow.analysis import fits as fits_of
 from svmrepro.workflow.analysis.power_law import fit_power_law
-from svmrepro.workflow.analysis.runs import Group, Run, Runs, read_runs
+from svmrepro.workflow.analysis.runs import Group, MeasuredRun, Runs, read_runs
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, HeldOut, read_config, write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement import run_summary
+from svmrepro.workflow.judgement import reference_check
 from svmrepro.workflow.measurement import data_sets
 from svmrepro.workflow.measurement.forecast import Forecast
 from svmrepro.workflow.steps import analyse
@@ -94,7 +94,7 @@ def test_over_eps_a_contender_with_a_tolerance_of_its_own_is_measured_once() -> 
     before, after = ([row.key for row in rows(each)] for each in (config, with_reference(1e-6)))
     assert before[:2] == after[:2] and before[2] != after[2]
     over_C = replace(experiment, axis="C", points=(0.001, 0.1))  # it is another problem each time
-    assert [len(row.contenders) for row in jobs.rows(over_C)] == [2, 2]
+    assert [len(row.contenders) for row in jobs.instances(over_C)] == [2, 2]
 
     found = analysed(config)
     assert found.points(EXPERIMENT) == (1e-2, 1e-1)
@@ -107,15 +107,18 @@ def test_over_eps_a_contender_with_a_tolerance_of_its_own_is_measured_once() -> 
 
 def test_a_limit_of_a_solver_s_own_is_told() -> None:
     line = {"experiment": "e", "contender": "lsvm", "n": "9", "status": "memory_limit", "repeat": "0"}
-    assert Group((Run({**line, "memory_limit_mb": "128.0"}),)).reason == "not run: needs more than 128 MB"
-    own = Group((Run({**line, "memory_limit_mb": ""}),))
+    assert (
+        Group((MeasuredRun({**line, "memory_limit_mb": "128.0"}),)).reason
+        == "not run: needs more than 128 MB"
+    )
+    own = Group((MeasuredRun({**line, "memory_limit_mb": ""}),))
     assert own.reason == "not run: needs more than the solver's own limit of memory"
 
 
 def test_total_C_is_shared_out_among_the_examples() -> None:
     experiment = the_experiment(one())
     total = replace(experiment, C=None, C_total=100.0, axis="C_total", points=(10.0, 1000.0))
-    assert [(row.n, row.point, row.C) for row in jobs.rows(total)] == [
+    assert [(row.n, row.point, row.C) for row in jobs.instances(total)] == [
         (20, 10.0, 0.5),
         (20, 1000.0, 50.0),
         (40, 10.0, 0.25),
@@ -123,7 +126,7 @@ def test_total_C_is_shared_out_among_the_examples() -> None:
     ]
     # The same problem by another name has the same key.
     plain = replace(experiment, C=None, C_total=1000.0)
-    assert jobs.rows(total)[1].key == jobs.rows(plain)[0].key
+    assert jobs.instances(total)[1].key == jobs.instances(plain)[0].key
 
 
 def test_configuration_survives_being_written(tmp_path: Path) -> None:
@@ -174,7 +177,7 @@ def test_keys_follow_axis_test_and_measures() -> None:
 def test_jobs_by_size_hold_all_points() -> None:
     config = prepare(QUICK, of={"axis": {"C": [0.1, 0.2]}}, job="size")
     found = jobs.jobs(config, the_experiment(config))
-    assert [(job.name, [row.point for row in job.rows]) for job in found] == [
+    assert [(job.name, [row.point for row in job.instances]) for job in found] == [
         ("n20", [0.1, 0.2]),
         ("n40", [0.1, 0.2]),
     ]
@@ -199,7 +202,7 @@ def test_a_test_set_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[int] = []
     real = measure_step.load_test
 
-    def counted(config: Any, row: jobs.Row, features: int) -> Any:
+    def counted(config: Any, row: jobs.Instance, features: int) -> Any:
         loaded.append(row.n)
         return real(config, row, features)
 
@@ -297,9 +300,9 @@ def test_runs_are_grouped_by_point() -> None:
     assert list(along) == [0.001, 0.01, 0.1] and along[0.001] < along[0.1]
     assert set(runs.series(EXPERIMENT, "a", "performance.accuracy", 0.01)) == {20, 40}
     assert runs.series(EXPERIMENT, "a", "iterations") == runs.along(EXPERIMENT, "a", "iterations", 40)
-    entries = run_summary.summarise(runs)
+    entries = reference_check.summarise(runs)
     assert len(entries) == 12 and {entry["point"] for entry in entries} == {"0.001", "0.01", "0.1"}
     # Written down and read again, no point is taken for another.
-    again = run_summary.unfold(run_summary.fold(entries))
+    again = reference_check.unfold(reference_check.fold(entries))
     as_text = partial(json.dumps, sort_keys=True)
     assert sorted(again, key=as_text) == sorted(entries, key=as_text)

@@ -9,7 +9,6 @@ from msgspec import inspect
 from svmrepro.datasets.registry.model import RegistryKeys
 from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.configuration import settings as structs
-from svmrepro.workflow.configuration.layers import Layers
 from svmrepro.workflow.configuration.model import HeldOut, config_dir, load_config, read_config, write_config
 from svmrepro.workflow.configuration.needs import data_sets as wanted
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
@@ -27,40 +26,27 @@ def contender(label: str = "smo", **settings: Any) -> dict[str, Any]:
 AT = "--config: experiments.platt1998.adult-linear"
 
 
+SMO = f"{AT}.contenders.smo"
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
         ({"time_limt": 1}, "--config: time_limt: unknown key; did you mean 'time_limit'?"),
         ({"repeats": "3x"}, "--config: repeats: must be a whole number, not '3x'"),
-        ({"repeats": 0}, "--config: repeats: must be positive, not 0"),
         ({"repeats": True}, "--config: repeats: must be a whole number, not True"),
-        (
-            {"job": "sizes"},
-            "--config: job: must be one of experiment, size, not 'sizes'; did you mean 'size'?",
-        ),
+        ({"job": "sizes"}, "job: must be one of experiment, size, not 'sizes'; did you mean 'size'?"),
         ({"time_limit": "1e-3"}, "write it with a decimal point, such as 1.0e-3"),
-        ({"time_limit": 0.0}, "--config: time_limit: must be positive, not 0"),
+        ({"time_limit": 0}, "--config: time_limit: must be positive, not 0"),
         ({"scale": "smok"}, "--config: scale: unknown scale 'smok'; did you mean 'smoke'?"),
         ({"scale": "reference"}, "--config: scale: unknown scale 'reference'; known: default, paper, smoke"),
-        (
-            {"papers": ["plat1998"]},
-            "--config: papers[0]: unknown paper 'plat1998'; did you mean 'platt1998'?",
-        ),
-        ({"papers": ["$(reboot)"]}, "'$(reboot)' is no name"),
+        ({"papers": ["plat1998"]}, "papers[0]: unknown paper 'plat1998'; did you mean 'platt1998'?"),
         ({"experiments": {"plat1998": {}}}, "--config: experiments.plat1998: unknown paper"),
-        (
-            {"experiments": {"platt1998": {"adult-liner": {}}}},
-            "--config: experiments.platt1998.adult-liner: unknown experiment 'adult-liner'; did you mean",
-        ),
-        (experiment(iteration_limit=0), f"{AT}.iteration_limit: must be positive, not 0"),
+        ({"experiments": {"platt1998": {"adult": {}}}}, "experiments.platt1998.adult: unknown experiment"),
+        ({"datasets": {"mine": {}}}, "--config: datasets.mine: key 'path' is missing"),
         (experiment(iteration_limit=1.5), f"{AT}.iteration_limit: must be a whole number or .inf, not 1.5"),
-        (experiment(iteration_limit=-math.inf), f"{AT}.iteration_limit: must be a number of a size that can"),
         (experiment(C=math.inf), f"{AT}.C: must be a number of a size that can be, not inf"),
-        (
-            contender("own", solver="engine_solvers:quick", iteration_limit=5),
-            f"{AT}.contenders.own.iteration_limit: a solver of your own is told no number of steps",
-        ),
-        (experiment(C_total=3), "experiments.platt1998.adult-linear: needs exactly one of C and C_total"),
+        (experiment(C_total=3), "adult-linear: needs exactly one of C and C_total"),
         (experiment(axis={}), f"{AT}.axis: needs exactly one of C, C_total and eps"),
         (experiment(axis={"C_total": [1]}), f"{AT}.axis: varies 'C_total': the experiment has to give that"),
         (experiment(sizes=[]), f"{AT}.sizes: must not be empty"),
@@ -68,43 +54,48 @@ AT = "--config: experiments.platt1998.adult-linear"
         (experiment(sizes=[99999]), f"{AT}.sizes[0]: adult: n = 99999: the set has 32561 rows"),
         (experiment(sizes=[5, 5]), f"{AT}.sizes: names something twice: [5, 5]"),
         (experiment(dataset="adlut"), f"{AT}.dataset: unknown data set 'adlut'; did you mean 'adult'?"),
-        (
-            experiment(kernel={"name": "gausian"}),
-            f"{AT}.kernel.name: unknown kernel 'gausian'; did you mean 'ga",
-        ),
+        (experiment(kernel={"name": "gausian"}), f"{AT}.kernel.name: unknown kernel 'gausian'; did you"),
         (experiment(kernel={"gamma": 1}), f"{AT}.kernel: kernel linear: parameter 'gamma' unknown"),
-        (experiment(kernel={"sigma": 1}), f"{AT}.kernel.sigma: unknown key; did you mean"),
         (experiment(seeds=[1]), f"{AT}.seeds: data set 'adult' is not generated: it takes no seed"),
         (experiment(test={"rows": 5}), f"{AT}.test: needs measures"),
         (experiment(measures=["acuracy"]), f"{AT}.measures[0]: unknown measure 'acuracy'; did you mean"),
-        (contender(solver="sno"), f"{AT}.contenders.smo.solver: unknown solver 'sno'; did you mean 'smo'?"),
+        (contender(solver="sno"), f"{SMO}.solver: unknown solver 'sno'; did you mean 'smo'?"),
         (contender(solver="my-module:f"), "'my-module:f' is no package.module:function"),
-        (contender(solvr="smo"), f"{AT}.contenders.smo.solvr: unknown key; did you mean 'solver'?"),
         (contender("new", storage="csr"), f"{AT}.contenders.new: key 'solver' is missing"),
+        (contender(storage="bitz"), f"{SMO}.storage: unknown storage 'bitz'; did you mean 'bits'?"),
+        (contender(options={"step": 1}), f"{SMO}.options.step: unknown option of 'smo': 'step'; did you"),
         (
-            contender(storage="bitz"),
-            f"{AT}.contenders.smo.storage: unknown storage 'bitz'; did you mean 'bits'?",
+            contender(options={"step_tol": "x"}),
+            "contenders.smo.solver: solver 'smo': option 'step_tol' must be like",
         ),
-        (
-            contender(options={"step": 1}),
-            "contenders.smo.options.step: unknown option of 'smo': 'step'; did you",
-        ),
-        (contender(options={"step_tol": "x"}), "option 'step_tol' must be like"),
-        (contender(permutations=2), f"{AT}.contenders.smo.permutations: the experiment has no permutations"),
-        (
-            contender(encoding="onehot"),
-            f"{AT}.contenders.smo.encoding: unknown encoding 'onehot'; did you mean 'one-hot'?",
-        ),
-        (experiment(encoding=1), f"{AT}.encoding: must be text or null, not 1"),
+        (contender(permutations=2), f"{SMO}.permutations: the experiment has no permutations"),
+        (contender(encoding="onehot"), f"{SMO}.encoding: unknown encoding 'onehot'; did you mean 'one-hot'?"),
         (contender(bias=False), "solver 'smo' needs bias=True"),
-        ({"datasets": {"mine": {"file": "x"}}}, "--config: datasets.mine.file: unknown key"),
+        (
+            contender("own", solver="engine_solvers:quick", iteration_limit=5),
+            f"{AT}.contenders.own.iteration_limit: a solver of your own is told no number of steps",
+        ),
     ],
 )
 def test_fault_names_its_place(overrides: dict[str, Any], message: str) -> None:
+    said = refusal(overrides)
+    assert message in said and "\n" not in said
+
+
+def refusal(overrides: dict[str, Any], folder: Path | None = None) -> str:
     with pytest.raises(StepError) as caught:
-        load_config(overrides)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+        load_config(overrides, folder)
+    return str(caught.value)
+
+
+def test_a_value_of_the_wrong_type_names_its_key() -> None:
+    for kind, settings, place in (
+        (structs.Settings, dict, "--config: "),
+        (structs.ExperimentSettings, experiment, f"{AT}."),
+        (structs.ContenderSettings, contender, f"{SMO}."),
+    ):
+        for name in kind.__struct_fields__:
+            assert refusal(settings(**{name: [None]})).startswith(f"{place}{name}")
 
 
 @pytest.fixture
@@ -120,22 +111,20 @@ def replace(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1))
 
 
+PLATT = "experiments/platt1998.yaml"
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
         ("smoke.yaml", "repeats: 2", "repets: 2", "config/smoke.yaml: repets: unknown key"),
         (
             "smoke.yaml",
-            "sizes: [400, 800, 1605]",
-            "sizes: [400, 800, 99999]",
-            "config/smoke.yaml: experiments.platt1998.adult-linear.sizes[2]: adult: n = 99999",
+            "800, 1605]",
+            "99999]",
+            "smoke.yaml: experiments.platt1998.adult-linear.sizes[1]: adult: n",
         ),
-        (
-            "smoke.yaml",
-            "repeats: 2",
-            "repeats: 2\nrepeats: 3",
-            "config/smoke.yaml:4: key 'repeats' is given twice",
-        ),
+        ("smoke.yaml", "repeats: 2", "repeats: 2\nrepeats: 3", "smoke.yaml:4: key 'repeats' is given twice"),
         ("smoke.yaml", "repeats: 2", "repeats: [2", "config/smoke.yaml:"),
         (
             "smoke.yaml",
@@ -144,31 +133,19 @@ def replace(path: Path, old: str, new: str) -> None:
             "smoke.yaml:3: holds a tag",
         ),
         (
-            "experiments/platt1998.yaml",
+            PLATT,
             "dataset: adult\n",
             "dataset: adulte\n",
-            "config/experiments/platt1998.yaml: experiments.adult-linear.dataset: unknown data set 'adulte'",
+            f"config/{PLATT}: experiments.adult-linear.dataset: unk",
         ),
-        (
-            "experiments/platt1998.yaml",
-            "    experiment: noise-linear",
-            "    experiment: noize-linear",
-            "unknown experiment 'noize-linear'; did you mean 'noise-linear'?",
-        ),
-        (
-            "experiments/platt1998.yaml",
-            "form: table",
-            "form: tabel",
-            "must be one of table, figure, not 'tabel'",
-        ),
+        (PLATT, "experiment: noise-linear", "experiment: noize-linear", "did you mean 'noise-linear'?"),
+        (PLATT, "form: table", "form: tabel", "form: must be one of table, figure, not 'tabel'"),
     ],
 )
 def test_fault_names_its_file(folder: Path, file: str, old: str, new: str, message: str) -> None:
     replace(folder / file, old, new)
-    with pytest.raises(StepError) as caught:
-        load_config({"scale": "smoke"}, folder)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+    said = refusal({"scale": "smoke"}, folder)
+    assert message in said and "\n" not in said
 
 
 def test_every_key_is_described() -> None:
@@ -294,11 +271,7 @@ def test_own_data_set_takes_part(tmp_path: Path) -> None:
 
 
 def test_total_bound_is_divided() -> None:
-    layers = Layers()
-    layers.add({"a": {"b": 1}}, "file")
-    assert str(layers.error(("a", "b", 3), "no")) == "file: a.b[3]: no"
-    config = load_config({})
-    assert config.papers["platt1998"].experiments["adult-linear"].bound(100) == 0.05
+    assert load_config({}).papers["platt1998"].experiments["adult-linear"].bound(100) == 0.05
 
 
 def test_command_tells_a_fault_in_one_line(tmp_path: Path) -> None:
@@ -348,7 +321,7 @@ def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path: P
     assert read_config(tmp_path / "config.json") == config
     # The solver's own cap is what rows had before, and another limit is another row.
     keys = [
-        jobs.rows(load_config(experiment(**settings)).experiment("platt1998", "adult-linear"))[0].key
+        jobs.instances(load_config(experiment(**settings)).experiment("platt1998", "adult-linear"))[0].key
         for settings in (
             {},
             {"iteration_limit": None},

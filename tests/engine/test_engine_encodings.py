@@ -14,7 +14,7 @@ from svmrepro.solvers import Kernel, Problem
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
-from svmrepro.workflow.judgement import run_summary
+from svmrepro.workflow.judgement import reference_check
 from svmrepro.workflow.steps import analyse
 
 QUICK, HOT = solver("quick"), solver("quick", encoding="one-hot")
@@ -76,7 +76,7 @@ def test_ratios_are_formed_on_the_same_problem_only() -> None:
     assert {(row["numerator"], row["denominator"]) for row in ratios} == {
         ("again", "plain"), ("hot-again", "hot"),
     }  # fmt: skip
-    entries = run_summary.summarise(read_runs([paths.measurements(config, "platt1998", EXPERIMENT)]))
+    entries = reference_check.summarise(read_runs([paths.measurements(config, "platt1998", EXPERIMENT)]))
     said = {entry["contender"]: entry["setting"].get("encoding", "none") for entry in entries}
     # Rows without an encoding compare with references from before there was any.
     assert said == {"plain": "none", "again": "none", "hot": "one-hot", "hot-again": "one-hot"}

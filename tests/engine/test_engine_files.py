@@ -22,7 +22,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement.journal import Journal
-from svmrepro.workflow.measurement.record import Measurement, decode, encode, read_lines
+from svmrepro.workflow.measurement.journal_line import Measurement, decode, encode, read_lines
 
 
 def names(folder: Path) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -116,11 +117,8 @@ def in_paper(folder: Path, old: str, new: str) -> str:
 
 @pytest.mark.parametrize("word", [word for word in WORDS if word not in ("\0", "\u202eevil")])
 def test_names_in_the_file_of_a_paper(folder: Path, word: str) -> None:
-    for name, key in (
-        ("one", "experiments"),
-        ("timing-one", "artefacts"),
-        ("smo", "experiments.one.contenders"),
-    ):
+    places = {"one": "experiments", "timing-one": "artefacts", "smo": "experiments.one.contenders"}
+    for name, key in places.items():
         said = in_paper(folder, f" {name}:", f" {json.dumps(word)}:")
         assert said.startswith(f"config/experiments/mini.yaml: {key}")
 
@@ -128,9 +126,8 @@ def test_names_in_the_file_of_a_paper(folder: Path, word: str) -> None:
 @pytest.mark.parametrize("word", ["{threads}", "a {b", "}"])
 def test_titles_hold_no_braces(folder: Path, word: str) -> None:
     said = in_paper(folder, "title: One", f'title: "{word}"')
-    assert said.startswith("config/experiments/mini.yaml: experiments.one.title: ") and said.endswith(
-        "holds a brace"
-    )
+    assert said.startswith("config/experiments/mini.yaml: experiments.one.title: ")
+    assert said.endswith("holds a brace")
 
 
 @pytest.mark.parametrize("name", ["journal", "logs", "compare"])
@@ -183,13 +180,8 @@ def test_files_that_are_refused_at_once(tmp_path: Path, text: str, said: str) ->
 
 def test_dates_are_words(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("a: 2001-02-03\nb: 2001-99-99\nc: 1.5\nd: 1e3\ne: 0x10\n")
-    assert read_yaml(tmp_path / "x.yaml") == {
-        "a": "2001-02-03",
-        "b": "2001-99-99",
-        "c": 1.5,
-        "d": "1e3",
-        "e": 16,
-    }
+    texts = {"a": "2001-02-03", "b": "2001-99-99", "d": "1e3"}
+    assert read_yaml(tmp_path / "x.yaml") == {**texts, "c": 1.5, "e": 16}
 
 
 @pytest.mark.parametrize(
@@ -264,45 +256,19 @@ def test_folders_whose_names_a_shell_would_read(tmp_path: Path, name: str) -> No
     assert ended.returncode == 0, ended.stderr
     assert "not run" not in table.read_text()
     assert not list(tmp_path.rglob("evil"))
-    assert {path.name for path in home.iterdir()} <= {
-        "results",
-        "figures",
-        "data",
-        "overrides.json",
-        ".snakemake",
-        ".numba",
-    }
+    made = {"results", "figures", "data", "overrides.json", ".snakemake", ".numba"}
+    assert {path.name for path in home.iterdir()} <= made
 
 
 def test_what_snakemake_reads_itself_is_refused_too(tmp_path: Path) -> None:
     """Tags behind --configfile and --config: Snakemake's own reader stops at them."""
     (tmp_path / "evil.yaml").write_text("repeats: !!python/object/apply:os.system ['touch evil']\n")
+    run = [sys.executable, "-m", "snakemake", "--cores", "1", "--snakefile", str(PROJECT / "Snakefile"), "-n"]
     for extra in (
         ["--configfile", "evil.yaml"],
         ["--config", "repeats=!!python/object/apply:os.system ['touch evil']"],
         ["--config", "scale=$(touch evil)"],
     ):
-        ended = subprocess.run(
-            [
-                *_snakemake(),
-                "--snakefile",
-                str(PROJECT / "Snakefile"),
-                "--directory",
-                str(tmp_path),
-                "-n",
-                *extra,
-            ],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        ended = subprocess.run([*run, *extra], cwd=tmp_path, capture_output=True, timeout=120, check=False)
         assert ended.returncode != 0
         assert not (tmp_path / "evil").exists()
-
-
-def _snakemake() -> list[str]:
-    import sys
-
-    return [sys.executable, "-m", "snakemake", "--cores", "1"]

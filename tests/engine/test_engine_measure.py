@@ -100,7 +100,7 @@ def test_row_key_follows_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(fingerprints, "solver_fingerprint", lambda name: f"{name == changed}")
         config = load_config({"papers": ["platt1998"]})
         names = ("noise-linear", "step-tolerance-noise")
-        return {name: jobs.rows(config.experiment("platt1998", name))[0].key for name in names}
+        return {name: jobs.instances(config.experiment("platt1998", name))[0].key for name in names}
 
     before, after = first_keys(""), first_keys("chunking")
     assert before["noise-linear"] != after["noise-linear"]

@@ -181,8 +181,8 @@ def test_sizes_of_glasmachers2008() -> None:
 
 
 def test_only_the_first_permutations_have_every_contender() -> None:
-    def banana(**settings: Any) -> tuple[jobs.Row, ...]:
-        return jobs.rows(experiments("glasmachers2008", "default", **settings)["banana"])
+    def banana(**settings: Any) -> tuple[jobs.Instance, ...]:
+        return jobs.instances(experiments("glasmachers2008", "default", **settings)["banana"])
 
     assert [len(row.contenders) for row in banana()] == [12] * 5 + [7] * 5
     assert len(banana(experiments={"glasmachers2008": {"banana": {"permutations": 12}}})) == 12

@@ -51,7 +51,7 @@ def test_rows_are_the_same_sample_in_other_orders() -> None:
     assert [(row.n, row.permutation, row.sample) for row in found] == [
         (n, k, 0) for n in (20, 40) for k in range(3)
     ]
-    sets = [data_sets.load_row(config, row) for row in found[:3]]
+    sets = [data_sets.load_instance(config, row) for row in found[:3]]
     whole = datasets.generate("noise", n=20)
     for k, one in enumerate(sets):
         assert (one.y == whole.y[permuted_rows(20, k)]).all()
@@ -82,7 +82,7 @@ def test_a_size_has_no_more_than_a_hundred_jobs(permutations: int, count: int) -
     config = permuted(permutations, sizes=[20], job="size")
     found = jobs.jobs(config, the_experiment(config))
     assert len(found) == len({job.name for job in found}) == count
-    assert [row.permutation for job in found for row in job.rows] == list(range(permutations))
+    assert [row.permutation for job in found for row in job.instances] == list(range(permutations))
     assert [job.after for job in found] == [None, *(job.name for job in found[:-1])]
 
 
@@ -115,11 +115,11 @@ def test_more_permutations_add_to_what_is_there() -> None:
 def test_jobs_are_blocks_of_permutations() -> None:
     config = permuted(25, job="size")
     found = jobs.jobs(config, the_experiment(config))
-    assert [(job.name, job.after, len(job.rows)) for job in found] == [
+    assert [(job.name, job.after, len(job.instances)) for job in found] == [
         ("n20-p0", None, 10), ("n20-p10", "n20-p0", 10), ("n20-p20", "n20-p10", 5),
         ("n40-p0", "n20-p20", 10), ("n40-p10", "n40-p0", 10), ("n40-p20", "n40-p10", 5),
     ]  # fmt: skip
-    assert [row for job in found for row in job.rows] == list(rows(config))
+    assert [row for job in found for row in job.instances] == list(rows(config))
     few = permuted(10, job="size")
     assert [job.name for job in jobs.jobs(few, the_experiment(few))] == ["n20", "n40"]
 

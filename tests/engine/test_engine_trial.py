@@ -14,8 +14,8 @@ from svmrepro.solvers import Problem, solve
 from svmrepro.workflow.configuration.model import Experiment
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement import contender_run
-from svmrepro.workflow.measurement.contender_run import Trials
-from svmrepro.workflow.measurement.record import decode, encode
+from svmrepro.workflow.measurement.contender_run import ContenderRuns
+from svmrepro.workflow.measurement.journal_line import decode, encode
 
 NAMES = ("pasmo", "smo2", "smo")
 PLANES = ("svmperf", "ocas", "svmperf-ordinal")
@@ -46,7 +46,7 @@ def verdicts(
 
     with monkeypatch.context() as patch:
         patch.setattr(contender_run, "gram_matrix", counted)
-        row = Trials(experiment, *examples())
+        row = ContenderRuns(experiment, *examples())
         return [row.run(experiment.contenders[name]) for name in names], count
 
 
@@ -72,11 +72,11 @@ def test_a_linear_kernel_needs_none(experiment: Experiment, monkeypatch: pytest.
 def test_dense_examples_may_be_kept_as_rows_of_entries(experiment: Experiment) -> None:
     """What warms a solver is dense, whatever the storage; few features are then kept as columns."""
     sparse = replace(experiment.contenders["smo2"], storage="csr")
-    assert Trials(experiment, *examples(30, 3)).run(sparse)["status"] == "optimal"
+    assert ContenderRuns(experiment, *examples(30, 3)).run(sparse)["status"] == "optimal"
 
 
 def test_a_run_that_meets_its_cap_says_so(experiment: Experiment) -> None:
-    row = Trials(experiment, *examples())
+    row = ContenderRuns(experiment, *examples())
     for name in NAMES:
         line = row.run(replace(experiment.contenders[name], iteration_limit=7))
         assert (line["status"], line["iterations"]) == ("iteration_limit", 7)
@@ -129,9 +129,9 @@ def test_a_promise_that_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     def hasty(problem: Problem, name: str, *, eps: float, **options: Any) -> Any:
         return solve(problem, name, eps=0.2)
 
-    good = Trials(experiment, *examples(40, 3)).run(contender)
+    good = ContenderRuns(experiment, *examples(40, 3)).run(contender)
     monkeypatch.setattr(contender_run, "solve", hasty)
-    bad = Trials(experiment, *examples(40, 3)).run(contender)
+    bad = ContenderRuns(experiment, *examples(40, 3)).run(contender)
     assert (good["status"], bad["status"]) == ("optimal", "uncertified")
     assert bad["reason"].startswith("certificate failed at eps 0.001: gap ")
     assert not bad["certificate"]["passed"]

@@ -49,8 +49,8 @@ FAULTS = (
         "shrinking that never comes back",
         "decomposition/second_order.py",
         {
-            " < n:\n            run.restoring": " < 0:\n            run.restoring",
-            "        run.restoring = Restoring(run, int(counts[ACTIVE]), NEARLY)\n": "",
+            "_active < n:\n            run.restoring": "_active < 0:\n            run.restoring",
+            "        run.restoring = Restoring(run, int(scalars.n_active), NEARLY)\n": "",
         },
         contender="smo2",
         experiment="glasmachers2008/chess-board-1000",
@@ -58,7 +58,7 @@ FAULTS = (
     Fault(
         "shrinking of SMO that never comes back",
         "platt/smo.py",
-        {"            if counts[ACTIVE] < n:\n": "            if counts[ACTIVE] < 0:\n"},
+        {"    if scalars.n_active < state.y.size:\n": "    if scalars.n_active < 0:\n"},
         contender="smo-kept",
     ),
     Fault(
@@ -119,7 +119,7 @@ FAULTS = (
     Fault(
         "a gradient update that skips a row",
         "decomposition/svmlight_iteration.py",
-        {"moved, work.steps, count, status, work.peaks": "moved, work.steps, count - 1, status, work.peaks"},
+        {"moved, steps, count, state.status, work": "moved, steps, count - 1, state.status, work"},
         contender="svmlight",
     ),
     Fault(
@@ -149,8 +149,8 @@ FAULTS = (
     ),
     Fault(
         "sparse rows that lose what does not fill a group of four",
-        "storage/row_products.py",
-        {"s0 += values[p] * spread[indices[p]]\n            p +=": "p +="},
+        "storage/row_sums.py",
+        {"s0 += np.float64(values[p]) * w[indices[p]]\n        p +=": "p +="},
         contender="smo-kept",
         experiment="joachims2006/rcv1-like",
     ),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from faults import FAULTS, Fault
 from svmrepro.workflow.configuration.model import load_config
-from svmrepro.workflow.judgement.run_summary import Comparison, compare
+from svmrepro.workflow.judgement.reference_check import ReferenceCheck, compare
 from toy_runs import CONTENDERS
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -83,7 +83,7 @@ def sound(tmp_path_factory):
     return {label: [entry for entry in entries if entry["contender"] == label] for label in CONTENDERS}
 
 
-def verdict(before: list[dict], after: list[dict]) -> Comparison:
+def verdict(before: list[dict], after: list[dict]) -> ReferenceCheck:
     """Compare as the check does on another machine, where it is more lenient."""
     shared = {"machine": {}, "claims": {}}
     return compare({**shared, "rows": before}, {**shared, "rows": after})

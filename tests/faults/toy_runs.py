@@ -2,9 +2,9 @@
 
     python toy_runs.py CONTENDER ...
 
-Prints what the check keeps of a run (`svmrepro.workflow.judgement.run_summary.summarise`), as JSON: status,
-by the certificate, and counts of every problem and contender. numba's JIT is off: a changed line compiles for
-half a minute, and such problems take the interpreter a second.
+Prints what the check keeps of a run (`svmrepro.workflow.judgement.reference_check.summarise`), as JSON:
+status, by the certificate, and counts of every problem and contender. numba's JIT is off: a changed line
+compiles for half a minute, and such problems take the interpreter a second.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def entry(name, problem, label):
         certificate = certify(problem, solution)
     except (ValueError, ArithmeticError, IndexError) as error:
         return {**shared, "status": "error", "counts": {}, "reason": f"{type(error).__name__}: {error}"}
-    passed = certificate.passes(EPS, SOLVERS[solver].tolerance_factor, problem.n, problem.C)
+    passed = certificate.passes(EPS, SOLVERS[solver].tolerance_factor)
     if solution.status != "optimal" or not passed:
         status = solution.status if solution.status != "optimal" else "uncertified"
         return {**shared, "status": status, "counts": {}, "reason": str(certificate)}

@@ -21,7 +21,7 @@ from svmrepro.workflow.configuration.model import config_dir, dump_config, load_
 from svmrepro.workflow.configuration.paths import job_files
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import read_claims
-from svmrepro.workflow.measurement.record import decode
+from svmrepro.workflow.measurement.journal_line import decode
 
 _PAPER = """
 paper: mini

@@ -23,12 +23,12 @@ from hypothesis.strategies import SearchStrategy
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS
 from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.comparison import figure, tables
+from svmrepro.workflow.comparison.compared_run import ComparedRun, read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
-from svmrepro.workflow.comparison.sides import Side, read_side
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import save, styled
-from svmrepro.workflow.judgement.run_summary import compare as compare_records
-from svmrepro.workflow.judgement.run_summary import machine_identity, summarise
+from svmrepro.workflow.judgement.reference_check import compare as compare_records
+from svmrepro.workflow.judgement.reference_check import machine_identity, summarise
 from svmrepro.workflow.steps import check
 from svmrepro.workflow.tables.writers import to_csv, to_html, to_markdown
 
@@ -111,8 +111,8 @@ def _written(place: Path, files: dict[str, str]) -> Path:
 
 
 @functools.cache
-def _here() -> Side:
-    return read_side(_written(folder() / "here", good()), [PAPER])
+def _here() -> ComparedRun:
+    return read_run(_written(folder() / "here", good()), [PAPER])
 
 
 # -- what must be so of what is made of a folder that was not refused ----------------------------------------
@@ -158,7 +158,7 @@ def _sound(pair: PairedRuns, draw: bool) -> None:
 
 def _compared(place: Path, name: str, seed: bytes) -> None:
     try:
-        there = read_side(place, [PAPER])
+        there = read_run(place, [PAPER])
     except StepError as error:
         assert str(error).startswith(f"{place / name}:"), "the file is not named"
         raise

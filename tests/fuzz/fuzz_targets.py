@@ -28,8 +28,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from scipy.io import savemat
 from svmrepro.datasets.dataset import ExampleSet
-from svmrepro.datasets.download.archive import decompress, extract_member
 from svmrepro.datasets.download.http import _number, _redirected
+from svmrepro.datasets.download.unpack import decompress, extract_member
 from svmrepro.datasets.download.verify import Ledger
 from svmrepro.datasets.errors import DataError, SourceError
 from svmrepro.datasets.readers.adult import AdultEncoder, read_adult

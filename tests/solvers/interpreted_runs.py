@@ -66,6 +66,14 @@ VARIANTS: tuple[tuple[str, Kernel, str, float, str, dict[str, Any]], ...] = (
     ("blocks", LINEAR, "dense", 1.0, "svmperf", {}),
     ("sparse blocks", LINEAR, "csr", 1.0, "ocas", {"keep_alpha": True}),
     ("blocks", LINEAR, "dense", 1.0, "svmperf-ordinal", {}),
+    ("single blocks", LINEAR, "dense", 1.0, "svmperf", {}),
+    ("single sparse blocks", LINEAR, "csr", 1.0, "ocas", {}),
+    ("gram", Kernel.precomputed(), "auto", 1.0, "smo", {"start": True}),
+    ("gram", Kernel.precomputed(), "auto", 1.0, "smo2", {}),
+    ("far", WIDE, "dense", 1.0, "smo-fixed-threshold", {"start": True}),
+    ("far", WIDE, "dense", 1.0, "pasmo", {}),
+    ("words", LINEAR, "index", 1.0, "smo", {"start": True}),
+    ("words", LINEAR, "csr", 1.0, "svmlight", {"fold": True, "start": True}),
 )
 
 #: As above, with the sizes made small from which on solvers do something else.
@@ -106,15 +114,18 @@ def examples(data: str) -> tuple[Any, Any]:
     X = (rng.random((N, d)) < share).astype(float)
     if data == "sparse":
         X *= rng.normal(size=(N, d))
-    if data in ("numbers", "blocks", "sparse blocks"):
+    if data in ("numbers", "far") or "blocks" in data:
         X = rng.normal(size=(N, 4)) * (rng.random((N, 4)) < 0.8)
     f = X @ rng.normal(size=X.shape[1])
     if data != "words":
         f = 1.5 * (f - f.mean()) / f.std() + 0.5 * rng.normal(size=N)
     if "blocks" in data:
+        X = X.astype(np.float32 if "single" in data else np.float64)
         whole = sp.csr_array(X) if "sparse" in data else X
         return Blocks([whole[:15], whole[15:30], whole[30:]]), f
-    return X, f
+    if data == "far":  # norms cancel wherever the origin is
+        X[::2] += 1e8
+    return (X @ X.T if data == "gram" else X), f
 
 
 def entry(
@@ -125,7 +136,9 @@ def entry(
     labels = np.clip(np.round(f), -2.0, 2.0) if "ordinal" in name else np.where(f > 0.2, 1.0, -1.0)
     bias = options.get("bias", "no bias" not in SOLVERS[name].needs)
     problem = Problem(X, labels, C, kernel, bias=bias, storage=storage)
-    own = {key: value for key, value in options.items() if key != "bias"}
+    own = {key: value for key, value in options.items() if key not in ("bias", "start")}
+    if "start" in options:
+        own["start"] = 0.5 * solve(problem, name, eps=EPS, **own).alpha
     solution = solve(problem, name, eps=EPS, **own)
     certificate = certify(problem, solution)
     return {

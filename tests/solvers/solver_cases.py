@@ -13,14 +13,34 @@ from svmrepro.solvers import SOLVERS, Kernel, Problem
 Vector = npt.NDArray[np.float64]
 STORAGES = ("dense", "csr", "index", "bits")
 KERNELS = ("linear", "gaussian", "polynomial")
-# One of each kind that solves (P1); the variants of planning ahead and the peers have tests of their own.
-FAMILIES = [
+#: One of each module of this package, and planning ahead; its variants and the peers have tests of their own.
+ONE_OF_EACH = [
     name
     for name, spec in SOLVERS.items()
-    if not spec.package
-    and (spec.loss, spec.promise) == ("hinge", "kkt")
-    and (spec.module != "second_order" or name in ("smo2", "pasmo"))
+    if not spec.package and (spec.module != "decomposition.second_order" or name in ("smo2", "pasmo"))
 ]
+#: Those that solve (P1).
+FAMILIES = [name for name in ONE_OF_EACH if (SOLVERS[name].loss, SOLVERS[name].promise) == ("hinge", "kkt")]
+#: Kernels for rows of zeros and ones.
+BINARY_KERNELS = {
+    "linear": Kernel.linear(),
+    "gaussian": Kernel.gaussian(gamma=0.1),
+    "polynomial": Kernel.polynomial(2, a=0.1, c=1.0),
+}
+
+
+def banana_like(n: int, seed: int = 0) -> tuple[Vector, Vector]:
+    """Return points of two overlapping classes in the plane."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+def words(n: int, d: int = 60, seed: int = 0) -> tuple[Vector, Vector]:
+    """Return binary rows of two overlapping classes."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, d)) < 0.15).astype(float)
+    return X, np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1.0, -1.0)
 
 
 @dataclass(frozen=True)

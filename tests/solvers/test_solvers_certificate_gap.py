@@ -82,13 +82,13 @@ def test_dual_of_squared_hinges_is_a_lower_bound() -> None:
         w = np.linalg.solve(np.eye(3) / C + X[s].T @ X[s], X[s].T @ y[s])
     best = certify(problem, answer(w.tolist(), "squared hinge", promise="relative gap"))
     assert best.gap == pytest.approx(0.0, abs=1e-10)
-    assert best.passes(1e-9, 1.0, 40, C)
+    assert best.passes(1e-9, 1.0)
     for seed in range(5):
         away = w + 0.3 * np.random.default_rng(seed).normal(size=3)
         found = certify(problem, answer(away.tolist(), "squared hinge", promise="relative gap"))
         assert found.dual < best.dual + 1e-12
         assert found.primal > best.primal
-        assert not found.passes(1e-6, 1.0, 40, C)
+        assert not found.passes(1e-6, 1.0)
 
 
 def test_dual_of_pairs_is_a_lower_bound() -> None:
@@ -106,11 +106,11 @@ def test_dual_of_pairs_is_a_lower_bound() -> None:
     solution = dataclasses.replace(answer(w.tolist(), "pairs"), alpha=alpha)
     found = certify(problem, solution)
     assert found.gap == pytest.approx(0.0, abs=1e-6)
-    assert found.passes(1e-6, 1.0, n, C)
+    assert found.passes(1e-6, 1.0)
     assert found.n_bound == np.count_nonzero(alpha == top)
     halved = certify(problem, dataclasses.replace(solution, alpha=0.5 * alpha))
     assert halved.dual < found.dual
-    assert not halved.passes(1e-3, 1.0, n, C)
+    assert not halved.passes(1e-3, 1.0)
 
 
 def test_promises() -> None:

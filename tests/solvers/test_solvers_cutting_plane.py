@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from solver_cases import KERNELS, STORAGES, Case, make_case
-from svmrepro.solvers import SOLVERS, Certificate, Kernel, Problem, Solution, certify, solve
+from svmrepro.solvers import SOLVERS, Certificate, Problem, Solution, certify, solve
 from svmrepro.solvers.certificate.judge import pair_loss
 from svmrepro.solvers.cutting_planes.ocas import best_step
-from svmrepro.solvers.cutting_planes.pair_counts import Pairs
+from svmrepro.solvers.cutting_planes.pair_counts import PairCounts
 from svmrepro.solvers.cutting_planes.relaxed_problem import Planes
 from svmrepro.solvers.passes import row_passes
-from svmrepro.solvers.registry import GAP, KKT
+from svmrepro.solvers.registry import GAP
 
 CLASSIFIERS = ("svmperf", "ocas")
 NAMES = (*CLASSIFIERS, "svmperf-ordinal")
@@ -27,7 +27,7 @@ def judged(problem: Problem, name: str, eps: float = 1e-3, **options: Any) -> tu
     solution = solve(problem, name, eps=eps, **options)
     certificate = certify(problem, solution)
     assert solution.status == "optimal"
-    assert certificate.passes(eps, SOLVERS[name].tolerance_factor, problem.n, problem.C), certificate
+    assert certificate.passes(eps, SOLVERS[name].tolerance_factor), certificate
     return solution, certificate
 
 
@@ -104,21 +104,11 @@ def test_storages_agree(name: str, adult_1605: Problem) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_run_is_the_same_in_any_slices(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_rise(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = ranked(5, 300, 2)
-    problem = Problem(sp.csr_array(X), 2 * y - 1, 0.3, bias=False)
-    first, second = (judged(problem, name, 1e-4)[0] for _ in range(2))
     monkeypatch.setattr("svmrepro.solvers.driver._FIRST_SLICE", 1)
     monkeypatch.setattr("svmrepro.solvers.driver._next_slice", lambda work, seconds: 1)
-    sliced = judged(problem, name, 1e-4, trace=True)[0]
-    for other in (second, sliced):
-        assert np.array_equal(first.weights, other.weights)
-        assert (first.iterations, first.relaxed, first.work) == (
-            other.iterations,
-            other.relaxed,
-            other.work,
-        )
-    assert sliced.trace is not None
+    sliced = judged(Problem(sp.csr_array(X), 2 * y - 1, 0.3, bias=False), name, 1e-4, trace=True)[0]
     bounds = [bound for _, bound in sliced.trace]
     assert len(bounds) > 2 * sliced.iterations
     assert all(b >= a - 1e-9 for a, b in pairwise(bounds))
@@ -160,7 +150,7 @@ def test_limits(name: str, adult_1605: Problem) -> None:
     assert short.relaxed < whole.relaxed
     found = certify(adult_1605, short)
     assert found.primal > whole.relaxed
-    assert not found.passes(1e-5, 1.0, adult_1605.n, adult_1605.C)
+    assert not found.passes(1e-5, 1.0)
     late = solve(adult_1605, name, eps=1e-9, time_limit=1e-4)
     assert late.status == "time_limit"
     assert np.isfinite(late.weights).all()
@@ -174,42 +164,12 @@ def test_limits(name: str, adult_1605: Problem) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_more_than_double_precision_gives(name: str) -> None:
-    X, y = ranked(5, 60, 2)
-    problem = Problem(X, 2 * y - 1, 3.0, bias=False)
-    solution = solve(problem, name, eps=1e-20, iteration_limit=20_000)
-    assert solution.status in ("optimal", "stalled")
-    assert certify(problem, solution).passes(1e-8, 1.0, problem.n, problem.C)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_refusals(name: str) -> None:
-    X, y = [[0.0, 1.0], [1.0, 0.0]], [1, -1]
-    with pytest.raises(ValueError, match=rf"^solver '{name}' needs bias=False$"):
-        solve(Problem(X, y), name)
-    with pytest.raises(ValueError, match=rf"^solver '{name}' needs a linear kernel, got gaussian$"):
-        solve(Problem(X, y, kernel=Kernel.gaussian(gamma=1.0), bias=False), name)
-    with pytest.raises(ValueError, match=r"option 'drop_after' must not be negative"):
-        solve(Problem(X, y, bias=False), name, drop_after=-1)
-    assert SOLVERS[name].promise != KKT
-
-
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("X", [np.zeros((4, 3)), np.zeros((4, 0)), sp.csr_array((4, 3)), np.ones((4, 1))])
 def test_nothing_to_learn_from(name: str, X: Any) -> None:
     # No weights separate equal examples: w = 0, and every margin is missed by 1.
     problem = Problem(X, [1, -1, 1, -1], 2.0, bias=False)
     found = judged(problem, name)[1]
     assert found.primal == pytest.approx(8.0, rel=1e-3)
-
-
-@pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("name", NAMES)
-def test_range_of_C(name: str, C: float) -> None:
-    X, y = ranked(9, 120, 2)
-    found = [judged(Problem(X, 2 * y - 1, C, bias=False), name, eps)[1] for eps in (1e-2, 1e-4)]
-    assert found[1].relaxed >= found[0].relaxed - 1e-9 * abs(found[0].relaxed)
-    assert found[1].primal - found[0].relaxed >= -1e-9 * found[0].primal
 
 
 # Ordinal
@@ -226,7 +186,7 @@ def test_most_violated_constraint_is_that_of_all_pairs(part: int) -> None:
         # Half of them on a grid: ties of scores, and differences of exactly 1.
         f = 0.25 * rng.integers(-8, 9, n) if seed % 2 else 2.0 * rng.normal(size=n)
         f[rng.random(n) < 0.1] *= -0.0
-        pairs = Pairs(y)
+        pairs = PairCounts(y)
         pairs.find(f)
         higher = y[:, None] > y[None, :]
         violated = higher & (f[:, None] - f[None, :] < 1.0)
@@ -241,7 +201,7 @@ def test_most_violated_constraint_is_that_of_all_pairs(part: int) -> None:
 def test_what_changes_between_two_constraints() -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, 200).astype(float)
-    pairs, fresh = Pairs(y), Pairs(y)
+    pairs, fresh = PairCounts(y), PairCounts(y)
     total = np.zeros(200)
     for scale in (0.1, 1.0, 3.0):
         f = scale * rng.normal(size=200)

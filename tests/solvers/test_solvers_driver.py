@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solver_cases import STORAGES
+from solver_cases import BINARY_KERNELS, ONE_OF_EACH, STORAGES
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve, warm
 
-NAMES = tuple(name for name, spec in SOLVERS.items() if not spec.package and spec.promise == "kkt")
+NAMES = tuple(name for name in ONE_OF_EACH if SOLVERS[name].promise == "kkt")
 OF_P1 = tuple(name for name in NAMES if SOLVERS[name].loss == "hinge")
 # A solver of each problem to compare with, by loss and bias.
 BEST = {
@@ -15,15 +15,10 @@ BEST = {
     ("hinge", False): "smo-fixed-threshold",
     ("squared hinge", False): "l2svm-mfn",
 }
-KERNELS = {
-    "linear": Kernel.linear(),
-    "gaussian": Kernel.gaussian(gamma=0.1),
-    "polynomial": Kernel.polynomial(2, a=0.1, c=1.0),
-}
 PAIRS = [
     (name, kernel)
     for name in NAMES
-    for kernel in KERNELS
+    for kernel in BINARY_KERNELS
     if kernel == "linear" or "linear kernel" not in SOLVERS[name].needs
 ]
 
@@ -40,11 +35,11 @@ def problem_for(
 ) -> Problem:
     spec = SOLVERS[name]
     X, y = binary(n)
-    return Problem(X, y, C, KERNELS[kernel], bias="no bias" not in spec.needs, storage=storage)
+    return Problem(X, y, C, BINARY_KERNELS[kernel], bias="no bias" not in spec.needs, storage=storage)
 
 
 def passes(name: str, problem: Problem, solution: Solution, eps: float) -> bool:
-    return certify(problem, solution).passes(eps, SOLVERS[name].tolerance_factor, problem.n, problem.C)
+    return certify(problem, solution).passes(eps, SOLVERS[name].tolerance_factor)
 
 
 @pytest.mark.parametrize("eps", [1e-2, 1e-3, 1e-4, 1e-5])
@@ -62,17 +57,6 @@ def test_a_loose_eps_stops_earlier() -> None:
     for name in NAMES:
         problem = problem_for(name, C=10.0)
         assert solve(problem, name, eps=1e-1).iterations < solve(problem, name, eps=1e-6).iterations
-
-
-@pytest.mark.parametrize(("name", "kernel"), PAIRS)
-def test_storages_agree(name: str, kernel: str) -> None:
-    found = {}
-    for storage in STORAGES:
-        problem = problem_for(name, kernel, storage)
-        solution = solve(problem, name)
-        assert passes(name, problem, solution, 1e-3), storage
-        found[storage] = certify(problem, solution).dual
-    assert found == pytest.approx(dict.fromkeys(STORAGES, found["dense"]), rel=1e-4)
 
 
 def test_binary_storages_walk_the_same_path() -> None:
@@ -93,6 +77,24 @@ def test_a_run_repeats_itself(name: str, kernel: str) -> None:
     assert first.bias == second.bias
     assert first.work == second.work
     assert first.info == second.info
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH)
+def test_slices_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = SOLVERS[name]
+    for kernel in ("linear", "gaussian"):
+        if kernel != "linear" and "linear kernel" in spec.needs:
+            continue
+        problem = problem_for(name, kernel, C=20.0)
+        whole = solve(problem, name, verify=False)
+        with monkeypatch.context() as patch:
+            patch.setattr("svmrepro.solvers.driver._FIRST_SLICE", 300)
+            patch.setattr("svmrepro.solvers.driver._next_slice", lambda work, seconds: 300)
+            cut = solve(problem, name, verify=False, trace=True)
+        assert len(cut.trace) > 2
+        assert (cut.iterations, cut.work, cut.bias) == (whole.iterations, whole.work, whole.bias)
+        for one, other in ((cut.alpha, whole.alpha), (cut.weights, whole.weights)):
+            assert np.array_equal(one, other)
 
 
 def test_the_seed_draws_other_partners() -> None:
@@ -126,7 +128,7 @@ def test_step_tolerance(name: str, step_tol: float) -> None:
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 7, 500])
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", BINARY_KERNELS)
 def test_chunk_sizes(kernel: str, chunk_size: int) -> None:
     problem = problem_for("chunking", kernel)
     solution = solve(problem, "chunking", chunk_size=chunk_size)
@@ -161,7 +163,6 @@ def assert_feasible(problem: Problem, solution: Solution) -> None:
     assert certificate.dual <= best.dual * (1 + 1e-9)
     assert best.dual <= certificate.primal * (1 + 1e-9)
     assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-7, abs=1e-9)
-    assert solution.cpu_seconds >= 0
 
 
 @pytest.mark.parametrize(("name", "kernel"), PAIRS)
@@ -285,16 +286,6 @@ def test_wrong_arguments(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError) as raised:
         solve(problem_for("smo"), "smo", **arguments)  # type: ignore[arg-type]
     assert str(raised.value) == message
-
-
-def test_problems_that_a_solver_cannot_take() -> None:
-    X, y = binary(10)
-    with pytest.raises(ValueError, match=r"^solver 'smo' needs bias=True$"):
-        solve(Problem(X, y, bias=False), "smo")
-    with pytest.raises(ValueError, match=r"^solver 'smo-fixed-threshold' needs bias=False$"):
-        solve(Problem(X, y), "smo-fixed-threshold")
-    with pytest.raises(ValueError, match=r"^solver 'smoo' unknown; known: smo, "):
-        solve(Problem(X, y), "smoo")
 
 
 def test_warm_takes_names_and_kernels() -> None:

@@ -1,93 +1,14 @@
-"""Cutting planes on hard problems: optimal is said of what is, bounds hold, witnesses give them again."""
+"""Cutting planes at margins that are all but hard, and witnesses that give their bounds again."""
 
 from __future__ import annotations
-
-from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from exact_optimum import optimum, primal
 from svmrepro.solvers import Problem, Solution, solve
 
 CLASSIFIERS = ("svmperf", "ocas")
 EPS = 1e-3
-KINDS = ("scales", "tiny", "large", "mixed", "plain")
-
-
-def hard(seed: int) -> tuple[Any, Any, Any, str]:
-    """Return examples, labels, C and kind: features of all scales, copies, contradictions, a tiny class."""
-    rng = np.random.default_rng([1616, seed])
-    n, d, kind = int(rng.integers(5, 80)), int(rng.integers(1, 8)), KINDS[seed % len(KINDS)]
-    X = rng.normal(size=(n, d))
-    y = np.where(X @ rng.normal(size=d) + rng.choice([0.0, 0.3, 2.0]) * rng.normal(size=n) > 0, 1.0, -1.0)
-    if rng.random() < 0.3:
-        X[n // 2 : n // 2 + n // 4], y[n // 2 : n // 2 + n // 4] = X[: n // 4], y[: n // 4]
-    if rng.random() < 0.3:
-        X[n - n // 5 :], y[n - n // 5 :] = X[: n // 5], -y[: n // 5]
-    if rng.random() < 0.3:
-        X[rng.choice(n, size=max(1, n // 6), replace=False)] = 0.0
-    if rng.random() < 0.2:
-        y[:] = -1.0
-        y[rng.integers(n)] = 1.0
-    if (y == y[0]).all():
-        y[rng.integers(1, n)] *= -1.0
-    if kind == "scales":
-        X *= 10.0 ** rng.uniform(-8, 8, size=d)
-    elif kind in ("tiny", "large"):
-        X *= 10.0 ** (rng.uniform(-8, 0) if kind == "tiny" else rng.uniform(0, 8))
-    elif kind == "mixed":
-        X = X * np.resize([1e6, 1e-3, 1.0], d) + rng.choice([0.0, 1.0]) * rng.normal(size=d)
-    C = float(10.0 ** rng.uniform(-10, 10))
-    return X, y, (C * 10.0 ** rng.uniform(-2, 2, size=n) if seed % 3 == 2 else C), kind
-
-
-def judge(X: Any, y: Any, C: Any, solution: Solution, name: str) -> tuple[bool, bool]:
-    """Tell whether weights are as near to the optimum as promised, and whether the bound is none."""
-    bounds = np.broadcast_to(np.asarray(C, dtype=np.longdouble), y.shape)
-    above, below = optimum(X, y, C)
-    assert above - below <= 1e-9 * above  # the reference itself
-    assert solution.weights is not None and np.isfinite(solution.weights).all()
-    assert solution.relaxed is not None and solution.relaxed >= 0.0
-    found = float(primal(X, y, bounds, solution.weights))
-    allowed = EPS * (float(bounds.sum()) if name == "svmperf" else found)
-    # Scores in double precision are off by some units in the last place of the largest product.
-    w = np.abs(solution.weights)
-    allowed += 4e-16 * float((bounds * (1.0 + np.abs(X) @ w)).sum())
-    return found - below <= allowed, solution.relaxed > above * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("part", range(5))
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_optimal_is_only_said_of_what_is(name: str, part: int) -> None:
-    found: Counter[tuple[str, str]] = Counter()
-    for seed in range(20 * part, 20 * (part + 1)):
-        X, y, C, kind = hard(seed)
-        storage = "dense" if seed % 2 else "csr"
-        problem = Problem(X, y, C, bias=False, storage=storage)
-        solution = solve(problem, name, eps=EPS, iteration_limit=1_000, time_limit=2.0)
-        near, above = judge(X, y, C, solution, name)
-        assert not above, (seed, kind, solution.relaxed)
-        assert near or solution.status != "optimal", (seed, kind)
-        found[kind, solution.status] += 1
-    # And it is said wherever rounding does not stand in the way.
-    assert found["plain", "optimal"] == found["tiny", "optimal"] == 4, found
-    assert sum(count for (_, status), count in found.items() if status == "optimal") >= 12, found
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_unscaled_features(name: str, seed: int) -> None:
-    """Columns of scale 1e6, 1e-3 and 1, of which products of planes keep one."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(200, 3)) * [1e6, 1e-3, 1.0]
-    y = np.where(X[:, 2] + 1e-6 * X[:, 0] + 0.5 * rng.normal(size=200) > 0, 1.0, -1.0)
-    C = 10.0 ** rng.integers(-2, 4)
-    solution = solve(Problem(X, y, C, bias=False), name, eps=EPS, iteration_limit=5_000)
-    near, above = judge(X, y, C, solution, name)
-    assert not above
-    assert near or solution.status == "stalled"
 
 
 @pytest.mark.parametrize("C", [1e12, 1e16, 1e20, 1e25])

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from sklearn.svm import SVC
 from svmrepro.solvers import Kernel, Problem, Solution, solve
 from svmrepro.solvers.platt import free_set_cg, smo, state
-from svmrepro.solvers.quadratic_programs import projected_cg
 
 Array = npt.NDArray[np.float64]
 NAMES = ("smo", "smo-fixed-threshold", "chunking")
@@ -74,44 +72,6 @@ def cloud(seed: int, n: int = 150, d: int = 4, noise: float = 1.0) -> tuple[Arra
     return X, y
 
 
-# Bounds of each example
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kernel", [LINEAR, Kernel.gaussian(gamma=0.3)], ids=["linear", "gaussian"])
-@pytest.mark.parametrize("seed", range(4))
-def test_bounds_of_each_example(name: str, kernel: Kernel, seed: int) -> None:
-    X, y = cloud(seed)
-    weights = 10.0 ** np.random.default_rng(seed).uniform(-2, 2, size=y.size)
-    problem = Problem(X, y, 0.7 * weights, kernel, bias=bias_of(name))
-    solution = solve(problem, name, verify=False)
-    assert_solved(problem, solution)
-    if problem.bias:
-        gamma = kernel.gamma or 1.0
-        peer = SVC(C=0.7, kernel=kernel.name.replace("gaussian", "rbf"), gamma=gamma, tol=1e-5)
-        peer.fit(X, y, sample_weight=weights)
-        alpha = np.zeros(y.size)
-        alpha[peer.support_] = np.abs(peer.dual_coef_[0])
-        K = gram(problem)
-
-        def dual(a: Array) -> float:
-            return float(a.sum() - 0.5 * (y * a) @ K @ (y * a))
-
-        assert dual(solution.alpha) >= dual(alpha) - 1e-3 * abs(dual(alpha))
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(3))
-def test_equal_bounds_are_one_bound(name: str, seed: int) -> None:
-    X, y = cloud(seed)
-    results = [
-        solve(Problem(X, y, C, Kernel.gaussian(gamma=0.3), bias=bias_of(name)), name, verify=False)
-        for C in (2.5, np.full(y.size, 2.5))
-    ]
-    assert results[0].iterations == results[1].iterations
-    assert np.array_equal(results[0].alpha, results[1].alpha)
-
-
 # Given multipliers
 
 
@@ -160,20 +120,6 @@ def test_any_feasible_start(name: str, fold: bool, seed: int) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", range(3))
-def test_precomputed_kernels(name: str, seed: int) -> None:
-    X, y = cloud(seed)
-    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(2))
-    ordinary = Problem(X, y, 3.0, Kernel.gaussian(gamma=0.3), bias=bias_of(name))
-    given = Problem(K, y, 3.0, Kernel.precomputed(), bias=bias_of(name))
-    first, second = solve(ordinary, name, verify=False), solve(given, name, verify=False)
-    assert_solved(given, second)
-    assert second.weights is None
-    assert second.info["objective"] == pytest.approx(first.info["objective"], rel=1e-3)
-    assert_solved(given, solve(given, name, start=first.alpha, verify=False))
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(3))
 def test_differences(name: str, seed: int) -> None:
     # Two clouds so far apart that norms cancel wherever the origin is.
     X, y = cloud(seed)
@@ -187,38 +133,13 @@ def test_differences(name: str, seed: int) -> None:
     assert solution.info["objective"] == pytest.approx(given.info["objective"], rel=1e-3)
 
 
-# Hard problems
-
-
-def copies(rng: np.random.Generator) -> Problem:
-    base = rng.normal(size=(5, int(rng.integers(1, 8))))
-    y = np.where(rng.random(600) < rng.uniform(0.3, 0.7), 1.0, -1.0)
-    kernel = (LINEAR, Kernel.gaussian(gamma=0.4), Kernel.polynomial(2, c=1.0))[int(rng.integers(3))]
-    return Problem(base[rng.integers(0, 5, size=600)], y, float(10.0 ** rng.uniform(-1, 3)), kernel)
-
-
-def zigzag(rng: np.random.Generator) -> Problem:
-    X, y = cloud(int(rng.integers(2**31)), int(rng.integers(60, 250)), int(rng.integers(2, 5)))
-    return Problem(X, y, float(10.0 ** rng.uniform(5, 6)))
-
-
-def lattice(rng: np.random.Generator) -> Problem:
-    side = int(rng.integers(4, 9))
-    points = np.argwhere(np.ones((side, side))).astype(float)
-    X = np.concatenate([points, points])
-    kernel = (LINEAR, Kernel.gaussian(gamma=0.3))[int(rng.integers(2))]
-    return Problem(X, np.where(rng.random(len(X)) < 0.5, 1.0, -1.0), float(10.0 ** rng.uniform(0, 5)), kernel)
+# Hard problems that are solved all the same; `tests/torture` has those that need not be
 
 
 def outlier(rng: np.random.Generator) -> Problem:
     X, y = cloud(int(rng.integers(2**31)), int(rng.integers(50, 250)), int(rng.integers(2, 6)), 0.3)
     X[5] *= 10.0 ** rng.uniform(5, 7.5)
     return Problem(X, y, float(10.0 ** rng.uniform(-1, 2)))
-
-
-def unscaled(rng: np.random.Generator) -> Problem:
-    X, y = cloud(int(rng.integers(2**31)), 80, 3)
-    return Problem(100.0 * X + 10.0, y, 1.0, Kernel.polynomial(int(rng.integers(3, 7)), c=1.0))
 
 
 def any_bound(rng: np.random.Generator) -> Problem:
@@ -251,8 +172,7 @@ def indefinite(rng: np.random.Generator) -> Problem:
 
 
 FAMILIES: dict[str, Callable[[np.random.Generator], Problem]] = {
-    made.__name__: made
-    for made in (copies, zigzag, lattice, outlier, unscaled, any_bound, any_scale, one_alone, indefinite)
+    made.__name__: made for made in (outlier, any_bound, any_scale, one_alone, indefinite)
 }
 
 
@@ -262,12 +182,7 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Problem]] = {
 def test_hard_families(name: str, family: str, seed: int) -> None:
     drawn = FAMILIES[family](np.random.default_rng([seed, 77]))
     problem = Problem(drawn.X, drawn.y, drawn.C, drawn.kernel, bias=bias_of(name))
-    # A limit for the families that need not be solved; the others take milliseconds.
-    hopeless = family in ("copies", "zigzag", "lattice", "unscaled")
-    solution = solve(problem, name, time_limit=0.5 if hopeless else 30.0, verify=False)
-    assert_honest(problem, solution)
-    if not hopeless:
-        assert solution.status == "optimal"
+    assert_solved(problem, solve(problem, name, verify=False))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -312,26 +227,11 @@ def test_limits_of_time(name: str, kernel: Kernel) -> None:
     X, y = cloud(0, 8000, 200, 10.0)
     problem = Problem(X, y, 100.0, kernel, bias=bias_of(name))
     solve(problem, name, verify=False, iteration_limit=1)
-    solution = solve(problem, name, verify=False, time_limit=0.3)
-    assert solution.cpu_seconds < 3.0  # sliced; one piece of this takes tens of seconds
+    solution = solve(problem, name, verify=False, time_limit=0.3, trace=True)
+    assert solution.status == "time_limit"
+    assert len(solution.trace) > 2  # in slices; one piece of this takes tens of seconds
     if solution.weights is not None:
         assert solution.weights == pytest.approx(X.T @ (y * solution.alpha), rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("slice_work", [300])
-@pytest.mark.parametrize("name", NAMES)
-def test_slices_change_nothing(name: str, slice_work: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = cloud(4, 90, 3)
-    for kernel in (LINEAR, Kernel.gaussian(gamma=0.3)):
-        problem = Problem(X, y, 20.0, kernel, bias=bias_of(name))
-        whole = solve(problem, name, verify=False)
-        with monkeypatch.context() as patch:
-            patch.setattr("svmrepro.solvers.driver._FIRST_SLICE", slice_work)
-            patch.setattr("svmrepro.solvers.driver._next_slice", lambda work, seconds: slice_work)
-            cut = solve(problem, name, verify=False)
-        assert cut.iterations == whole.iterations
-        assert np.array_equal(cut.alpha, whole.alpha)
-        assert cut.bias == whole.bias
 
 
 @pytest.mark.parametrize("stop", [3, 11, 40, 200, 900])
@@ -368,7 +268,7 @@ def test_the_polish_runs_in_slices(fold: bool, bias: bool) -> None:
     found = []
     for work in (500, 10**9):
         run = state.start(problem, EPS, options)
-        run.state.counts[state.POLISH_AT] = 200
+        run.state.scalars.polish_at = 200
         while run.descent is None:
             module.advance(run, 1000, 2**62)
         slices = 0
@@ -376,42 +276,17 @@ def test_the_polish_runs_in_slices(fold: bool, bias: bool) -> None:
             module.advance(run, work, 2**62)
             slices += 1
         found.append(run.state.alpha.copy())
-        errors = (gram(problem) @ (y * found[-1]) - y).astype(float) - run.state.scalars[state.B]
-        members = run.state.members[: run.state.counts[state.NONBOUND]]
+        errors = (gram(problem) @ (y * found[-1]) - y).astype(float) - run.state.scalars.b
+        members = run.state.members[: run.state.scalars.n_nonbound]
         assert np.array_equal(members, np.flatnonzero((found[-1] > 0) & (found[-1] < 1e3)))
         assert run.state.errors[: members.size] == pytest.approx(errors[members], abs=1e-6)
         assert slices > 20 or work > 500
     assert np.array_equal(found[0], found[1])
 
 
-@pytest.mark.parametrize("bends", [True, False])
-def test_sub_problems_with_a_diagonal_of_many_scales(bends: bool) -> None:
-    rng = np.random.default_rng(8)
-    m = 40
-    y = np.where(rng.random(m) < 0.5, 1.0, -1.0)
-    F = rng.normal(size=(m, 60)) * y[:, None] * 10.0 ** rng.uniform(-4, 4, size=m)[:, None]
-    qp = projected_cg.allocate(m)
-    qp.Q[:], qp.y[:], qp.C[:] = F @ F.T, y, 10.0 ** rng.uniform(-3, 3, size=m)
-    qp.h[:] = np.diagonal(qp.Q)
-    qp.g[:] = -1.0
-    qp.counts[projected_cg.M] = m
-    projected_cg.weigh(qp, m)
-    assert not (qp.p == 1.0).all()
-    for _ in range(3000):
-        if projected_cg.solve_face(qp, 0.0, bends, False, 1000, 100_000) == projected_cg.DONE:
-            break
-    assert ((qp.a >= 0) & (qp.a <= qp.C)).all()
-    assert abs(y @ qp.a) <= 1e-9 * qp.a.sum()
-    gradient = qp.Q @ qp.a - 1.0
-    assert gradient == pytest.approx(qp.g, abs=1e-6)
-    t = y * gradient
-    up, down = np.where(y > 0, qp.a < qp.C, qp.a > 0), np.where(y > 0, qp.a > 0, qp.a < qp.C)
-    assert t[down].max() - t[up].min() <= 1e-3
-
-
 def test_a_descent_without_room_ends() -> None:
     descent = free_set_cg.allocate(3, 0)
-    descent.face[:], descent.y[:], descent.C[:] = [0, 1, 2], 1.0, 1.0
+    descent.free[:], descent.y[:], descent.C[:] = [0, 1, 2], 1.0, 1.0
     descent.beta[:], descent.g[:], descent.q[:] = 0.5, [np.nan, 1.0, 1.0], np.nan
     assert not free_set_cg.choose_direction(descent)
     descent.d[:] = 1.0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from solver_cases import STORAGES
+from solver_cases import ONE_OF_EACH, STORAGES
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.storage.stores import choose_storage, is_binary
 
@@ -45,15 +45,6 @@ def test_refused(arguments: dict[str, Any], message: str) -> None:
         Problem(**{"X": GOOD, "y": LABELS, **arguments})
     assert str(raised.value) == message
     assert "\n" not in message
-
-
-@pytest.mark.parametrize("name", [name for name, spec in SOLVERS.items() if spec.loss != "pairs"])
-def test_ranks_are_for_ordinal_solvers(name: str) -> None:
-    problem = Problem(GOOD, [1, 0, 2], bias="no bias" not in SOLVERS[name].needs)
-    assert not problem.binary
-    assert Problem(GOOD, LABELS).binary
-    with pytest.raises(ValueError, match=rf"^solver '{name}' needs labels -1 and \+1 only, y holds 0$"):
-        solve(problem, name)
 
 
 @pytest.mark.parametrize("storage", ["index", "bits"])
@@ -113,14 +104,15 @@ def test_widths(d: int, kernel: Kernel) -> None:
     y = np.where(np.arange(24) % 3 == 0, 1.0, -1.0)
     duals = []
     for storage in STORAGES:
-        for name, spec in ((name, spec) for name, spec in SOLVERS.items() if not spec.package):
+        for name in ONE_OF_EACH:
+            spec = SOLVERS[name]
             if kernel.name != "linear" and "linear kernel" in spec.needs:
                 continue
             problem = Problem(X, y, 1.0, kernel, bias="no bias" not in spec.needs, storage=storage)
             solution = solve(problem, name)
             certificate = certify(problem, solution)
             assert solution.status == "optimal", (name, storage)
-            assert certificate.passes(1e-3, spec.tolerance_factor, 24, 1.0), (name, storage, certificate)
+            assert certificate.passes(1e-3, spec.tolerance_factor), (name, storage, certificate)
             assert solution.weights is None or solution.weights.shape == (d,)
             if problem.bias:
                 duals.append(certificate.dual)
@@ -194,20 +186,6 @@ def test_wrong_kernels(spec: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError) as raised:
         Kernel.from_mapping(spec)
     assert str(raised.value) == message
-
-
-def test_registry_says_what_it_has() -> None:
-    assert {"smo", "smo-fixed-threshold", "chunking"} <= set(SOLVERS)
-    for name, spec in SOLVERS.items():
-        assert spec.name == name
-        assert spec.description
-        if spec.version is None:
-            continue
-        module = spec.load()
-        for function in ("start", "advance", "finish", "objective", "steps"):
-            assert callable(getattr(module, function)), f"{name} lacks {function}"
-    with pytest.raises(TypeError):
-        SOLVERS["mine"] = SOLVERS["smo"]  # type: ignore[index]
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -6,42 +6,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from sklearn.svm import SVC
-from solver_cases import gram, make_case
+from solver_cases import banana_like, gram, make_case
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
-from svmrepro.solvers.caches.row_cache import ENTRIES, HITS, MISSES, build_cache, fetch, rearrange_rows
-from svmrepro.solvers.decomposition import planning
+from svmrepro.solvers.caches.row_cache import build_cache, fetch
+from svmrepro.solvers.decomposition import pair_state, planning
 from svmrepro.solvers.decomposition.active_set_scans import DOWN, UP, best_partner, move_gradient
 
 Vector = npt.NDArray[np.float64]
 VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "decomposition.second_order"]
-CASES, QUICK = 500, 150
-
-
-def banana_like(n: int, seed: int = 0) -> tuple[Vector, Vector]:
-    """Return points of two overlapping classes in the plane."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
-    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
-
-
-@pytest.mark.parametrize(
-    "seed", [seed if seed < QUICK else pytest.param(seed, marks=pytest.mark.slow) for seed in range(CASES)]
-)
-def test_random_problems_end_with_a_certificate(seed: int) -> None:
-    case = make_case(seed)
-    problem = case.problem()
-    ways = ({}, {"shrinking": False}, {"cache_mb": 1e-6}, {"shrinking": False, "cache_mb": 1e-6})
-    duals = []
-    for name in ("smo2", "pasmo", VARIANTS[seed % len(VARIANTS)]):
-        solution = solve(problem, name, time_limit=60, **ways[seed % 4])
-        certificate = certify(problem, solution)
-        assert solution.status == "optimal", f"{name}, {case}: {solution}"
-        assert certificate.passes(1e-3, 1.0, problem.n, problem.C), f"{name}, {case}: {certificate}"
-        assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-6, abs=1e-9)
-        duals.append(certificate.dual)
-    if case.definite:
-        assert duals == pytest.approx([duals[0]] * 3, rel=1e-3, abs=1e-3 * problem.C * problem.n * 1e-3)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -54,15 +27,10 @@ def test_libsvm_agrees(name: str) -> None:
         certificate = certify(problem, solution)
         alpha = np.zeros(400)
         alpha[model.support_] = np.abs(model.dual_coef_[0])
-        reference = alpha.sum() - 0.5 * (y * alpha) @ model_gram(problem) @ (y * alpha)
+        reference = alpha.sum() - 0.5 * (y * alpha) @ gram(problem) @ (y * alpha)
         assert certificate.dual == pytest.approx(reference, rel=1e-6)
         assert certificate.n_bound + certificate.n_nonbound == pytest.approx(model.n_support_.sum(), abs=1)
         assert solution.decision_function(problem, X) == pytest.approx(model.decision_function(X), abs=3e-2)
-
-
-def model_gram(problem: Problem) -> Vector:
-    squares = (problem.X**2).sum(axis=1)
-    return np.exp(-problem.kernel.gamma * (squares[:, None] + squares - 2 * problem.X @ problem.X.T))
 
 
 def test_as_many_steps_as_libsvm() -> None:
@@ -110,7 +78,7 @@ def test_steps_are_those_of_algorithm_1() -> None:
         X = rng.normal(size=(60, 4))
         y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
         problem = Problem(X, y, 1.0, Kernel.gaussian(0.2))
-        expected.append(dense_smo(model_gram(problem), y, 1.0, 1e-3))
+        expected.append(dense_smo(gram(problem), y, 1.0, 1e-3))
         ours.append(solve(problem, "smo2", shrinking=False).iterations)
     same = sum(a == b for a, b in zip(ours, expected, strict=True))
     assert same >= 20  # the others part where two gradients are equal up to rounding
@@ -129,16 +97,22 @@ def test_planning_ahead_saves_steps_where_steps_oscillate() -> None:
     assert 0.1 * steps["pasmo"] < planned < 0.51 * steps["pasmo"]
 
 
-def test_double_step_of_eq_8_is_the_best_one() -> None:
-    # The planned step and its successor maximise the gain of both, by brute force.
+def test_the_planned_step_gains_most_together_with_the_next_one() -> None:
     rng = np.random.default_rng(1)
+    V = np.array([[1.0, -1.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0]])  # the working set, and that planned with
     for _ in range(50):
-        A = rng.normal(size=(2, 2))
-        Q = A @ A.T + 0.1 * np.eye(2)
-        w = rng.normal(size=2)
-        mu1 = (Q[1, 1] * w[0] - Q[0, 1] * w[1]) / np.linalg.det(Q)
-        mu2 = w[1] / Q[1, 1] - Q[0, 1] / Q[1, 1] * mu1
-        assert np.array([mu1, mu2]) == pytest.approx(np.linalg.solve(Q, w), rel=1e-9)
+        A = rng.normal(size=(4, 4))
+        K = A @ A.T + 0.1 * np.eye(4)
+        Q = V @ K @ V.T
+        state = pair_state.allocate(np.array([1.0, -1.0, 1.0, -1.0]), np.full(4, 2e6), 1, 0, np.full(4, 1e6))
+        state.G[:] = rng.normal(size=4)
+        state.first[0], state.second[0], state.curvature[0] = 2, 3, Q[1, 1]
+        state.scalars.ages = state.scalars.sets = 1
+        slopes = V @ state.G
+        mu, planned = planning.step_ahead(state, K[0], K[1], 4, 0, 1, slopes[0], Q[0, 0], -1e6, 1e6)
+        assert planned and mu == pytest.approx(np.linalg.solve(Q, slopes)[0], rel=1e-9)
+        # Without room there is no such step.
+        assert not planning.step_ahead(state, K[0], K[1], 4, 0, 1, slopes[0], Q[0, 0], mu, mu)[1]
 
 
 @pytest.mark.parametrize("single", [False, True])
@@ -151,7 +125,7 @@ def test_shrinking_changes_the_work_not_the_result(single: bool) -> None:
     assert shrunk.info["gradient_restores"] >= 1
     assert shrunk.work["gradient_updates"] < 0.7 * whole.work["gradient_updates"]
     first, second = certify(problem, whole), certify(problem, shrunk)
-    assert first.passes(1e-3, 1.0, 3000, 100.0) and second.passes(1e-3, 1.0, 3000, 100.0)
+    assert first.passes(1e-3, 1.0) and second.passes(1e-3, 1.0)
     assert first.dual == pytest.approx(second.dual, rel=1e-6)
 
 
@@ -160,52 +134,16 @@ def test_cache_counts_and_evicts() -> None:
     problem = Problem(X, y, 1.0, Kernel.gaussian(0.5))
     store, panel = problem.prepare(), panels.build_panel(problem)
     block, shape = panels.block_of(problem)
-    K = model_gram(problem)
+    K = gram(problem)
     cache = build_cache(40, 3 * 8 * 40, "double")
     assert cache.owner.size == 3
     for example in (0, 1, 2, 0, 3, 0, 1):
         row = fetch(cache, store, panel, block, shape, example, 40, 0)
         assert cache.rows[row] == pytest.approx(K[example], abs=1e-12)
     # 3 takes the place of 1, the oldest, and 1 that of 2.
-    assert cache.counts[HITS] == 2 and cache.counts[MISSES] == 5
+    assert cache.counts.hits == 2 and cache.counts.misses == 5
     assert {int(owner) for owner in cache.owner} == {0, 1, 3}
-    assert cache.counts[ENTRIES] == 5 * 40
-
-
-@pytest.mark.parametrize("precision", ["double", "single"])
-def test_rows_follow_the_active_set(precision: str) -> None:
-    X, y = banana_like(50)
-    problem = Problem(X, y, 1.0, Kernel.gaussian(0.5))
-    store, base = problem.prepare(), panels.build_panel(problem)
-    block, shape = panels.block_of(problem)
-    K = model_gram(problem)
-    cache = build_cache(50, 1e6, precision)
-    rng = np.random.default_rng(0)
-    panel = base
-    m = 50
-    for example in range(10):
-        fetch(cache, store, panel, block, shape, example, m, 0)
-    for _ in range(3):
-        goes = (rng.random(m) < 0.3).astype(np.uint8)
-        order, left = panel.order.copy(), set(panel.order[:m][goes == 0])
-        pairs = panels.exchanges(goes, m)
-        panels.exchange(order, pairs)
-        panels.rearrange(panel, pairs)
-        panel = panel._replace(order=order)
-        rearrange_rows(cache, pairs)
-        m -= int(goes.sum())
-        assert set(order[:m]) == left and len(pairs) <= goes.sum()
-        for example in (0, 3, 20):
-            row = fetch(cache, store, panel, block, shape, example, m, 0)
-            assert cache.rows[row][:m] == pytest.approx(K[example, order[:m]], abs=1e-6)
-    before = int(cache.counts[ENTRIES])
-    for example in range(10):
-        row = fetch(cache, store, panel, block, shape, example, 50, 0)
-        assert cache.rows[row] == pytest.approx(K[example, panel.order], abs=1e-6)
-    assert cache.counts[ENTRIES] == before  # rows of the whole set stayed whole
-    row = fetch(cache, store, panel, block, shape, 20, 50, 0)
-    assert cache.rows[row] == pytest.approx(K[20, panel.order], abs=1e-6)
-    assert cache.counts[ENTRIES] - before < 50  # only the missing end
+    assert cache.counts.entries == 5 * 40
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -265,7 +203,7 @@ def test_single_precision_rows_are_harmless(C: float) -> None:
     single = solve(problem, "pasmo", single=True)
     certificate = certify(problem, single)
     assert single.status == "optimal"
-    assert certificate.passes(1e-3, 1.0, 300, C)
+    assert certificate.passes(1e-3, 1.0)
     assert certificate.dual == pytest.approx(double.dual, rel=1e-5)
     assert single.info["objective"] == pytest.approx(certificate.dual, rel=1e-6)
 

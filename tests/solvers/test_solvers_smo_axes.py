@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solver_cases import make_case
+from solver_cases import words
 from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import smo_rows
 
 KERNELS = {"gaussian": Kernel.gaussian(gamma=0.05), "polynomial": Kernel.polynomial(2, a=0.1, c=1.0)}
-
-
-def words(n: int, d: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X = (rng.random((n, d)) < 0.15).astype(float)
-    return X, np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1.0, -1.0)
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr", "index", "bits"])
@@ -49,11 +43,11 @@ def test_rows_grow_with_the_columns() -> None:
 def test_longer_rows_in_the_same_memory() -> None:
     cache = smo_rows.first_cache(5000, 8 * 2**20)
     assert cache.rows.shape == (1024, 1024)
-    cache.counts[:] = 7
+    cache.counts.hits = 7
     longer = smo_rows.longer(cache)
     assert longer.rows.shape == (512, 2048)
     assert np.shares_memory(longer.rows, cache.rows)
-    assert (longer.slot_of == -1).all() and longer.counts[0] == 7
+    assert (longer.slot_of == -1).all() and longer.counts.hits == 7
     while longer.rows.shape[1] < 5000:
         longer = smo_rows.longer(longer)
     assert longer.rows.shape == (209, 5000)
@@ -70,19 +64,8 @@ def test_shrinking_saves_work(kernel: str, storage: str) -> None:
     assert shrunk.info["returns"] >= 1  # the last full pass is over all
     assert shrunk.work["nonzeros"] < whole.work["nonzeros"]
     first, second = certify(problem, whole), certify(problem, shrunk)
-    assert second.passes(1e-3, 2.0, 600, 1.0)
+    assert second.passes(1e-3, 2.0)
     assert second.dual == pytest.approx(first.dual, rel=1e-3)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_random_problems(seed: int) -> None:
-    case = make_case(seed)
-    problem = case.problem()
-    solution = solve(problem, "smo", shrinking=True, cache_mb=(0.0, 1e-6, 40.0)[seed % 3], time_limit=20)
-    certificate = certify(problem, solution)
-    assert solution.status == "optimal", f"{case}: {solution}"
-    assert certificate.passes(1e-3, 2.0, problem.n, problem.C), f"{case}: {certificate}"
-    assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-6, abs=1e-9)
 
 
 def test_the_axes_are_off_where_nothing_is_said() -> None:

@@ -49,7 +49,7 @@ def test_workers_change_nothing(client: Any, name: str) -> None:
     assert other.work == one.work
     assert other.weights == pytest.approx(one.weights, abs=1e-9)
     found = certify(there, other)
-    assert found.passes(1e-4, 1.0, there.n, there.C)
+    assert found.passes(1e-4, 1.0)
     assert found.primal == pytest.approx(certify(here, other).primal, rel=1e-12)
     # To the last bit whoever computes it.
     again = solve(Problem(Spread(client, loaders), labels(), 0.5, bias=False), name, eps=1e-4)

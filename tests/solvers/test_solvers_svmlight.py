@@ -8,28 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from sklearn.svm import SVC
-from solver_cases import gram, make_case
+from solver_cases import banana_like, gram, make_case, words
 from svmrepro import datasets
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
-from svmrepro.solvers.decomposition import svmlight, svmlight_iteration
+from svmrepro.solvers.decomposition import svmlight
 from svmrepro.solvers.quadratic_programs import working_set_qp
 
 Vector = npt.NDArray[np.float64]
-
-
-def banana_like(n: int, seed: int = 0) -> tuple[Vector, Vector]:
-    """Return points of two overlapping classes in the plane."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
-    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
-
-
-def words(n: int, d: int = 60, seed: int = 0) -> tuple[Vector, Vector]:
-    """Return binary rows of two overlapping classes."""
-    rng = np.random.default_rng(seed)
-    X = (rng.random((n, d)) < 0.15).astype(float)
-    return X, np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1.0, -1.0)
 
 
 def program(rng: np.random.Generator, m: int, kind: str) -> tuple[Vector, Vector, Vector, Vector]:
@@ -82,26 +68,6 @@ def test_small_program_ends_at_a_stationary_point(kind: str, equality: bool) -> 
         assert left <= 1e-5 * first + 1e-9 * scale
 
 
-def test_small_program_against_every_face() -> None:
-    # Three variables of a definite program: the best of all 27 faces is the solution.
-    rng = np.random.default_rng(1)
-    qp = working_set_qp.allocate(3)
-    for _ in range(100):
-        K, g, low, high = program(rng, 3, "definite")
-        qp.K[:], qp.g[:], qp.low[:], qp.high[:] = K, g, low, high
-        working_set_qp.solve_small(qp, 3, False)
-        best = 0.0
-        for face in np.ndindex(3, 3, 3):
-            place = np.array(face)
-            d = np.where(place == 0, low, np.where(place == 1, high, 0.0))
-            free = place == 2
-            if free.any():
-                d[free] = np.linalg.solve(K[np.ix_(free, free)], g[free] - K[np.ix_(free, ~free)] @ d[~free])
-            d = np.clip(d, low, high)
-            best = max(best, float(g @ d - 0.5 * d @ K @ d))
-        assert g @ qp.d - 0.5 * qp.d @ K @ qp.d == pytest.approx(best, rel=1e-9, abs=1e-12)
-
-
 @pytest.mark.parametrize(
     ("name", "kernel", "C"),
     [
@@ -119,7 +85,7 @@ def test_objective_is_that_of_libsvm(name: str, kernel: Kernel, C: float) -> Non
     alpha[model.support_] = np.minimum(np.abs(np.asarray(model.dual_coef_.todense()).ravel()), C)
     reference = certify(problem, Solution(alpha, None, float(model.intercept_[0]), "optimal", 0, 0))
     certificate = certify(problem, solve(problem, "svmlight"))
-    assert certificate.passes(1e-3, 2.0, problem.n, C)
+    assert certificate.passes(1e-3, 2.0)
     assert certificate.dual == pytest.approx(reference.dual, rel=1e-3)
 
 
@@ -174,30 +140,6 @@ def test_size_of_the_working_set_is_checked() -> None:
             solve(Problem(X, y), "svmlight", q=q)
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("seed", range(72))
-def test_random_problems_in_every_way(seed: int, bias: bool) -> None:
-    case = make_case(seed)
-    problem = case.problem(bias=bias)
-    ways = (
-        {"q": 2, "cache_mb": 1e-6},
-        {"q": 4, "patience": 0},
-        {"fold": True, "patience": 20},
-        {"q": 40, "cache_mb": 0},
-        {"single": case.C < 1e4, "patience": 10},
-    )
-    way = ways[seed % len(ways)]
-    solution = solve(problem, "svmlight", time_limit=60, **way)
-    certificate = certify(problem, solution)
-    assert solution.status == "optimal", f"{case}, {way}: {solution}"
-    assert certificate.passes(1e-3, 2.0, problem.n, problem.C), f"{case}, {way}: {certificate}"
-    assert certificate.equality_residual <= 1e-9 * problem.n * problem.C
-    assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-6, abs=1e-9)
-    if case.definite:
-        reference = certify(problem, solve(problem, "smo2" if bias else "smo-fixed-threshold"))
-        assert certificate.dual == pytest.approx(reference.dual, rel=1e-3, abs=1e-6 * problem.C * problem.n)
-
-
 def test_the_cache_saves_work_and_keeps_its_limit() -> None:
     X, y = words(1200)
     problem = Problem(X, y, 1.0, Kernel.gaussian(0.05))
@@ -239,7 +181,7 @@ def test_shrinking_changes_the_work_not_the_result(way: dict[str, object]) -> No
     assert shrunk.info["gradient_restores"] >= 1 and whole.info["gradient_restores"] == 0
     assert shrunk.work["gradient_updates"] < 0.9 * whole.work["gradient_updates"]
     first, second = certify(problem, whole), certify(problem, shrunk)
-    assert first.passes(1e-3, 2.0, 1500, 1.0) and second.passes(1e-3, 2.0, 1500, 1.0)
+    assert first.passes(1e-3, 2.0) and second.passes(1e-3, 2.0)
     assert first.dual == pytest.approx(second.dual, rel=1e-4)
 
 
@@ -282,15 +224,14 @@ def test_a_slice_counts_the_rounds_of_the_small_program() -> None:
     problem = Problem(X, np.where(np.arange(14) % 2, 1.0, -1.0), 10.0 ** rng.uniform(-2, 4))
     problem.prepare()
     run = svmlight.start(problem, 1e-8, SOLVERS["svmlight"].check(problem, {}))
-    counts = run.work.counts
-    while counts[svmlight_iteration.Q] < 14:
+    while run.work.scalars.q < 14:
         assert svmlight.advance(run, 100_000, 10**9) is None
-        counts = run.work.counts
+    scalars = run.work.scalars
     steps = svmlight.steps(run)
     for _ in range(40):
-        rounds = counts[svmlight_iteration.ROUNDS]
+        rounds = scalars.qp_rounds
         assert svmlight.advance(run, 100_000, 10**9) is None
-        assert (counts[svmlight_iteration.ROUNDS] - rounds) * 14**2 <= 110_000
+        assert (scalars.qp_rounds - rounds) * 14**2 <= 110_000
     assert svmlight.steps(run) > steps + 1_000
 
 
@@ -307,7 +248,7 @@ def test_folding_reads_each_example_once_a_step(storage: str, bias: bool) -> Non
     assert folded.kernel_evaluations <= 400 * folded.iterations + minors
     assert folded.kernel_evaluations < 0.3 * plain.kernel_evaluations
     for solution in (plain, folded):
-        assert certify(problem, solution).passes(1e-3, 2.0, 400, 0.5)
+        assert certify(problem, solution).passes(1e-3, 2.0)
         assert problem.X.T @ (y * solution.alpha) == pytest.approx(solution.weights, abs=1e-9)
     assert certify(problem, folded).dual == pytest.approx(certify(problem, plain).dual, rel=1e-4)
 

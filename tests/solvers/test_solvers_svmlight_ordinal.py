@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from solver_cases import STORAGES, make_case
+from solver_cases import make_case
 from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.decomposition import svmlight_ordinal
 
@@ -52,7 +52,7 @@ def test_random_ranks(seed: int) -> None:
     dual = solution.alpha.sum() - 0.5 * solution.weights @ solution.weights
     assert primal - dual <= 1.01e-4 * problem.n * problem.C
     certificate = certify(problem, solution)
-    assert certificate.passes(1e-4, 2.0, problem.n, problem.C)
+    assert certificate.passes(1e-4, 2.0)
     assert certificate.primal == pytest.approx(primal, rel=1e-9)
     assert certificate.dual == pytest.approx(dual, rel=1e-6, abs=1e-9)
 
@@ -80,19 +80,6 @@ def test_as_other_programs_on_the_differences(C: float) -> None:
         assert ours == pytest.approx(objective(problem, w), rel=1e-5)
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-def test_every_storage(storage: str) -> None:
-    rng = np.random.default_rng(3)
-    X = (rng.random((40, 12)) < 0.4).astype(float)
-    y = rng.integers(0, 3, size=40) * 1.0
-    problem = Problem(X, y, 0.5, bias=False, storage=storage)
-    found = solve(problem, "svmlight-ordinal", eps=1e-6)
-    dense = solve(Problem(X, y, 0.5, bias=False, storage="dense"), "svmlight-ordinal", eps=1e-6)
-    assert found.weights == pytest.approx(dense.weights, abs=1e-4)
-    folded = solve(problem, "svmlight-ordinal", eps=1e-6, fold=True)
-    assert folded.weights == pytest.approx(dense.weights, abs=1e-4)
-
-
 def test_one_pair() -> None:
     """w moves along the only difference until its margin is 1, or its multiplier at its bound."""
     rows = np.array([[0.0, 1.0], [3.0, 1.0]])
@@ -109,7 +96,7 @@ def test_two_classes_are_ranks() -> None:
     problem = Problem(X, y, 1.0, bias=False)
     solution = solve(problem, "svmlight-ordinal", eps=1e-5)
     assert solution.info["pairs"] == 4 * 26
-    assert certify(problem, solution).passes(1e-5, 2.0, 30, 1.0)
+    assert certify(problem, solution).passes(1e-5, 2.0)
 
 
 def test_too_many_pairs() -> None:
@@ -125,13 +112,3 @@ def test_too_many_pairs() -> None:
     assert solve(large, "svmlight-ordinal").status == "memory_limit"
     made = large.layout("pairs", svmlight_ordinal._build)
     assert made.problem is None and made.number == 20_000 * 19_999 // 2
-
-
-def test_what_it_needs_is_told() -> None:
-    rows = np.array([[0.0], [1.0], [2.0]])
-    with pytest.raises(ValueError, match="needs bias=False"):
-        solve(Problem(rows, [1, 2, 3]), "svmlight-ordinal")
-    with pytest.raises(ValueError, match="needs a linear kernel"):
-        solve(Problem(rows, [1, 2, 3], kernel=Kernel.gaussian(gamma=1.0), bias=False), "svmlight-ordinal")
-    with pytest.raises(ValueError, match="'svmlight' needs labels -1 and \\+1 only, y holds 2"):
-        solve(Problem(rows, [1, 2, 3], bias=False), "svmlight")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from solver_cases import ONE_OF_EACH
 from svmrepro.solvers import SOLVERS, Blocks, Kernel, Problem, solve
 from svmrepro.solvers.peers import estimators
 
@@ -81,10 +82,11 @@ def test_whole_weights_are_repetition(name: str, seed: int) -> None:
     assert abs(first - second) <= tolerance(name, eps, weighted, min(first, second))
 
 
-@pytest.mark.parametrize("name", [*HINGE, *SQUARED, "svmperf-ordinal", "svmlight-ordinal", "liblinear"])
+@pytest.mark.parametrize("name", [*ONE_OF_EACH, "liblinear"])
 def test_equal_bounds_are_one_C(name: str) -> None:
     X, y, _ = examples(0)
-    one, other = (solve(Problem(X, y, C, bias=False), name, eps=1e-4) for C in (0.7, np.full(y.size, 0.7)))
+    bias = "no bias" not in SOLVERS[name].needs
+    one, other = (solve(Problem(X, y, C, bias=bias), name, eps=1e-4) for C in (0.7, np.full(y.size, 0.7)))
     assert np.array_equal(one.weights, other.weights)
     assert (one.iterations, one.work) == (other.iterations, other.work)
     if one.alpha is not None:
@@ -119,12 +121,6 @@ def test_blocks_and_storages_agree(name: str) -> None:
     values = [objective(problem, solution.weights) for solution in found]
     assert max(values) - min(values) <= tolerance(name, 1e-4, problem, min(values))
     assert len({solution.iterations for solution in found}) == 1
-
-
-@pytest.mark.parametrize("name", ["svmperf-ordinal", "svmlight-ordinal"])
-def test_ranking_needs_one_C(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^solver '{name}' needs one C for all examples$"):
-        solve(Problem([[0.0], [1.0], [2.0]], [1, 2, 3], [1.0, 2.0, 1.0], bias=False), name)
 
 
 # Peers

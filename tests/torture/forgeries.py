@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
-import inspect
 import json
 import re
 import sys
@@ -30,6 +29,7 @@ import numpy.typing as npt
 from exact import HINGE, PAIRS, SQUARED, Exact, Optimum
 from svmrepro.solvers import Kernel, Problem, Solution, certify
 from svmrepro.solvers.certificate import lower_bounds
+from verdicts import malformed
 
 Generator = np.random.Generator
 Vector = npt.NDArray[np.float64]
@@ -46,7 +46,6 @@ MOST_SHOWN = 12
 _NUMBER = re.compile(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?")
 #: Entries that the judge may read in search of a lower bound; its own limit is some seconds a forgery.
 SEARCHED = 2e6
-_HAS_WITNESS = "witness" in {field.name for field in dataclasses.fields(Solution)}
 
 
 @dataclass(frozen=True)
@@ -379,7 +378,7 @@ def wrong_shapes(given: Small, solution: Solution, rng: Generator) -> Solution:
 
 def witnessed(given: Small, solution: Solution, rng: Generator) -> Solution:
     """Planes of a cutting plane that prove nothing: random ones, too heavy, negative or no numbers."""
-    if not _HAS_WITNESS or given.kind.promise == "kkt":
+    if given.kind.promise == "kkt":
         return invented_bounds(given, solution, rng)
     k = int(rng.integers(1, 5))
     lead = (
@@ -507,9 +506,7 @@ def stated(problem: Problem, solution: Solution, eps: float, factor: float) -> A
             certificate = certify(problem, solution)
         except ValueError:
             return None
-    parameters = inspect.signature(certificate.passes).parameters
-    given = (problem.n, problem.C) if "n" in parameters else ()
-    return certificate if certificate.passes(eps, factor, *given) else None
+    return certificate if certificate.passes(eps, factor) else None
 
 
 def fault(forgery: Forgery) -> str | None:
@@ -528,35 +525,21 @@ def fault_of(given: Small, solution: Solution, eps: float) -> str | None:
                 return f"the judge raised {type(error).__name__}: {error}"
         if certificate is None:
             continue
-        wrong = malformed(given, solution)
-        if wrong is None:
-            errors = gap_error if given.kind.promise != "kkt" else kkt_error
-            wrong = errors(given, solution, certificate, eps, factor)
-        if wrong is not None:
+        error = gap_error if given.kind.promise != "kkt" else kkt_error
+        wrong = lacking(given, solution) or error(given, solution, certificate, eps, factor)
+        if wrong:
             return f"passes with factor {factor:g} although {wrong}"
     return None
 
 
-def malformed(given: Small, solution: Solution) -> str | None:
+def lacking(given: Small, solution: Solution) -> str | None:
     """Return what makes a solution none at all."""
-    exact, loss = given.exact, given.kind.loss
-    alpha, weights = solution.alpha, solution.weights
-    if not np.isfinite(solution.bias):
-        return f"its bias is {solution.bias}"
-    if weights is not None and (weights.shape != (exact.d,) or not np.isfinite(weights).all()):
-        return "its weights are no d finite numbers"
-    if alpha is not None:
-        count = exact.pairs()[0].size if loss == PAIRS else exact.n
-        if alpha.shape != (count,) or not np.isfinite(alpha).all():
-            return "its multipliers are not as many finite numbers as needed"
-        top = _top(given)
-        if (alpha < 0).any() or (alpha > np.nextafter(top, np.inf) if loss == PAIRS else alpha > top).any():
-            return "a multiplier is outside its box"
-    if given.kind.promise == "kkt" and alpha is None and loss == HINGE:
+    kind = given.kind
+    if kind.promise == "kkt" and solution.alpha is None and kind.loss == HINGE:
         return "it has no multipliers"
-    if given.kind.promise != "kkt" and weights is None:
+    if kind.promise != "kkt" and solution.weights is None:
         return "it has no weights"
-    return None
+    return "; ".join(malformed(given.exact, solution, kind.loss)) or None
 
 
 def kkt_error(given: Small, solution: Solution, certificate: Any, eps: float, factor: float) -> str | None:

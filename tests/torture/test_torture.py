@@ -8,6 +8,8 @@ is the whole of it.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +17,17 @@ import pytest
 import torture
 from exact import PAIRS, SQUARED, Exact
 from svmrepro.solvers import SOLVERS, Kernel, Solution, solve
-from torture_problems import FAMILIES, draw
+from torture_problems import FAMILIES, Draw, draw
 from verdicts import DISHONEST, LIMITED, REFUSED, SOLVED, Judged, Outcome, biases, judge, solve_one, suits
 
 LIMIT = 0.2
 SEED = 9_000
+SCALES = ("scales", "tiny", "large", "mixed", "plain")
 #: Variants of one module differ in how they choose; some of them do here.
 SOME = tuple(
-    name for name in torture.OWN if SOLVERS[name].module != "second_order" or name in ("smo2", "pasmo-3")
+    name
+    for name in torture.OWN
+    if SOLVERS[name].module != "decomposition.second_order" or name in ("smo2", "pasmo-3")
 )
 
 
@@ -41,6 +46,54 @@ def test_nobody_is_dishonest(family: str) -> None:
             if outcome.verdict == DISHONEST or (outcome.verdict == REFUSED) != judged.draw.refusable:
                 wrong.append(f"{outcome.detail or outcome.verdict}: {outcome.command()}")
     assert wrong == []
+
+
+@cache
+def linear(seed: int) -> tuple[Judged, str]:
+    """Return a linear problem with copies, contradictions or a tiny class, and the kind of its scales."""
+    rng = np.random.default_rng([1616, seed])
+    n, d, kind = int(rng.integers(5, 80)), int(rng.integers(1, 8)), SCALES[seed % len(SCALES)]
+    X = rng.normal(size=(n, d))
+    y = np.where(X @ rng.normal(size=d) + rng.choice([0.0, 0.3, 2.0]) * rng.normal(size=n) > 0, 1.0, -1.0)
+    if rng.random() < 0.3:
+        X[n // 2 : n // 2 + n // 4], y[n // 2 : n // 2 + n // 4] = X[: n // 4], y[: n // 4]
+    if rng.random() < 0.3:
+        X[n - n // 5 :], y[n - n // 5 :] = X[: n // 5], -y[: n // 5]
+    if rng.random() < 0.3:
+        X[rng.choice(n, size=max(1, n // 6), replace=False)] = 0.0
+    if rng.random() < 0.2:
+        y[:] = -1.0
+        y[rng.integers(n)] = 1.0
+    if (y == y[0]).all():
+        y[rng.integers(1, n)] *= -1.0
+    if kind == "scales":
+        X *= 10.0 ** rng.uniform(-8, 8, size=d)
+    elif kind in ("tiny", "large"):
+        X *= 10.0 ** (rng.uniform(-8, 0) if kind == "tiny" else rng.uniform(0, 8))
+    elif kind == "mixed":
+        X = X * np.resize([1e6, 1e-3, 1.0], d) + rng.choice([0.0, 1.0]) * rng.normal(size=d)
+    C = float(10.0 ** rng.uniform(-10, 10))
+    bounds = C * 10.0 ** rng.uniform(-2, 2, size=n) if seed % 3 == 2 else C
+    return Judged(Draw("linear", seed, X, y, bounds, Kernel.linear(), "dense" if seed % 2 else "csr")), kind
+
+
+@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("name", ["svmperf", "ocas"])
+def test_cutting_planes_call_optimal_what_is(name: str, part: int) -> None:
+    found: Counter[tuple[str, str]] = Counter()
+    for seed in range(20 * part, 20 * (part + 1)):
+        judged, kind = linear(seed)
+        solution = solve(judged.draw.problem(False), name, iteration_limit=1_000, time_limit=2.0)
+        outcome = judge(judged, name, solution, torture.EPS, np.inf)
+        assert outcome.verdict in (SOLVED, LIMITED), (seed, kind, outcome.detail)
+        assert 0.0 <= solution.relaxed <= float(judged.exact(False).optimum().upper) * (1 + 1e-12), (
+            seed,
+            kind,
+        )
+        found[kind, solution.status] += 1
+    # And it is said wherever rounding does not stand in the way.
+    assert found["plain", "optimal"] == found["tiny", "optimal"] == 4, found
+    assert sum(count for (_, status), count in found.items() if status == "optimal") >= 12, found
 
 
 def solved(name: str = "smo2") -> tuple[Judged, Solution]:

@@ -112,7 +112,7 @@ def solve_one(draw: Draw, name: str, time_limit: float, eps: float) -> tuple[Sol
 def judge(judged: Judged, name: str, solution: Solution, eps: float, time_limit: float) -> Outcome:
     """Judge a solution."""
     draw, exact = judged.draw, judged.exact(biases(name))
-    faults = malformed(exact, solution, name)
+    faults = malformed(exact, solution, SOLVERS[name].loss)
     if solution.cpu_seconds > time_limit + 1.0:
         faults.append(f"ended {solution.cpu_seconds - time_limit:.2f} s after its limit of time")
     worst, undecided = 0.0, ""
@@ -140,10 +140,9 @@ def judge(judged: Judged, name: str, solution: Solution, eps: float, time_limit:
     )
 
 
-def malformed(exact: Exact, solution: Solution, name: str) -> list[str]:
+def malformed(exact: Exact, solution: Solution, loss: str) -> list[str]:
     """Return what is wrong with a solution whatever its status."""
     faults = []
-    loss = SOLVERS[name].loss
     if solution.status not in _STATUSES:
         faults.append(f"status {solution.status!r}")
     if not np.isfinite(solution.bias):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from svmrepro.workflow.analysis.power_law import Interval
-from svmrepro.workflow.measurement.record import counted, shown
+from svmrepro.workflow.measurement.journal_line import counted, shown
 
 Kind = Callable[[str], object]
 """Reads a text; raises ValueError."""
@@ -139,7 +139,7 @@ def interval(value: str, low: str, high: str) -> Interval:
 
 
 @dataclass(frozen=True)
-class Form:
+class FieldType:
     """What the rows of a table have to be.
 
     Attributes
@@ -174,5 +174,5 @@ class Form:
         return [(column, kind) for column in columns if (kind := self.kind_of(column)) is not None]
 
 
-ANY = Form()
+ANY = FieldType()
 """Rows of texts, whatever they are."""

@@ -20,7 +20,7 @@ from itertools import combinations
 from pathlib import Path
 
 from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.analysis.field_types import Form, Kind
+from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.power_law import (
     Fit,
     Interval,
@@ -105,8 +105,8 @@ def _ratio(row: Mapping[str, str]) -> Interval:
     return field_types.interval(row["ratio"], row["low"], row["high"])
 
 
-_FIT_FORM = Form(_KINDS.get, ("paper", *_KEY), _exponent)
-_RATIO_FORM = Form(_KINDS.get, ("paper", *_RATIO_KEY), _ratio)
+_FIT_FORM = FieldType(_KINDS.get, ("paper", *_KEY), _exponent)
+_RATIO_FORM = FieldType(_KINDS.get, ("paper", *_RATIO_KEY), _ratio)
 
 
 def read_fits(files: Iterable[Path]) -> dict[tuple[str, str, str, str], Fit]:
@@ -145,41 +145,22 @@ def read_ratios(files: Iterable[Path]) -> dict[tuple[str, int, str, str, str], I
 
 
 def _fit_line(experiment: Experiment, contender: str, quantity: str, source: str, fit: Fit) -> dict[str, str]:
-    exponent = fit.exponent
-    return {
-        "paper": experiment.paper,
-        "experiment": experiment.name,
-        "contender": contender,
-        "quantity": quantity,
-        "source": source,
-        "exponent": _text(exponent.value if exponent else None),
-        "low": _text(exponent.low if exponent else None),
-        "high": _text(exponent.high if exponent else None),
-        "intercept": _text(fit.intercept),
-        "points": str(fit.points),
-        "n_min": str(fit.n_min),
-        "n_max": str(fit.n_max),
-        "method": fit.method,
-        "note": fit.note,
-    }
+    what = (experiment.paper, experiment.name, contender, quantity, source)
+    ends = _texts(fit.exponent) if fit.exponent else ("", "", "")
+    sizes = (str(fit.points), str(fit.n_min), str(fit.n_max))
+    values = (*what, *ends, _text(fit.intercept), *sizes, fit.method, fit.note)
+    return dict(zip(FIT_COLUMNS, values, strict=True))
 
 
 def _ratio_line(
     experiment: Experiment, n: int, what: tuple[str, str, str], ratio: Interval, count: int
 ) -> dict[str, str]:
-    numerator, denominator, quantity = what
-    return {
-        "paper": experiment.paper,
-        "experiment": experiment.name,
-        "n": str(n),
-        "numerator": numerator,
-        "denominator": denominator,
-        "quantity": quantity,
-        "ratio": _text(ratio.value),
-        "low": _text(ratio.low),
-        "high": _text(ratio.high),
-        "pairs": str(count),
-    }
+    values = (experiment.paper, experiment.name, str(n), *what, *_texts(ratio), str(count))
+    return dict(zip(RATIO_COLUMNS, values, strict=True))
+
+
+def _texts(interval: Interval) -> tuple[str, str, str]:
+    return _text(interval.value), _text(interval.low), _text(interval.high)
 
 
 def _size(text: str) -> float:

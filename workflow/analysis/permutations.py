@@ -13,7 +13,7 @@ from functools import cached_property
 from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.paired_tests import FEWEST, LEVEL, SignedRank, holm, signed_rank
 from svmrepro.workflow.analysis.power_law import Interval, mean_interval
-from svmrepro.workflow.analysis.results import Results, Row, display_name
+from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import Group, pairs
 
 DUAL = "certificate.dual"
@@ -27,7 +27,7 @@ COUNTS = {
 
 
 @dataclass(frozen=True)
-class Problem:
+class PermutedProblem:
     """One row of a table: an experiment at one size.
 
     Attributes
@@ -47,12 +47,12 @@ class Problem:
     n_printed: int | None
 
     @property
-    def row(self) -> Row:
+    def row(self) -> SizeRow:
         """The size as results look it up."""
-        return Row(self.n, self.n_printed if self.n is None else self.n_paper)
+        return SizeRow(self.n, self.n_printed if self.n is None else self.n_paper)
 
 
-def problems(results: Results, names: Iterable[str], table: str) -> list[Problem]:
+def problems(results: Results, names: Iterable[str], table: str) -> list[PermutedProblem]:
     """Return the problems of some experiments, in the order of the paper's table.
 
     Problems of the paper's table that the configuration has not are among them, without a size, when the
@@ -62,20 +62,20 @@ def problems(results: Results, names: Iterable[str], table: str) -> list[Problem
     printed = results.numbers.experiments(table)
     whole = set(known) == set(results.paper.experiments)
     ordered = [name for name in printed if name in known or (whole and name not in known)]
-    found: list[Problem] = []
+    found: list[PermutedProblem] = []
     for name in [*ordered, *(name for name in known if name not in printed)]:
         size = next(iter(results.numbers.sizes(name, table)), None)
         if name not in known:
-            found.append(Problem(name, name, None, None, size))
+            found.append(PermutedProblem(name, name, None, None, size))
             continue
         experiment = results.experiment(name)
         for n in experiment.sizes:
             same = size is not None and experiment.paper_sizes.get(n, n) == size
-            found.append(Problem(name, experiment.title, n, size if same else None, size))
+            found.append(PermutedProblem(name, experiment.title, n, size if same else None, size))
     return found
 
 
-def why_missing(results: Results, problem: Problem, contender: str) -> str:
+def why_missing(results: Results, problem: PermutedProblem, contender: str) -> str:
     """Say why a contender has no number on a problem; "" if it has one."""
     if problem.name not in results.paper.experiments:
         return f"not run: not part of the {results.scale} scale"
@@ -108,7 +108,7 @@ class Pairing:
         return mean_interval(self.first), mean_interval(self.second)
 
 
-def pair_up(results: Results, problem: Problem, contenders: Sequence[str], quantity: str) -> Pairing:
+def pair_up(results: Results, problem: PermutedProblem, contenders: Sequence[str], quantity: str) -> Pairing:
     """Return what two contenders have in common on a problem; no pairs where one of them is missing."""
     first, second = (results.group(problem.name, label, problem.n) for label in contenders)
     left, right = pairs(first, second, quantity, anywhere=True)
@@ -148,7 +148,9 @@ class Family:
         ]
 
 
-def family(results: Results, rows: Iterable[Problem], contenders: Sequence[str], quantity: str) -> Family:
+def family(
+    results: Results, rows: Iterable[PermutedProblem], contenders: Sequence[str], quantity: str
+) -> Family:
     """Compare two contenders on several problems."""
     return Family(tuple(pair_up(results, problem, contenders, quantity) for problem in rows))
 
@@ -156,7 +158,7 @@ def family(results: Results, rows: Iterable[Problem], contenders: Sequence[str],
 # -- words ----------------------------------------------------------------------------------------------
 
 
-def size_notes(rows: Sequence[Problem], results: Results) -> list[str]:
+def size_notes(rows: Sequence[PermutedProblem], results: Results) -> list[str]:
     """Say of which problems smaller ones were measured; nothing if of none."""
     from svmrepro import datasets
 
@@ -195,7 +197,7 @@ def tally(what: str, family_: Family, contenders: Sequence[str]) -> str:
     )
 
 
-def load_notes(results: Results, rows: Iterable[Problem], contenders: Sequence[str]) -> list[str]:
+def load_notes(results: Results, rows: Iterable[PermutedProblem], contenders: Sequence[str]) -> list[str]:
     """Name the data sets on which all runs met other load; nothing if there are none."""
     measured = [problem for problem in rows if problem.n is not None]
     suspect = [

@@ -14,14 +14,14 @@ list of words, ``fact,value``: ``machine`` is the computer that the paper's seco
 
 from __future__ import annotations
 
-import csv
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from svmrepro.workflow.errors import StepError, reading_table
+from svmrepro.workflow.analysis import field_types
+from svmrepro.workflow.analysis.field_types import FieldType, Kind
+from svmrepro.workflow.analysis.runs import read_rows
 
 TIMINGS, SCALING, SPARSE, FACTS = "timings", "scaling", "sparse_vs_dense", "facts"
 
@@ -98,9 +98,8 @@ class PaperNumbers:
         path = self.folder / f"{self.paper}_{FACTS}.csv"
         if not path.is_file():
             return ""
-        with reading_table(path), path.open(newline="", encoding="utf-8") as handle:
-            facts = {row.get("fact"): row.get("value") for row in csv.DictReader(handle)}
-        return facts.get("machine") or ""
+        facts = {row["fact"]: row["value"] for row in read_rows(path, ("fact", "value"))}
+        return facts.get("machine", "")
 
     @cached_property
     def _tables(self) -> Mapping[str, Mapping[tuple[str, int | None], Mapping[str, str]]]:
@@ -115,42 +114,17 @@ def snake(contender: str) -> str:
     return contender.replace("-", "_")
 
 
+def _kind(column: str) -> Kind | None:
+    if column == "n":
+        return field_types.optional(field_types.size)
+    numeric = column.endswith(("_seconds", "_exponent", "_vectors"))
+    return field_types.optional(field_types.number) if numeric else None
+
+
+_FORM = FieldType(_kind, ("experiment", "n"))
+
+
 def _read(path: Path) -> dict[tuple[str, int | None], dict[str, str]]:
-    """Read one file, keyed by experiment and size.
-
-    Raises
-    ------
-    StepError
-        Naming file and line: no ``experiment`` column, a repeated row, a number that is none.
-    """
-    rows: dict[tuple[str, int | None], dict[str, str]] = {}
-    with reading_table(path), path.open(newline="", encoding="utf-8") as handle:
-        reader = csv.DictReader(handle)
-        key_column = next(
-            (name for name in ("experiment", "dataset") if name in (reader.fieldnames or ())), None
-        )
-        if key_column is None:
-            raise StepError(f"{path}:1: no column 'experiment'")
-        for row in reader:
-            where = f"{path}:{reader.line_num}"
-            if None in row or None in row.values():
-                raise StepError(f"{where}: {len(reader.fieldnames or ())} columns expected")
-            for column, text in row.items():
-                if text and column.endswith(("_seconds", "_exponent", "_vectors")):
-                    _number(text, f"{where}: {column}")
-            n = int(_number(row["n"], f"{where}: n")) if row.get("n") else None
-            key = (row[key_column], n)
-            if key in rows:
-                raise StepError(f"{where}: a second row for {key[0]}, n = {n}")
-            rows[key] = dict(row)
-    return rows
-
-
-def _number(text: str, where: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise StepError(f"{where}: {text[:40]!r} is not a number")
-    return number
+    """Read one file, keyed by experiment and size."""
+    rows = read_rows(path, ("experiment",), _FORM)
+    return {(row["experiment"], int(row["n"]) if row.get("n") else None): row for row in rows}

@@ -41,7 +41,7 @@ STORAGES = ("bits", "dense", "csr", "index")
 
 
 @dataclass(frozen=True)
-class Row:
+class SizeRow:
     """One size of one experiment: `n` as measured (or None) and `n_paper` as printed (or None)."""
 
     n: int | None
@@ -76,13 +76,13 @@ class Results:
         """Return an experiment's description."""
         return self.paper.experiments[name]
 
-    def rows(self, experiment: str) -> list[Row]:
+    def rows(self, experiment: str) -> list[SizeRow]:
         """Return the sizes to show, ascending: those configured, and those that only the paper has."""
         known = self.experiment(experiment)
         ours = dict.fromkeys((*known.sizes, *self.runs.sizes(experiment)))
-        rows = [Row(n, self.paper_size(experiment, n)) for n in ours]
+        rows = [SizeRow(n, self.paper_size(experiment, n)) for n in ours]
         shown = {row.n_paper for row in rows}
-        rows += [Row(None, n) for n in self.numbers.sizes(experiment) if n not in shown]
+        rows += [SizeRow(None, n) for n in self.numbers.sizes(experiment) if n not in shown]
         return sorted(rows, key=lambda row: row.size)
 
     def paper_size(self, experiment: str, n: int) -> int | None:
@@ -103,7 +103,7 @@ class Results:
         ]
         return all(group.suspect for group in groups if group.timed)
 
-    def why_missing(self, experiment: str, contender: str, row: Row) -> str:
+    def why_missing(self, experiment: str, contender: str, row: SizeRow) -> str:
         """Say why a contender has no number at a size; "" if it has one."""
         if contender not in self.experiment(experiment).contenders:
             return "not run: not in this experiment"
@@ -151,7 +151,8 @@ class Results:
         parts = [f"{self.paper.title}", f"{self.scale} scale"]
         if measured:
             parts.append(f"last measured {max(run.fields.get('time', '') for run in measured)[:10]}")
-            parts += _machines(run.fields.get("machine.cpu", "") for run in measured)
+            models = Counter(model for run in measured if (model := run.fields.get("machine.cpu")))
+            parts += [" and ".join(model for model, _ in models.most_common())] if models else []
             commits = {run.fields.get("machine.commit", "") for run in measured} - {""}
             if commits:
                 parts.append("commit " + ", ".join(sorted({short_commit(commit) for commit in commits})))
@@ -251,11 +252,6 @@ def describe_problem(experiment: Experiment) -> str:
 
 def _told(hardware: str) -> str:
     return f"[{hardware or 'unknown hardware'}]"
-
-
-def _machines(models: Iterable[str]) -> list[str]:
-    counted = Counter(model for model in models if model)
-    return [" and ".join(model for model, _ in counted.most_common())] if counted else []
 
 
 def plural(count: int, noun: str) -> str:

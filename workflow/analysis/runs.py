@@ -16,10 +16,10 @@ from functools import cached_property
 from pathlib import Path
 
 from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.analysis.field_types import Form, Kind
+from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.power_law import Interval, median_interval
 from svmrepro.workflow.errors import StepError, reading_table
-from svmrepro.workflow.measurement.record import STATUSES
+from svmrepro.workflow.measurement.journal_line import STATUSES
 
 CPU, WORK = "cpu_seconds", "work"
 QUANTITIES = (CPU, WORK)
@@ -43,7 +43,7 @@ _GIBI = 2.0**30
 
 
 @dataclass(frozen=True)
-class Run:
+class MeasuredRun:
     """One line of ``measurements.csv``; `fields` holds all its columns as text, empty for null."""
 
     fields: Mapping[str, str]
@@ -70,7 +70,7 @@ class Run:
 
     @property
     def status(self) -> str:
-        """One of the statuses of `svmrepro.workflow.measurement.record`."""
+        """One of the statuses of `svmrepro.workflow.measurement.journal_line`."""
         return self.fields["status"]
 
     @property
@@ -128,19 +128,19 @@ class Group:
     Attributes
     ----------
     hardware : str or None
-        The only one on which seconds count here (`Run.hardware`); None: there is but one.
+        The only one on which seconds count here (`MeasuredRun.hardware`); None: there is but one.
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[MeasuredRun, ...]
     hardware: str | None = None
 
     @cached_property
-    def solved(self) -> tuple[Run, ...]:
+    def solved(self) -> tuple[MeasuredRun, ...]:
         """The runs that ended certified."""
         return tuple(run for run in self.runs if run.solved)
 
     @cached_property
-    def timed(self) -> tuple[Run, ...]:
+    def timed(self) -> tuple[MeasuredRun, ...]:
         """The runs whose seconds count, of one hardware: the unflagged ones; if all are flagged, all."""
         here = tuple(run for run in self.solved if self.hardware in (None, run.hardware))
         return tuple(run for run in here if not run.flagged) or here
@@ -211,11 +211,11 @@ class Group:
 class Runs:
     """Every run of one or more experiments."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[MeasuredRun, ...]
 
     @cached_property
     def _groups(self) -> Mapping[tuple[str, str, int, float | None], Group]:
-        grouped: dict[tuple[str, str, int, float | None], list[Run]] = {}
+        grouped: dict[tuple[str, str, int, float | None], list[MeasuredRun]] = {}
         for run in self.runs:
             grouped.setdefault((run.experiment, run.contender, run.n, run.point), []).append(run)
         return {key: Group(tuple(runs), self.timing_hardware.get(key[0])) for key, runs in grouped.items()}
@@ -227,7 +227,7 @@ class Runs:
         It is the one on which most of its problems were solved; of those the one with most runs; then the
         first. Seconds of the others are compared with nothing; counts and objectives are the same everywhere.
         """
-        found: dict[str, dict[str, list[Run]]] = {}
+        found: dict[str, dict[str, list[MeasuredRun]]] = {}
         for run in self.runs:
             if run.solved:
                 found.setdefault(run.experiment, {}).setdefault(run.hardware, []).append(run)
@@ -309,8 +309,8 @@ def pairs(
     return [a for a, _ in kept], [b for _, b in kept]
 
 
-def _matched(first: Group, second: Group, start: int) -> list[tuple[Run, Run]]:
-    """Return the solved runs of two contenders that agree in what `Run.pair` holds from a place on."""
+def _matched(first: Group, second: Group, start: int) -> list[tuple[MeasuredRun, MeasuredRun]]:
+    """Return the solved runs of two contenders that agree in `MeasuredRun.pair` from a position on."""
     right = {run.pair[start:]: run for run in second.solved}
     return [(run, right[run.pair[start:]]) for run in first.solved if run.pair[start:] in right]
 
@@ -356,7 +356,7 @@ def _kind(column: str) -> Kind | None:
     return field_types.words if group in ("machine", "certificate") else None
 
 
-_FORM = Form(_kind, ("paper", "experiment", "n", "point", "seed", "contender", "repeat"))
+_FORM = FieldType(_kind, ("paper", "experiment", "n", "point", "seed", "contender", "repeat"))
 
 
 def read_runs(files: Iterable[Path]) -> Runs:
@@ -368,14 +368,16 @@ def read_runs(files: Iterable[Path]) -> Runs:
         If a file is missing, lacks a column that every record has, holds what no measurement has, or the same
         run twice: ``file:line: column: what``.
     """
-    runs: list[Run] = []
+    runs: list[MeasuredRun] = []
     for path in files:
         rows = read_rows(path, required=_REQUIRED, form=_FORM)
-        runs += [Run(row) for row in rows]
+        runs += [MeasuredRun(row) for row in rows]
     return Runs(tuple(runs))
 
 
-def read_rows(path: Path, required: Sequence[str] = (), form: Form = field_types.ANY) -> list[dict[str, str]]:
+def read_rows(
+    path: Path, required: Sequence[str] = (), form: FieldType = field_types.ANY
+) -> list[dict[str, str]]:
     """Read a CSV file of this harness as a list of rows of text.
 
     Parameters

@@ -11,7 +11,7 @@ from typing import Any
 
 from svmrepro.workflow.analysis.runs import read_rows
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.measurement.record import read_lines
+from svmrepro.workflow.measurement.journal_line import read_lines
 
 LEADING = (
     "paper", "experiment", "dataset", "n", "n_paper", "contender", "seed", "repeat", "status", "reason",

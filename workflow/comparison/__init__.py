@@ -1,7 +1,7 @@
 """Two runs side by side.
 
-sides        what a results folder, or a reference, tells of a run
-paired_runs  what both runs measured, as ratios with intervals
-tables       the tables
-figure       the figure
+compared_run  what a results folder, or a reference, tells of a run
+paired_runs   what both runs measured, as ratios with intervals
+tables        the tables
+figure        the figure
 """

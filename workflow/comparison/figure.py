@@ -18,7 +18,7 @@ from svmrepro.workflow.analysis.power_law import median_interval
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
-from svmrepro.workflow.figures.style import GHOST, MAIN, PAGE, entry, new_figure
+from svmrepro.workflow.figures.style import GHOST, LOOKS, PAGE, entry, new_figure
 
 COUNTS = {
     "iterations": (0.25, "iterations"),
@@ -55,7 +55,7 @@ def _ratios(axes: Axes, pair: PairedRuns, paper: str) -> None:
     if not points:
         _nothing(axes, "no ratio in both runs")
         return
-    look = MAIN[0]
+    look = LOOKS[0]
     lines = [
         line
         for here, there in points
@@ -117,7 +117,7 @@ def _bars(axes: Axes, found: dict[str, dict[str, list[float]]]) -> None:
         y = len(labels) - 1 - place
         if place % 2 == 0:
             axes.axhspan(y - 0.5, y + 0.5, color="#f3f5f7", zorder=0, linewidth=0)
-        for look, (name, (height, _)) in zip(MAIN, COUNTS.items(), strict=False):
+        for look, (name, (height, _)) in zip(LOOKS, COUNTS.items(), strict=False):
             if name in found[label]:
                 _bar(axes, found[label][name], y + height, look.colour, look.marker)
     axes.axvline(1.0, color=GHOST, linewidth=0.8, zorder=1)
@@ -134,7 +134,7 @@ def _bars(axes: Axes, found: dict[str, dict[str, list[float]]]) -> None:
     axes.grid(True, axis="x", linewidth=0.3, color="#d5d9de")
     handles = [
         entry(shown, look, linestyle="-", markersize=3.5, linewidth=1.1)
-        for look, (_, shown) in zip(MAIN, COUNTS.values(), strict=False)
+        for look, (_, shown) in zip(LOOKS, COUNTS.values(), strict=False)
     ]
     axes.figure.legend(handles=handles, loc="outside lower right", ncols=3, handlelength=1.6)
 

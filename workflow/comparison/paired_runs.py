@@ -1,7 +1,7 @@
 """Two runs side by side: what both measured, as ratios with intervals, and whether they agree.
 
-The rules are those of the check (`svmrepro.workflow.judgement.run_summary`): counts and objectives must be
-equal on the same hardware and lock, elsewhere within 2 %, where rounding may steer a single row's path
+The rules are those of the check (`svmrepro.workflow.judgement.reference_check`): counts and objectives must
+be equal on the same hardware and lock, elsewhere within 2 %, where rounding may steer a single row's path
 further. Seconds are never compared across runs; what is compared is the ratio of two contenders' seconds
 within each run, and the exponents, both by their intervals.
 """
@@ -16,9 +16,9 @@ from typing import Any
 
 from svmrepro.workflow.analysis.power_law import Fit, Interval, median_interval
 from svmrepro.workflow.analysis.runs import WORK, WORK_TERMS
-from svmrepro.workflow.comparison.sides import FitKey, RatioKey, Side
+from svmrepro.workflow.comparison.compared_run import ComparedRun, FitKey, RatioKey
 from svmrepro.workflow.judgement.claims import UNMEASURED
-from svmrepro.workflow.judgement.run_summary import FAILED, PATH, RESULTS, Comparison, agree, compare
+from svmrepro.workflow.judgement.reference_check import FAILED, PATH, RESULTS, ReferenceCheck, agree, compare
 
 SAME, CLOSE, ELSEWHERE, DIFFERS = "equal", "within 2 %", "another path", "differs"
 """What can be said of a row's counts; the third: same result within 2 %, by a path that rounding steered."""
@@ -48,7 +48,7 @@ RowKey = tuple[str, str, int, str, str]
 
 
 @dataclass(frozen=True)
-class Row:
+class MatchedRow:
     """One contender on one problem in both runs, over the seeds or permutations that both have.
 
     Attributes
@@ -83,13 +83,13 @@ class Row:
 class PairedRuns:
     """A run and another one, which it is compared with."""
 
-    here: Side
-    there: Side
+    here: ComparedRun
+    there: ComparedRun
     #: Claims about seconds, as (paper, claim).
     clocked: frozenset[tuple[str, str]] = frozenset()
 
     @cached_property
-    def outcome(self) -> Comparison:
+    def outcome(self) -> ReferenceCheck:
         """What the check would say were the other run the reference; of another scale, of its rows alone."""
         before = self.there.record
         if self.here.scale != self.there.scale:
@@ -102,7 +102,7 @@ class PairedRuns:
         return self.outcome.same_machine
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[MatchedRow]:
         """The rows that both runs have, in this run's order."""
         here, there = _by_row(self.here.rows), _by_row(self.there.rows)
         return [self._row(key, here[key], there[key]) for key in here if key in there]
@@ -147,17 +147,17 @@ class PairedRuns:
 
     def _row(
         self, key: RowKey, here: Mapping[str, Mapping[str, Any]], there: Mapping[str, Mapping[str, Any]]
-    ) -> Row:
+    ) -> MatchedRow:
         seeds = [seed for seed in here if seed in there]
         both = [(here[seed], there[seed]) for seed in seeds]
         changed = next((_settings(a, b) for a, b in both if a["setting"] != b["setting"]), "")
         if changed:
-            return Row(key, 0, SETTINGS, changed, {})
+            return MatchedRow(key, 0, SETTINGS, changed, {})
         statuses = [(a["status"], b["status"]) for a, b in both if not (a["counts"] and b["counts"])]
         both = [(a, b) for a, b in both if a["counts"] and b["counts"]]
         said = [f"{a} here, {b} there" for a, b in sorted(statuses, key=lambda pair: pair[0] == pair[1])]
         if not both:
-            return Row(key, 0, UNSOLVED, (said or ["no seed in common"])[0], {})
+            return MatchedRow(key, 0, UNSOLVED, (said or ["no seed in common"])[0], {})
         verdict, detail = _verdict([(a["counts"], b["counts"]) for a, b in both], same=self.same_machine)
         # Limits of time and memory are met where a machine is slower; a failure is the code's.
         if any(a != b and {a, b} & set(FAILED) for a, b in statuses):
@@ -168,7 +168,7 @@ class PairedRuns:
             kept = [(a, b) for a, b in pairs if a is not None and b is not None]
             if kept:
                 values[name] = ([a for a, _ in kept], [b for _, b in kept])
-        return Row(key, len(both), verdict, detail, values)
+        return MatchedRow(key, len(both), verdict, detail, values)
 
 
 def claim_change(here: str, there: str) -> str:

@@ -9,6 +9,7 @@ from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.power_law import Fit, Interval
 from svmrepro.workflow.analysis.results import plural, short_commit
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK
+from svmrepro.workflow.comparison.compared_run import ComparedRun
 from svmrepro.workflow.comparison.paired_runs import (
     ALONE,
     CHANGED,
@@ -20,12 +21,11 @@ from svmrepro.workflow.comparison.paired_runs import (
     SETTINGS,
     UNCHANGED,
     UNSOLVED,
+    MatchedRow,
     PairedRuns,
-    Row,
     claim_change,
     ratio_of_ratios,
 )
-from svmrepro.workflow.comparison.sides import Side
 from svmrepro.workflow.judgement.claims import SCALES_WITHOUT_CLOCK, UNMEASURED
 from svmrepro.workflow.tables.claims import MARKS
 from svmrepro.workflow.tables.model import (
@@ -33,8 +33,8 @@ from svmrepro.workflow.tables.model import (
     DASH,
     Cell,
     Column,
-    Section,
     Table,
+    TableSection,
     count,
     exponent,
     missing,
@@ -53,7 +53,7 @@ MOST_NAMED = 6
 
 def about(pair: PairedRuns) -> Table:
     """Say what is compared: where, when, on what, by which commit, and what is not there."""
-    facts: list[tuple[str, Callable[[Side], str]]] = [
+    facts: list[tuple[str, Callable[[ComparedRun], str]]] = [
         ("folder", lambda side: str(side.folder)),
         ("scale", lambda side: side.scale),
         ("last measured", lambda side: side.measured[:10]),
@@ -69,14 +69,9 @@ def about(pair: PairedRuns) -> Table:
         texts = [tell(side) or "not known" for side in (pair.here, pair.there)]
         if name == "missing":
             texts = ["" if text == "not known" else text for text in texts]
-        changed = name in (fact.removeprefix("machine.") for fact in known) and texts[0] != texts[1]
-        rows.append(
-            {
-                "fact": prose(name),
-                HERE: prose(texts[0]),
-                THERE: prose(texts[1], mark="open" if changed else ""),
-            }
-        )
+        changed = f"machine.{name}" in known and texts[0] != texts[1]
+        mark = "open" if changed else ""
+        rows.append({"fact": prose(name), HERE: prose(texts[0]), THERE: prose(texts[1], mark)})
     columns = [
         Column("fact", "", prose=True),
         Column(HERE, "this run", prose=True),
@@ -87,7 +82,7 @@ def about(pair: PairedRuns) -> Table:
         if pair.same_machine
         else "Other or unknown hardware or versions: counts and objectives may differ by 2 %."
     )
-    return Table(title="The two runs", sections=(Section(columns, rows),), notes=[how])
+    return Table(title="The two runs", sections=(TableSection(columns, rows),), notes=[how])
 
 
 def summary(pair: PairedRuns) -> Table:
@@ -134,7 +129,7 @@ def summary(pair: PairedRuns) -> Table:
                 "ratios_differ": count(shares.count(DISAGREE)),
             }
         )
-    return Table(title="Summary", sections=(Section(columns, rows),), notes=_summary_notes(pair))
+    return Table(title="Summary", sections=(TableSection(columns, rows),), notes=_summary_notes(pair))
 
 
 def claims(pair: PairedRuns, papers: Sequence[str]) -> Table:
@@ -159,12 +154,12 @@ def claims(pair: PairedRuns, papers: Sequence[str]) -> Table:
         Column(HERE, "this run", prose=True),
         Column(THERE, "against", prose=True),
         Column("measured_here", "measured in this run", prose=True),
-        Column("measured_there", "measured in the other", prose=True),
+        Column("measured_there", "measured in the other run", prose=True),
     ]
     changed = sum(key in pair.changed for key in found)
     return Table(
         title="Claims",
-        sections=(Section(columns, rows),),
+        sections=(TableSection(columns, rows),),
         notes=[f"{plural(len(rows), 'claim')}, {changed} with a different verdict."],
     )
 
@@ -188,7 +183,7 @@ def measurements(pair: PairedRuns, papers: Sequence[str]) -> Table:
     body = [_measured(row) for row in pair.rows if row.key[0] in papers]
     return Table(
         title="Counts and objectives",
-        sections=(Section(columns, body),),
+        sections=(TableSection(columns, body),),
         notes=[
             "Medians of this run's value over the other run's, with 95 % intervals over the permutations; "
             "the ratio of a single pair is exact.",
@@ -207,9 +202,7 @@ def exponents(pair: PairedRuns, papers: Sequence[str]) -> Table:
     for quantity in QUANTITIES:
         group = f"exponent of {HEADERS[quantity]}"
         columns += [
-            Column(f"{quantity}_{HERE}", "this run", group=group),
-            Column(f"{quantity}_{THERE}", "against", group=group),
-            Column(f"{quantity}_difference", "difference", group=group),
+            *_beside(quantity, group, "difference"),
             Column(f"{quantity}_verdict", "", group=group, prose=True),
             Column(f"{quantity}_sizes", "sizes, this run / against", shown=False),
         ]
@@ -223,7 +216,7 @@ def exponents(pair: PairedRuns, papers: Sequence[str]) -> Table:
         rows.append(row)
     return Table(
         title="Exponents",
-        sections=(Section(columns, rows),),
+        sections=(TableSection(columns, rows),),
         notes=[
             "Exponents have no unit, so those of seconds can be compared across machines. They agree if the "
             "95 % interval of their difference contains 0."
@@ -235,12 +228,7 @@ def ratios(pair: PairedRuns, papers: Sequence[str]) -> Table:
     """Build one line for two contenders on a problem: their ratio in each run, and how the two compare."""
     columns = [*_naming(papers), Column("contenders", "ratio of", prose=True)]
     for quantity in QUANTITIES:
-        group = HEADERS[quantity]
-        columns += [
-            Column(f"{quantity}_{HERE}", "this run", group=group),
-            Column(f"{quantity}_{THERE}", "against", group=group),
-            Column(f"{quantity}_change", "change", group=group),
-        ]
+        columns += _beside(quantity, HEADERS[quantity], "change")
     columns.append(Column("verdict", "seconds", prose=True))
     rows = []
     for key in dict.fromkeys(key[:5] for key in pair.ratios if key[0] in papers):
@@ -265,7 +253,7 @@ def ratios(pair: PairedRuns, papers: Sequence[str]) -> Table:
         rows.append(row)
     return Table(
         title="Ratios between contenders",
-        sections=(Section(columns, rows),),
+        sections=(TableSection(columns, rows),),
         notes=[
             "Seconds are never compared across runs. Each ratio is of two contenders in one process; the "
             "change is this run's ratio over the other's. They agree if the 95 % interval of the change "
@@ -305,6 +293,12 @@ def _clock_note(pair: PairedRuns) -> list[str]:
     return [f"Runs of the {short[0]} scale are too short to compare seconds."] if short else []
 
 
+def _beside(quantity: str, group: str, third: str) -> list[Column]:
+    """Return columns of a quantity in both runs, and of how the two compare."""
+    headers = {HERE: "this run", THERE: "against", third: third}
+    return [Column(f"{quantity}_{key}", header, group=group) for key, header in headers.items()]
+
+
 def _naming(papers: Sequence[str]) -> list[Column]:
     return [
         Column("paper", "paper", prose=True, shown=len(papers) > 1),
@@ -313,7 +307,7 @@ def _naming(papers: Sequence[str]) -> list[Column]:
     ]
 
 
-def _measured(row: Row) -> dict[str, Cell]:
+def _measured(row: MatchedRow) -> dict[str, Cell]:
     paper, experiment, n, contender, point = row.key
     cells = {
         "paper": prose(paper),
@@ -398,5 +392,5 @@ def _key(name: str) -> str:
     return name.rpartition(".")[2].replace(" ", "_").replace("%", "percent")
 
 
-def _fact(name: str) -> Callable[[Side], str]:
+def _fact(name: str) -> Callable[[ComparedRun], str]:
     return lambda side: side.machine.get(name, "")

@@ -85,13 +85,13 @@ TABLES: Mapping[str, ArtefactKind[Table]] = {
     "claims": ArtefactKind("tables.claims"),
     "problems": ArtefactKind("tables.permutations.problems"),
     "paired": ArtefactKind("tables.permutations.paired"),
-    "against": ArtefactKind("tables.permutations.variants"),
+    "variants": ArtefactKind("tables.permutations.variants"),
     "encodings": ArtefactKind("tables.permutations.encodings"),
     "traffic": ArtefactKind("tables.traffic"),
     "benchmarks": ArtefactKind("tables.benchmarks"),
     "precision": ArtefactKind("tables.precision"),
     "parameters": ArtefactKind("tables.parameters"),
-    "encoding": ArtefactKind("tables.adult_encoding"),
+    "adult-encoding": ArtefactKind("tables.adult_encoding"),
 }
 
 FIGURES: Mapping[str, ArtefactKind[Figure]] = {

@@ -1,4 +1,8 @@
-"""From experiments to work: rows (one problem with all its contenders), and the jobs that measure them."""
+"""From experiments to work: instances, and the jobs that measure them.
+
+An instance is an experiment at one size and one seed or permutation. All its contenders run side by side. In
+the journal it is a ``row``.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +22,14 @@ MOST_BLOCKS = 100
 
 
 @dataclass(frozen=True)
-class Row:
+class Instance:
     """
-    One problem: an experiment at one size (and seed or permutation); all contenders run side by side on it.
+    An experiment at one size (and seed or permutation), on which all contenders run side by side.
 
     Attributes
     ----------
     n
-        Training rows.
+        Number of training examples.
     seed
         Seed of a generated data set, or number of the permutation, else None.
     point
@@ -39,7 +43,7 @@ class Row:
 
     @property
     def contenders(self) -> tuple[Contender, ...]:
-        """Who competes."""
+        """The contenders that run on it."""
         experiment = self.experiment
         return tuple(
             contender
@@ -49,7 +53,7 @@ class Row:
 
     @property
     def permutation(self) -> int | None:
-        """Number of the order in which the rows are taken; None: as the data set has them."""
+        """Number of the order of the examples; None: the data set's own order."""
         return None if self.experiment.permutations is None else self.seed
 
     @property
@@ -121,17 +125,24 @@ class Job:
     """
 
     name: str
-    rows: tuple[Row, ...]
+    instances: tuple[Instance, ...]
     after: str | None = None
 
     def wanted(self) -> str:
         """Hash what the job has to measure: its rows, and how often."""
-        return digest([[row.key, row.experiment.repeats, row.experiment.repeat_budget] for row in self.rows])
+        return digest(
+            [
+                [instance.key, instance.experiment.repeats, instance.experiment.repeat_budget]
+                for instance in self.instances
+            ]
+        )
 
 
-def rows(experiment: Experiment) -> tuple[Row, ...]:
+def instances(experiment: Experiment) -> tuple[Instance, ...]:
     """Return all rows of an experiment, ascending in size and then in difficulty."""
-    return tuple(row for n in experiment.sizes for row in _rows_of(experiment, n, experiment.seeds))
+    return tuple(
+        instance for n in experiment.sizes for instance in _instances_of(experiment, n, experiment.seeds)
+    )
 
 
 def jobs(config: Config, experiment: Experiment) -> tuple[Job, ...]:
@@ -152,11 +163,11 @@ def jobs(config: Config, experiment: Experiment) -> tuple[Job, ...]:
         of its permutations, which a cluster's time limit hurts less.
     """
     if config.job == "experiment":
-        return (Job("all", rows(experiment)),)
+        return (Job("all", instances(experiment)),)
     found: list[Job] = []
     for n in experiment.sizes:
         for name, seeds in _blocks(experiment, n):
-            found.append(Job(name, _rows_of(experiment, n, seeds), found[-1].name if found else None))
+            found.append(Job(name, _instances_of(experiment, n, seeds), found[-1].name if found else None))
     return tuple(found)
 
 
@@ -175,11 +186,11 @@ def job(config: Config, experiment: Experiment, name: str) -> Job:
     raise StepError(f"experiment {experiment.name!r} has no job {name!r}")
 
 
-def _rows_of(experiment: Experiment, n: int, seeds: tuple[int | None, ...]) -> tuple[Row, ...]:
+def _instances_of(experiment: Experiment, n: int, seeds: tuple[int | None, ...]) -> tuple[Instance, ...]:
     """Return the rows of a size."""
     wanted = {point for each in experiment.contenders.values() for point in experiment.points_of(each)}
     points = [point for point in (*experiment.points, None) if point in wanted]
-    return tuple(Row(experiment, n, seed, point) for point in points for seed in seeds)
+    return tuple(Instance(experiment, n, seed, point) for point in points for seed in seeds)
 
 
 def test_key(experiment: Experiment, seed: int) -> str:

@@ -7,7 +7,7 @@ value passed through.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from svmrepro.datasets.validation import Fault, Key, convert, dotted
@@ -30,7 +30,7 @@ class Layers:
         self.content: dict[str, Any] = {}
         self._origins: dict[Key, tuple[str, Key]] = {}
 
-    def add(self, layer: Mapping[str, Any], origin: str, prefix: Key = ()) -> None:
+    def add(self, layer: Mapping[str, Any], origin: str) -> None:
         """
         Merge a layer over what is there.
 
@@ -40,23 +40,19 @@ class Layers:
             A mapping; nested mappings are merged, everything else replaces.
         origin
             How messages call where it came from (a file name, ``--config``).
-        prefix
-            The key in that origin under which the layer stands there.
         """
-        self._merge(self.content, layer, origin, (), prefix)
+        self._merge(self.content, layer, origin, ())
 
-    def _merge(
-        self, target: dict[str, Any], layer: Mapping[str, Any], origin: str, at: Key, prefix: Key
-    ) -> None:
+    def _merge(self, target: dict[str, Any], layer: Mapping[str, Any], origin: str, at: Key) -> None:
         for key, value in layer.items():
             path = (*at, key)
             if origin:  # a graft brings its own
-                self._origins[path] = (origin, (*prefix, *path))
+                self._origins[path] = (origin, path)
             if isinstance(value, Mapping):
                 inner = target.get(key)
                 if not isinstance(inner, dict):
                     inner = target[key] = {}
-                self._merge(inner, value, origin, path, prefix)
+                self._merge(inner, value, origin, path)
             else:
                 target[key] = value
 
@@ -78,37 +74,13 @@ class Layers:
             part = part.get(key) or {}
         for key in reversed(into):
             part = {key: part}
-        self._merge(self.content, part, "", (), ())
+        self._merge(self.content, part, "", ())
         for path, origin in other._origins.items():
             if path[: len(at)] == at:
                 self._origins[(*into, *path[len(at) :])] = origin
 
-    def drop_nulls(self, *at: str | int) -> None:
-        """Take out the entries of the mapping at a key whose value is null."""
-        inner: Any = self.content
-        for key in at:
-            inner = inner.get(key) if isinstance(inner, dict) else None
-        if isinstance(inner, dict):
-            for key in [key for key, value in inner.items() if value is None]:
-                del inner[key]
-
-    def error(self, path: Iterable[str | int], what: str) -> StepError:
-        """
-        Make the error that names file and key.
-
-        Parameters
-        ----------
-        path
-            The key in the merged content.
-        what
-            What is wrong with its value.
-
-        Returns
-        -------
-        StepError
-            ``file: key: what``.
-        """
-        full = tuple(path)
+    def error(self, full: Key, what: str) -> StepError:
+        """Make the error about the value at a key of the merged content: ``file: key: what``."""
         for length in range(len(full), 0, -1):
             if full[:length] in self._origins:
                 origin, key = self._origins[full[:length]]
@@ -118,17 +90,7 @@ class Layers:
 
     def convert(self, kind: type[T]) -> T:
         """
-        Check the merged content.
-
-        Parameters
-        ----------
-        kind
-            What it has to be.
-
-        Returns
-        -------
-        kind
-            The content, typed.
+        Return the merged content as what it has to be.
 
         Raises
         ------

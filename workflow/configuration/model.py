@@ -5,6 +5,8 @@ A configuration has four layers, later ones winning: ``config/config.yaml`` (the
 the chosen scale (``config/<scale>.yaml``), the command line, and beneath the experiments of each paper its
 own file ``config/experiments/<paper>.yaml``. :func:`load_config` merges and checks them; the result is
 written as JSON for the steps, which read it back with :func:`read_config` in a few milliseconds.
+
+``config/schema.yaml`` describes the fields; the records tell what is different once the file has been read.
 """
 
 from __future__ import annotations
@@ -33,28 +35,12 @@ class Contender:
     ----------
     label
         Its name in tables.
-    solver
-        A name of ``svmrepro.solvers.SOLVERS`` or ``package.module:function``.
-    storage
-        How it holds the examples: auto, dense, csr, index or bits.
-    encoding
-        A name of ``svmrepro.datasets.ENCODINGS``: it gets the same examples in another encoding, and so
-        another problem. None: as the data set has them.
-    bias
-        Whether the threshold is free.
-    options
-        The solver's options that differ from its defaults.
-    eps
-        Its own stopping tolerance, with which it is measured once over an axis of eps; None: that of the
-        experiment, or of the axis.
-    time_limit
-        CPU seconds of one run, or None.
-    memory_limit_mb
-        Megabytes (2^20 bytes) that it may count, or None.
+    encoding, eps, permutations
+        None: the data set's own; the experiment's, or that of the axis; all of them.
+    time_limit, memory_limit_mb
+        None: no limit.
     iteration_limit
-        Steps of one run, ``math.inf`` for no limit; None: the solver's own cap.
-    permutations
-        It takes part in the first so many of the experiment's permutations; None: in all of them.
+        ``math.inf`` for no limit; None: the solver's own cap.
     """
 
     label: str
@@ -77,11 +63,9 @@ class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     dataset
-        Its name; None for the test part of the experiment's own data set.
-    skip
-        Rows of a generated set that come before it.
+        None: the test part of the experiment's own.
     rows
-        How many it has; None for all.
+        None: all.
     """
 
     dataset: str | None = None
@@ -97,28 +81,22 @@ class Experiment:
     Attributes
     ----------
     C, C_total
-        The bound of each multiplier, or n times it; the other one is None.
+        One of them is None.
     sizes
         Training rows, ascending, counted in the files.
     paper_sizes
         The paper's own count for those of ``sizes`` that the paper has.
     seeds
-        Seeds of a generated data set; ``(None,)`` for a downloaded one; of an experiment with permutations
-        their numbers.
-    repeats
-        Runs of each contender at each size (and seed).
+        ``(None,)`` for a downloaded set; of an experiment with permutations their numbers.
     repeat_budget
-        CPU seconds after which a contender is not repeated at a size, or None.
+        None: no limit.
     permutations
-        In how many random orders of the rows each size is measured; None: in the data set's own. A generated
-        set is then that of seed 0.
+        None: the data set's own order. A generated set is else that of seed 0.
     axis, points
-        ``"C"``, ``"C_total"`` or ``"eps"`` and its values, from the easiest to the hardest: each size is
-        measured at each of them, in place of the experiment's own value. None, and no points, without.
-    measures
-        Names of ``svmrepro.solvers.MEASURES``: how results are judged on ``test``.
+        ``"C"``, ``"C_total"`` or ``"eps"`` and its values, from the easiest to the hardest. None, and no
+        points, without.
     test
-        The test set; None without measures.
+        None without measures.
     """
 
     name: str
@@ -262,24 +240,12 @@ class Config:
 
     Attributes
     ----------
-    scale
-        The scale's name; results of different scales lie in different folders.
     data_dir, results_dir, figures_dir
         Folders, without the scale.
-    mirror
-        A folder or http(s) prefix that is tried first for downloads, or None.
-    require_data
-        Whether a data set that cannot be had is an error.
-    require_complete
-        Whether the check fails where rows of the reference were not measured.
-    timed_jobs
-        Timed jobs that may run side by side.
-    job
-        ``"experiment"`` or ``"size"``: what one job measures; of many permutations a size has several jobs.
+    mirror, against
+        None: there is none.
     datasets
         A user's own files: name to path.
-    against
-        Folder of another run's results, or of a reference, that the target ``compare`` takes, or None.
     """
 
     scale: str
@@ -349,32 +315,13 @@ def dump_config(config: Config) -> str:
 
 
 def write_config(config: Config, path: Path) -> None:
-    """
-    Write a configuration for the steps.
-
-    Parameters
-    ----------
-    config
-        What :func:`load_config` returned.
-    path
-        A JSON file.
-    """
+    """Write a configuration for the steps, as JSON."""
     atomic_write(path, dump_config(config))
 
 
 def read_config(path: str | os.PathLike[str]) -> Config:
     """
     Read what :func:`write_config` wrote.
-
-    Parameters
-    ----------
-    path
-        The JSON file.
-
-    Returns
-    -------
-    Config
-        Equal to the one written.
 
     Raises
     ------

@@ -27,9 +27,9 @@ from svmrepro.workflow.configuration.model import (
 from svmrepro.workflow.configuration.plain_yaml import plain, read_yaml
 from svmrepro.workflow.configuration.settings import (
     ArtefactSettings,
+    ContenderSettings,
     PaperFile,
     Settings,
-    WholeContender,
     WholeExperiment,
     given,
 )
@@ -127,18 +127,18 @@ def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
     for name in settings.experiments.get(path.stem) or {}:
         check_known(name, paper_sizes, "experiment", "experiments", path.stem, name)
     layers.graft(above, ("experiments", path.stem), ("experiments",))
-    layers.drop_nulls("experiments")
-    for name in paper_sizes:
-        layers.drop_nulls("experiments", name, "contenders")
     content = layers.convert(PaperFile)
     try:
         if content.paper != path.stem:
             raise Fault(("paper",), f"must be the file's name, {path.stem!r}")
         experiments = {}
         for name, entry in content.experiments.items():
-            with under("experiments", name):
+            if entry is not None:
                 kernel = dict(layers.content["experiments"][name]["kernel"])
-                experiments[name] = _experiment(name, entry, kernel, path.stem, settings, paper_sizes[name])
+                with under("experiments", name):
+                    experiments[name] = _experiment(
+                        name, entry, kernel, path.stem, settings, paper_sizes[name]
+                    )
         artefacts = _artefacts(content.artefacts, layers.content["artefacts"], experiments, list(paper_sizes))
     except Fault as fault:
         raise layers.error(fault.at, fault.what) from None
@@ -163,7 +163,7 @@ def _experiment(
     own = settings.datasets
     check_known(entry.dataset, [*datasets.names(), *own], "data set", "dataset")
     with under("kernel"):
-        check_known(entry.kernel.name, ("linear", "gaussian", "polynomial"), "kernel", "name")
+        check_known(given(entry.kernel.name, None), ("linear", "gaussian", "polynomial"), "kernel", "name")
         try:
             kernel = Kernel.from_mapping(mapping)
         except ValueError as error:
@@ -173,8 +173,9 @@ def _experiment(
     _steps(entry.iteration_limit)
     contenders = {}
     for label, each in entry.contenders.items():
-        with under("contenders", label):
-            contenders[label] = _contender(label, each, entry, settings, kernel)
+        if each is not None:
+            with under("contenders", label):
+                contenders[label] = _contender(label, each, entry, settings, kernel)
     permutations = given(entry.permutations, None)
     override = (settings.experiments.get(paper) or {}).get(name)
     # What is asked for of this very experiment is no matter of the scale.
@@ -284,8 +285,10 @@ def _seeds(entry: WholeExperiment, own: Collection[str], permutations: int | Non
 
 
 def _contender(
-    label: str, entry: WholeContender, experiment: WholeExperiment, settings: Settings, kernel: Kernel
+    label: str, entry: ContenderSettings, experiment: WholeExperiment, settings: Settings, kernel: Kernel
 ) -> Contender:
+    if isinstance(entry.solver, UnsetType):
+        raise Fault((), "key 'solver' is missing")
     contender = Contender(
         label=label,
         solver=entry.solver,

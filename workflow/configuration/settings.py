@@ -51,7 +51,7 @@ Seeds = Annotated[tuple[Annotated[int, Meta(ge=0)], ...], Meta(min_length=1)]
 Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
 
 
-class Section(Struct, forbid_unknown_fields=True):
+class FileSection(Struct, forbid_unknown_fields=True):
     """A mapping of a file; no list in it names a thing twice."""
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class Section(Struct, forbid_unknown_fields=True):
                 raise Fault((name,), f"names something twice: {shown(list(value))}")
 
 
-class KernelSettings(Section):
+class KernelSettings(FileSection):
     """A kernel, or what is changed of it."""
 
     name: str | UnsetType = UNSET
@@ -72,7 +72,7 @@ class KernelSettings(Section):
     c: int | float | UnsetType = UNSET
 
 
-class ContenderSettings(Section):
+class ContenderSettings(FileSection):
     """A contender, or what is changed of it."""
 
     solver: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
@@ -87,7 +87,7 @@ class ContenderSettings(Section):
     permutations: Count | UnsetType = UNSET
 
 
-class AxisSettings(Section):
+class AxisSettings(FileSection):
     """What varies at each size."""
 
     C: Points | UnsetType = UNSET
@@ -100,7 +100,7 @@ class AxisSettings(Section):
             raise Fault((), "needs exactly one of C, C_total and eps")
 
 
-class ExperimentSettings(Section):
+class ExperimentSettings(FileSection):
     """An experiment, or what is changed of it."""
 
     title: Text | UnsetType = UNSET
@@ -124,7 +124,7 @@ class ExperimentSettings(Section):
     contenders: Annotated[Mapping[Name, ContenderSettings | None], Meta(min_length=1)] | UnsetType = UNSET
 
 
-class Settings(Section, kw_only=True):
+class Settings(FileSection, kw_only=True):
     """The configuration: config.yaml, a scale's file and the command line together."""
 
     scale: Name
@@ -146,22 +146,10 @@ class Settings(Section, kw_only=True):
     experiments: dict[Name, dict[Name, ExperimentSettings | None] | None] = {}
 
 
-class OwnData(Section):
+class OwnData(FileSection):
     """A data set of the user's."""
 
     path: Place
-
-
-class WholeKernel(KernelSettings, kw_only=True):
-    """A kernel with all that it needs."""
-
-    name: str
-
-
-class WholeContender(ContenderSettings, kw_only=True):
-    """A contender with all that it needs."""
-
-    solver: Annotated[str, Meta(min_length=1)]
 
 
 class WholeExperiment(ExperimentSettings, kw_only=True):
@@ -169,17 +157,19 @@ class WholeExperiment(ExperimentSettings, kw_only=True):
 
     title: Text
     dataset: Name
-    kernel: WholeKernel
+    kernel: KernelSettings
     sizes: Sizes
-    contenders: Annotated[Mapping[Name, WholeContender], Meta(min_length=1)]
+    contenders: Mapping[Name, ContenderSettings | None]
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.C is UNSET) == (self.C_total is UNSET):
             raise Fault((), "needs exactly one of C and C_total")
+        if not any(self.contenders.values()):
+            raise Fault(("contenders",), "must not be empty")
 
 
-class ArtefactSettings(Section, forbid_unknown_fields=False):
+class ArtefactSettings(FileSection, forbid_unknown_fields=False):
     """A table or figure; its kind may have settings of its own."""
 
     kind: Name
@@ -190,13 +180,17 @@ class ArtefactSettings(Section, forbid_unknown_fields=False):
     experiments: Names | UnsetType = UNSET
 
 
-class PaperFile(Section):
+class PaperFile(FileSection):
     """A file of ``config/experiments``."""
 
     paper: Name
     title: Text
-    experiments: Annotated[dict[Name, WholeExperiment], Meta(min_length=1)]
+    experiments: dict[Name, WholeExperiment | None]
     artefacts: dict[Name, ArtefactSettings]
+
+    def __post_init__(self) -> None:
+        if not any(self.experiments.values()):
+            raise Fault(("experiments",), "must not be empty")
 
 
 def given(value: T | UnsetType, default: U) -> T | U:

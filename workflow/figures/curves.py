@@ -29,7 +29,7 @@ _DASHED = (
     ("#2f86d1", "o"), ("#ea7a4b", "s"), ("#6fae4f", "^"), ("#b0218e", "P"), ("#8a6d00", "X"),
     ("#0f8f8f", "d"),
 )  # fmt: skip
-LOOKS = tuple(
+DATA_SET_LOOKS = tuple(
     Look(colour, marker, line)
     for line, group in (("-", _SOLID), ((0, (4, 1.2)), _DASHED))
     for colour, marker in group
@@ -196,7 +196,7 @@ def _look(results: Results, name: str) -> Look:
     own = results.numbers.experiments(TIMINGS)
     for place, printed in enumerate(own):
         if name == printed or name.startswith(f"{printed}-"):
-            return LOOKS[place % OWN]
+            return DATA_SET_LOOKS[place % OWN]
     sets = list(
         dict.fromkeys(
             entry.dataset
@@ -204,7 +204,7 @@ def _look(results: Results, name: str) -> Look:
             if not any(entry.name == printed or entry.name.startswith(f"{printed}-") for printed in own)
         )
     )
-    others = LOOKS[OWN:]
+    others = DATA_SET_LOOKS[OWN:]
     return others[sets.index(results.experiment(name).dataset) % len(others)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,6 @@ from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures.style import (
     COLUMN,
     GHOST,
-    GHOST_MARKERS,
-    MAIN,
     PAGE,
     SIDE_MARKERS,
     Look,
@@ -27,6 +25,7 @@ from svmrepro.workflow.figures.style import (
     loglog_axes,
     new_figure,
     outer_labels,
+    solver_looks,
 )
 
 
@@ -72,7 +71,7 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
     if names:
         loglog_axes(panels[0, 0], sorted(sizes), every=False)
         figure.legend(
-            handles=_key(results, names[0]),
+            handles=_key(results, names),
             loc="outside lower center",
             ncols=max(1, len(results.main(names[0]))),  # the paper's points below each solver's own
             handlelength=2.6,
@@ -103,11 +102,10 @@ def draw(
     light: list[Line2D] = []
     sizes: list[int] = []
     absent: dict[str, str] = {}
-    places = _places(results, name)
+    looks = _looks(results, name)
     for contender in results.main(name):
-        place = places[contender]
-        look = MAIN[place % len(MAIN)]
-        drawn = _ghosts(axes, results, name, contender, look, GHOST_MARKERS[place % len(GHOST_MARKERS)])
+        look = looks[contender]
+        drawn = _ghosts(axes, results, name, contender, look)
         sizes += drawn
         points = _points(axes, results, name, contender, look)
         sizes += points
@@ -122,7 +120,7 @@ def draw(
         else:
             absent[display_name(contender)] = _reason(results, name, contender)
         if drawn:
-            handles.append(_ghost_handle(results, name, contender, GHOST_MARKERS[place % len(GHOST_MARKERS)]))
+            handles.append(_ghost_handle(results, name, contender, look))
     for place, contender in enumerate(side):
         look = Look("#5f6b76", SIDE_MARKERS[place % len(SIDE_MARKERS)], (0, (1, 1.5)))
         points = _points(axes, results, name, contender, look, light=True)
@@ -142,14 +140,14 @@ def draw(
     return handles, light
 
 
-def _places(results: Results, name: str) -> dict[str, int]:
-    """Return the places of the contenders that an experiment is about, which decide their looks.
+def _looks(results: Results, name: str) -> dict[str, Look]:
+    """Return the looks of the contenders that an experiment is about.
 
     A contender looks the same in all experiments of a paper, as long as there are looks enough for all.
     """
-    every = dict.fromkeys(label for other in results.paper.experiments for label in results.main(other))
-    shown = list(every) if len(every) <= min(len(MAIN), len(GHOST_MARKERS)) else results.main(name)
-    return {label: place for place, label in enumerate(shown)}
+    every = solver_looks(label for other in results.paper.experiments for label in results.main(other))
+    distinct = len(set(every.values())) == len(every)
+    return every if distinct else solver_looks(results.main(name))
 
 
 def _points(
@@ -194,7 +192,7 @@ def _line(axes: Axes, fit: Fit, look: Look) -> None:
     axes.plot(ends, [fit.predict(n) for n in ends], color=look.colour, linestyle=look.line, zorder=3)
 
 
-def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look, marker: str) -> list[int]:
+def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look) -> list[int]:
     """Draw the paper's own points, light and hollow, with its refitted line; return its sizes."""
     series = results.numbers.series(name, contender)
     if not series:
@@ -203,7 +201,7 @@ def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look,
         list(series),
         [values[0] for values in series.values()],
         linestyle="none",
-        marker=marker,
+        marker=look.marker,
         markersize=4,
         markerfacecolor="white",
         markeredgecolor=GHOST,
@@ -219,28 +217,28 @@ def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look,
     return list(series)
 
 
-def _ghost_handle(results: Results, name: str, contender: str, marker: str) -> Line2D:
+def _ghost_handle(results: Results, name: str, contender: str, look: Look) -> Line2D:
     printed = results.numbers.exponent(name, contender)
     label = f"{display_name(contender)} in the paper" + (
         f": $n^{{{printed:.1f}}}$" if printed is not None else ""
     )
-    return entry(label, marker=marker, markersize=4, markerfacecolor="white", markeredgecolor=GHOST)
+    return entry(label, marker=look.marker, markersize=4, markerfacecolor="white", markeredgecolor=GHOST)
 
 
-def _key(results: Results, name: str) -> list[Line2D]:
-    """Return the overview's key: every look once, without exponents."""
+def _key(results: Results, names: Iterable[str]) -> list[Line2D]:
+    """Return the overview's key: every contender once, without exponents, beside the paper's points of it."""
+    first = {label: name for name in reversed(list(names)) for label in results.main(name)}
+    machine = f"\n({results.numbers.machine})" if results.numbers.machine else ""
     handles: list[Line2D] = []
-    for place, contender in enumerate(results.main(name)):
-        look, shown = MAIN[place % len(MAIN)], display_name(contender)
-        handles.append(entry(shown, look))
-        if not results.numbers.prints_seconds_of(name, contender):
+    for contender, look in _looks(results, next(iter(first.values()))).items():
+        if contender not in first:
             continue
-        marker = GHOST_MARKERS[place % len(GHOST_MARKERS)]
-        ghost = _ghost_handle(results, name, contender, marker)
-        ghost.set_label(
-            f"{shown} in the paper" + (f"\n({results.numbers.machine})" if results.numbers.machine else "")
-        )
-        handles.append(ghost)
+        shown = display_name(contender)
+        handles.append(entry(shown, look))
+        if results.numbers.prints_seconds_of(first[contender], contender):
+            ghost = _ghost_handle(results, first[contender], contender, look)
+            ghost.set_label(f"{shown} in the paper{machine}")
+            handles.append(ghost)
     return handles
 
 

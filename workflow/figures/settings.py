@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,10 +15,10 @@ from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.contender_options import effective_settings
-from svmrepro.workflow.configuration.model import Artefact, Contender
-from svmrepro.workflow.figures.style import MAIN, PAGE, entry, new_figure, off_axis
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.figures.style import LOOKS, PAGE, entry, new_figure, off_axis
 
-TIME_LOOK, WORK_LOOK = MAIN[0], MAIN[1]
+TIME_LOOK, WORK_LOOK = LOOKS[0], LOOKS[1]
 CROSSED = "#9db7d1"
 """Light blue of the same change made beside other settings."""
 BAND = "#f3f5f7"
@@ -25,7 +27,7 @@ Intervals = list[tuple[float, tuple[float, float]]]
 
 
 @dataclass(frozen=True)
-class Line:
+class SettingLine:
     """A line of the figure: the first settings of a solver, or one change of them."""
 
     solver: str
@@ -53,7 +55,9 @@ def build(results: Results, artefact: Artefact) -> Figure:
     figure = new_figure(PAGE, 0.95 + 0.19 * len(lines))
     panels = figure.subplots(1, len(names), sharex=True, sharey=True, squeeze=False)[0]
     spread = [1.0]
-    drawn = [_panel(panel, results, name, lines, axes) for panel, name in zip(panels, names, strict=True)]
+    drawn = [
+        _panel(panel, Options(results, name, axes), lines) for panel, name in zip(panels, names, strict=True)
+    ]
     for shown, _ in drawn:
         spread += shown
     low, high = min(spread) / 2.5, max(spread) * 2.5
@@ -72,7 +76,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
         tick.set_fontweight("bold" if line.first else "normal")
     figure.supxlabel(
         "\N{LEFTWARDS ARROW} cheaper      cost relative to the solver's first settings (1 = same)"
-        "      dearer \N{RIGHTWARDS ARROW}",
+        "      more expensive \N{RIGHTWARDS ARROW}",
         fontsize=8,
     )
     without = any(
@@ -93,47 +97,91 @@ def build(results: Results, artefact: Artefact) -> Figure:
     return figure
 
 
-def lines_of(results: Results, names: Sequence[str], axes: Sequence[str]) -> list[Line]:
+def lines_of(results: Results, names: Sequence[str], axes: Sequence[str]) -> list[SettingLine]:
     """Return the lines of all panels, solver by solver in the configuration's order."""
-    found: dict[tuple[str, str], Line] = {}
+    found: dict[tuple[str, str], SettingLine] = {}
     for name in names:
+        options = Options(results, name, axes)
         for label, contender in results.experiment(name).contenders.items():
-            changed = _changed(results, name, _first(results, name, contender), label, axes)
+            changed = options.changed(options.first(contender.solver), label)
             if len(changed) <= 1:
-                found.setdefault((contender.solver, label), Line(contender.solver, label, changed))
+                found.setdefault((contender.solver, label), SettingLine(contender.solver, label, changed))
     solvers = list(dict.fromkeys(line.solver for line in found.values()))
     return [line for solver in solvers for line in found.values() if line.solver == solver]
 
 
-def _panel(
-    panel: Axes, results: Results, name: str, lines: Sequence[Line], axes: Sequence[str]
-) -> tuple[list[float], Intervals]:
+@dataclass(frozen=True)
+class Options:
+    """The settings of one experiment's contenders."""
+
+    results: Results
+    name: str
+    axes: Sequence[str]
+
+    def first(self, solver: str) -> str:
+        """Return the first contender of a solver, with which its others are compared."""
+        contenders = self.results.experiment(self.name).contenders.values()
+        return next(other.label for other in contenders if other.solver == solver)
+
+    def settings(self, label: str) -> dict[str, object]:
+        """Return the settings of a contender; None for one without effect."""
+        experiment = self.results.experiment(self.name)
+        return effective_settings(experiment.contenders[label], self.axes, str(experiment.kernel["name"]))
+
+    def changed(self, below: str, above: str) -> tuple[str, ...]:
+        """Return the settings in which two contenders differ; those without effect do not count."""
+        one, other = self.settings(below), self.settings(above)
+        return tuple(
+            axis for axis in self.axes if None not in (one[axis], other[axis]) and one[axis] != other[axis]
+        )
+
+    def same_change(self, line: SettingLine) -> list[tuple[str, str]]:
+        """Return the other pairs (from, to) of contenders that differ as the solver's first and this line."""
+        first, contenders = self.first(line.solver), self.results.experiment(self.name).contenders
+        settings = {
+            label: self.settings(label) for label, each in contenders.items() if each.solver == line.solver
+        }
+        (changed,) = line.changed
+        start, end = settings[first], settings[line.contender]
+        # Folding makes the cache useless: who is unfolded must have the same cache as here.
+        fixed = [
+            axis for axis in self.axes if axis == changed or (start[axis] is None) != (end[axis] is None)
+        ]
+        return [
+            (below, above)
+            for below in settings
+            for above in settings
+            if (below, above) != (first, line.contender)
+            and all(settings[below][axis] == start[axis] for axis in fixed)
+            and all(settings[above][axis] == end[axis] for axis in fixed)
+            and self.changed(below, above) == line.changed
+        ]
+
+
+def _panel(panel: Axes, options: Options, lines: Sequence[SettingLine]) -> tuple[list[float], Intervals]:
     """Draw one experiment; return all points on its horizontal axis, and the intervals with their heights."""
-    experiment = results.experiment(name)
+    experiment = options.results.experiment(options.name)
     n = max(experiment.sizes)
     shown: list[float] = []
     intervals: Intervals = []
-    across = panel.get_yaxis_transform()
+    middle: dict[str, Any] = {"transform": panel.get_yaxis_transform(), "ha": "center", "va": "center"}
     for place, line in enumerate(lines):
         if line.first:
             panel.axhspan(place - 0.5, place + 0.5, color=BAND, zorder=0, linewidth=0)
         if line.contender not in experiment.contenders:
-            panel.text(0.5, place, "\N{EN DASH}", transform=across, ha="center", va="center", color="#888")
+            panel.text(0.5, place, "\N{EN DASH}", color="#888", **middle)
             continue
-        group = results.group(name, line.contender, n)
+        group = options.results.group(options.name, line.contender, n)
         if group.reason:
             reason = group.reason.removeprefix("not run: ").split(" (")[0]
-            panel.text(
-                0.5, place, reason, transform=across, ha="center", va="center", fontsize=5.5, color="#555"
-            ).set_in_layout(False)
+            panel.text(0.5, place, reason, fontsize=5.5, color="#555", **middle).set_in_layout(False)
             continue
         if line.first:
             seconds = group.median(CPU)
             said = "" if seconds is None else f"1 = {significant(seconds, 2)} s"
-            panel.text(0.97, place, said, transform=across, ha="right", va="center", fontsize=6.5)
+            panel.text(0.97, place, said, fontsize=6.5, **{**middle, "ha": "right"})
             continue
-        first = _first(results, name, experiment.contenders[line.contender])
-        points, ends = _marks(panel, results, name, n, place, line, first, axes)
+        points, ends = _marks(panel, options, n, place, line)
         shown += points
         intervals += ends
     panel.axvline(1.0, color="#333", linewidth=0.8, zorder=1)
@@ -145,38 +193,29 @@ def _panel(
 
 
 def _marks(
-    panel: Axes,
-    results: Results,
-    name: str,
-    n: int,
-    place: int,
-    line: Line,
-    first: str,
-    axes: Sequence[str],
+    panel: Axes, options: Options, n: int, place: int, line: SettingLine
 ) -> tuple[list[float], Intervals]:
     shown: list[float] = []
     intervals: Intervals = []
-    for below, above in _same_change(results, name, line, first, axes):
-        found = results.ratio(name, n, above, below, CPU)
-        if found is not None:
+    ratio = partial(options.results.ratio, options.name, n)
+    for below, above in options.same_change(line):
+        if (found := ratio(above, below, CPU)) is not None:
             panel.plot(
                 found.value, place - 0.13, "|", color=CROSSED, markersize=7, markeredgewidth=1.1, zorder=2
             )
             shown.append(found.value)
-    for quantity, look, offset, face in (
-        (CPU, TIME_LOOK, -0.13, TIME_LOOK.colour),
-        (WORK, WORK_LOOK, 0.2, "white"),
+    first = options.first(line.solver)
+    for quantity, look, offset, marker, size, face in (
+        (CPU, TIME_LOOK, -0.13, "o", 4.5, TIME_LOOK.colour),
+        (WORK, WORK_LOOK, 0.2, "D", 3.6, "white"),
     ):
-        found = results.ratio(name, n, line.contender, first, quantity)
-        if found is None:
+        if (found := ratio(line.contender, first, quantity)) is None:
             continue
         height = place + offset
         if found.low is not None and found.high is not None and quantity == CPU:
             # Of very few repeats it may run out of the panel, where an arrow says so.
             intervals.append((height, (found.low, found.high)))
             panel.plot([found.low, found.high], [height] * 2, color=look.colour, linewidth=1.0, zorder=3)
-        marker = "o" if quantity == CPU else "D"
-        size = 4.5 if quantity == CPU else 3.6
         panel.plot(
             found.value, height, marker, color=look.colour, markerfacecolor=face, markersize=size, zorder=4
         )
@@ -184,52 +223,7 @@ def _marks(
     return shown, intervals
 
 
-def _same_change(
-    results: Results, name: str, line: Line, first: str, axes: Sequence[str]
-) -> list[tuple[str, str]]:
-    """Return the other pairs (from, to) of the solver's contenders that differ as the first and this line."""
-    contenders = results.experiment(name).contenders
-    settings = {
-        label: _settings(results, name, label, axes)
-        for label, contender in contenders.items()
-        if contender.solver == line.solver
-    }
-    (changed,) = line.changed
-    start, end = settings[first], settings[line.contender]
-    # Folding makes the cache useless: who is unfolded must have the same cache as here.
-    fixed = [axis for axis in axes if axis == changed or (start[axis] is None) != (end[axis] is None)]
-    return [
-        (below, above)
-        for below in settings
-        for above in settings
-        if (below, above) != (first, line.contender)
-        and all(settings[below][axis] == start[axis] for axis in fixed)
-        and all(settings[above][axis] == end[axis] for axis in fixed)
-        and _changed(results, name, below, above, axes) == line.changed
-    ]
-
-
-def _first(results: Results, name: str, contender: Contender) -> str:
-    contenders = results.experiment(name).contenders.values()
-    return next(other.label for other in contenders if other.solver == contender.solver)
-
-
-def _settings(results: Results, name: str, label: str, axes: Sequence[str]) -> dict[str, object]:
-    experiment = results.experiment(name)
-    return effective_settings(experiment.contenders[label], axes, str(experiment.kernel["name"]))
-
-
-def _changed(results: Results, name: str, below: str, above: str, axes: Sequence[str]) -> tuple[str, ...]:
-    """Return the settings in which two contenders differ; one that either has no use for does not count."""
-    one, other = (_settings(results, name, label, axes) for label in (below, above))
-    return tuple(
-        axis
-        for axis in axes
-        if one[axis] is not None and other[axis] is not None and one[axis] != other[axis]
-    )
-
-
-def _words(line: Line) -> str:
+def _words(line: SettingLine) -> str:
     """Return a line's name: the solver's, or what was changed."""
     solver = display_name(line.solver)
     if line.first:

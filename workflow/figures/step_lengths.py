@@ -8,7 +8,7 @@ from matplotlib.patches import Patch
 from svmrepro.workflow.analysis.results import Results, plural
 from svmrepro.workflow.analysis.step_lengths import WIDTH, edges, length, lengths
 from svmrepro.workflow.configuration.model import Artefact, Experiment
-from svmrepro.workflow.figures.style import GHOST, MAIN, PAGE, entry, new_figure
+from svmrepro.workflow.figures.style import GHOST, LOOKS, PAGE, entry, new_figure
 
 COLUMNS = 3
 
@@ -28,13 +28,13 @@ def build(results: Results, artefact: Artefact) -> Figure:
     for axes in panels.flat[len(names) :]:
         axes.set_visible(False)
     for axes in panels[-1]:
-        axes.set_xlabel(r"step length / Newton step length $-$ 1: $\mu\,/\,\mu^{*} - 1$", fontsize=7)
+        axes.set_xlabel(r"relative step length $\mu\,/\,\mu^{*} - 1$", fontsize=7)
     for axes in panels[:, 0]:
         axes.set_ylabel("iterations")
     figure.legend(
         handles=[
-            Patch(color=MAIN[0].colour, label="planned steps"),
-            entry("other steps", color=MAIN[1].colour, linestyle="-"),
+            Patch(color=LOOKS[0].colour, label="planned steps"),
+            entry("other steps", color=LOOKS[1].colour, linestyle="-"),
         ],
         loc="outside lower center",
         ncols=2,
@@ -56,8 +56,8 @@ def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: i
         ).set_in_layout(False)
         return
     ends = edges(plain.size)
-    axes.bar(ends[:-1], planned, WIDTH, align="edge", color=MAIN[0].colour, linewidth=0)
-    axes.stairs(plain, ends, color=MAIN[1].colour, linewidth=0.9, baseline=0.5)
+    axes.bar(ends[:-1], planned, WIDTH, align="edge", color=LOOKS[0].colour, linewidth=0)
+    axes.stairs(plain, ends, color=LOOKS[1].colour, linewidth=0.9, baseline=0.5)
     axes.set_ylim(bottom=0.5)
     axes.axvline(0, color="#333", linewidth=0.5, linestyle=(0, (1, 2)))
     of_planned, of_plain = int(planned.sum()), int(plain.sum())

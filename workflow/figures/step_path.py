@@ -18,7 +18,7 @@ from matplotlib.legend_handler import HandlerTuple
 from svmrepro.workflow.analysis.results import Results, display_name, plural
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figures.style import COLUMN, GHOST, MAIN, PAGE, entry, new_figure
+from svmrepro.workflow.figures.style import COLUMN, GHOST, PAGE, Look, entry, new_figure, solver_looks
 
 if TYPE_CHECKING:  # when a figure is drawn: the other kinds of figure do without solvers
     from svmrepro.solvers import Problem
@@ -139,16 +139,17 @@ def build(results: Results, artefact: Artefact) -> Figure:
     lines = [np.array([START, *(PLANE @ step.after for step in path)]) for path in paths]
     figure = new_figure(PAGE, 3.3)
     panels = figure.subplots(1, len(solvers), sharex=True, sharey=True, squeeze=False)[0]
-    for place, (axes, label, points) in enumerate(zip(panels, solvers, lines, strict=True)):
+    looks = solver_looks(solvers)
+    for axes, label, points in zip(panels, solvers, lines, strict=True):
         _levels(axes, example, np.concatenate(lines))
-        look = MAIN[place]
+        look = looks[label]
         axes.plot(*points.T, color=look.colour, marker=look.marker, markersize=3.2, linewidth=1.1)
         axes.plot(*points[0], marker="o", color="white", markeredgecolor=look.colour, markersize=6, zorder=4)
         axes.set_title(f"{display_name(label)}: {plural(len(points) - 1, 'iteration')}", loc="left")
         axes.set_aspect("equal")
         axes.set_xlabel(r"$(\beta_1 - \beta_2)\,/\,\sqrt{2}$")
     panels[0].set_ylabel(r"$(\beta_1 + \beta_2 - 2\beta_3)\,/\,\sqrt{6}$")
-    key = _key(len(solvers))
+    key = _key(list(looks.values()))
     figure.legend(
         list(key.values()),
         list(key),
@@ -160,9 +161,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
     return figure
 
 
-def _key(solvers: int) -> dict[str, Any]:
+def _key(looks: list[Look]) -> dict[str, Any]:
     """Return label -> handle of the paths; what each solver has in its own colour is shown in all of them."""
-    looks = MAIN[:solvers]
     starts = [
         entry("", marker="o", color="white", markeredgecolor=look.colour, markersize=6) for look in looks
     ]
@@ -199,14 +199,15 @@ def build_gain(results: Results, artefact: Artefact) -> Figure:
     axes.axhline(1 - ETA**2, color=GHOST, linewidth=0.7, linestyle=(0, (4, 2)))
     axes.text(high, 1 - ETA**2, r" $1 - \eta^2$", va="center", fontsize=7, color="#555")
     axes.plot(ratio, 2 * ratio - ratio**2, color="#333", linewidth=1.0)
+    looks = solver_looks(steps)
     for place, (label, path) in enumerate(steps.items()):
         axes.plot(
             [step.ratio for step in path],
             [step.gain for step in path],
             linestyle="",
-            marker=MAIN[place].marker,
+            marker=looks[label].marker,
             markerfacecolor="none",  # steps of both may be as long
-            markeredgecolor=MAIN[place].colour,
+            markeredgecolor=looks[label].colour,
             markersize=8 - 3 * place,
             label=f"steps of {display_name(label)}",
         )

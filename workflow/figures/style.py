@@ -7,9 +7,10 @@ the same numbers: no date, fixed identifiers, glyphs as paths.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -62,19 +63,33 @@ class Look:
     line: Any
 
 
-MAIN = (
+LOOKS = (
     Look("#0b4f8a", "o", "-"),
     Look("#c2410c", "s", (0, (5, 2))),
     Look("#3f7d20", "^", (0, (1, 1.2))),
     Look("#6b3fa0", "D", (0, (5, 1.5, 1, 1.5))),
 )
-"""Looks of the solvers that a figure is about, in order."""
+"""Looks of the series of a figure, in order."""
+
+SOLVER_LOOKS = {
+    "smo": LOOKS[0],
+    "smo2": LOOKS[0],
+    "chunking": LOOKS[1],
+    "svmlight": LOOKS[2],
+    "pasmo": LOOKS[3],
+}
+"""Looks of contenders by label, the same in every figure; those not named here take what is left."""
 
 SIDE_MARKERS = ("v", "P", "X", "<", ">", "*", "p", "h", "d")
 """Markers of what is drawn lightly beside them."""
 
-GHOST_MARKERS = ("o", "s", "^", "D")
-"""Hollow markers of the paper's points, the shapes of the same solvers' own."""
+
+def solver_looks(contenders: Iterable[str]) -> dict[str, Look]:
+    """Return contender -> look: its own, or one that none of the others has, as long as there are any."""
+    labels = list(dict.fromkeys(contenders))
+    looks = {label: SOLVER_LOOKS[label] for label in labels if label in SOLVER_LOOKS}
+    free = cycle([look for look in LOOKS if look not in looks.values()] or LOOKS)
+    return {label: looks.get(label) or next(free) for label in labels}
 
 
 def entry(label: str, look: Look | None = None, **style: Any) -> Line2D:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from svmrepro.workflow.analysis.permutations import ITERATIONS, Problem, pair_up
+from svmrepro.workflow.analysis.permutations import ITERATIONS, PermutedProblem, pair_up
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import MAIN, PAGE, Look, entry, new_figure, outer_labels
+from svmrepro.workflow.figures.style import LOOKS, PAGE, Look, entry, new_figure, outer_labels
 
-SERIES = ((CPU, "mean CPU seconds", MAIN[0]), (ITERATIONS, "mean iterations", MAIN[1]))
+SERIES = ((CPU, "mean CPU seconds", LOOKS[0]), (ITERATIONS, "mean iterations", LOOKS[1]))
 """Column of the measurements, name, look."""
 
 COLUMNS = 5
@@ -54,7 +54,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
 
 
 def relative(
-    results: Results, problem: Problem, contenders: Sequence[str], column: str
+    results: Results, problem: PermutedProblem, contenders: Sequence[str], column: str
 ) -> list[float | None]:
     """Return the means of a column over that of the first contender, on the permutations that both solved."""
     found: list[float | None] = [1.0]
@@ -64,10 +64,12 @@ def relative(
     return found
 
 
-def _problems(results: Results, name: str) -> list[Problem]:
+def _problems(results: Results, name: str) -> list[PermutedProblem]:
     experiment = results.experiment(name)
     return [
-        Problem(name, experiment.title, n, experiment.paper_sizes.get(n), experiment.paper_sizes.get(n))
+        PermutedProblem(
+            name, experiment.title, n, experiment.paper_sizes.get(n), experiment.paper_sizes.get(n)
+        )
         for n in experiment.sizes
     ]
 

@@ -5,6 +5,6 @@ findings                the value of a quantity, or why there is none
 quantities              what a claim measures
 curve_quantities        quantities over n, C or eps
 permutation_quantities  quantities over permutations
-run_summary             what of a run must come out the same elsewhere
-check_record            reading a check.json
+reference_check         this run compared with the reference run: what counts as a fault
+check_file              reading a check.json
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from svmrepro.workflow.analysis.paired_tests import FEWEST, LARGER, SMALLER
 from svmrepro.workflow.analysis.permutations import (
-    Problem,
+    PermutedProblem,
     family,
     mean_count,
     pair_up,
@@ -119,11 +119,11 @@ def planned_lengths(results: Results, spec: Spec) -> list[Finding]:
     return findings
 
 
-def _problems(results: Results, spec: Spec) -> list[Problem]:
+def _problems(results: Results, spec: Spec) -> list[PermutedProblem]:
     return problems(results, spec["experiments"], spec["table"])
 
 
-def _label(problem: Problem) -> str:
+def _label(problem: PermutedProblem) -> str:
     return f"{problem.title}, n = {problem.row.size:,}"
 
 
@@ -139,7 +139,7 @@ def _printed_share(results: Results, spec: Spec) -> float | None:
     return sum(numbers.text(table, *line, columns[0]) == "yes" for line in lines) / len(lines)
 
 
-def _printed_ratio(results: Results, problem: Problem, spec: Spec) -> float | None:
+def _printed_ratio(results: Results, problem: PermutedProblem, spec: Spec) -> float | None:
     column = "seconds" if spec["of"] == CPU else spec["of"]
     above, below = (
         results.numbers.value(spec["table"], problem.name, problem.n_paper, f"{snake(spec[key])}_{column}")

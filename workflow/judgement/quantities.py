@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from svmrepro.workflow.analysis.power_law import Interval, fit_power_law
-from svmrepro.workflow.analysis.results import Results, Row, display_name
+from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group
 from svmrepro.workflow.judgement import curve_quantities, permutation_quantities
 from svmrepro.workflow.judgement.findings import Finding, Spec
@@ -50,7 +50,7 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
     """Ratio ``above`` / ``below`` of two contenders, ``of`` cpu_seconds or work, within one process."""
     above, below, quantity = spec["above"], spec["below"], spec.get("of", CPU)
 
-    def look(name: str, row: Row) -> Finding:
+    def look(name: str, row: SizeRow) -> Finding:
         label, paper = _label(name, row), _paper_ratio(results, name, row, above, below)
         reason = results.why_missing(name, below, row) or results.why_missing(name, above, row)
         if reason:
@@ -65,7 +65,7 @@ def support_vectors(results: Results, spec: Spec) -> list[Finding]:
     """Relative difference, without sign, of a count from the paper's; ``which``: nonbound, bound, total."""
     kinds = {"nonbound": ("nonbound",), "bound": ("bound",), "total": ("nonbound", "bound")}[spec["which"]]
 
-    def look(name: str, row: Row) -> Finding:
+    def look(name: str, row: SizeRow) -> Finding:
         label = _label(name, row)
         printed = [results.numbers.support_vectors(name, row.n_paper, kind) for kind in kinds]
         reason = results.why_missing(name, spec["contender"], row)
@@ -88,8 +88,8 @@ def value(results: Results, spec: Spec) -> list[Finding]:
     """
     divisors: Sequence[str] = spec.get("per", ())
 
-    def look_at(contender: str) -> Callable[[str, Row], Finding]:
-        def look(name: str, row: Row) -> Finding:
+    def look_at(contender: str) -> Callable[[str, SizeRow], Finding]:
+        def look(name: str, row: SizeRow) -> Finding:
             label = f"{name}, {display_name(contender)}, n = {row.size:,}"
             reason = results.why_missing(name, contender, row)
             if reason:
@@ -110,7 +110,7 @@ def agreement(results: Results, spec: Spec) -> list[Finding]:
     first, second = spec["contenders"]
     columns: list[str] = [spec["of"]] if isinstance(spec["of"], str) else spec["of"]
 
-    def look(name: str, row: Row) -> Finding:
+    def look(name: str, row: SizeRow) -> Finding:
         label = _label(name, row)
         reason = results.why_missing(name, first, row) or results.why_missing(name, second, row)
         if reason:
@@ -130,7 +130,7 @@ def limit_pattern(results: Results, spec: Spec) -> list[Finding]:
     """1 where ``contender`` passes its memory limit if and only if the paper's cell is N/A, else 0."""
     contender = spec["contender"]
 
-    def look(name: str, row: Row) -> Finding:
+    def look(name: str, row: SizeRow) -> Finding:
         label = _label(name, row)
         if row.n_paper is None:
             return Finding(label, None, "not a size of the paper")
@@ -205,7 +205,7 @@ def _exponent(results: Results, name: str, contender: str, quantity: str) -> tup
     return fit.exponent, ""
 
 
-def _by_size(results: Results, spec: Spec, look: Callable[[str, Row], Finding]) -> list[Finding]:
+def _by_size(results: Results, spec: Spec, look: Callable[[str, SizeRow], Finding]) -> list[Finding]:
     """Apply `look` to the sizes that ``at`` and ``from`` choose, experiment by experiment."""
     at, smallest = spec.get("at", "each"), spec.get("from", 0)
     findings: list[Finding] = []
@@ -236,7 +236,7 @@ def _values(group: Group, column: str, divisors: Sequence[str]) -> list[float]:
     return values
 
 
-def _paper_ratio(results: Results, name: str, row: Row, above: str, below: str) -> float | None:
+def _paper_ratio(results: Results, name: str, row: SizeRow, above: str, below: str) -> float | None:
     """Return the paper's ratio of seconds, from its timing table or its sparse / non-sparse one."""
     numbers, n = results.numbers, row.n_paper
     top, bottom = numbers.seconds(name, n, above), numbers.seconds(name, n, below)
@@ -249,7 +249,7 @@ def _paper_ratio(results: Results, name: str, row: Row, above: str, below: str) 
     return top / bottom if top is not None and bottom else None
 
 
-def _memory_stop(results: Results, name: str, contender: str, row: Row) -> bool | None:
+def _memory_stop(results: Results, name: str, contender: str, row: SizeRow) -> bool | None:
     """Whether the memory limit stopped a contender at this size or a smaller one; None if not known."""
     for n in sorted(results.runs.sizes(name)):
         group = results.group(name, contender, n)
@@ -258,5 +258,5 @@ def _memory_stop(results: Results, name: str, contender: str, row: Row) -> bool 
     return False if results.group(name, contender, row.n).solved else None
 
 
-def _label(name: str, row: Row) -> str:
+def _label(name: str, row: SizeRow) -> str:
     return f"{name}, n = {row.size:,}"

@@ -17,18 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers import MEASURES, SOLVERS, Kernel, Problem, Solution, certify, gram_matrix, solve, warm
+from svmrepro.solvers.interface import Prepares
 from svmrepro.solvers.registry import NotInstalled
 from svmrepro.workflow.configuration.model import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.measurement.flags import flag_reasons
+from svmrepro.workflow.measurement.journal_line import NO_RESULT, counted, finite
 from svmrepro.workflow.measurement.machine import Meter, copy_bandwidth, load_average
-from svmrepro.workflow.measurement.record import NO_RESULT, counted, finite
-
-#: A run is flagged when its wall time exceeds its CPU time by more than this share ...
-WALL_EXCESS = 0.1
-#: ... and by more than this many seconds, below which the clocks' own grain decides.
-WALL_GRAIN = 0.001
-#: A run is flagged when other processes used more than this many cores meanwhile.
-OTHER_CORES = 0.2
 
 #: What the certificate of a user's own solver may show, in units of eps.
 USER_TOLERANCE = 2.0
@@ -50,7 +45,7 @@ _REQUIREMENT = re.compile(r"""([\w.-]+).*\bextra == ["']([\w-]+)["']""")
 _LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
 
 
-class Trials:
+class ContenderRuns:
     """
     The contenders of one row, on the same arrays.
 
@@ -116,9 +111,9 @@ class Trials:
                 self._warm(contender, problem)
             else:
                 warm(contender.solver, problem.kernel, problem.storage)
-                module = SOLVERS[contender.solver].load()
-                if hasattr(module, "prepare"):  # a layout of the examples is no memory of the run's
-                    module.prepare(problem)
+                solver = SOLVERS[contender.solver].load()
+                if isinstance(solver, Prepares):  # a layout of the examples is no memory of the run's
+                    solver.prepare(problem)
             self._ready.add(contender.label)
         return problem
 
@@ -173,9 +168,9 @@ class Trials:
         Returns
         -------
         dict
-            ``status`` and the fields of :data:`~svmrepro.workflow.measurement.record.NO_RESULT`. A contender
-            that raises has status ``error`` with the reason, a peer that is not installed ``not_run``: the
-            others go on.
+            ``status`` and the fields of :data:`~svmrepro.workflow.measurement.journal_line.NO_RESULT`. A
+            contender that raises has status ``error`` with the reason, a peer that is not installed
+            ``not_run``: the others go on.
         """
         result: dict[str, Any] = dict(NO_RESULT)
         try:
@@ -186,7 +181,7 @@ class Trials:
             with Meter() as meter:
                 solution = solver(given)
             result["load_after"] = load_average()
-            result |= _figures(solution, meter)
+            result |= _counts_and_times(solution, meter)
             gram = self._gram(contender, problem)
             result |= _verdict(problem, solution, contender, self._tolerance(contender), gram)
             result["performance"] = self._performance(problem, solution)
@@ -292,14 +287,9 @@ def _as_solution(solver: str, answer: Any) -> Solution:
     )
 
 
-def _figures(solution: Solution, meter: Meter) -> dict[str, Any]:
+def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
     """Return what was counted and timed, and whether the clock can be trusted."""
-    excess = solution.wall_seconds - solution.cpu_seconds
-    reasons = []
-    if excess > max(WALL_EXCESS * solution.cpu_seconds, WALL_GRAIN):
-        reasons.append(f"wall time {solution.wall_seconds:.3g} s against {solution.cpu_seconds:.3g} s of CPU")
-    if meter.other_cores > OTHER_CORES:
-        reasons.append(f"other processes used {meter.other_cores:.1f} cores")
+    reasons = flag_reasons(solution.wall_seconds, solution.cpu_seconds, meter.other_cores)
     return {
         "cpu_seconds": solution.cpu_seconds,
         "wall_seconds": solution.wall_seconds,

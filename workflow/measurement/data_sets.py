@@ -15,7 +15,7 @@ from svmrepro.workflow.files import atomic_write
 
 if TYPE_CHECKING:
     from svmrepro.datasets import Dataset
-    from svmrepro.workflow.configuration.jobs import Row
+    from svmrepro.workflow.configuration.jobs import Instance
 
 
 class NotAvailable(Exception):
@@ -158,7 +158,7 @@ def _portable(reason: str) -> str:
     return re.sub(r"\bmirror (?!https?:)\S+: ", "mirror: ", reason)
 
 
-def load_row(config: Config, row: Row, encoding: str | None = None) -> Dataset:
+def load_instance(config: Config, row: Instance, encoding: str | None = None) -> Dataset:
     """
     Load the examples of a row from the disk; nothing is downloaded here.
 
@@ -205,7 +205,7 @@ def load_row(config: Config, row: Row, encoding: str | None = None) -> Dataset:
     return found if row.permutation is None else datasets.permute(found, row.permutation)
 
 
-def load_test(config: Config, row: Row, features: int) -> tuple[Any, Any]:
+def load_test(config: Config, row: Instance, features: int) -> tuple[Any, Any]:
     """
     Load the test set of a row's experiment from the disk.
 

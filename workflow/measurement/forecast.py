@@ -9,11 +9,11 @@ from statistics import geometric_mean, median
 from typing import Any
 
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.jobs import jobs, rows
+from svmrepro.workflow.configuration.jobs import instances, jobs
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.measurement.data_sets import read_marker
 from svmrepro.workflow.measurement.journal import Journal
-from svmrepro.workflow.measurement.record import FINAL, LIMITS
+from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS
 
 #: Growth of a solver's time with n where nothing better is known, and the limits of what is believed.
 USUAL_SLOPE, LEAST_SLOPE, MOST_SLOPE = 2.0, 1.0, 3.5
@@ -63,7 +63,7 @@ class Forecast:
         self._solver_of = {key: solver for solver, keys in self._running.items() for key in keys}
         self._guesses: dict[str, dict[int, float]] = defaultdict(dict)
         for experiment in self._experiments:
-            current = {row.key for row in rows(experiment)}
+            current = {row.key for row in instances(experiment)}
             for line in Journal(paths.journal(config, experiment.paper, experiment.name)).lines():
                 if line["row"] in current:
                     self.add(line)

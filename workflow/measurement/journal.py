@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.errors import StepError, cause, one_line
-from svmrepro.workflow.measurement.record import decode, encode
+from svmrepro.workflow.measurement.journal_line import decode, encode
 
 
 class Journal:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from svmrepro.workflow.configuration.jobs import Job, Row
+from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.errors import StepError, cause
 from svmrepro.workflow.measurement.forecast import Forecast, duration
@@ -87,7 +87,7 @@ class Progress:
 
     @contextmanager
     def run(
-        self, row: Row, contender: Contender, repeat: int
+        self, instance: Instance, contender: Contender, repeat: int
     ) -> Iterator[Callable[[Mapping[str, Any]], None]]:
         """
         Accompany a run.
@@ -103,14 +103,14 @@ class Progress:
             To be called with the run's line when it has ended.
         """
         assert self._forecast is not None
-        repeats = row.experiment.repeats
+        repeats = instance.experiment.repeats
         which = f"{repeat + 1}/{repeats}"
-        if row.permutation is not None:
-            order = f"permutation {row.permutation + 1}/{row.experiment.permutations}"
+        if instance.permutation is not None:
+            order = f"permutation {instance.permutation + 1}/{instance.experiment.permutations}"
             which = f"{order}, {which}" if repeats > 1 else order
-        point = "" if row.point is None else f"{row.experiment.axis} = {row.point:<8g} "
-        what = f"n = {row.n:<6} {point}{contender.label:<19} {which}"
-        expected = self._forecast.seconds(row.experiment, contender, row.n)
+        point = "" if instance.point is None else f"{instance.experiment.axis} = {instance.point:<8g} "
+        what = f"n = {instance.n:<6} {point}{contender.label:<19} {which}"
+        expected = self._forecast.seconds(instance.experiment, contender, instance.n)
         ended = threading.Event()
         ticker = threading.Thread(target=self._tick, args=(what, expected, ended), daemon=True)
         if self._terminal:

@@ -5,9 +5,9 @@
 Prints the verdicts, writes ``check.json`` (verdicts, machine, counts of every row, comparison) and
 compares it with ``results/reference/<scale>/check.json``. Exit code 1 if a claim that held there does not
 hold here (save one about seconds that wider intervals leave open), if counts or objectives differ
-(`svmrepro.workflow.judgement.run_summary` says how much is allowed), or if there is nothing to compare with:
-no reference of this scale, or none of this run's papers. The last line says how many of the reference's rows
-were compared; with ``require_complete`` all of them have to be.
+(`svmrepro.workflow.judgement.reference_check` says how much is allowed), or if there is nothing to compare
+with: no reference of this scale, or none of this run's papers. The last line says how many of the reference's
+rows were compared; with ``require_complete`` all of them have to be.
 
 With ``--write-reference`` this run becomes the reference of its scale: check.json and the papers' tables are
 copied to ``results/reference/<scale>/`` and the figures to ``figures/reference/<scale>/``, to be committed.
@@ -18,20 +18,21 @@ from __future__ import annotations
 import json
 import shutil
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.results import plural
-from svmrepro.workflow.analysis.runs import Runs, read_rows, read_runs
+from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Paper
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
-from svmrepro.workflow.judgement.check_record import CLAIM_COLUMNS, CLAIM_FORM, SCHEMA, read_record
+from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, SCHEMA, read_record
 from svmrepro.workflow.judgement.claims import clocked_claims
-from svmrepro.workflow.judgement.run_summary import (
-    Comparison,
+from svmrepro.workflow.judgement.reference_check import (
+    ReferenceCheck,
     compare,
     fold,
     machine_identity,
@@ -53,7 +54,7 @@ def run(config: Config, *, write_reference: bool = False) -> int:
         print(_printed(config.papers[name].title, rows))
     record = _record(config, verdicts)
     reference = paths.reference(config) / "check.json"
-    outcome: Comparison | None = None
+    outcome: ReferenceCheck | None = None
     if reference.is_file() and not write_reference:
         outcome = compare(
             read_record(reference), record, clocked=clocked_claims(config), complete=config.require_complete
@@ -88,14 +89,10 @@ def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
 
 def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]]) -> dict[str, Any]:
     """Return what check.json holds, all but the comparison."""
-    runs = Runs(
-        tuple(
-            run
-            for name, paper in config.papers.items()
-            for run in read_runs(
-                paths.measurements(config, name, experiment) for experiment in paper.experiments
-            ).runs
-        )
+    runs = read_runs(
+        paths.measurements(config, name, experiment)
+        for name, paper in config.papers.items()
+        for experiment in paper.experiments
     )
     measured = [run for run in runs.runs if run.number("cpu_seconds") is not None]
     return {
@@ -104,10 +101,7 @@ def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]])
         "measured": max((run.fields.get("time", "") for run in measured), default=""),
         "machine": machine_identity(runs),
         "machines": machine_records(runs),
-        "runs": {
-            "measured": len(measured),
-            "flagged": sum(run.flagged for run in runs.runs),
-        },
+        "runs": {"measured": len(measured), "flagged": sum(run.flagged for run in runs.runs)},
         "claims": {name: {row["id"]: row["verdict"] for row in rows} for name, rows in verdicts.items()},
         "rows": summarise(runs),
         "comparison": None,
@@ -179,14 +173,12 @@ def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:
     for row in rows:
         lines.append(f"{row['verdict']:<18} {row['id']}")
         lines += textwrap.wrap(row["measured"], WIDTH, initial_indent=" " * 19, subsequent_indent=" " * 19)
-    tally: dict[str, int] = {}
-    for row in rows:
-        tally[row["verdict"]] = tally.get(row["verdict"], 0) + 1
+    tally = Counter(row["verdict"] for row in rows)
     lines.append(", ".join(f"{count} {verdict}" for verdict, count in tally.items()) or "no claims")
     return "\n".join(lines) + "\n"
 
 
-def _printed_comparison(outcome: Comparison) -> str:
+def _printed_comparison(outcome: ReferenceCheck) -> str:
     kind = (
         "same machine and libraries: equality"
         if outcome.same_machine
@@ -201,7 +193,7 @@ def _printed_comparison(outcome: Comparison) -> str:
     return "\n".join(lines)
 
 
-def _conclusion(outcome: Comparison) -> str:
+def _conclusion(outcome: ReferenceCheck) -> str:
     """Return the verdict in one line, which says of how many rows it speaks."""
     if outcome.faults:
         return f"Not reproduced: {plural(len(outcome.faults), 'fault')}."

@@ -9,7 +9,7 @@ from typing import Any
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.measurement.record import read_lines
+from svmrepro.workflow.measurement.journal_line import read_lines
 
 #: Reasons that are listed one by one; more are counted.
 MOST_REASONS = 12

@@ -16,8 +16,8 @@ from pathlib import Path
 from svmrepro.workflow.analysis.results import plural
 from svmrepro.workflow.comparison import figure as figures
 from svmrepro.workflow.comparison import tables
+from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
-from svmrepro.workflow.comparison.sides import read_side
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.errors import StepError
@@ -42,8 +42,8 @@ def run(config: Config) -> None:
             "compare: with what? name the folder of another run: "
             f"--config against=results/reference/{config.scale}"
         )
-    here = read_side(paths.results(config), config.papers)
-    there = read_side(Path(config.against), config.papers)
+    here = read_run(paths.results(config), config.papers)
+    there = read_run(Path(config.against), config.papers)
     if not there.papers:
         raise StepError(f"against: {config.against} has nothing of {', '.join(config.papers)}")
     pair = PairedRuns(here, there, clocked_claims(config))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 
-from svmrepro.workflow.configuration.jobs import rows
+from svmrepro.workflow.configuration.jobs import instances
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.measurement.data_sets import Marker, write_marker
@@ -47,7 +47,7 @@ def generate(config: Config, name: str) -> Marker:
         if experiment.dataset == name
     ]
     smallest = [
-        row for experiment in experiments for row in rows(experiment) if row.n == min(experiment.sizes)
+        row for experiment in experiments for row in instances(experiment) if row.n == min(experiment.sizes)
     ]
     for n, seed in {(row.n, row.sample) for row in smallest}:
         try:

@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import jobs, paths
-from svmrepro.workflow.configuration.jobs import Job, Row, rows
+from svmrepro.workflow.configuration.jobs import Instance, Job, instances
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement import machine
-from svmrepro.workflow.measurement.data_sets import NotAvailable, load_row, load_test, register
+from svmrepro.workflow.measurement.data_sets import NotAvailable, load_instance, load_test, register
 from svmrepro.workflow.measurement.journal import Journal
+from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS, NO_RESULT, SCHEMA, dump_lines
 from svmrepro.workflow.measurement.progress import Progress
-from svmrepro.workflow.measurement.record import FINAL, LIMITS, NO_RESULT, SCHEMA, dump_lines
 from svmrepro.workflow.steps.command_line import run_step
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Measurer:
         self._journal = Journal(paths.journal(config, experiment.paper, experiment.name))
         self._machine = machine.describe()
         self._run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
-        current = {row.key for row in rows(experiment)}
+        current = {instance.key for instance in instances(experiment)}
         self._loaded: tuple[tuple[int, int | None], Dataset] | None = None
         self._test: tuple[tuple[int, int], tuple[Any, Any]] | None = None
         #: Lines that count, by the key of their row, and those that tell of a limit.
@@ -67,7 +67,7 @@ class Measurer:
             if line["row"] in current:
                 self._add(line)
 
-    def measure(self, row: Row) -> list[dict[str, Any]]:
+    def measure(self, instance: Instance) -> list[dict[str, Any]]:
         """
         Measure what is missing of a row.
 
@@ -81,42 +81,42 @@ class Measurer:
         list of dict
             All lines that count for it, by repeat and contender.
         """
-        stopped = self._stopped(row)
+        stopped = self._stopped(instance)
         missing = ""
-        if next(self._open_runs(row, stopped), None) is not None:
+        if next(self._open_runs(instance, stopped), None) is not None:
             try:
-                self._run(row, stopped)
+                self._run(instance, stopped)
             except NotAvailable as error:
                 missing = str(error)
-                self._progress.note(f"n = {row.n} not run: {missing}")
-        found = list(self._lines[row.key])
+                self._progress.note(f"n = {instance.n} not run: {missing}")
+        found = list(self._lines[instance.key])
         measured = {line["contender"] for line in found}
-        for contender in row.contenders:
+        for contender in instance.contenders:
             if contender.label not in measured:
                 reason = stopped.get(contender.label) or missing
                 found.append(
-                    self._line(row, contender, 0, {**NO_RESULT, "status": "not_run", "reason": reason})
+                    self._line(instance, contender, 0, {**NO_RESULT, "status": "not_run", "reason": reason})
                 )
-        order = {contender.label: place for place, contender in enumerate(row.contenders)}
+        order = {contender.label: place for place, contender in enumerate(instance.contenders)}
         return sorted(found, key=lambda line: (line["repeat"], order[line["contender"]]))
 
-    def _run(self, row: Row, stopped: dict[str, str]) -> None:
+    def _run(self, instance: Instance, stopped: dict[str, str]) -> None:
         # Solvers and their compiled code are loaded only where something is to be run.
-        from svmrepro.workflow.measurement.contender_run import Trials
+        from svmrepro.workflow.measurement.contender_run import ContenderRuns
 
-        data = self._data(row)
-        test = None if self._experiment.test is None else self._test_set(row, data.X.shape[1])
-        trials = Trials(
+        data = self._data(instance)
+        test = None if self._experiment.test is None else self._test_set(instance, data.X.shape[1])
+        trials = ContenderRuns(
             self._experiment,
             data.X,
             data.y,
-            lambda encoding: load_row(self._config, row, encoding).X,
-            point=row.point,
+            lambda encoding: load_instance(self._config, instance, encoding).X,
+            point=instance.point,
             test=test,
         )
-        for contender, repeat in self._open_runs(row, stopped):
-            with self._progress.run(row, contender, repeat) as report:
-                line = self._line(row, contender, repeat, trials.run(contender))
+        for contender, repeat in self._open_runs(instance, stopped):
+            with self._progress.run(instance, contender, repeat) as report:
+                line = self._line(instance, contender, repeat, trials.run(contender))
                 self._journal.append(line)
                 self._add(line)
                 report(line)
@@ -126,44 +126,44 @@ class Measurer:
         if line["status"] in LIMITS:
             self._limits.append(line)
 
-    def _data(self, row: Row) -> Dataset:
+    def _data(self, instance: Instance) -> Dataset:
         """Return the examples of a row; the points of an axis share them."""
-        which = (row.n, row.seed)
+        which = (instance.n, instance.seed)
         if self._loaded is None or self._loaded[0] != which:
             self._loaded = None  # two at a time would be too much for some
-            self._loaded = (which, load_row(self._config, row))
+            self._loaded = (which, load_instance(self._config, instance))
         return self._loaded[1]
 
-    def _test_set(self, row: Row, features: int) -> tuple[Any, Any]:
+    def _test_set(self, instance: Instance, features: int) -> tuple[Any, Any]:
         """Return the examples on which a row's results are judged; the rows of a seed share them."""
-        which = (row.sample, features)
+        which = (instance.sample, features)
         if self._test is None or self._test[0] != which:
             self._test = None
-            self._test = (which, load_test(self._config, row, features))
+            self._test = (which, load_test(self._config, instance, features))
         return self._test[1]
 
-    def _open_runs(self, row: Row, stopped: dict[str, str]) -> Iterator[tuple[Contender, int]]:
+    def _open_runs(self, instance: Instance, stopped: dict[str, str]) -> Iterator[tuple[Contender, int]]:
         """
         Yield the runs still to be made; asked anew after each, since a result can make later ones needless.
 
         The order of the contenders turns by one with each repeat and permutation, so that none always runs
         first.
         """
-        contenders = [contender for contender in row.contenders if contender.label not in stopped]
+        contenders = [contender for contender in instance.contenders if contender.label not in stopped]
         for repeat in range(self._experiment.repeats):
-            turn = (repeat + (row.permutation or 0)) % len(contenders) if contenders else 0
+            turn = (repeat + (instance.permutation or 0)) % len(contenders) if contenders else 0
             for contender in contenders[turn:] + contenders[:turn]:
-                if self._wanted(row, contender, repeat):
+                if self._wanted(instance, contender, repeat):
                     yield contender, repeat
 
-    def _wanted(self, row: Row, contender: Contender, repeat: int) -> bool:
-        done = [line for line in self._lines[row.key] if line["contender"] == contender.label]
+    def _wanted(self, instance: Instance, contender: Contender, repeat: int) -> bool:
+        done = [line for line in self._lines[instance.key] if line["contender"] == contender.label]
         if any(line["repeat"] == repeat or line["status"] in FINAL for line in done):
             return False
         budget = self._experiment.repeat_budget
         return not done or budget is None or sum(line["cpu_seconds"] or 0.0 for line in done) < budget
 
-    def _stopped(self, row: Row) -> dict[str, str]:
+    def _stopped(self, instance: Instance) -> dict[str, str]:
         """
         Return who passed a limit before, and the reason why it is not run here.
 
@@ -172,27 +172,29 @@ class Measurer:
         """
         found: dict[str, str] = {}
         for line in sorted(self._limits, key=lambda line: line["n"]):
-            before, here = (line["n"], line["point"]), (row.n, row.point)
+            before, here = (line["n"], line["point"]), (instance.n, instance.point)
             if before != here and self._experiment.harder(here, before):
                 at = "" if line["point"] is None else f", {line['axis']} = {line['point']:g}"
                 found.setdefault(line["contender"], f"{line['reason']} at n = {line['n']}{at}")
-            elif before == here and row.permutation is not None and line["seed"] < row.permutation:
+            elif before == here and instance.permutation is not None and line["seed"] < instance.permutation:
                 found.setdefault(line["contender"], f"{line['reason']} in permutation {line['seed'] + 1}")
         return found
 
-    def _line(self, row: Row, contender: Contender, repeat: int, result: dict[str, Any]) -> dict[str, Any]:
+    def _line(
+        self, instance: Instance, contender: Contender, repeat: int, result: dict[str, Any]
+    ) -> dict[str, Any]:
         experiment = self._experiment
         return {
             "schema": SCHEMA,
             "run_id": self._run_id,
-            "row": row.key,
+            "row": instance.key,
             "scale": self._config.scale,
             "paper": experiment.paper,
             "experiment": experiment.name,
             "dataset": experiment.dataset,
-            "n": row.n,
-            "n_paper": experiment.paper_sizes.get(row.n),
-            "seed": row.seed,
+            "n": instance.n,
+            "n_paper": experiment.paper_sizes.get(instance.n),
+            "seed": instance.seed,
             "repeat": repeat,
             "contender": contender.label,
             "solver": contender.solver,
@@ -201,10 +203,10 @@ class Measurer:
             "encoding": contender.encoding,
             "kernel": experiment.kernel,
             "axis": experiment.axis,
-            "point": row.point,
-            "C": row.C,
+            "point": instance.point,
+            "C": instance.C,
             "bias": contender.bias,
-            "eps": row.eps if contender.eps is None else contender.eps,
+            "eps": instance.eps if contender.eps is None else contender.eps,
             "time_limit": contender.time_limit,
             "memory_limit_mb": contender.memory_limit_mb,
             "fingerprint": fingerprints.solver_fingerprint(contender.solver),
@@ -239,7 +241,7 @@ def measure_job(config: Config, experiment: Experiment, part: Job, progress: Pro
     ):
         progress.begin()
         measurer = Measurer(config, experiment, progress)
-        lines = [line for row in part.rows for line in measurer.measure(row)]
+        lines = [line for instance in part.instances for line in measurer.measure(instance)]
         atomic_write(target, dump_lines(lines))
 
 

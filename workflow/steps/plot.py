@@ -18,26 +18,21 @@ from svmrepro.workflow.steps.command_line import run_step
 
 
 def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
-    """Run the step; see the module's docstring."""
-    for name in artefact:
-        plot(config, paper, name)
-
-
-def plot(config: Config, paper: str, name: str) -> None:
-    """Draw one figure and write its two forms.
+    """Run the step; see the module's docstring.
 
     Raises
     ------
     StepError
-        If the artefact is no figure, or of a kind that does not exist.
+        If an artefact is no figure, or of a kind that does not exist.
     """
-    artefact = config.papers[paper].artefacts[name]
-    build = figure_builder(paper, artefact)
-    if not artefact.measured:  # its solvers run here
-        os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
-    results = load(config, paper, artefact.experiments if artefact.measured else ())
-    with styled():
-        write(build(results, artefact), paths.figure(config, paper, name))
+    for name in artefact:
+        described = config.papers[paper].artefacts[name]
+        build = figure_builder(paper, described)
+        if not described.measured:  # its solvers run here
+            os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
+        results = load(config, paper, described.experiments if described.measured else ())
+        with styled():
+            write(build(results, described), paths.figure(config, paper, name))
 
 
 if __name__ == "__main__":

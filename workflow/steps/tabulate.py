@@ -19,24 +19,19 @@ FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}
 
 
 def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
-    """Run the step; see the module's docstring."""
-    for name in artefact:
-        tabulate(config, paper, name)
-
-
-def tabulate(config: Config, paper: str, name: str) -> None:
-    """Build one table and write its three forms.
+    """Run the step; see the module's docstring.
 
     Raises
     ------
     StepError
-        If the artefact is no table, or of a kind that does not exist.
+        If an artefact is no table, or of a kind that does not exist.
     """
-    artefact = config.papers[paper].artefacts[name]
-    build = table_builder(paper, artefact)
-    table = build(load(config, paper, artefact.experiments if artefact.measured else ()), artefact)
-    for form, path in paths.table(config, paper, name).items():
-        atomic_write(path, FORMS[form](table))
+    for name in artefact:
+        described = config.papers[paper].artefacts[name]
+        build = table_builder(paper, described)
+        table = build(load(config, paper, described.experiments if described.measured else ()), described)
+        for form, path in paths.table(config, paper, name).items():
+            atomic_write(path, FORMS[form](table))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from svmrepro import datasets
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import Column, Section, Table, count, missing, prose
+from svmrepro.workflow.tables.model import Column, Table, TableSection, count, missing, prose
 
 COLUMNS = (
     Column("part", "files", prose=True),
@@ -27,7 +27,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         compared = datasets.compare_encoding(results.config.data_dir, results.config.mirror)
     except datasets.DatasetUnavailable as error:
         lacking = {"part": missing(f"not run: {' '.join(str(error).split())}")}
-        return Table(artefact.title, (Section(COLUMNS, [lacking]),), artefact.caption)
+        return Table(artefact.title, (TableSection(COLUMNS, [lacking]),), artefact.caption)
     rows = [
         {
             column.key: prose(str(line[column.key])) if column.prose else count(int(line[column.key]))
@@ -37,7 +37,7 @@ def build(results: Results, artefact: Artefact) -> Table:
     ]
     return Table(
         title=artefact.title,
-        sections=(Section(COLUMNS, rows),),
+        sections=(TableSection(COLUMNS, rows),),
         caption=artefact.caption,
         notes=[
             "Row i of LIBSVM's file is row i of the raw one. Identical: all bits of the attribute agree.",

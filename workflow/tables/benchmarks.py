@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from svmrepro.workflow.analysis.printed_numbers import SCALING
-from svmrepro.workflow.analysis.results import Results, Row, display_name
+from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.model import (
@@ -50,14 +50,14 @@ def build(results: Results, artefact: Artefact) -> Table:
     )
 
 
-def reached(results: Results, experiment: str, contender: str) -> Row:
+def reached(results: Results, experiment: str, contender: str) -> SizeRow:
     """Return the largest size that a contender has solved; the smallest of the experiment if it has none.
 
     The smallest is where the reason stands that it has none.
     """
     sizes = [n for n in results.runs.sizes(experiment) if results.group(experiment, contender, n).solved]
     n = max(sizes) if sizes else min(results.experiment(experiment).sizes)
-    return Row(n, results.paper_size(experiment, n))
+    return SizeRow(n, results.paper_size(experiment, n))
 
 
 def _columns(results: Results, artefact: Artefact, baseline: str) -> list[Column]:
@@ -92,7 +92,7 @@ def _row(results: Results, name: str, contender: str, baseline: str) -> Mapping[
         cells["ratio"] = ratio_cell(results, name, row, contender, baseline, CPU)
     sizes = results.numbers.sizes(name)
     if sizes and contender in results.compared(name):
-        whole = Row(None, max(sizes))
+        whole = SizeRow(None, max(sizes))
         cells["paper_n"] = count(whole.n_paper)
         cells["paper_seconds"] = paper_seconds_cell(results, name, contender, whole)
         above, below = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.results import Results, Row, describe_problem, display_name
+from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK, Group
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact
@@ -116,7 +116,9 @@ def _row(results: Results, name: str, contender: str, n: int, option: str) -> di
     return cells
 
 
-def _axis_cells(results: Results, name: str, label: str, row: Row, axes: Sequence[str]) -> dict[str, Cell]:
+def _axis_cells(
+    results: Results, name: str, label: str, row: SizeRow, axes: Sequence[str]
+) -> dict[str, Cell]:
     """Return a contender's settings, its ratio to the first with its solver, and its cache's hits."""
     contenders = results.experiment(name).contenders
     contender = contenders[label]

@@ -1,9 +1,9 @@
 """One description of a table for all forms in which it is written.
 
-A `Table` is a title, one or more `Section` of columns and rows, notes, and a line of provenance. Cells carry
-their value and their text apart, so that the CSV keeps full precision while people read three digits. A cell
-without a value always says why (``not run: ...``) or is a dash where there is nothing to say; "nan" and
-"None" cannot appear.
+A `Table` is a title, one or more `TableSection` of columns and rows, notes, and a line of provenance. Cells
+carry their value and their text apart, so that the CSV keeps full precision while people read three digits.
+A cell without a value always says why (``not run: ...``) or is a dash where there is nothing to say; "nan"
+and "None" cannot appear.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Section:
+class TableSection:
     """Columns and rows under an optional heading; a row lacks the cells that it does not mention."""
 
     columns: Sequence[Column]
@@ -88,7 +88,7 @@ class Table:
     """All that is rendered: title, one line of caption, sections, notes and provenance."""
 
     title: str
-    sections: Sequence[Section]
+    sections: Sequence[TableSection]
     caption: str = ""
     notes: Sequence[str] = field(default_factory=tuple)
     provenance: str = ""
@@ -99,13 +99,13 @@ def table_of(
     artefact: Artefact,
     columns: Sequence[Column],
     rows: Sequence[Mapping[str, Cell]],
-    *more: Section,
+    *more: TableSection,
     notes: Sequence[str],
     problem: str = "",
 ) -> Table:
     """Return the table of an artefact with the provenance of its measurements; `problem` ends its caption."""
     caption = f"{artefact.caption} {problem}.".strip() if problem else artefact.caption
-    return Table(artefact.title, (Section(columns, rows), *more), caption, notes, results.provenance())
+    return Table(artefact.title, (TableSection(columns, rows), *more), caption, notes, results.provenance())
 
 
 def beside_paper(key: str, header: str, *, known: bool = True, difference: bool = True) -> list[Column]:
@@ -123,13 +123,12 @@ def number(value: float | int | None, interval: Interval | None = None, *, digit
     """Cell of a measured number; with `interval`, its ends beside it."""
     if value is None:
         return BLANK
+    text = significant(float(value), digits)
     if interval is None or interval.low is None or interval.high is None:
-        return Cell(value, significant(float(value), digits))
-    ends = (interval.low, interval.high)
-    if interval.low == interval.high:
-        return Cell(value, significant(float(value), digits), ends)
-    detail = f"{significant(ends[0], digits)} … {significant(ends[1], digits)}"
-    return Cell(value, significant(float(value), digits), ends, detail)
+        return Cell(value, text)
+    low, high = interval.low, interval.high
+    detail = "" if low == high else f"{significant(low, digits)} … {significant(high, digits)}"
+    return Cell(value, text, (low, high), detail)
 
 
 def exponent(interval: Interval | None, reason: str = "") -> Cell:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from svmrepro.workflow.analysis.results import Results, Row, display_name
+from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.configuration.contender_options import own_options
 from svmrepro.workflow.configuration.model import Artefact, Config, Experiment
-from svmrepro.workflow.measurement.data_sets import NotAvailable, load_row
+from svmrepro.workflow.measurement.data_sets import NotAvailable, load_instance
 from svmrepro.workflow.tables.benchmarks import reached
 from svmrepro.workflow.tables.model import (
     DASH,
@@ -119,11 +119,11 @@ def _cache(results: Results, experiment: Experiment) -> str:
     return shown if len(kept) == len(limits) else f"{', '.join(map(display_name, kept))}: {shown}"
 
 
-def _zeros(config: Config, experiment: Experiment, row: Row) -> Cell:
+def _zeros(config: Config, experiment: Experiment, row: SizeRow) -> Cell:
     """Count the zeros of the inputs, in percent; a dash with the reason where they cannot be had."""
-    wanted = next(known for known in jobs.rows(experiment) if known.n == row.n)
+    wanted = next(known for known in jobs.instances(experiment) if known.n == row.n)
     try:
-        X = load_row(config, wanted).X
+        X = load_instance(config, wanted).X
     except NotAvailable as error:
         return missing(f"not run: {error}", DASH)
     stored = int(np.count_nonzero(X)) if isinstance(X, np.ndarray) else X.nnz

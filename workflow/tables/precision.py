@@ -7,7 +7,7 @@ loosest tolerance that reached it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from svmrepro.workflow.analysis.power_law import Interval
@@ -106,53 +106,37 @@ def loosest(runs: Sequence[Reached], target: float) -> Reached | None:
 
 
 def _rows(
-    results: Results, name: str, targets: list[float], yardstick: str | None
-) -> list[Mapping[str, Cell]]:
+    results: Results, name: str, targets: Sequence[float], yardstick: str | None
+) -> list[dict[str, Cell]]:
     """Return the lines of one experiment, at its largest size."""
     experiment = results.experiment(name)
-    sizes = results.runs.sizes(name) or experiment.sizes
-    n = sizes[-1]
+    n = (results.runs.sizes(name) or experiment.sizes)[-1]
     found = reached(results, name, n)
-    rivals = {label: runs for label, runs in found.items() if label != yardstick}
-    rows: list[Mapping[str, Cell]] = []
-    for label in experiment.contenders:
-        if label == yardstick:
-            continue
-        cells = {"problem": prose(describe_problem(experiment)), "n": count(n)}
-        cells["contender"] = prose(display_name(label))
-        for place, target in enumerate(targets):
-            cells |= _cells(results, name, n, label, rivals, place, target)
-        rows.append(cells)
-    return rows
+    rivals = {label: found.get(label, []) for label in experiment.contenders if label != yardstick}
+    problem = {"problem": prose(describe_problem(experiment)), "n": count(n)}
+    rows = {label: {**problem, "contender": prose(display_name(label))} for label in rivals}
+    for place, target in enumerate(targets):
+        best = {label: loosest(runs, target) for label, runs in rivals.items()}
+        least = min((run.seconds.value for run in best.values() if run and run.seconds), default=0.0)
+        for label, run in best.items():
+            if run is None or run.seconds is None:
+                said = _why_not(results, name, n, label, rivals[label], target)
+                rows[label][f"seconds_{place}"] = missing(said or "not run")
+                continue
+            ratio = run.seconds.value / least
+            rows[label] |= {
+                f"seconds_{place}": number(run.seconds.value, run.seconds),
+                f"ratio_{place}": prose("fastest") if ratio == 1.0 else number(ratio),
+                f"iterations_{place}": count(run.group.median("iterations")),
+                f"eps_{place}": Cell(run.eps, f"{run.eps:g}"),
+            }
+    return list(rows.values())
 
 
-def _cells(
-    results: Results,
-    name: str,
-    n: int,
-    label: str,
-    found: Mapping[str, list[Reached]],
-    place: int,
-    target: float,
-) -> dict[str, Cell]:
-    """Return the cells of one contender at one precision."""
-    best = loosest(found.get(label, []), target)
-    if best is None or best.seconds is None:
-        nearest = min(found.get(label, []), key=lambda run: run.distance, default=None)
+def _why_not(results: Results, name: str, n: int, label: str, runs: Sequence[Reached], target: float) -> str:
+    """Say why a contender has no seconds at a precision."""
+    if not runs:
         points = results.runs.points(name)
-        if nearest is None:
-            said = results.runs.group(name, label, n, points[0]).untimed if points else "not run"
-        elif nearest.distance <= target:  # without seconds
-            said = nearest.group.untimed
-        else:
-            said = f"not reached: {nearest.distance:.1e}"
-        return {f"seconds_{place}": missing(said or "not run")}
-    others = [loosest(runs, target) for runs in found.values()]
-    least = min(run.seconds.value for run in others if run is not None and run.seconds is not None)
-    ratio = best.seconds.value / least
-    return {
-        f"seconds_{place}": number(best.seconds.value, best.seconds),
-        f"ratio_{place}": prose("fastest") if ratio == 1.0 else number(ratio),
-        f"iterations_{place}": count(best.group.median("iterations")),
-        f"eps_{place}": Cell(best.eps, f"{best.eps:g}"),
-    }
+        return results.runs.group(name, label, n, points[0]).untimed if points else ""
+    nearest = min(runs, key=lambda run: run.distance)
+    return nearest.group.untimed if nearest.distance <= target else f"not reached: {nearest.distance:.1e}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from svmrepro.workflow.analysis.printed_numbers import SPARSE, snake
-from svmrepro.workflow.analysis.results import Results, Row, describe_problem, display_name
+from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.model import BLANK, Cell, Column, Table, missing, number, printed, table_of
@@ -67,7 +67,7 @@ def _columns(results: Results, name: str, solver: str) -> list[Column]:
     return columns
 
 
-def _row(results: Results, name: str, row: Row, solvers: list[str]) -> dict[str, Cell]:
+def _row(results: Results, name: str, row: SizeRow, solvers: list[str]) -> dict[str, Cell]:
     cells = {"n": size_cell(row)}
     for solver in solvers:
         cells[f"{solver}_sparse"] = seconds_cell(results, name, solver, row)

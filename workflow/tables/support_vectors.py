@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from svmrepro.workflow.analysis.results import Results, Row
+from svmrepro.workflow.analysis.results import Results, SizeRow
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.model import (
     BLANK,
@@ -44,7 +44,7 @@ def build(results: Results, artefact: Artefact) -> Table:
     return table_of(results, artefact, columns, rows, notes=notes)
 
 
-def _row(results: Results, name: str, contender: str, row: Row) -> dict[str, Cell]:
+def _row(results: Results, name: str, contender: str, row: SizeRow) -> dict[str, Cell]:
     cells = {"experiment": prose(results.experiment(name).title), "n": size_cell(row)}
     reason = results.why_missing(name, contender, row)
     group = results.group(name, contender, row.n)

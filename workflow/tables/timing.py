@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from svmrepro.workflow.analysis.printed_numbers import SCALING, TIMINGS, snake
-from svmrepro.workflow.analysis.results import Results, Row, describe_problem, display_name
+from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.model import (
@@ -13,8 +13,8 @@ from svmrepro.workflow.tables.model import (
     DASH,
     Cell,
     Column,
-    Section,
     Table,
+    TableSection,
     beside_paper,
     count,
     exponent,
@@ -36,39 +36,36 @@ _NO_FIT = "no fit: fewer than two sizes could be fitted"
 def build(results: Results, artefact: Artefact) -> Table:
     """Build the timing table of the artefact's experiment.
 
-    Settings of the artefact: ``ratio`` (two contenders, the slower first; by default the last and the
-    first that the paper times) and ``counts`` (the contender whose support vectors are shown; by default
-    the first).
+    Of the contenders that the paper times, the ratio is that of the last over the first, and the support
+    vectors are those of the first.
     """
     name = artefact.experiments[0]
     experiment = results.experiment(name)
     timed = results.main(name)
-    above, below = artefact.settings.get("ratio") or (timed[-1], timed[0])
-    counted = artefact.settings.get("counts") or timed[0]
-    rows = results.rows(name)
+    below, above = timed[0], timed[-1]
     columns = _columns(results, name, above, below)
-    body = [_row(results, name, row, above, below, counted) for row in rows]
+    rows = [_row(results, name, row, above, below) for row in results.rows(name)]
     seconds = "Seconds are medians of CPU seconds over the repeats with the 95 % interval of the median"
     if above != below:
         seconds += "; ratios are medians of ratios within one process"
     seconds += "."
     if results.compared(name):
-        machine = _article(results.numbers.machine)
+        machine = f"a {results.numbers.machine}" if results.numbers.machine else "another machine"
         seconds += f" The paper's seconds are from {machine}: compare ratios and exponents, not seconds."
     notes = [seconds]
     if above != below:
         notes.append(
             "The interval of a single ratio is estimated from the scatter of the ratios at the other sizes."
         )
-    notes += [
-        f"Support vectors: those of {display_name(counted)}; non-bound means strictly between 0 and C.",
-    ]
+    notes.append(
+        f"Support vectors: those of {display_name(below)}; non-bound means strictly between 0 and C."
+    )
     notes += [*dash_notes(results, (name,)), *suspect_notes(results, (name,))]
     return table_of(
         results,
         artefact,
         columns,
-        body,
+        rows,
         exponent_section(results, (name,)),
         notes=notes,
         problem=describe_problem(experiment),
@@ -102,7 +99,7 @@ def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
     return [f"{SUSPECT} All repeats {met}: their seconds are upper bounds."]
 
 
-def size_cell(row: Row) -> Cell:
+def size_cell(row: SizeRow) -> Cell:
     """Return the cell of n, with the paper's size where it differs, or that only the paper has it."""
     if row.n is None:
         return Cell(row.size, f"{row.size:,}", detail="paper only")
@@ -111,7 +108,7 @@ def size_cell(row: Row) -> Cell:
     return count(row.n)
 
 
-def seconds_cell(results: Results, experiment: str, contender: str, row: Row) -> Cell:
+def seconds_cell(results: Results, experiment: str, contender: str, row: SizeRow) -> Cell:
     """Return the median seconds of a contender at one size, or why there are none."""
     reason = results.why_missing(experiment, contender, row)
     if reason:
@@ -128,7 +125,7 @@ def seconds_cell(results: Results, experiment: str, contender: str, row: Row) ->
     return Cell(cell.value, f"{cell.text}{SUSPECT}", cell.interval, cell.detail)
 
 
-def paper_seconds_cell(results: Results, experiment: str, contender: str, row: Row) -> Cell:
+def paper_seconds_cell(results: Results, experiment: str, contender: str, row: SizeRow) -> Cell:
     """Return the paper's seconds as printed, N/A where its table says so, a dash where it has no such row."""
     if row.n_paper is None:
         return BLANK
@@ -136,7 +133,9 @@ def paper_seconds_cell(results: Results, experiment: str, contender: str, row: R
     return printed(text) if text else missing("N/A in the paper", "N/A")
 
 
-def ratio_cell(results: Results, experiment: str, row: Row, above: str, below: str, quantity: str) -> Cell:
+def ratio_cell(
+    results: Results, experiment: str, row: SizeRow, above: str, below: str, quantity: str
+) -> Cell:
     """Return the ratio of two contenders at one size, or why there is none."""
     for contender in (below, above):
         reason = results.why_missing(experiment, contender, row)
@@ -146,7 +145,7 @@ def ratio_cell(results: Results, experiment: str, row: Row, above: str, below: s
     return BLANK if ratio is None else number(ratio.value, ratio)
 
 
-def exponent_section(results: Results, names: tuple[str, ...]) -> Section:
+def exponent_section(results: Results, names: tuple[str, ...]) -> TableSection:
     """Return the fitted exponents of an experiment's contenders; of several, of those that no paper times."""
     rows: list[Mapping[str, Cell]] = []
     for name in names:
@@ -162,7 +161,7 @@ def exponent_section(results: Results, names: tuple[str, ...]) -> Section:
     if len(names) == 1:
         columns = columns[1:]
     heading = "Fitted exponents of n" if len(names) == 1 else "Other contenders"
-    return Section(columns, rows, heading=heading)
+    return TableSection(columns, rows, heading=heading)
 
 
 def exponent_columns(rows: Sequence[Mapping[str, Cell]]) -> list[Column]:
@@ -220,7 +219,7 @@ def _columns(results: Results, name: str, above: str, below: str) -> list[Column
     return [*columns, *others] if compared else [*columns[:1], *others, *columns[1:]]
 
 
-def _row(results: Results, name: str, row: Row, above: str, below: str, counted: str) -> dict[str, Cell]:
+def _row(results: Results, name: str, row: SizeRow, above: str, below: str) -> dict[str, Cell]:
     numbers = results.numbers
     cells = {"n": size_cell(row)}
     for contender in results.experiment(name).contenders:
@@ -229,14 +228,10 @@ def _row(results: Results, name: str, row: Row, above: str, below: str, counted:
     cells["ratio"] = ratio_cell(results, name, row, above, below, CPU)
     top, bottom = (numbers.seconds(name, row.n_paper, label) for label in (above, below))
     cells["paper_ratio"] = number(top / bottom) if top is not None and bottom else BLANK
-    group = results.group(name, counted, row.n)
-    reason = results.why_missing(name, counted, row)
+    group = results.group(name, below, row.n)
+    reason = results.why_missing(name, below, row)
     for kind, (column, _) in SUPPORT.items():
         value = group.median(column)
         cells[kind] = missing(reason, DASH) if reason else count(value)
         cells[f"paper_{kind}"] = count(numbers.support_vectors(name, row.n_paper, kind))
     return cells
-
-
-def _article(machine: str) -> str:
-    return f"a {machine}" if machine else "another machine"

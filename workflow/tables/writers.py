@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from svmrepro.workflow.tables.model import BLANK, DASH, Cell, Column, Section, Table, prose
+from svmrepro.workflow.tables.model import BLANK, DASH, Cell, Column, Table, TableSection, prose
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
@@ -128,19 +128,19 @@ class _HtmlCell(NamedTuple):
     width: int
 
 
-def _columns(section: Section) -> list[tuple[Column, str]]:
+def _columns(section: TableSection) -> list[tuple[Column, str]]:
     """Return the columns that are shown, each with its CSS classes."""
     shown = [column for column in section.columns if column.shown]
     return [(column, _classes(column, first=place == 0)) for place, column in enumerate(shown)]
 
 
-def _groups(section: Section) -> list[tuple[str, int]]:
+def _groups(section: TableSection) -> list[tuple[str, int]]:
     """Return the spanning headers and how many columns each spans; none if no column has one."""
     names = [column.group for column in section.columns if column.shown]
     return [(name, len(list(group))) for name, group in groupby(names)] if any(names) else []
 
 
-def _rows(section: Section) -> Iterator[tuple[bool, list[_HtmlCell]]]:
+def _rows(section: TableSection) -> Iterator[tuple[bool, list[_HtmlCell]]]:
     """Yield the rows: whether a group of rows begins that share their first words, and the cells."""
     columns = [column for column in section.columns if column.shown]
     key, grouped = columns[0].key, columns[0].prose

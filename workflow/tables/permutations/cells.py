@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from svmrepro.workflow.analysis.permutations import Problem, p_text
+from svmrepro.workflow.analysis.permutations import PermutedProblem, p_text
 from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.tables.model import BLANK, Cell, Column, number, prose
 
@@ -16,7 +16,7 @@ def name_columns() -> list[Column]:
     ]
 
 
-def name_cells(problem: Problem) -> dict[str, Cell]:
+def name_cells(problem: PermutedProblem) -> dict[str, Cell]:
     """Return what names a problem: its title, and its size with the paper's where that differs."""
     cells = {"experiment": prose(problem.title)}
     printed = problem.n_printed

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from svmrepro.workflow.analysis.permutations import (
     COUNTS,
     ITERATIONS,
-    Problem,
+    PermutedProblem,
     mean_count,
     problems,
     size_notes,
@@ -56,7 +56,7 @@ CONCLUSIONS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class EncodingLine:
     """One data set in one encoding.
 
     Attributes
@@ -71,7 +71,7 @@ class Line:
         The paper's number of each that it has.
     """
 
-    problem: Problem
+    problem: PermutedProblem
     contender: str
     words: str
     own: bool
@@ -163,7 +163,7 @@ def encodings(experiment: Experiment, contender: str) -> list[Contender]:
     return [own, *others]
 
 
-def judged(lines: Sequence[Line], within: Mapping[str, float], slack: float) -> list[str]:
+def judged(lines: Sequence[EncodingLine], within: Mapping[str, float], slack: float) -> list[str]:
     """Return a verdict on each line, "" where it is not compared with the paper."""
     strains = [line.strain(within, slack) for line in lines]
     least: dict[str, float] = {}
@@ -182,7 +182,7 @@ def judged(lines: Sequence[Line], within: Mapping[str, float], slack: float) -> 
     ]
 
 
-def conclusions(lines: Sequence[Line], verdicts: Sequence[str]) -> list[str]:
+def conclusions(lines: Sequence[EncodingLine], verdicts: Sequence[str]) -> list[str]:
     """Say which encoding reproduces the paper's counts on which data sets; nothing if none was compared."""
     said: dict[str, list[str]] = {}
     for title in dict.fromkeys(line.problem.title for line in lines):
@@ -201,7 +201,9 @@ def conclusions(lines: Sequence[Line], verdicts: Sequence[str]) -> list[str]:
     return [f"{start}: {', '.join(titles)}." for start, titles in said.items()]
 
 
-def _line(results: Results, problem: Problem, contender: Contender, artefact: Artefact) -> Line:
+def _line(
+    results: Results, problem: PermutedProblem, contender: Contender, artefact: Artefact
+) -> EncodingLine:
     settings, label = artefact.settings, contender.label
     group = results.group(problem.name, label, problem.n)
     counts = {key: mean_count(group, key) for key in COUNTS}
@@ -213,7 +215,7 @@ def _line(results: Results, problem: Problem, contender: Contender, artefact: Ar
         key: results.numbers.value(table, problem.name, problem.n_printed, column)
         for key, (table, column) in places.items()
     }
-    return Line(
+    return EncodingLine(
         problem=problem,
         contender=label,
         words=_words(results.experiment(problem.name).dataset, contender.encoding),
@@ -248,7 +250,7 @@ def _mapping(values: Mapping[str, float]) -> str:
     return f"{first} … {last} = {low:g} … {high:g}"
 
 
-def _row(results: Results, line: Line, verdict: str) -> dict[str, Cell]:
+def _row(results: Results, line: EncodingLine, verdict: str) -> dict[str, Cell]:
     cells = {**name_cells(line.problem), "encoding": prose(line.words)}
     for key in HEADERS:
         cells[f"paper_{key}"] = count(line.said.get(key))

@@ -11,8 +11,7 @@ from svmrepro.workflow.analysis.permutations import (
     DUAL,
     ITERATIONS,
     Family,
-    Pairing,
-    Problem,
+    PermutedProblem,
     family,
     load_notes,
     problems,
@@ -77,12 +76,6 @@ def build(results: Results, artefact: Artefact) -> Table:
     )
 
 
-def objective_text(pairing: Pairing) -> str:
-    """Say in how many pairs the second objective is higher, and lower."""
-    test = pairing.test
-    return f"{test.smaller} higher, {test.larger} lower"
-
-
 def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
     names = [display_name(label) for label in contenders]
     columns = [*name_columns(), Column("pairs", "pairs"), Column("pairs_timed", "pairs timed", shown=False)]
@@ -117,7 +110,7 @@ def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
 
 def _row(
     results: Results,
-    problem: Problem,
+    problem: PermutedProblem,
     contenders: Sequence[str],
     families: Mapping[str, Family],
     place: int,
@@ -156,7 +149,7 @@ def _objective_cells(compared: Family, place: int) -> dict[str, Cell]:
     word = {"": "", LARGER: "worse"}.get(test.mark(test.p), "better")
     return {
         **_test_cells(compared, place, "objective"),
-        "objective": prose(objective_text(pairing)),
+        "objective": prose(f"{test.smaller} higher, {test.larger} lower"),
         "objective_higher": count(test.smaller),
         "objective_lower": count(test.larger),
         "objective_difference": Cell(
@@ -176,7 +169,7 @@ def _test_cells(compared: Family, place: int, key: str) -> dict[str, Cell]:
 
 
 def _paper_cells(
-    results: Results, problem: Problem, table: str, contenders: Sequence[str]
+    results: Results, problem: PermutedProblem, table: str, contenders: Sequence[str]
 ) -> dict[str, Cell]:
     cells = {}
     for key in QUANTITIES:

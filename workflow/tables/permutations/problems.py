@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from svmrepro.workflow.analysis.permutations import (
     COUNTS,
-    Problem,
+    PermutedProblem,
     mean_count,
     problems,
     size_notes,
@@ -67,7 +67,7 @@ def count_cell(mean: Interval, decimals: int = 1) -> Cell:
     return Cell(mean.value, text, (mean.low, mean.high), shown)
 
 
-def _row(results: Results, problem: Problem, table: str, contender: str) -> dict[str, Cell]:
+def _row(results: Results, problem: PermutedProblem, table: str, contender: str) -> dict[str, Cell]:
     numbers, cells = results.numbers, name_cells(problem)
     experiment = results.paper.experiments.get(problem.name)
     for key in ("C", "gamma"):

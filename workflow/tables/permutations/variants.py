@@ -8,7 +8,7 @@ from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL, SMALLER
 from svmrepro.workflow.analysis.permutations import (
     ITERATIONS,
     Family,
-    Problem,
+    PermutedProblem,
     family,
     load_notes,
     p_text,
@@ -97,7 +97,7 @@ def _notes(families: Families, baseline: str, contenders: Sequence[str]) -> list
 
 def _row(
     results: Results,
-    problem: Problem,
+    problem: PermutedProblem,
     baseline: str,
     contenders: Sequence[str],
     families: Families,

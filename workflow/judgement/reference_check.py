@@ -20,11 +20,11 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from svmrepro.workflow.analysis.runs import Run, Runs
+from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
 from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN
 
 TOLERANCE = 0.02
-"""Relative difference allowed between different machines (spec: "else within 2 %")."""
+"""Relative difference allowed between different machines."""
 
 ONE_PATH = 0.25
 """What another order of sums may change in the steps of one row; the median of m rows varies by less."""
@@ -42,7 +42,7 @@ PROBLEM = ("paper", "experiment", "n", "seed", "contender")
 SETTING = ("solver", "storage", "bias", "C", "eps")
 """What must be the same for two rows to be comparable at all; with what a row need not have, by prefix."""
 
-FAILED = ("uncertified", "error", "stalled", "iteration_limit")
+FAILED = ("uncertified", "error", "iteration_limit")
 """Statuses that are a fault of the code, wherever it runs; missing data are not."""
 
 LIMITED = ("time_limit", "memory_limit")
@@ -54,7 +54,7 @@ Paths = dict[tuple[str, str, str, bool], list[float]]
 
 
 @dataclass
-class Comparison:
+class ReferenceCheck:
     """What a comparison with the reference found.
 
     Attributes
@@ -81,7 +81,7 @@ def summarise(runs: Runs) -> list[dict[str, Any]]:
 
     The repeats of a row are the same computation; the counts are those of the first certified one.
     """
-    chosen: dict[tuple[str, ...], Run] = {}
+    chosen: dict[tuple[str, ...], MeasuredRun] = {}
     for run in runs.runs:
         key = tuple(run.fields.get(name, "") for name in (*PROBLEM, "point"))
         if key not in chosen or (run.solved and not chosen[key].solved):
@@ -167,7 +167,7 @@ def compare(
     whole: bool = True,
     complete: bool = False,
     clocked: Container[tuple[str, str]] = frozenset(),
-) -> Comparison:
+) -> ReferenceCheck:
     """Compare a run's record (see `svmrepro.workflow.steps.check`) with the reference's.
 
     A claim that held and is now broken or undecided is a fault; one that is not measured here is a remark, as
@@ -180,7 +180,7 @@ def compare(
     everything that the reference has of this run's papers must have been measured.
     """
     same = bool(reference["machine"]) and reference["machine"] == current["machine"]
-    found = Comparison(same)
+    found = ReferenceCheck(same)
     for paper, verdicts in reference["claims"].items():
         now = current["claims"].get(paper)
         for name, verdict in verdicts.items():
@@ -204,7 +204,10 @@ def compare(
 
 
 def _compare_rows(
-    before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]], found: Comparison, whole: bool
+    before: Iterable[Mapping[str, Any]],
+    after: Iterable[Mapping[str, Any]],
+    found: ReferenceCheck,
+    whole: bool,
 ) -> list[str]:
     """Compare what both have; return the rows of the reference that were not measured here."""
     now = {_key(entry): entry for entry in after}
@@ -260,7 +263,7 @@ def _compare_counts(
     old: Mapping[str, Any],
     new: Mapping[str, Any],
     label: str,
-    found: Comparison,
+    found: ReferenceCheck,
     paths: Paths,
 ) -> None:
     """Compare one row; where rounding may steer the path, leave its ratios in `paths` for later."""

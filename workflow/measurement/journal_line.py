@@ -177,7 +177,7 @@ def decode(text: bytes) -> dict[str, Any]:
     """
     try:
         return structs.asdict(_DECODER.decode(text))
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         pass  # wrong, or as other programs write what does not apply
     try:
         line = json.loads(text)

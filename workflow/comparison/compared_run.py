@@ -15,8 +15,8 @@ from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.power_law import Fit, Interval
 from svmrepro.workflow.analysis.runs import Runs, read_rows, read_runs
 from svmrepro.workflow.configuration.paths import papers_in
-from svmrepro.workflow.judgement.check_record import CLAIM_COLUMNS, CLAIM_FORM, read_record
-from svmrepro.workflow.judgement.run_summary import machine_identity, summarise
+from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
+from svmrepro.workflow.judgement.reference_check import machine_identity, summarise
 
 FitKey = tuple[str, str, str, str]
 """Paper, experiment, contender, quantity."""
@@ -26,7 +26,7 @@ RatioKey = tuple[str, str, int, str, str, str]
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedRun:
     """One run, as far as its folder tells.
 
     Attributes
@@ -39,15 +39,15 @@ class Side:
         Time of its last measurement, ISO 8601, or "".
     machine : mapping
         Processor, BLAS, Python and library versions
-        (`svmrepro.workflow.judgement.run_summary.machine_identity`); empty if they are not known or not the
-        same throughout.
+        (`svmrepro.workflow.judgement.reference_check.machine_identity`); empty if they are not known, or not
+        the same throughout.
     commits : tuple of str
         Commits of this project that measured; empty where only a record of the check is left.
     papers : tuple of str
         What it has anything of.
     rows : sequence of mapping
-        An entry for each problem, seed and contender, as `svmrepro.workflow.judgement.run_summary.summarise`
-        makes them.
+        An entry for each problem, seed and contender, made by
+        `svmrepro.workflow.judgement.reference_check.summarise`.
     fits, ratios : mapping
         Measured exponents; ratios between contenders of one process.
     claims : mapping
@@ -70,7 +70,7 @@ class Side:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What `svmrepro.workflow.judgement.run_summary.compare` takes."""
+        """What `svmrepro.workflow.judgement.reference_check.compare` takes."""
         verdicts = {
             paper: {name: verdict for name, (verdict, _) in claims.items()}
             for paper, claims in self.claims.items()
@@ -78,7 +78,7 @@ class Side:
         return {"machine": dict(self.machine), "claims": verdicts, "rows": self.rows}
 
 
-def read_side(folder: Path, papers: Iterable[str]) -> Side:
+def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
     """Read what a folder holds of some papers.
 
     Parameters
@@ -98,7 +98,7 @@ def read_side(folder: Path, papers: Iterable[str]) -> Side:
     return _read(folder, [paper for paper in wanted if paper in present], wanted)
 
 
-def _read(folder: Path, present: Sequence[str], wanted: Sequence[str]) -> Side:
+def _read(folder: Path, present: Sequence[str], wanted: Sequence[str]) -> ComparedRun:
     lacking: list[str] = []
     measured: dict[str, Runs] = {}
     fits: dict[FitKey, Fit] = {}
@@ -145,7 +145,7 @@ def _read(folder: Path, present: Sequence[str], wanted: Sequence[str]) -> Side:
     lacking += [f"{paper}: no measurements" for paper in having if paper not in known]
     lacking += [f"{paper}: no verdicts" for paper in having if paper not in claims]
     lacking += [f"{paper}: nothing" for paper in wanted if paper not in having]
-    return Side(
+    return ComparedRun(
         folder=folder,
         scale=" and ".join(filter(None, scales)),
         measured=max(times, default=""),

@@ -1,7 +1,7 @@
 """What a check.json holds, read with care: it may be a stranger's, whose run is to be compared.
 
 The file has an entry for each problem and contender, with its seeds or permutations in one (``runs``); in the
-program each is a row of its own (`svmrepro.workflow.judgement.run_summary.summarise`).
+program each is a row of its own (`svmrepro.workflow.judgement.reference_check.summarise`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.analysis.field_types import Form, Kind
+from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.configuration.plain_yaml import typed
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.judgement.claims import VERDICTS
-from svmrepro.workflow.judgement.run_summary import FAILED, OBJECTIVES, unfold
-from svmrepro.workflow.measurement.record import STATUSES, counted, shown
+from svmrepro.workflow.judgement.reference_check import FAILED, OBJECTIVES, unfold
+from svmrepro.workflow.measurement.journal_line import STATUSES, counted, shown
 
 SCHEMA = 2
 
@@ -28,7 +28,7 @@ _SEED = field_types.optional(field_types.count)
 
 CLAIM_COLUMNS = ("id", "verdict", "measured")
 _CLAIM: Mapping[str, Kind] = {"id": field_types.name, "verdict": _VERDICT, "measured": field_types.words}
-CLAIM_FORM = Form(_CLAIM.get, ("id",))
+CLAIM_FORM = FieldType(_CLAIM.get, ("id",))
 """What a table of claims holds, beside what it only quotes."""
 
 

@@ -1,0 +1,67 @@
+"""Every module that the registry names has the face that the driver and its authors rely on."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+from svmrepro.solvers import SOLVERS, Blocks, Kernel, Problem, solve
+from svmrepro.solvers.interface import Completes, Prepares, Solver
+
+
+def functions(protocol: type) -> dict[str, list[str]]:
+    """Return the names of a protocol's functions, with those of their parameters."""
+    return {
+        name: [each for each in inspect.signature(function).parameters if each != "self"]
+        for name, function in vars(protocol).items()
+        if inspect.isfunction(function) and not name.startswith("_")
+    }
+
+
+@pytest.mark.parametrize("module", sorted({spec.module for spec in SOLVERS.values()}))
+def test_a_registered_module_is_a_solver(module: str) -> None:
+    spec = next(spec for spec in SOLVERS.values() if spec.module == module)
+    if spec.version is None:
+        pytest.skip(f"{spec.package} is not installed")
+    solver = spec.load()
+    assert isinstance(solver, Solver)
+    expected = functions(Solver)
+    for hook in (Prepares, Completes):
+        if isinstance(solver, hook):
+            expected |= functions(hook)
+    assert set(solver.__all__) == set(expected)
+    for name, parameters in expected.items():
+        assert list(inspect.signature(getattr(solver, name)).parameters) == parameters, name
+
+
+#: What changes a problem that every solver takes into one that some refuse, and what is said of it.
+REFUSED = {
+    "linear kernel": ({"kernel": Kernel.gaussian(gamma=1.0)}, "needs a linear kernel, got gaussian"),
+    "bias": ({"bias": False}, "needs bias=True"),
+    "no bias": ({"bias": True}, "needs bias=False"),
+    "labels": ({"y": [1.0, 0.0, 2.0]}, r"needs labels -1 and \+1 only, y holds 0"),
+    "blocks": ({"X": Blocks([np.eye(3)])}, "needs its examples in one piece, not in blocks"),
+    "one C": ({"C": [1.0, 2.0, 1.0]}, "needs one C for all examples"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("name", SOLVERS)
+def test_what_a_solver_cannot_take_is_refused(name: str, what: str) -> None:
+    spec = SOLVERS[name]
+    change, said = REFUSED[what]
+    can = {"labels": spec.loss == "pairs", "blocks": spec.blocks, "one C": not spec.one_bound}
+    usual: dict[str, Any] = {"X": np.eye(3), "y": [1.0, -1.0, 1.0], "bias": "no bias" not in spec.needs}
+    problem = Problem(**{**usual, **change})
+    if can.get(what, what not in spec.needs):
+        spec.check(problem, {})
+    else:
+        with pytest.raises(ValueError, match=f"^solver '{name}' {said}$"):
+            solve(problem, name)
+
+
+def test_an_unknown_solver_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^solver 'smoo' unknown; known: smo, "):
+        solve(Problem(np.eye(2), [1.0, -1.0]), "smoo")

@@ -1,0 +1,36 @@
+"""Whether a run is flagged: other load on the machine may have made its seconds too long."""
+
+from __future__ import annotations
+
+WALL_EXCESS = 0.1
+"""A run is flagged when its wall time exceeds its CPU time by more than this share ..."""
+
+WALL_GRAIN = 0.001
+"""... and by more than this many seconds: the clocks resolve no less."""
+
+OTHER_CORES = 0.2
+"""A run is flagged when other processes used more than this many cores meanwhile."""
+
+
+def flag_reasons(wall_seconds: float, cpu_seconds: float, other_cores: float) -> list[str]:
+    """
+    Say why the seconds of a run are doubtful.
+
+    Parameters
+    ----------
+    wall_seconds, cpu_seconds
+        Of the solve call.
+    other_cores
+        Cores that other processes used meanwhile, on average.
+
+    Returns
+    -------
+    list of str
+        Empty if the run is not flagged.
+    """
+    reasons = []
+    if wall_seconds - cpu_seconds > max(WALL_EXCESS * cpu_seconds, WALL_GRAIN):
+        reasons.append(f"wall time {wall_seconds:.3g} s against {cpu_seconds:.3g} s of CPU")
+    if other_cores > OTHER_CORES:
+        reasons.append(f"other processes used {other_cores:.1f} cores")
+    return reasons
