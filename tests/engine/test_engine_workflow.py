@@ -58,7 +58,7 @@ BROKEN = f"KeyError: 'no such key' (train.py:{BROKEN_AT})"
 def with_package(**settings: Any) -> dict[str, Any]:
     """Return a configuration in which solvers of the package compete with one of this project's."""
     own = {
-        "smo2": {"solver": "smo2"},
+        "smo": {"solver": "smo"},
         "mine": {"solver": "mysvm.train:dual"},
         "early": {"solver": "mysvm.train:dual", "options": {"early": 100}},
         "broken": {"solver": "mysvm.train:broken"},
@@ -115,7 +115,7 @@ def test_run_tells_what_it_does_and_sums_up(done: Done) -> None:
     assert BROKEN in ended.stdout + ended.stderr
     measured = Counter((row["contender"], row["status"]) for row in read_csv(folder / MEASURED))
     assert measured == {
-        ("smo2", "optimal"): 4,
+        ("smo", "optimal"): 4,
         ("mine", "optimal"): 4,
         ("early", "uncertified"): 2,
         ("broken", "error"): 2,
@@ -124,7 +124,7 @@ def test_run_tells_what_it_does_and_sums_up(done: Done) -> None:
 
 def test_a_package_of_ones_own_competes(done: Done) -> None:
     folder, _ = done
-    for mine, theirs in zip(lines_of(folder, "mine"), lines_of(folder, "smo2"), strict=True):
+    for mine, theirs in zip(lines_of(folder, "mine"), lines_of(folder, "smo"), strict=True):
         assert mine["row"] == theirs["row"] and mine["run_id"] == theirs["run_id"]
         assert mine["certificate"]["passed"]
         assert mine["certificate"]["dual"] == pytest.approx(theirs["certificate"]["dual"], rel=1e-3)
@@ -132,14 +132,15 @@ def test_a_package_of_ones_own_competes(done: Done) -> None:
     assert {line["reason"] for line in lines_of(folder, "broken")} == {BROKEN}
     rows = {int(row["n"]): row for row in read_csv(folder / f"{TABLE}.csv")}
     for n in (20, 40):
-        assert float(rows[n]["mine_seconds"]) > 0 and float(rows[n]["smo2_seconds"]) > 0
+        assert float(rows[n]["mine_seconds"]) > 0 and float(rows[n]["smo_seconds"]) > 0
         assert rows[n]["early_seconds"] == rows[n]["broken_seconds"] == ""
         assert "certificate failed" in rows[n]["early_seconds_reason"]
         assert BROKEN in rows[n]["broken_seconds_reason"]
     page = (folder / f"{TABLE}.md").read_text()
-    for shown in ("Mine / SMO2", "certificate failed", BROKEN):
+    for shown in ("Mine: measured", "certificate failed", BROKEN):
         assert shown in page
-    assert "Early / " not in page, "what is wrong is no timing"
+    ratios = read_csv(folder / MEASURED.replace("measurements", "ratios"))
+    assert {(row["numerator"], row["denominator"]) for row in ratios} == {("mine", "smo")}
 
 
 def test_second_run_does_nothing_and_soon(done: Done) -> None:
@@ -194,7 +195,7 @@ def test_a_changed_module_of_the_package_measures_again(done: Done) -> None:
     assert len(journal_lines(folder)) == before + 12
     new = {line["fingerprint"] for line in lines_of(folder, "mine")}
     assert old < new and len(new) == 2
-    assert len({line["fingerprint"] for line in lines_of(folder, "smo2")}) == 1
+    assert len({line["fingerprint"] for line in lines_of(folder, "smo")}) == 1
     current = {row["fingerprint"] for row in read_csv(folder / MEASURED) if row["contender"] == "mine"}
     assert current == new - old
 
