@@ -80,11 +80,6 @@ class Interval:
         """Return the interval of a number that is known exactly."""
         return cls(value, value, value)
 
-    @property
-    def bounded(self) -> bool:
-        """Whether there is an interval at all."""
-        return self.low is not None
-
     def minus(self, other: Interval) -> Interval:
         """Return the interval of a difference of two independent estimates.
 
