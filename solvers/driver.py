@@ -19,13 +19,12 @@ from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LI
 
 _SLICE_SECONDS = 0.05  # a slice aims at this: limits are kept to about as much
 _FIRST_SLICE = 200_000  # entries read in the first slice, some 0.2 ms to 1 ms
-_LARGEST_SLICE = (
-    2**25
-)  # some 0.05 s too; slices that read nothing (the choice of a chunk) must not grow it on
+# Some 0.05 s too. Slices that read nothing (the choice of a chunk) take no time and would make it grow.
+_LARGEST_SLICE = 2**25
 _NO_LIMIT = 2**62
 _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
 _LARGEST_START = 1e100  # of a multiplier that has no bound: what is made of it does not overflow
-_FEASIBLE = 1e-9  # share of the multipliers' sum by which given ones may break the equality constraint
+_FEASIBLE = 1e-9  # |y'alpha| of a given start may be this share of sum alpha
 
 Progress = Callable[[float, int, float], None]
 

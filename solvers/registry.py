@@ -191,10 +191,16 @@ def _peer(
     promise: str = KKT,
 ) -> SolverSpec:
     """Return a solver of other people's."""
-    # Two: their kernel rows are in single precision, and their bias is not always the middle of the gap.
-    fixed = {"peer": name}
     return SolverSpec(
-        name, module, description, options, needs, 2.0, fixed=fixed, package=package, promise=promise
+        name,
+        module,
+        description,
+        options,
+        needs,
+        tolerance_factor=2.0,  # kernel rows in single precision; a bias that need not be the middle of the gap
+        fixed={"peer": name},
+        package=package,
+        promise=promise,
     )
 
 

@@ -1,5 +1,8 @@
 """
-What decides that a result is out of date: fingerprints of the code that makes it.
+Fingerprints of the code that makes results; a result whose fingerprint changes is out of date.
+
+What decides that a problem is measured again is `svmrepro.workflow.configuration.jobs.Instance.key`, which
+includes the fingerprints of its solvers. `svmrepro.solvers.source_code` computes those of this project's.
 
 Snakemake compares files and parameters, not imported code. Each kind of job therefore carries a fingerprint
 of the source that it runs as a parameter: solvers by name for measurements, modules of the workflow for the

@@ -1,4 +1,4 @@
-"""LIBSVM files: a fast reader that names file and line of whatever is wrong, and a writer.
+"""LIBSVM files: a reader and a writer. Lines are parsed in `index_value_lines`, whose errors name them.
 
 One example a line, ``label index:value index:value ...``, indices from 1 upwards in rising order. What
 follows a ``#`` is a comment (SVM-light writes such).

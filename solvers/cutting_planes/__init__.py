@@ -4,6 +4,6 @@ svmperf          classification, Algorithm 1
 svmperf_ordinal  ranks and ROC area, Algorithm 2
 ocas             cutting planes with a line search
 run              what the three have in common
-relaxed_problem  planes in place of examples: the problem solved at each iteration
+planes           the planes found, and the problem over them that is solved at each iteration
 pair_counts      the most violated constraint of ranks, without the pairs
 """

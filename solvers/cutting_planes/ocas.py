@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from numba import types
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.cutting_planes.relaxed_problem import PATIENCE
+from svmrepro.solvers.cutting_planes.planes import PATIENCE
 from svmrepro.solvers.cutting_planes.run import CuttingPlaneRun, complete, objective, steps
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.passes.sliced_passes import Violators

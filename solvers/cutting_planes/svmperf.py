@@ -4,7 +4,7 @@ r"""Cutting planes for classification (Joachims 2006, Algorithm 1: SVM-perf).
          w . (1/n) sum_i c_i y_i x_i >= (1/n) sum_i c_i - xi    for all c in {0,1}^n
 
 with Cn = n C. Each iteration finds w and xi over the planes that there are
-(:mod:`svmrepro.solvers.cutting_planes.relaxed_problem`), then in one pass over the data
+(:mod:`svmrepro.solvers.cutting_planes.planes`), then in one pass over the data
 (:mod:`svmrepro.solvers.passes.row_passes`) the plane that is violated most, c_i = 1 where ``y_i w.x_i < 1``,
 and adds it, until none is violated by more than eps. A plane is kept as its normal and offset, not as c,
 unless multipliers are asked for (``keep_alpha``): then c is kept as bits, and ``alpha_i = (1/n) sum over

@@ -38,7 +38,7 @@ Where the paper is silent:
   is computed anew, in double precision, before the run ends: rows kept in single precision so cost steps,
   never the result. Where that does not come to an end the run is ``stalled``.
 
-Symbols of the paper in :mod:`~svmrepro.solvers.decomposition.planning`:
+Symbols of the paper in :mod:`~svmrepro.solvers.decomposition.second_order_iteration`:
 
 ================  =============================================================================
 paper             here
@@ -80,7 +80,13 @@ from svmrepro.solvers.decomposition.pair_state import (
     allocate,
     look,
 )
-from svmrepro.solvers.decomposition.planning import CONVERGED, NEARLY, RATIO_BINS, SHRINK, iterate
+from svmrepro.solvers.decomposition.second_order_iteration import (
+    CONVERGED,
+    NEARLY,
+    RATIO_BINS,
+    SHRINK,
+    iterate,
+)
 from svmrepro.solvers.decomposition.shrinking import rearrange_state, restore_folded, restore_gradient
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution

@@ -6,7 +6,7 @@ import analysis_support as synthetic
 import pytest
 import yaml
 from analysis_steps import analyse
-from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import analysis_support as synthetic
 import pytest
-from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns, ratio_of_ratios

@@ -8,7 +8,7 @@ import math
 import pytest
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
-from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP, read_rows, read_runs
 from svmrepro.workflow.comparison.paired_runs import ratio_of_ratios, ratios
 from svmrepro.workflow.errors import StepError

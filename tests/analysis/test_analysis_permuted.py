@@ -7,8 +7,8 @@ import permuted_support as permuted
 import pytest
 from analysis_support import rows_of, without_numbers_that_are_none
 from permuted_support import PAPER
+from svmrepro.workflow.analysis.intervals import Interval, mean_ratio
 from svmrepro.workflow.analysis.permutations import pair_up, problems
-from svmrepro.workflow.analysis.power_law import Interval, mean_ratio
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import Runs
 from svmrepro.workflow.configuration import paths

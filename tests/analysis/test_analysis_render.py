@@ -12,8 +12,8 @@ import pytest
 from analysis_steps import analyse, measured
 from analysis_support import rows_of, without_numbers_that_are_none
 from svmrepro.workflow.analysis.fits import PAPER
+from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import display_name, load
 from svmrepro.workflow.configuration import paths

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 from scipy.stats import rankdata
+from svmrepro.workflow.analysis.intervals import Interval, mean_interval
 from svmrepro.workflow.analysis.paired_tests import LARGER, SMALLER, holm, signed_rank
-from svmrepro.workflow.analysis.power_law import Interval, mean_interval
 
 
 def exact(differences):

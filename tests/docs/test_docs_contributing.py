@@ -118,8 +118,8 @@ print(judge(claim, replace(found, config=replace(config, scale="smoke"))).verdic
 
 def test_a_solver_of_ones_own(tree: Tree) -> None:
     section = "A solver of your own, without touching this repository"
-    (tree.root / "peers.py").write_text(the_block(PAGE, "python", section))
-    (tree.root / "peers.yaml").write_text(the_block(PAGE, "yaml", section))
+    (tree.root / "my_solvers.py").write_text(the_block(PAGE, "python", section))
+    (tree.root / "my_solvers.yaml").write_text(the_block(PAGE, "yaml", section))
     tree.check("""
 from pathlib import Path
 
@@ -128,7 +128,7 @@ from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.measurement.contender_run import ContenderRuns
 
-config = load_config(read_yaml(Path("peers.yaml")))
+config = load_config(read_yaml(Path("my_solvers.yaml")))
 experiment = config.papers["platt1998"].experiments["noise-gaussian"]
 data = datasets.generate("noise", n=200)
 line = ContenderRuns(experiment, data.X, data.y).run(experiment.contenders["libsvm"])

@@ -40,7 +40,7 @@ class Fault:
 FAULTS = (
     Fault(
         "wrong sign in the planning step",
-        "decomposition/planning.py",
+        "decomposition/second_order_iteration.py",
         {"ahead = (Q2 * slope - cross * slope2)": "ahead = (Q2 * slope + cross * slope2)"},
         contender="pasmo-10",
         experiment="glasmachers2008/chess-board-1000",

@@ -14,7 +14,7 @@ from svmrepro.solvers import SOLVERS, Certificate, Problem, Solution, certify, s
 from svmrepro.solvers.certificate.judge import pair_loss
 from svmrepro.solvers.cutting_planes.ocas import best_step
 from svmrepro.solvers.cutting_planes.pair_counts import PairCounts
-from svmrepro.solvers.cutting_planes.relaxed_problem import Planes
+from svmrepro.solvers.cutting_planes.planes import Planes
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.registry import GAP
 

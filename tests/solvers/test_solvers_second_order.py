@@ -10,7 +10,7 @@ from solver_cases import banana_like, gram, make_case
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
 from svmrepro.solvers.caches.active_set_rows import build_cache, fetch
-from svmrepro.solvers.decomposition import pair_state, planning
+from svmrepro.solvers.decomposition import pair_state, second_order_iteration
 from svmrepro.solvers.decomposition.pair_selection import DOWN, UP, best_partner, move_gradient
 
 Vector = npt.NDArray[np.float64]
@@ -109,10 +109,11 @@ def test_the_planned_step_gains_most_together_with_the_next_one() -> None:
         state.first[0], state.second[0], state.curvature[0] = 2, 3, Q[1, 1]
         state.scalars.ages = state.scalars.sets = 1
         slopes = V @ state.G
-        mu, planned = planning.step_ahead(state, K[0], K[1], 4, 0, 1, slopes[0], Q[0, 0], -1e6, 1e6)
+        pair = (state, K[0], K[1], 4, 0, 1, slopes[0], Q[0, 0])
+        mu, planned = second_order_iteration.step_ahead(*pair, -1e6, 1e6)
         assert planned and mu == pytest.approx(np.linalg.solve(Q, slopes)[0], rel=1e-9)
         # Without room there is no such step.
-        assert not planning.step_ahead(state, K[0], K[1], 4, 0, 1, slopes[0], Q[0, 0], mu, mu)[1]
+        assert not second_order_iteration.step_ahead(*pair, mu, mu)[1]
 
 
 @pytest.mark.parametrize("single", [False, True])
@@ -252,16 +253,16 @@ def test_lengths_of_steps_are_counted_where_asked_for() -> None:
     newton, planned = np.array(counted.info["plain_lengths"]), np.array(counted.info["planned_lengths"])
     assert newton.sum() + planned.sum() == counted.iterations
     assert planned.sum() == counted.info["planned_steps"] > 0
-    middle = planning.RATIO_BINS // 2 - 5  # the axis goes from -2 to 3
+    middle = second_order_iteration.RATIO_BINS // 2 - 5  # the axis goes from -2 to 3
     assert not newton[middle + 1 :].any(), "a step that is not planned is Newton's, or cut short"
     assert newton[middle] > 0 and planned[middle + 1 :].sum() > planned[:middle].sum()
 
 
 @pytest.mark.parametrize("t", [-3.0, -2.0, -0.52, 0.0, 0.04, 0.06, 1.0, 2.96, 3.0, 4.0])
 def test_bins_of_lengths_are_a_tenth_wide_on_the_axis_of_figure_3(t: float) -> None:
-    lengths = np.zeros((2, planning.RATIO_BINS), dtype=np.int64)
-    planning.tally(lengths, 1.0 + np.sign(t) * (10 ** (t * t / 2) - 1), True)
+    lengths = np.zeros((2, second_order_iteration.RATIO_BINS), dtype=np.int64)
+    second_order_iteration.tally(lengths, 1.0 + np.sign(t) * (10 ** (t * t / 2) - 1), True)
     middles = np.round(np.arange(-2.0, 3.01, 0.1), 1)
-    assert middles.size == planning.RATIO_BINS
+    assert middles.size == second_order_iteration.RATIO_BINS
     assert np.flatnonzero(lengths[1]) == [np.argmin(abs(middles - t))]
     assert not lengths[0].any()

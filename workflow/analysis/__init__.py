@@ -3,7 +3,8 @@
 runs             measured runs, by contender and size
 results          all that a table, figure or claim may use
 printed_numbers  the papers' own numbers
-power_law        scaling exponents, medians and ratios, with intervals
+intervals        medians, means and ratios, each with its interval
+power_law        scaling exponents, with intervals
 paired_tests     signed-rank tests and their correction
 permutations     problems measured over permutations
 curves           a quantity over n, C or eps

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from svmrepro.workflow.analysis.power_law import Interval
+from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.measurement.journal_line import counted, shown
 
 Kind = Callable[[str], object]

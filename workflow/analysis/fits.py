@@ -21,14 +21,8 @@ from pathlib import Path
 
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
-from svmrepro.workflow.analysis.power_law import (
-    Fit,
-    Interval,
-    Scatter,
-    fit_power_law,
-    pooled_scatter,
-    ratio_interval,
-)
+from svmrepro.workflow.analysis.intervals import Interval, Scatter, pooled_scatter, ratio_interval
+from svmrepro.workflow.analysis.power_law import Fit, fit_power_law
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs, pairs, read_rows
 from svmrepro.workflow.configuration.model import Experiment

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
-from svmrepro.workflow.analysis.power_law import Interval, median_interval
+from svmrepro.workflow.analysis.intervals import Interval, median_interval
 from svmrepro.workflow.errors import StepError, reading_table
 from svmrepro.workflow.measurement.journal_line import STATUSES
 

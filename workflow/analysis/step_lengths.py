@@ -11,7 +11,7 @@ from svmrepro.workflow.analysis.results import Results
 
 LOW, WIDTH = -2.05, 0.1
 """Where the first bin begins on the axis of Glasmachers 2008, Figure 3, and how wide each is; one of them has
-its middle at 0. (`svmrepro.solvers.decomposition.planning.tally` fills them.)"""
+its middle at 0. (`svmrepro.solvers.decomposition.second_order_iteration.tally` fills them.)"""
 
 COUNTS = npt.NDArray[np.int64]
 

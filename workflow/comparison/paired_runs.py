@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from svmrepro.workflow.analysis.power_law import Fit, Interval, median_interval
+from svmrepro.workflow.analysis.intervals import Interval, median_interval
+from svmrepro.workflow.analysis.power_law import Fit
 from svmrepro.workflow.analysis.runs import WORK, WORK_TERMS
 from svmrepro.workflow.comparison.compared_run import ComparedRun, FitKey, RatioKey
 from svmrepro.workflow.judgement.claims import UNMEASURED

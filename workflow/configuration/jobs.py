@@ -101,7 +101,7 @@ class Instance:
         # Left out where nothing is judged, so that the keys of such rows stay what they were.
         if experiment.test is not None:
             try:
-                essence["test"] = test_key(experiment, self.sample)
+                essence["test"] = test_set_key(experiment, self.sample)
             except datasets.DataError as error:
                 essence["test"] = str(error)
             essence["measures"] = list(experiment.measures)
@@ -117,7 +117,7 @@ class Job:
     ----------
     name
         Unique within the experiment; part of a file's name.
-    rows
+    instances
         Ascending in size.
     after
         The job before it, of the next smaller size or the permutations before, whose limits this one must
@@ -193,7 +193,7 @@ def _instances_of(experiment: Experiment, n: int, seeds: tuple[int | None, ...])
     return tuple(Instance(experiment, n, seed, point) for point in points for seed in seeds)
 
 
-def test_key(experiment: Experiment, seed: int) -> str:
+def test_set_key(experiment: Experiment, seed: int) -> str:
     """
     Return a text that changes with the content of an experiment's test set.
 

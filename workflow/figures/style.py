@@ -75,11 +75,11 @@ LOOKS = (
 """Looks of the series of a figure, in order."""
 
 SOLVER_LOOKS = {
-    "smo": LOOKS[0],
-    "smo2": LOOKS[0],
-    "chunking": LOOKS[1],
-    "svmlight": LOOKS[2],
-    "pasmo": LOOKS[3],
+    "smo": Look("#0b4f8a", "o", "-"),
+    "smo2": Look("#0b4f8a", "o", "-"),
+    "chunking": Look("#c2410c", "s", (0, (5, 2))),
+    "svmlight": Look("#3f7d20", "^", (0, (1, 1.2))),
+    "pasmo": Look("#6b3fa0", "D", (0, (5, 1.5, 1, 1.5))),
 }
 """Looks of contenders by label, the same in every figure; those not named here take what is left."""
 

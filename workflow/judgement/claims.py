@@ -24,8 +24,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import structs
+from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
 from svmrepro.workflow.configuration import paths

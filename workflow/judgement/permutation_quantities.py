@@ -7,6 +7,7 @@ paper's file with its own numbers.
 from __future__ import annotations
 
 import numpy as np
+from svmrepro.workflow.analysis.intervals import Interval, mean_ratio
 from svmrepro.workflow.analysis.paired_tests import FEWEST, LARGER, SMALLER
 from svmrepro.workflow.analysis.permutations import (
     PermutedProblem,
@@ -16,7 +17,6 @@ from svmrepro.workflow.analysis.permutations import (
     problems,
     why_missing,
 )
-from svmrepro.workflow.analysis.power_law import Interval, mean_ratio
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from svmrepro.workflow.analysis.power_law import Interval, fit_power_law
+from svmrepro.workflow.analysis.intervals import Interval
+from svmrepro.workflow.analysis.power_law import fit_power_law
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group
 from svmrepro.workflow.judgement import curve_quantities, permutation_quantities

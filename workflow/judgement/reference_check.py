@@ -40,7 +40,7 @@ PROBLEM = ("paper", "experiment", "n", "seed", "contender")
 """What names a row; of an experiment with an axis its ``point`` too."""
 
 SETTING = ("solver", "storage", "bias", "C", "eps")
-"""What must be the same for two rows to be comparable at all; with what a row need not have, by prefix."""
+"""Fields that must agree for two rows to be comparable; ``kernel.*``, ``options.*``, ``encoding*`` must too."""
 
 FAILED = ("uncertified", "error", "iteration_limit")
 """Statuses that are a fault of the code, wherever it runs; missing data are not."""
@@ -170,14 +170,21 @@ def compare(
 ) -> ReferenceCheck:
     """Compare a run's record (see `svmrepro.workflow.steps.check`) with the reference's.
 
-    A claim that held and is now broken or undecided is a fault; one that is not measured here is a remark, as
-    is an undecided one about seconds (``clocked`` has them, as (paper, claim)): a noisier machine's intervals
-    are wider, and straddle bounds that the reference's did not. So
-    is a row that meets a limit, unless it is the smallest of its contender that the reference solved, or one
-    whose data or solver is not to be had, or an experiment that this run left out. A row that its experiment
-    no longer has, or has with other settings, is a fault, for what is not looked at is not reproduced, unless
-    only parts are compared (``whole``). Papers that this run left out are not asked for. With ``complete``
-    everything that the reference has of this run's papers must have been measured.
+    Faults:
+
+    - a claim that held and is now broken, undecided or no longer listed;
+    - results or counts that differ by more than the module allows;
+    - a row that met a limit, if it is the smallest of its contender that the reference solved;
+    - a row that its experiment no longer has, or has with other settings, if ``whole``.
+
+    Remarks:
+
+    - a claim about seconds that is now undecided (``clocked`` has them, as (paper, claim)): intervals are
+      wider on a noisier machine;
+    - a claim or a row that was not measured here: no data, no such package, a limit at a larger size, or an
+      experiment that this run leaves out. With ``complete`` these are faults.
+
+    Papers that this run leaves out are not compared.
     """
     same = bool(reference["machine"]) and reference["machine"] == current["machine"]
     found = ReferenceCheck(same)

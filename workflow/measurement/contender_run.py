@@ -320,7 +320,7 @@ def _verdict(
         return {"status": solution.status, "reason": _limit_reason(solution.status, contender, solution)}
     limit = contender.time_limit
     if limit is not None and solution.cpu_seconds > OVERRUN * limit + OVERRUN_GRAIN:
-        # It would be run again, at larger sizes too, by who keeps no limit.
+        # The solver ignored its limit. As a result it would be repeated, and run at larger sizes.
         return {"status": "time_limit", "reason": _limit_reason("time_limit", contender, solution)}
     certificate = certify(problem, solution, gram)
     spec = SOLVERS.get(contender.solver)

@@ -21,7 +21,7 @@ USUAL_SLOPE, LEAST_SLOPE, MOST_SLOPE = 2.0, 1.0, 3.5
 FIRST_GUESS = 0.1
 #: Seconds that a job takes beside its runs: starting Python, loading data and compiled code.
 JOB_SECONDS = 3.0
-#: The largest part of the seconds left that may rest on that, if they are to be told at all.
+#: The remaining time is not told if more than this part of it rests on `FIRST_GUESS`.
 MOST_GUESSED = 0.5
 #: Bytes of journals beyond which only the present experiment's is read.
 MOST_BYTES = 80_000_000

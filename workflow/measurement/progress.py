@@ -94,8 +94,8 @@ class Progress:
 
         Parameters
         ----------
-        row, contender, repeat
-            Which.
+        instance, contender, repeat
+            The run.
 
         Yields
         ------

@@ -69,12 +69,12 @@ class Measurer:
 
     def measure(self, instance: Instance) -> list[dict[str, Any]]:
         """
-        Measure what is missing of a row.
+        Measure what is missing of an instance.
 
         Parameters
         ----------
-        row
-            A row of the experiment; smaller ones come first, for their limits decide who runs here.
+        instance
+            An instance of the experiment. Smaller ones come first: a limit met there stops a contender here.
 
         Returns
         -------
@@ -106,7 +106,7 @@ class Measurer:
 
         data = self._data(instance)
         test = None if self._experiment.test is None else self._test_set(instance, data.X.shape[1])
-        trials = ContenderRuns(
+        contender_runs = ContenderRuns(
             self._experiment,
             data.X,
             data.y,
@@ -116,7 +116,7 @@ class Measurer:
         )
         for contender, repeat in self._open_runs(instance, stopped):
             with self._progress.run(instance, contender, repeat) as report:
-                line = self._line(instance, contender, repeat, trials.run(contender))
+                line = self._line(instance, contender, repeat, contender_runs.run(contender))
                 self._journal.append(line)
                 self._add(line)
                 report(line)

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.power_law import Interval
 
 if TYPE_CHECKING:
     from svmrepro.workflow.analysis.results import Results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from svmrepro.workflow.analysis.power_law import median_interval
+from svmrepro.workflow.analysis.intervals import median_interval
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.model import Cell, Column, Table, count, missing, number, prose, table_of

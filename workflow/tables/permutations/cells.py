@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.permutations import PermutedProblem, p_text
-from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.tables.model import BLANK, Cell, Column, number, prose
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from svmrepro.workflow.analysis.intervals import Interval, mean_interval
 from svmrepro.workflow.analysis.permutations import (
     COUNTS,
     ITERATIONS,
@@ -14,7 +15,6 @@ from svmrepro.workflow.analysis.permutations import (
     size_notes,
     why_missing,
 )
-from svmrepro.workflow.analysis.power_law import Interval, mean_interval
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name, plural
 from svmrepro.workflow.configuration.model import Artefact, Contender, Experiment

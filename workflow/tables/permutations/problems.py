@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.permutations import (
     COUNTS,
     PermutedProblem,
@@ -10,7 +11,6 @@ from svmrepro.workflow.analysis.permutations import (
     size_notes,
     why_missing,
 )
-from svmrepro.workflow.analysis.power_law import Interval
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.model import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from svmrepro.workflow.analysis.intervals import mean_interval
 from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL, SMALLER
 from svmrepro.workflow.analysis.permutations import (
     ITERATIONS,
@@ -17,7 +18,6 @@ from svmrepro.workflow.analysis.permutations import (
     tally,
     why_missing,
 )
-from svmrepro.workflow.analysis.power_law import mean_interval
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact

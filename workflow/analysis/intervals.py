@@ -1,0 +1,223 @@
+"""Intervals of 95 %: medians, means, and ratios of paired measurements.
+
+References
+----------
+Zou and Donner 2008, Construction of confidence limits about effect measures, *Stat. Med.* 27 (differences).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+LEVEL = 0.95
+"""Confidence level of every interval in the project."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with the ends of its 95 % interval; the ends are None where there is none.
+
+    ``low <= value <= high`` always holds where the ends exist. An exact number (a count) has
+    ``low == value == high``.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None):
+            raise ValueError("an interval has both ends or none")
+        if self.low is not None and self.high is not None and not self.low <= self.value <= self.high:
+            raise ValueError(f"interval [{self.low}, {self.high}] does not hold its estimate {self.value}")
+
+    @classmethod
+    def exact(cls, value: float) -> Interval:
+        """Return the interval of a number that is known exactly."""
+        return cls(value, value, value)
+
+    def minus(self, other: Interval) -> Interval:
+        """Return the interval of a difference of two independent estimates.
+
+        Zou and Donner's recovery of variances (MOVER): with d the difference of the estimates,
+        ``low = d - hypot(a - a_low, b_high - b)`` and ``high = d + hypot(a_high - a, b - b_low)``.
+        Measurements on the same subsets are, if anything, positively correlated, so that this is
+        wide rather than short.
+        """
+        value = self.value - other.value
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return Interval(value)
+        low = value - math.hypot(self.value - self.low, other.high - other.value)
+        high = value + math.hypot(self.high - self.value, other.value - other.low)
+        return Interval(value, low, high)
+
+    def overlaps(self, other: Interval) -> bool | None:
+        """Whether the two intervals have a point in common; None if either has no ends."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return None
+        return self.low <= other.high and other.low <= self.high
+
+
+_STUDENT = (
+    12.706204736174694, 4.302652729749462, 3.1824463052837078, 2.7764451051977934, 2.5705818356363146,
+    2.4469118511449786, 2.364624251592784, 2.306004135204166, 2.262157162798205, 2.228138851986274,
+    2.200985160091639, 2.1788128296672284, 2.1603686564627913, 2.144786687917804, 2.131449545559776,
+    2.1199052992212546, 2.1098155778333156, 2.1009220402410382, 2.0930240544083087, 2.085963447265864,
+)  # fmt: skip
+"""SciPy's two-sided 95 % quantiles of Student's t for 1, 2, ... degrees of freedom.
+
+Importing SciPy takes half of the time of a step that makes a table.
+"""
+
+
+NORMAL_QUANTILE = 1.959963984540054
+"""The same quantile of the normal distribution."""
+
+
+FEWEST_SPREAD = 3
+"""Values from whose spread an interval of their mean is made."""
+
+
+def student_quantile(freedom: int) -> float:
+    """Return the two-sided 95 % quantile of Student's t, e.g. 12.71 for one degree of freedom."""
+    if freedom <= len(_STUDENT):
+        return _STUDENT[freedom - 1]
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.5 + LEVEL / 2))
+
+
+def median_interval(values: Sequence[float]) -> Interval:
+    """Return the median of positive values with a 95 % interval.
+
+    Up to five values: Student's interval of the mean logarithm, widened where needed to hold the
+    median (with three repeats no distribution-free interval reaches 95 %). Six and more: the
+    distribution-free interval between order statistics (sign test), which needs no normality.
+    One value has no interval, and equal values (counts) have an exact one.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Positive numbers; or any numbers if they are all equal.
+
+    Raises
+    ------
+    ValueError
+        If there is no value, or a differing one is not positive.
+    """
+    if not values:
+        raise ValueError("no values")
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    count = ordered.size
+    median = float(np.median(ordered))
+    if count > 1 and ordered[0] == ordered[-1]:
+        return Interval.exact(median)
+    if count == 1:
+        return Interval(median)
+    if ordered[0] <= 0:
+        raise ValueError("an interval on the log scale needs positive values")
+    if count >= 6:
+        skip = _sign_test_skip(count)
+        return Interval(median, float(ordered[skip]), float(ordered[count - 1 - skip]))
+    logs = np.log(ordered)
+    half = student_quantile(count - 1) * float(logs.std(ddof=1)) / math.sqrt(count)
+    middle = float(logs.mean())
+    return Interval(median, min(median, math.exp(middle - half)), max(median, math.exp(middle + half)))
+
+
+def mean_interval(values: Sequence[float]) -> Interval:
+    """Return the mean of values with Student's 95 % interval; equal values have an exact one.
+
+    One value has none, and two have none worth the name: it would be 13 times as wide as they are apart.
+
+    Raises
+    ------
+    ValueError
+        If there is no value.
+    """
+    if not values:
+        raise ValueError("no values")
+    array = np.asarray(values, dtype=np.float64)
+    mean = float(array.mean())
+    if array.size > 1 and array.min() == array.max():
+        return Interval.exact(mean)
+    if array.size < FEWEST_SPREAD:
+        return Interval(mean)
+    half = student_quantile(array.size - 1) * float(array.std(ddof=1)) / math.sqrt(array.size)
+    return Interval(mean, mean - half, mean + half)
+
+
+def mean_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> Interval:
+    """Return the ratio of the means of pairs with a 95 % interval.
+
+    The interval is the ratio estimator's: Student's, of the residuals ``a_i - r b_i`` over the mean of b; one
+    or two pairs have none.
+
+    Raises
+    ------
+    ValueError
+        If there are no pairs, or the denominators' mean is not positive.
+    """
+    above, below = (np.asarray(values, dtype=np.float64) for values in (numerators, denominators))
+    if above.shape != below.shape or not above.size or below.mean() <= 0:
+        raise ValueError("a ratio of means needs pairs with a positive mean below")
+    ratio = float(above.mean() / below.mean())
+    if above.size < FEWEST_SPREAD:
+        return Interval(ratio)
+    residuals = (above - ratio * below) / below.mean()
+    half = student_quantile(above.size - 1) * float(residuals.std(ddof=1)) / math.sqrt(above.size)
+    return Interval(ratio, ratio - half, ratio + half)
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Spread of single log ratios, pooled over several sizes: standard deviation and degrees of freedom."""
+
+    deviation: float
+    freedom: int
+
+
+def pooled_scatter(paired: Iterable[tuple[Sequence[float], Sequence[float]]]) -> Scatter | None:
+    """Return the spread of log ratios within sizes, over all sizes; None if no size has two pairs."""
+    squares, freedom = 0.0, 0
+    for numerators, denominators in paired:
+        if len(numerators) > 1:
+            logs = np.log(np.asarray(numerators) / np.asarray(denominators))
+            squares += float(((logs - logs.mean()) ** 2).sum())
+            freedom += logs.size - 1
+    return Scatter(math.sqrt(squares / freedom), freedom) if freedom else None
+
+
+def ratio_interval(
+    numerators: Sequence[float], denominators: Sequence[float], scatter: Scatter | None = None
+) -> Interval:
+    """Return the median of paired ratios with its interval (see `median_interval`).
+
+    Entry i of both sequences comes from the same repeat of the same process, so that whatever slowed
+    the machine for a while slowed both. A single pair (a long run is not repeated) has an interval if the
+    `scatter` at the other sizes is known: Student's, of one ratio. Relative noise falls with the length of a
+    run, so that this is wide rather than short.
+    """
+    if len(numerators) != len(denominators):
+        raise ValueError("ratios need pairs")
+    if any(value <= 0 for value in denominators):
+        raise ValueError("a ratio needs positive denominators")
+    ratios = [a / b for a, b in zip(numerators, denominators, strict=True)]
+    if len(ratios) == 1 and scatter is not None:
+        factor = math.exp(student_quantile(scatter.freedom) * scatter.deviation)
+        return Interval(ratios[0], ratios[0] / factor, ratios[0] * factor)
+    return median_interval(ratios)
+
+
+def _sign_test_skip(count: int) -> int:
+    """How many order statistics to skip on each side so that the interval still covers 95 %."""
+    tail, skip, mass = (1 - LEVEL) / 2, 0, 0.5**count
+    while True:
+        following = mass + math.comb(count, skip + 1) * 0.5**count
+        if following > tail:
+            return skip
+        mass, skip = following, skip + 1
