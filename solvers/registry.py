@@ -197,7 +197,7 @@ def _peer(
         description,
         options,
         needs,
-        tolerance_factor=2.0,  # kernel rows in single precision; a bias that need not be the middle of the gap
+        tolerance_factor=2.0,  # kernel rows in single precision; a bias that may not be mid-gap
         fixed={"peer": name},
         package=package,
         promise=promise,
