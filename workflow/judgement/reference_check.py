@@ -40,7 +40,7 @@ PROBLEM = ("paper", "experiment", "n", "seed", "contender")
 """What names a row; of an experiment with an axis its ``point`` too."""
 
 SETTING = ("solver", "storage", "bias", "C", "eps")
-"""Fields that must agree for two rows to be comparable; so must ``kernel.*``, ``options.*``, ``encoding*``."""
+"""Fields that must agree for two rows to be comparable, beside ``kernel.*``, ``options.*``, ``encoding*``."""
 
 FAILED = ("uncertified", "error", "iteration_limit")
 """Statuses that are a fault of the code, wherever it runs; missing data are not."""
