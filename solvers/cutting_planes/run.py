@@ -58,9 +58,7 @@ class CuttingPlaneRun:
             self._bits[place] = np.packbits(c.astype(bool))
 
     def multipliers(self) -> Vector | None:
-        """Return ``alpha_i = (C_i / sum C) sum_c a_c c_i``, shape (n,); None if the planes' c were not
-        stored.
-        """
+        """Return ``alpha_i = (C_i / sum C) sum_c a_c c_i``, shape (n,); None if c was not stored."""
         if self._bits is None:
             return None
         alpha, weights, bounds = np.zeros(self.n), self.weights, self.problem.bounds

@@ -68,7 +68,7 @@ def best_exact(G, diagonal, row, status, beta, y, C, m, i, tiny):  # type: ignor
 
 @compiled(forceinline=True)
 def offered(state, m, exact, i, j, gain):  # type: ignore[no-untyped-def]
-    """Return the pair of largest gain among (i, j) and the earlier working sets, and its age, -1 for (i, j)."""
+    """Return the pair of largest gain among (i, j) and earlier working sets, and its age, -1 for (i, j)."""
     scalars, G, status, position = state.scalars, state.G, state.status, state.position
     first, second, curvature = state.first, state.second, state.curvature
     chosen = -1
