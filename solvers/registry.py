@@ -93,7 +93,7 @@ class SolverSpec:
             return None
 
     def load(self) -> Solver:
-        """Import the solver's module, compiling or loading its code; raise NotInstalled without its package."""
+        """Import the solver's module, loading its code; raise NotInstalled if its package is missing."""
         if self.version is None:
             raise NotInstalled(
                 f"solver {self.name!r} needs the package {self.package}, which is not installed"

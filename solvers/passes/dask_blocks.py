@@ -72,9 +72,7 @@ class Keeper:
         return out, int(self._scores(self._store, self._w, first, last, out))
 
     def add(self, coefficients: Vector, first: int, end: bool) -> tuple[Vector | None, int]:
-        """Add some rows to ``X' coefficients``; return the sum, shape (d + 1,), if complete, and entries
-        read.
-        """
+        """Add rows to ``X' coefficients``; return the sum, shape (d + 1,), if complete, and entries read."""
         if first == 0:
             self._g = np.zeros(self._about[1] + 1)
         last = first + coefficients.size

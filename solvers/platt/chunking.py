@@ -71,7 +71,7 @@ _PATIENCE = 50  # CG steps per variable; more of them only work on rounding
 _FIRST_CAPACITY = 1024
 _PART = 1 << 16  # examples whose outputs are updated at a time
 _VALUE = (
-    16  # cost of a kernel value besides its dot product, in entries read: transform and strided write
+    16  # cost of a kernel value besides its dot product, in entries read: the transform and a strided write
 )
 
 CHOOSING, GROWING, FILLING, SOLVING, ABSORBING = range(5)  # phases

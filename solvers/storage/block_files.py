@@ -1,15 +1,15 @@
 """Blocks of examples on disk, as arrays that can be mapped into memory.
 
-A block is a folder with the arrays of CSR rows, ``data.npy``, ``indices.npy`` and ``indptr.npy`` (the last two
-in 32 bits), and ``shape.npy``. Dense rows are one array, ``rows.npy``. NumPy can read these files too.
+A block is a folder with the arrays of CSR rows, ``data.npy``, ``indices.npy`` and ``indptr.npy`` (the last
+two in 32 bits), and ``shape.npy``. Dense rows are one array, ``rows.npy``. NumPy can read these files too.
 
 >>> import scipy.sparse as sp
 >>> from svmrepro.solvers import Blocks, save_block
 >>> save_block(sp.csr_array([[0.0, 1.0], [2.0, 0.0]]), "first")  # doctest: +SKIP
 >>> Blocks(["first", "second"])  # doctest: +SKIP
 
-All indices have 32 bits because SciPy copies the column indices to the width of the row pointers. A memory map
-would then be copied into memory as a whole.
+All indices have 32 bits because SciPy copies the column indices to the width of the row pointers. A memory
+map would then be copied into memory as a whole.
 """
 
 from __future__ import annotations

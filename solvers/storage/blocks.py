@@ -7,11 +7,11 @@
 >>> solution.status
 'optimal'
 
-A solver that takes blocks reads one after the other, row by row, and stores only a few numbers per row and some
-weight vectors. The system can drop pages of a memory-mapped block after they are read. Arrays are never copied,
-so a memory map has to be opened with ``mode="c"`` (copy on write; nothing is written). Values in single
-precision take half the memory and are summed in double. :func:`~svmrepro.solvers.save_block` writes a block to
-a folder, whose path can be used in its place.
+A solver that takes blocks reads one after the other, row by row, and stores only a few numbers per row and
+some weight vectors. The system can drop pages of a memory-mapped block after they are read. Arrays are never
+copied, so a memory map has to be opened with ``mode="c"`` (copy on write; nothing is written). Values in
+single precision take half the memory and are summed in double. :func:`~svmrepro.solvers.save_block` writes a
+block to a folder, whose path can be used in its place.
 """
 
 from __future__ import annotations
