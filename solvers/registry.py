@@ -1,4 +1,4 @@
-"""The solvers by name, as data: adding one adds a module and a line here.
+"""The solvers by name, as data. A new solver needs a module and an entry here.
 
 Importing this module imports no compiled code.
 """
@@ -353,7 +353,7 @@ def get(name: str) -> SolverSpec:
     Raises
     ------
     ValueError
-        If there is none, naming those that there are.
+        If there is no such solver; the message lists the known ones.
     """
     try:
         return SOLVERS[name]

@@ -253,7 +253,7 @@ def count_common(panel, i, first, last, counts):  # type: ignore[no-untyped-def]
 
 @compiled(BLOCK)
 def block_bytes(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
-    """Count common ones."""
+    """Compute dot products of binary data as counts of common ones."""
     touched = count_common(panel, i, first, last, panel.counts)
     counts = panel.counts
     for k in range(last - first):

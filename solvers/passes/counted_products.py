@@ -45,7 +45,7 @@ class CountedProducts:
         return out
 
     def combination(self, coefficients: Vector, members: npt.NDArray[np.uint32]) -> Vector:
-        """Return ``sum_k coefficients[k] x_members[k]``, shape (d,); no member is listed twice."""
+        """Return ``sum_k coefficients[k] x_members[k]``, shape (d,); no member may be listed twice."""
         self._all[:] = 0.0
         self._all[members] = coefficients
         total = np.zeros(self.d + 1)

@@ -65,7 +65,7 @@ def insert(members, errors, count, i, error):  # type: ignore[no-untyped-def]
 
 @compiled()
 def remove(members, errors, count, i):  # type: ignore[no-untyped-def]
-    """Remove example i, which is a member; return the new count."""
+    """Remove example i, which must be a member; return the new count."""
     at = find(members, count, i)
     for k in range(at, count - 1):
         members[k] = members[k + 1]

@@ -33,7 +33,7 @@ from svmrepro.solvers.storage.row_products import STORE
 _POLISH_EVERY = 20  # steps per example between two descents
 _POLISH_ENTRIES = 20_000_000  # kernel evaluations in one descent
 
-_FLAT = 1e-12  # curvature below this times sum d_i^2 K_ii is none
+_FLAT = 1e-12  # curvature below this times sum d_i^2 K_ii is rounding
 _IDLE = 20  # steps in a row that gain nothing in double precision end the descent
 _BLOCK = 4096
 
@@ -52,8 +52,8 @@ class FreeSetScalars:
     fresh: bool  # whether the next direction is steepest descent
     equality: bool  # whether the sum of beta is fixed
     residual: float  # squared length of the projected gradient of the last step
-    slope: float  # of the objective along d
-    gain: float  # of all steps
+    slope: float  # slope of the objective along d
+    gain: float  # total gain of all steps
     target: float  # entry of the projected gradient that counts as zero
     length: float  # sum of |d|, times the step once it is taken
 
@@ -113,7 +113,7 @@ def choose_direction(descent):  # type: ignore[no-untyped-def]
     while True:
         mean, scale = 0.0, 0.0
         if scalars.equality:
-            # Twice: see projected_cg.next_direction.
+            # projected twice, see projected_cg.next_direction
             for k in range(m):
                 if inside[k]:
                     mean += p[k] * g[k]

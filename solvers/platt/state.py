@@ -50,7 +50,7 @@ class SmoScalars:
     changed: int  # number of its steps
     violators: int  # number of violating examples found
     up: int  # of a full pass, argmin E over I_up
-    low: int  # and argmax E over I_low
+    low: int  # of a full pass, argmax E over I_low
     up_error: float
     low_error: float
     worst: float  # the largest violation found by a full pass

@@ -40,8 +40,8 @@ from svmrepro.solvers.compilation.records import zeroed
 
 RUNNING, DONE = 0, 1
 DIRECTION, DROPPING, AIM, PRODUCT, LINE, COMPANION, MEETING, CLOSE = range(8)  # stages
-_LOOK = 8  # CG steps between looks at the bound variables
-_FLAT = 1e-12  # curvature below this times sum d_i^2 Q_ii is none
+_LOOK = 8  # CG steps between checks of the bound variables
+_FLAT = 1e-12  # curvature below this times sum d_i^2 Q_ii is rounding
 _SHORT = 1e-6  # |d|^2 of a bent direction over its first value; below this rounding may look like curvature
 _STRETCH = 1024  # entries of q that fit into the first-level cache
 _MET = 2  # in ``ChunkQP.inside``: about to leave the face
@@ -54,19 +54,19 @@ class ProjectedScalars:
     m: int  # slots
     n_free: int  # variables in the face
     n_before: int  # the same before a round of dropping
-    n_met: int  # variables that met their bound
+    n_met: int  # variables that reached a bound
     stage: int
     at: int  # progress within the stage
     fresh: bool  # whether the next direction is steepest descent
-    blocked: bool  # whether the direction met a bound
+    blocked: bool  # whether the direction reached a bound
     has_qy: bool  # whether ``qy`` is up to date
     weighted: bool  # whether any weight is not 1
     objective: float
-    gain: float  # since the face was made
+    gain: float  # in the current face
     line_gain: float  # along the current direction
     residual: float  # squared length of the projected gradient of the last step
     beta: float  # multiplier of the equality constraint
-    direction_length: float  # squared
+    direction_length: float  # squared length of the direction
     shortest: float  # squared length below which the direction is not followed
     cg_steps: int
     face_steps: int  # CG steps in the current face
@@ -148,7 +148,7 @@ def weights_of(diagonal: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return weights
 
 
-# Reassociation only regroups the eight terms of an entry and lets them fuse; see rows.py.
+# Reassociation only regroups the eight terms of an entry and lets them fuse; see row_products.
 @compiled(
     types.void(
         types.float64[:, ::1],
@@ -201,7 +201,7 @@ def multiply(Q, rows, count, d, begin, m, q):  # type: ignore[no-untyped-def]
 
 @compiled()
 def feasible(a, y, direction, C):  # type: ignore[no-untyped-def]
-    """Tell whether a multiplier may move along ``direction``."""
+    """Tell whether a multiplier can move along ``direction``."""
     return y != 0.0 and ((direction > 0.0 and a < C) or (direction < 0.0 and a > 0.0))
 
 

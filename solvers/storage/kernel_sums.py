@@ -51,7 +51,7 @@ def total_bits_table(store, dots, transform, i, members, coefficients, m, out): 
     x = bits[i]
     own = norms[i]
     total = 0.0
-    if words == 2:  # up to 128 features, as in rows.dots_bits
+    if words == 2:  # up to 128 features, as in row_products.dots_bits
         x0, x1 = x[0], x[1]
         for k in range(m):
             j = members[k]

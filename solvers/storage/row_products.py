@@ -203,7 +203,7 @@ def products_index(store, w, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(UPDATE)
 def update_index(store, i, a, w):  # type: ignore[no-untyped-def]
-    """Add ``a`` where a binary row has its ones."""
+    """Add ``a`` at the ones of a binary row."""
     for p in range(store.indptr[i], store.indptr[i + 1]):
         w[store.indices[p]] += a
     w[w.size - 1] = 0.0  # where the padding points
@@ -244,7 +244,7 @@ def dots_bits(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(PRODUCTS)
 def products_bits(store, w, members, m, out):  # type: ignore[no-untyped-def]
-    """Products of packed binary rows with w, one set bit after the other."""
+    """Products of packed binary rows with w, one set bit at a time."""
     bits = store.bits
     for k in range(m):
         out[k] = sum_at_bits(bits[members[k]], w)
