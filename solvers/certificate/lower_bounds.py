@@ -3,10 +3,11 @@ r"""Lower bounds for linear problems: dual points, and their objectives computed
 Weights w are judged by the gap between their primal objective and a lower bound on it: the dual objective of
 feasible multipliers. The multipliers come, in this order of preference, from
 
-1. the solution's own multipliers; 2. its *witness*: planes ``(a_c, w_c)``. A plane stands for the examples
-that violate their margin at w_c, so it
-   is recomputed from the data: ``alpha_i = sum_c a_c (C_i / total) [y_i w_c.x_i < 1]`` lies in ``[0, C_i]``
-   if ``a >= 0`` and ``sum a <= total`` (for pairs likewise, with total over their number for C_i);
+1. the solution's own multipliers;
+2. its *witness*: planes ``(a_c, w_c)``. A plane stands for the examples that violate their margin at w_c, so
+   it is recomputed from the data: ``alpha_i = sum_c a_c (C_i / total) [y_i w_c.x_i < 1]`` lies in
+   ``[0, C_i]`` if ``a >= 0`` and ``sum a <= total`` (for pairs likewise, with total over their number for
+   C_i);
 3. a search from w: coordinate descent on the dual; for pairs, cutting planes.
 
 The origin of the multipliers does not matter. Their feasibility is enforced and their dual objective computed

@@ -28,9 +28,9 @@ The run stops when a threshold exists at which no example violates its condition
 
 Where the paper and SVM-light's documentation are silent:
 
-* Equal values of G are taken in the order of the active set. * If the small program gains nothing because of
-rounding, the most violating pair takes its clipped Newton step
-  (``info["pairs"]``). If that changes nothing either, G is recomputed; if that does not help, the run is
+* Equal values of G are taken in the order of the active set.
+* If the small program gains nothing because of rounding, the most violating pair takes its clipped Newton
+  step (``info["pairs"]``). If that changes nothing either, G is recomputed; if that does not help, the run is
   ``stalled``.
 * With large C, few features and overlapping classes, first-order steps zigzag for millions of iterations.
   After 50 n of them, and again every 10 n, the working set doubles, to 64 at most (``widen``;

@@ -5,9 +5,9 @@ Linear; squared slacks, weighted as in the paper,
     min 1/2 w.w + 1/2 sum_i nu_i max(0, 1 - y_i w.x_i)^2,     nu_i = the bound C_i of the example,
 
 where the paper has a single nu. The paper also has a threshold, whose square is added to w.w. There is none
-here, because the methods it is compared with have none; a constant feature is equivalent. With H the rows y_i
-x_i, N the diagonal matrix of the nu_i and Q = N^-1 + H H', the dual ``min over u >= 0 of 1/2 u'Q u - sum u``
-is solved by
+here, because the methods it is compared with have none; a constant feature is equivalent. With H the rows
+``y_i x_i``, N the diagonal matrix of the nu_i and Q = N^-1 + H H', the dual
+``min over u >= 0 of 1/2 u'Q u - sum u`` is solved by
 
     u <- Q^-1 (e + ((Q u - e) - A u)+),    A = a N^-1,  0 < a < 2,
 

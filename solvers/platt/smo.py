@@ -35,9 +35,8 @@ Where the report is silent or stops short:
   bound if it is within a share 1e-14 of it, provided that no output changes by more than a hundredth of
   ``eps``.
 * The step tolerance has an absolute part, ``step_tol^2`` in the pseudo-code. It is multiplied by 1000 times
-the
-  smallest bound, or by 1000 over the largest K_ii, if that is less than 1, so that multipliers near 1e-12 can
-  move, too.
+  the smallest bound, or by 1000 over the largest K_ii, if that is less than 1, so that multipliers near 1e-12
+  can move, too.
 * For eta <= 0 the gain at both ends is computed relative to the current point, which is equation (19) without
   its cancellation. If both ends improve equally, the lower one is taken. If neither end improves although the
   slope is not 0, the curvature is taken as the largest that rounding could hide, 1e-12 (K11 + K22): such a
