@@ -9,17 +9,17 @@
 True
 
 Importing this package loads no compiled code; the first ``solve`` does. ``SVMClassifier``, an estimator
-over ``solve``, needs scikit-learn, which is imported where it is asked for.
+based on ``solve``, needs scikit-learn, which is imported on first use.
 
 The modules and packages, from the interface down:
 
 sklearn_classifier   ``SVMClassifier``
 driver               ``solve``: slices, limits, progress, clocks
 registry             the solvers by name, as data
-interface            what the driver asks of a solver's module
-problem, kernel      what is solved
-solution             what a solver returns
-certificate/         what a solution is worth, from the data alone
+interface            the functions that a solver's module provides
+problem, kernel      the training problem
+solution             the result of a solver
+certificate/         the quality of a solution, from the data alone
 reference_kernels    the certificate's own arithmetic
 metrics              measures on test sets
 source_code          fingerprints of the source
@@ -27,12 +27,12 @@ platt/               SMO and chunking as in Platt's report
 decomposition/       SMO over violating pairs, planning ahead, SVM-light
 cutting_planes/      SVM-perf and OCAS
 linear/              Lagrangian SVM, modified finite Newton, dual coordinate descent
-peers/               other people's solvers behind the same interface
-caches/              kernel rows that are kept
+peers/               solvers from other packages behind the same interface
+caches/              caches of kernel rows
 passes/              ``X w`` and ``X' c`` over all examples
 quadratic_programs/  dense programs that arise within a solver
 storage/             examples in memory and on disk, and dot products of their rows
-compilation/         how this package compiles
+compilation/         compilation with numba
 """
 
 from typing import TYPE_CHECKING, Any
@@ -76,7 +76,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs an optional package when it is first asked for."""
+    """Import names that need an optional package on first use."""
     if name == "SVMClassifier":
         from svmrepro.solvers.sklearn_classifier import SVMClassifier
 

@@ -1,4 +1,4 @@
-"""The loop around every solver: slices, limits, progress, clocks."""
+"""The loop around every solver: slices, limits, progress and timing."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import NO_BIAS, SQUARED_HINGE, SolverSpec, get
 from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LIMIT, Solution
 
-_SLICE_SECONDS = 0.05  # a slice aims at this: limits are kept to about as much
-_FIRST_SLICE = 200_000  # entries read in the first slice, some 0.2 ms to 1 ms
-# Some 0.05 s too. Slices that read nothing (the choice of a chunk) take no time and would make it grow.
+_SLICE_SECONDS = 0.05  # target length of a slice, and so the precision of time limits
+_FIRST_SLICE = 200_000  # entries read in the first slice: about 0.2 ms to 1 ms
+# About 0.05 s. Without it, slices that read nothing (choosing a chunk) would make the size grow.
 _LARGEST_SLICE = 2**25
 _NO_LIMIT = 2**62
 _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
-_LARGEST_START = 1e100  # of a multiplier that has no bound: what is made of it does not overflow
-_FEASIBLE = 1e-9  # |y'alpha| of a given start may be this share of sum alpha
+_LARGEST_START = 1e100  # upper limit on unbounded multipliers, to avoid overflow
+_FEASIBLE = 1e-9  # largest |y'alpha| of a given start, as a share of sum alpha
 
 Progress = Callable[[float, int, float], None]
 
@@ -48,36 +48,38 @@ def solve(
     Parameters
     ----------
     problem : Problem
-        What to solve.
+        The problem to solve.
     name : str
         A name in ``SOLVERS``.
     eps : float
         Stopping tolerance on the KKT conditions, or on the gap: see ``SOLVERS[name].promise``.
     time_limit : float, optional
-        CPU seconds of this thread, of examples on a cluster elapsed seconds; kept to about 0.1 s.
+        CPU seconds of this thread, or elapsed seconds if the examples are on a cluster; precise to about 0.1
+        s.
     memory_limit_mb : float, optional
-        Limit on the matrix that chunking keeps, in MB of 2^20 bytes, counted at 4 bytes an entry of
-        the sub-problem's square. Solvers without such a matrix ignore it.
+        Limit on the matrix that chunking stores, in MB of 2^20 bytes, counted at 4 bytes per entry of the
+        sub-problem's square. Solvers without such a matrix ignore it.
     iteration_limit : int or inf, optional
-        Largest number of steps; LIBSVM's, max(10^7, 100 n), by default, and none for ``math.inf``. Steps that
-        zigzag on ill-conditioned problems may never end otherwise.
+        Largest number of steps; by default LIBSVM's limit, max(10^7, 100 n). ``math.inf`` removes it; steps
+        that zigzag on ill-conditioned problems may then never end.
     progress : callable, optional
-        Called after each slice with (CPU seconds, steps, dual objective); a cutting plane's lower bound.
+        Called after each slice with (CPU seconds, steps, dual objective). Cutting-plane solvers pass their
+        lower bound as the objective.
     trace : bool
-        Whether to keep (CPU seconds, that objective) after each slice.
+        Whether to record (CPU seconds, the same objective) after each slice.
     start : array_like, shape (n,), optional
-        Multipliers to go on from, feasible; for solvers with ``SOLVERS[name].starts``. All 0 by default.
+        Feasible initial multipliers, for solvers with ``SOLVERS[name].starts``. All 0 by default.
     verify : bool or "auto"
-        Whether a result that the solver calls optimal is judged by :func:`~svmrepro.solvers.certify` after
-        the clock has stopped, and called ``stalled`` where that refuses it. "auto": where the judgement is
-        quick, or where rounding could matter.
+        Whether to check a result reported as optimal by :func:`~svmrepro.solvers.certify`, after the clock
+        has stopped. If the check fails, the status becomes ``stalled``. "auto" checks if that is quick, or if
+        rounding could matter.
     **options
         The solver's own options, see ``SOLVERS[name].options``.
 
     Returns
     -------
     Solution
-        Its clocks cover the solver alone: the representation is built and the code loaded before.
+        Its times cover the solver alone; building the representation and loading code are excluded.
 
     Raises
     ------
@@ -111,7 +113,7 @@ def solve(
 
 
 def _verified(problem: Problem, solution: Solution, spec: SolverSpec, eps: float, verify: bool | str) -> bool:
-    """Tell whether a solution need not be judged, or is what the judge calls optimal."""
+    """Tell whether a solution passes the certificate, or need not be checked."""
     from svmrepro.solvers.certificate.judge import certify, worth_verifying
 
     if verify == "auto" and not worth_verifying(problem, solution, eps):
@@ -122,7 +124,7 @@ def _verified(problem: Problem, solution: Solution, spec: SolverSpec, eps: float
 def _checked_start(
     problem: Problem, start: npt.ArrayLike, most: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return multipliers to begin with, a copy, or raise ValueError where they are not feasible."""
+    """Return a copy of the initial multipliers, or raise ValueError if they are not feasible."""
     try:
         alpha = np.array(start, dtype=np.float64)
     except (TypeError, ValueError):
@@ -149,7 +151,7 @@ def _drive(
     progress: Progress | None,
     trace: bool,
 ) -> Solution:
-    """Run one solver in slices until it ends or meets a limit."""
+    """Run one solver in slices until it ends or reaches a limit."""
     limit = math.inf if time_limit is None else time_limit
     step_limit = _NO_LIMIT if math.isinf(iteration_limit) else int(iteration_limit)
     clock = time.perf_counter if getattr(problem.X, "elsewhere", False) else time.thread_time
@@ -181,7 +183,7 @@ def _drive(
 
 
 def _next_slice(work: int, seconds: float) -> int:
-    """Return the work of the next slice, from what the last one took."""
+    """Return the work of the next slice, from the time of the last one."""
     factor = _SLICE_SECONDS / max(seconds, 1e-6)
     return int(min(max(1_000, work * min(max(factor, 0.1), 4.0)), _LARGEST_SLICE))
 
@@ -204,7 +206,7 @@ def _check_limits(
 
 
 def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> None:
-    """Compile, or load from the cache, all that a solve of this combination needs.
+    """Compile, or load from the cache, all code that solving this combination needs.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""What the driver asks of a solver's module.
+"""The functions that the driver calls in a solver's module.
 
-:data:`~svmrepro.solvers.SOLVERS` names the module of each solver, other people's solvers included.
-A module is a :class:`Solver` if it has that protocol's functions. It may have the optional functions of
+:data:`~svmrepro.solvers.SOLVERS` names the module of each solver, including adapters for other packages. A
+module is a :class:`Solver` if it has that protocol's functions. It may have the optional functions of
 :class:`Prepares` and :class:`Completes`.
 """
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Solver(Protocol):
-    """A solver that the driver runs in slices. What a run is, the solver alone knows."""
+    """A solver that the driver runs in slices. The type of a run is private to the solver."""
 
     def start(self, problem: Problem, eps: float, options: dict[str, Any]) -> Any:
-        """Return a run that is about to begin.
+        """Return a run that has not started.
 
         Parameters
         ----------
@@ -28,35 +28,34 @@ class Solver(Protocol):
         eps : float
             Stopping tolerance.
         options : dict
-            All options of the solver, those that the driver adds among them: ``start``, the multipliers to
-            begin with or None, of solvers with ``starts``; ``memory_limit_bytes`` of those with
-            ``memory_limited``.
+            All options of the solver, including those that the driver adds: ``start`` (initial multipliers,
+            or None) for solvers with ``starts``, ``memory_limit_bytes`` for those with ``memory_limited``.
         """
 
     def advance(self, run: Any, work: int, step_limit: int) -> str | None:
-        """Go on for about ``work`` entries read, or to the step limit; return a status once it has ended."""
+        """Continue for about ``work`` entries, or to the step limit; return a status when it has ended."""
 
     def objective(self, run: Any) -> float:
-        """Return the present dual objective; of a cutting plane the lower bound; nan if it is unknown."""
+        """Return the current dual objective, or lower bound of cutting planes; nan if it is unknown."""
 
     def steps(self, run: Any) -> int:
         """Return the number of iterations so far."""
 
     def finish(self, run: Any, status: str) -> Solution:
-        """Return the solution as it stands, whatever ended the run."""
+        """Return the current solution, whatever ended the run."""
 
 
 @runtime_checkable
 class Prepares(Protocol):
-    """A solver that lays the examples out in its own way before the clock starts."""
+    """A solver that builds its own layout of the examples before the clock starts."""
 
     def prepare(self, problem: Problem) -> Any:
-        """Make the layout and keep it with the problem; return at once if it is there."""
+        """Build the layout and store it with the problem; do nothing if it is there."""
 
 
 @runtime_checkable
 class Completes(Protocol):
-    """A solver that adds what the certificate needs after the clock has stopped."""
+    """A solver that adds what the certificate needs, after the clock has stopped."""
 
     def complete(self, run: Any, solution: Solution) -> Solution:
-        """Return the solution with what was added."""
+        """Return the solution with the additions."""

@@ -1,8 +1,7 @@
 """Kernel functions as data: a name and its parameters.
 
-The arithmetic lives in :mod:`svmrepro.solvers.storage.kernel_transforms` (compiled, for the
-solvers) and, independently, in :mod:`svmrepro.solvers.certificate.judge` (numpy, for the
-judge); this module knows neither.
+The arithmetic is in :mod:`svmrepro.solvers.storage.kernel_transforms` (compiled, for the solvers) and,
+independently, in :mod:`svmrepro.solvers.reference_kernels` (NumPy, for the judge). This module uses neither.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ PARAMETERS: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel ``k(x, z)``; use the named constructors.
+    """A kernel ``k(x, z)``; use the class methods to construct one.
 
     Attributes
     ----------
@@ -39,7 +38,7 @@ class Kernel:
     Raises
     ------
     ValueError
-        If the name is unknown or a parameter that the kernel uses is not valid.
+        If the name is unknown or a parameter of the kernel is invalid.
     """
 
     name: str
@@ -83,7 +82,7 @@ class Kernel:
         Raises
         ------
         ValueError
-            If both or neither are given, or the value is not a positive number.
+            If both or neither are given, or the value is not positive.
         """
         if (gamma is None) == (sigma2 is None):
             raise ValueError("Kernel.gaussian: give exactly one of gamma and sigma2")
@@ -108,10 +107,10 @@ class Kernel:
 
     @classmethod
     def precomputed(cls) -> Kernel:
-        """Return the kernel of a problem whose X is the matrix of kernel values itself.
+        """Return the kernel of a problem whose X is itself the matrix of kernel values.
 
-        ``X[i, j] = k(x_i, x_j)``, shape (n, n), symmetric; ``decision_function`` then takes the values of the
-        new examples (rows) with the training examples (columns).
+        ``X[i, j] = k(x_i, x_j)``, shape (n, n), symmetric. ``decision_function`` then takes the kernel values
+        of the new examples (rows) with the training examples (columns).
         """
         return cls("precomputed")
 
@@ -147,7 +146,7 @@ class Kernel:
 
 
 def _is_number(value: object) -> bool:
-    """Tell whether a value is a finite real number, of Python or NumPy, and no truth value."""
+    """Tell whether a value is a finite real number, of Python or NumPy, and not a bool."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
 
 

@@ -1,19 +1,19 @@
-r"""How well decision values predict labels: the measures that the papers report on test sets.
+r"""Measures of how well decision values predict labels, as the papers report them on test sets.
 
 Each takes labels, shape (n,), and decision values, shape (n,), and returns a share between 0 and 1. Ties are
-exact: equal decision values stand for every order of them, each as likely as the others.
+treated exactly: the result is the mean over all orders of equal decision values.
 
 accuracy
     The share of examples with the right sign; 0 counts as negative, as in SVM-light and LIBSVM.
 prbep
-    The precision/recall break-even point (Joachims 1998): with as many examples called positive as there are
-    positive ones, those of the largest decision values, precision and recall are the same number.
+    The precision/recall break-even point (Joachims 1998): if as many examples are called positive as there
+    are positive ones, taking those with the largest decision values, precision equals recall.
 roc-area
     The area under the ROC curve: the share of pairs of a positive and a negative example that are in the
     right order, a tie counting half.
 swapped-pairs
     The share of pairs of examples of different rank that are in the wrong order, a tie counting half; with
-    two ranks 1 less the ROC area.
+    two ranks, 1 minus the ROC area.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def accuracy(y: Any, values: Any) -> float:
 def prbep(y: Any, values: Any) -> float:
     """Return the precision/recall break-even point, see the module.
 
-    Parameters, return and errors are those of :func:`accuracy`; both classes must be there.
+    Parameters, return value and errors are those of :func:`accuracy`; both classes must be present.
     """
     y, values = _both(*_binary(y, values))
     positive = y > 0
     called = int(np.count_nonzero(positive))
     threshold = np.partition(values, values.size - called)[values.size - called]
     above, level = values > threshold, values == threshold
-    # Of those right at the threshold, each is called positive as often as the others.
+    # Examples exactly at the threshold are equally likely to be called positive.
     room = called - int(np.count_nonzero(above))
     share = np.count_nonzero(positive & level) / np.count_nonzero(level)
     return float((np.count_nonzero(positive & above) + room * share) / called)
@@ -70,7 +70,7 @@ def prbep(y: Any, values: Any) -> float:
 def roc_area(y: Any, values: Any) -> float:
     """Return the area under the ROC curve, see the module.
 
-    Parameters, return and errors are those of :func:`accuracy`; both classes must be there.
+    Parameters, return value and errors are those of :func:`accuracy`; both classes must be present.
     """
     return 1.0 - swapped_pairs(*_both(*_binary(y, values)))
 
@@ -78,15 +78,15 @@ def roc_area(y: Any, values: Any) -> float:
 def swapped_pairs(y: Any, values: Any) -> float:
     """Return the share of pairs of different rank that are in the wrong order, in O(n log n).
 
-    Parameters, return and errors are those of :func:`accuracy`, but ``y`` holds ranks: finite numbers, two
-    different ones or more, of which a higher one should have the larger value.
+    Parameters, return value and errors are those of :func:`accuracy`, except that ``y`` holds ranks: finite
+    numbers with at least two different values. A higher rank should have a larger decision value.
     """
     y, values = _checked(y, values)
     _, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
     if sizes.size < 2:
         raise ValueError("the measure needs examples of two ranks or more")
     pairs = (y.size**2 - int((sizes.astype(np.int64) ** 2).sum())) // 2
-    # Among equal values, all pairs are in order in the first order and out of it in the second.
+    # The first sort puts all pairs of equal values in the right order, the second in the wrong one.
     kind = _inversions(ranks[np.lexsort((ranks, values))])
     harsh = _inversions(ranks[np.lexsort((-ranks, values))])
     return float((kind + harsh) / (2 * pairs))
@@ -95,8 +95,8 @@ def swapped_pairs(y: Any, values: Any) -> float:
 def _inversions(ranks: npt.NDArray[np.intp]) -> int:
     """Count the pairs whose higher rank comes first.
 
-    Two ranks differ first in one binary digit. Digit by digit, the ranks that agree in all higher digits lie
-    together, in their order, and those with a one before those with a zero are counted.
+    Consider the highest binary digit in which two ranks differ. For each digit, ranks that agree in all
+    higher digits are grouped in their order, and pairs of a one before a zero are counted.
     """
     total = 0
     for digit in range(int(ranks.max()).bit_length()):
@@ -130,7 +130,7 @@ def _binary(y: Any, values: Any) -> tuple[Vector, Vector]:
 
 
 def _both(y: Vector, values: Vector) -> tuple[Vector, Vector]:
-    """Return what it gets, if both classes are there."""
+    """Return the arguments, or raise ValueError unless both classes are present."""
     if (y == y[0]).all():
         raise ValueError("the measure needs examples of both classes")
     return y, values

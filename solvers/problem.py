@@ -22,9 +22,9 @@ from svmrepro.solvers.storage.stores import (
     is_binary,
 )
 
-_MOST_COLUMNS = 2**32 - 2  # one number more is the padding of index lists
+_MOST_COLUMNS = 2**32 - 2  # the next number is the padding of index lists
 _CHECKED_ROWS = 256
-_SYMMETRIC = 1e-8  # share of a kernel value by which its mirror may differ
+_SYMMETRIC = 1e-8  # largest relative difference between k(x, z) and k(z, x)
 
 
 class Problem:
@@ -36,26 +36,26 @@ class Problem:
     Parameters
     ----------
     X : array_like, scipy sparse or Blocks, shape (n, d)
-        Examples, one a row; finite. Of ``Kernel.precomputed()`` the kernel values, shape (n, n).
+        Examples, one per row; finite. For ``Kernel.precomputed()`` the kernel values, shape (n, n).
         :class:`~svmrepro.solvers.Blocks` are for solvers that read row by row.
     y : array_like, shape (n,)
-        Labels: -1 and +1, both present; for ordinal solvers ranks, which are any two or more different
-        finite numbers (a higher one is to score higher).
+        Labels -1 and +1, both present. For ordinal solvers, ranks: finite numbers with at least two
+        different values (a higher rank should score higher).
     C : float or array_like, shape (n,)
-        Bound on every multiplier (per example), positive: one for all, or one each (a class's or an example's
-        weight times C). Joachims' C is ``n C``: it weighs the mean loss of an example or, for ordinal
+        Upper bound on the multipliers, positive: one for all, or one per example (the weight of a class or
+        an example times C). Joachims' C is ``n C``, the weight of the mean loss of an example or, for ordinal
         solvers, of a pair.
     kernel : Kernel
-        The kernel; linear when not given.
+        The kernel; linear by default.
     bias : bool
-        Whether the threshold is free. Without it the equality constraint falls away.
+        Whether the threshold is free. Without a bias there is no equality constraint.
     storage : {"auto", "dense", "csr", "index", "bits"}
-        How the solvers hold the examples.
+        How the solvers store the examples.
 
     Raises
     ------
     ValueError
-        In one line, naming what is wrong with which argument.
+        In one line, naming the argument and what is wrong with it.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Problem:
                 )
             storage = "precomputed"
         self.storage = choose_storage(self.X, self.kernel.name) if storage == "auto" else storage
-        #: Whether compiled rows take squared distances from differences, see ``storage.distance_examples``.
+        #: Whether compiled rows compute squared distances from differences, see ``distance_examples``.
         self.differences = False
         self._store: Store | None = None
         self._layouts: dict[str, Any] = {}
@@ -117,12 +117,12 @@ class Problem:
         return int(self.X.shape[1])
 
     def prepare(self) -> Store:
-        """Build the representation, once; later calls return the same one. Of blocks, that of one row.
+        """Build the representation, once; later calls return the same one. For blocks, it has a single row.
 
         Raises
         ------
         ValueError
-            If the data do not fit the storage asked for, or kernel values overflow.
+            If the data do not fit the requested storage, or kernel values overflow.
         """
         if self._store is None:
             X = next(iter(self.X.parts), np.zeros((1, self.d)))[:1].astype(float) if self.blocks else self.X
@@ -133,17 +133,17 @@ class Problem:
         return self._store
 
     def layout(self, name: str, build: Callable[[Problem], Any]) -> Any:
-        """Return another layout of the examples that a family of solvers reads; built at the first call."""
+        """Return another layout of the examples for a family of solvers, built at the first call."""
         if name not in self._layouts:
             self._layouts[name] = build(self)
         return self._layouts[name]
 
     def take(self, name: str) -> None:
-        """Give a layout up to a run that changes it in place: whoever wants it now builds another one."""
+        """Hand a layout over to a run that changes it in place; the next request builds a new one."""
         self._layouts.pop(name, None)
 
     def give(self, name: str, layout: Any) -> None:
-        """Take back a layout that is as it was."""
+        """Put back a layout that is in its original state."""
         self._layouts[name] = layout
 
     def __repr__(self) -> str:
@@ -155,15 +155,15 @@ class Problem:
 
 
 def _examples(X: Any) -> Any:
-    """Return X as a C-ordered float64 ndarray or a canonical CSR array, checked; blocks as they are."""
+    """Return X, checked, as a C-ordered float64 ndarray or a canonical CSR array; blocks are unchanged."""
     if isinstance(X, Blocks):
         return X
     if sp.issparse(X):
         csr = sp.csr_array(X, dtype=np.float64)
-        stored_zeros = csr.nnz > 0 and not csr.data.all()  # would count as ones in binary storage
+        stored_zeros = csr.nnz > 0 and not csr.data.all()  # binary storage would take them for ones
         fixed = not all(part.flags.writeable for part in (csr.data, csr.indices, csr.indptr))
         if fixed or stored_zeros or not (csr.has_sorted_indices and csr.has_canonical_format):
-            csr = csr.copy()  # the caller's arrays stay as they are
+            csr = csr.copy()  # leave the caller's arrays unchanged
             csr.sum_duplicates()
             csr.eliminate_zeros()
         X, values = csr, csr.data
@@ -183,7 +183,7 @@ def _examples(X: Any) -> Any:
 
 
 def _bounds(C: Any, n: int) -> tuple[float | npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return C as a float or an array, and the bound of each example, checked."""
+    """Return C as a float or an array, and the bound of each example; both checked."""
     if isinstance(C, numbers.Real):
         if isinstance(C, bool) or not math.isfinite(C) or C <= 0:
             raise ValueError(f"C must be a positive finite number, got {C!r}")
@@ -203,7 +203,7 @@ def _bounds(C: Any, n: int) -> tuple[float | npt.NDArray[np.float64], npt.NDArra
 
 
 def _kernel_values(X: Any) -> npt.NDArray[np.float64]:
-    """Return the values of a precomputed kernel as an ndarray, square and symmetric."""
+    """Return the values of a precomputed kernel as an ndarray, checked to be square and symmetric."""
     if isinstance(X, Blocks):
         raise ValueError("a precomputed kernel needs its values in one piece, not in blocks")
     values = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
@@ -222,7 +222,7 @@ def _kernel_values(X: Any) -> npt.NDArray[np.float64]:
 
 
 def _labels(y: Any, n: int) -> npt.NDArray[np.float64]:
-    """Return labels as finite float64, at least two different ones."""
+    """Return labels as finite float64 with at least two different values."""
     try:
         labels = _writeable(np.ascontiguousarray(y, dtype=np.float64))
     except (TypeError, ValueError):
@@ -238,5 +238,5 @@ def _labels(y: Any, n: int) -> npt.NDArray[np.float64]:
 
 
 def _writeable(array: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return a copy of what is read-only, such as a memory map: to compiled code that is another type."""
+    """Return a copy of a read-only array, such as a memory map, which has another type in compiled code."""
     return array if array.flags.writeable else array.copy()

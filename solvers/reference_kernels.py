@@ -1,25 +1,25 @@
-r"""The judge's own arithmetic: kernel values, sums of them, products with weights, each with an error bound.
+r"""The judge's arithmetic: kernel values, sums of them and products with weights, with error bounds.
 
-Nothing here is shared with the solvers, and nothing is compiled: NumPy and SciPy on the examples as they
-were given. With unit roundoff u = 2^-53 and ``g_m = m u / (1 - m u)``, sums and their bounds are as follows.
+Nothing here is shared with the solvers, and nothing is compiled: it is NumPy and SciPy on the examples as
+given. With unit roundoff u = 2^-53 and ``g_m = m u / (1 - m u)``, sums and their bounds are as follows.
 
-*Sums.* ``s_i = sum_j c_j k_ij`` is formed over blocks of B terms, at most 512, whose sums are added up with
-their rounding errors kept (Knuth's two-sum). In any order of the terms of a block
+*Sums.* ``s_i = sum_j c_j k_ij`` is computed over blocks of B terms, at most 512. The sums of the blocks are
+added with their rounding errors kept (Knuth's two-sum). For any order of the terms of a block
 
     |fl(s_i) - s_i| <= g_(B+2) S_i + E_i,        S_i = sum_j |c_j k_ij|,
 
-with E_i what the errors of the kernel values make of it (Higham 2002, sections 3.1 and 4.3).
+where E_i bounds the effect of the errors of the kernel values (Higham 2002, sections 3.1 and 4.3).
 
-*Gaussian kernel.* ``|x - z|^2`` comes from norms and dot products where that is good enough: its error is
-then at most ``2 g_(d+3) (|x|^2 + |z|^2)`` for d columns, and nothing where all entries are whole numbers with
-dot products below 2^52. With two roundings of the exponential, and one of its argument t, of which
-``t exp(-t) < 1/2`` remains,
+*Gaussian kernel.* ``|x - z|^2`` is computed from norms and dot products if that is accurate enough: its error
+is then at most ``2 g_(d+3) (|x|^2 + |z|^2)`` for d columns, and 0 if all entries are integers with dot
+products below 2^52. With two roundings of the exponential, and one of its argument t, where
+``t exp(-t) < 1/2``,
 
     E_i <= S_i (2 gamma g_(d+3) max(|x|^2 + |z|^2) + 2 u) + u sum_j |c_j|.
 
-Norms are those of centred columns where the examples are dense. Where even so the first term exceeds 1e-10,
-distances are taken from differences, column by column; each is then right to ``g_(d+2)`` of itself, and with
-the exponents ``t_ij``
+For dense examples, the norms are those of centred columns. If the first term still exceeds 1e-10, distances
+are computed from differences, column by column; each then has a relative error of ``g_(d+2)``, and with the
+exponents ``t_ij``
 
     E_i <= g_(d+5) sum_j |c_j k_ij| t_ij + 2 u S_i.
 
@@ -28,7 +28,7 @@ the exponents ``t_ij``
     E_i <= p g_(d+p+3) sum_j |c_j| |b_ij|^(p-1) (|a| |x_i| |z_j| + |c|).
 
 *Linear kernel.* ``v = sum_j c_j x_j`` is summed in blocks as above, so ``|fl(v) - v| <= g_(B+2) |X|'|c|``
-column by column, and ``s_i = x_i . v`` is off by at most ``|x_i| . (g_(d+2) |v| + |fl(v) - v|)``.
+column by column, and the error of ``s_i = x_i . v`` is at most ``|x_i| . (g_(d+2) |v| + |fl(v) - v|)``.
 
 Memory: blocks of 16 MB, whatever the number of examples or of support vectors.
 
@@ -51,13 +51,13 @@ from svmrepro.solvers.storage.blocks import Blocks
 Vector = npt.NDArray[np.float64]
 
 UNIT = 2.0**-53
-_COLUMNS = 512  # terms of a sum that are added up without their rounding errors
+_COLUMNS = 512  # terms of a block, which is summed without tracking rounding errors
 _BLOCK_BYTES = 16 * 2**20
 _MOST_ROWS = _BLOCK_BYTES // (8 * _COLUMNS)
-_WIDE = 4096  # columns from which sparse rows are multiplied as they are
-_GOOD_ENOUGH = 1e-10  # relative error of kernel values
-_HOPELESS = 1e-6  # from which examples of very many columns are written out for their differences
-_SMALLEST = 1e-300  # what underflow can take from a kernel value, and more
+_WIDE = 4096  # above this many columns, sparse rows are multiplied as sparse
+_GOOD_ENOUGH = 1e-10  # acceptable relative error of kernel values
+_HOPELESS = 1e-6  # above this error, even very wide sparse examples are made dense for differences
+_SMALLEST = 1e-300  # exceeds what underflow can change in a kernel value
 _WHOLE = 2.0**26
 
 
@@ -74,7 +74,7 @@ def growth(terms: int) -> float:
 
 
 class Accumulator:
-    """Sums of many arrays, with the rounding errors of their addition kept (Knuth's two-sum)."""
+    """Elementwise sums of many arrays that keep the rounding errors of the additions (Knuth's two-sum)."""
 
     def __init__(self, size: int) -> None:
         self._high, self._low = np.zeros(size), np.zeros(size)
@@ -94,14 +94,14 @@ class Accumulator:
 
 
 def row_blocks(X: Any, most: int) -> Iterator[tuple[int, Any]]:
-    """Yield the number of the first row, and the rows in double precision, of consecutive parts.
+    """Yield consecutive parts of the rows in double precision, each with the index of its first row.
 
     Parameters
     ----------
     X : ndarray, CSR array or Blocks
         The examples.
     most : int
-        Rows of a part, at most.
+        Largest number of rows in a part.
     """
     if isinstance(X, Blocks):
         for part, begin in zip(X.parts, X.firsts, strict=False):
@@ -122,11 +122,11 @@ def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
     c : ndarray, shape (n,)
         Coefficients.
     wrong : ndarray, shape (n,), optional
-        Bounds on what these are off by.
+        Bounds on the errors of the coefficients.
     """
     n, d = X.shape
     if getattr(X, "elsewhere", False):
-        # Workers add up their own rows; there is no bound but that of the sums' order.
+        # Workers sum their own rows, so only an estimate from the order of the sums is available.
         value = X.transposed_product(c)
         return Sum(value, growth(n) * np.abs(value))
     total, error = Accumulator(d), np.zeros(d)
@@ -147,7 +147,7 @@ def column_sizes(X: Any, c: Vector) -> Vector:
     Parameters
     ----------
     X : ndarray, CSR array or Blocks, shape (n, d)
-        Examples, not elsewhere.
+        Examples in this process.
     c : ndarray, shape (n,)
         Coefficients.
     """
@@ -187,11 +187,11 @@ def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector) -> Sum:
     Parameters
     ----------
     kernel : Kernel
-        The kernel; precomputed, A holds its values, one column for each of ``c``.
+        The kernel. If it is precomputed, A holds its values, one column for each entry of ``c``.
     A, B : ndarray or CSR array, shapes (m, d) and (k, d)
         Examples.
     c : ndarray, shape (k,)
-        Coefficients; those that are 0 cost nothing.
+        Coefficients; zeros cost nothing.
     """
     if kernel.name == "linear":
         return outputs(A, weighted_sum(B, c))
@@ -221,14 +221,14 @@ def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector) -> Sum:
 
 
 def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
-    """Return ``k(x_i, x_j)`` for all pairs of rows, shape (n, n), 8 n^2 bytes.
+    """Return ``k(x_i, x_j)`` for all pairs of rows, shape (n, n), in 8 n^2 bytes.
 
     Parameters
     ----------
     kernel : Kernel
         The kernel.
     X : ndarray or CSR array, shape (n, d)
-        Examples; of a precomputed kernel its values.
+        Examples; for a precomputed kernel its values.
     """
     if kernel.name == "precomputed":
         return np.array(X)
@@ -248,9 +248,9 @@ def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
 
 
 def matrix_sums(kernel: Kernel, X: Any, gram: npt.NDArray[np.float64], c: Vector) -> Sum:
-    """Return what :func:`kernel_sums` does of X with itself, from its :func:`kernel_matrix`."""
+    """Return :func:`kernel_sums` of X with itself, from its :func:`kernel_matrix`."""
     if kernel.name not in ("gaussian", "precomputed"):
-        return kernel_sums(kernel, X, X, c)  # bounds need more than the values
+        return kernel_sums(kernel, X, X, c)  # the bounds need more than the kernel values
     total, error = Accumulator(len(gram)), np.zeros(len(gram))
     relative = 0.0
     if kernel.name == "gaussian":
@@ -276,7 +276,7 @@ def diagonal(kernel: Kernel, X: Any) -> Vector:
 
 
 def squared_norms(X: Any) -> Vector:
-    """Return ``x_i . x_i``, shape (n,); of examples elsewhere unknown, infinite."""
+    """Return ``x_i . x_i``, shape (n,); infinite for examples on a cluster, where they are unknown."""
     if getattr(X, "elsewhere", False):
         return np.full(X.shape[0], np.inf)
     norms = np.empty(X.shape[0])
@@ -287,34 +287,34 @@ def squared_norms(X: Any) -> Vector:
 
 
 def _exponents(kernel: Kernel) -> float:
-    """Return what a kernel value may be off by beside what is relative to it: ``t exp(-t) u < u / 2``."""
+    """Return the absolute part of the error of a kernel value: ``t exp(-t) u < u / 2`` for a Gaussian."""
     return UNIT if kernel.name == "gaussian" else _SMALLEST
 
 
 def _add_block(total: Accumulator, error: Vector, at: slice, K: Any, c: Vector, relative: float) -> None:
-    """Add ``K c`` to the sums, and to their errors what follows from those of K's entries."""
+    """Add ``K c`` to the sums, and the resulting errors to their bounds."""
     total.add(K @ c, at)
     error[at] += (relative + growth(c.size + 2)) * (np.abs(K, out=K if K.base is None else None) @ np.abs(c))
 
 
 class _Rows(NamedTuple):
-    """Examples ready to be multiplied, and their squared norms."""
+    """Examples ready for multiplication, and their squared norms."""
 
     X: Any
     norms: Vector
 
 
 class _Metric:
-    """Dot products or distances of two sets of examples, by the way that is good enough.
+    """Dot products or distances of two sets of examples, by the cheapest method that is accurate enough.
 
     Attributes
     ----------
     direct : bool
         Whether squared distances come from differences.
     relative : float
-        Bound on the relative error of Gaussian kernel values that come from norms.
+        Bound on the relative error of Gaussian kernel values computed from norms.
     rows : int
-        Examples that may be written out at a time.
+        Number of examples that may be made dense at a time.
     """
 
     def __init__(self, kernel: Kernel, A: Any, B: Any) -> None:
@@ -328,11 +328,11 @@ class _Metric:
             self._choose(A, B)
 
     def _choose(self, A: Any, B: Any) -> None:
-        """Find out how distances have to be formed."""
+        """Choose how distances are computed."""
         if _whole(A) and (A is B or _whole(B)):
             return
         terms = self.d
-        if _is_sparse(A):  # no more than a row has entries
+        if _is_sparse(A):  # at most as many terms as a row has entries
             terms = min(terms, int(max(np.diff(X.indptr).max(initial=0) for X in (A, B))))
         factor = 2.0 * self.kernel.gamma * growth(terms + 3)
         found = factor * (squared_norms(A).max(initial=0.0) + squared_norms(B).max(initial=0.0))
@@ -348,7 +348,7 @@ class _Metric:
             self.relative += found
 
     def _written_out(self) -> int:
-        """Return how many examples may be written out at a time."""
+        """Return the number of examples that may be made dense at a time."""
         return int(min(_MOST_ROWS, max(16, _BLOCK_BYTES // (8 * max(self.d, 1)))))
 
     def _largest(self, X: Any) -> float:
@@ -357,7 +357,7 @@ class _Metric:
         return float(max(norms, default=0.0))
 
     def ready(self, part: Any) -> _Rows:
-        """Return rows as they are to be multiplied."""
+        """Return rows in the form in which they are multiplied."""
         if self.sparse:
             return _Rows(part, squared_norms(part))
         X = part.toarray() if sp.issparse(part) else np.asarray(part, dtype=np.float64)
@@ -365,14 +365,14 @@ class _Metric:
         return _Rows(X, np.einsum("ij,ij->i", X, X))
 
     def block(self, a: _Rows, b: _Rows) -> tuple[npt.NDArray[np.float64], float]:
-        """Return values for all pairs, and the bound on their relative error that is known in advance.
+        """Return values for all pairs, and the part of their relative error bound known in advance.
 
-        Gaussian kernel values; their exponents where distances come from differences; of a polynomial
-        kernel what is raised to the degree.
+        The values are Gaussian kernel values, or their exponents if distances come from differences; for a
+        polynomial kernel, the base that is raised to the degree.
         """
         kernel = self.kernel
         if self.direct:
-            from scipy.spatial.distance import cdist  # only here: `import svmrepro.solvers` stays light
+            from scipy.spatial.distance import cdist  # imported here to keep `import svmrepro.solvers` light
 
             return kernel.gamma * cdist(a.X, b.X, "sqeuclidean"), 2.0 * UNIT
         K = (a.X @ b.X.T).toarray() if self.sparse else a.X @ b.X.T
@@ -389,11 +389,11 @@ class _Metric:
         return K, self.relative
 
     def difference_error(self, exponents: npt.NDArray[np.float64], c: Vector) -> Vector:
-        """Return the error of the sums that comes from the distances."""
+        """Return the error of the sums due to the distances."""
         return growth(self.d + 5) * ((exponents * np.exp(-exponents)) @ np.abs(c))
 
     def polynomial_error(self, base: npt.NDArray[np.float64], a: _Rows, b: _Rows, c: Vector) -> Vector:
-        """Return the error of the sums that comes from the dot products."""
+        """Return the error of the sums due to the dot products."""
         kernel = self.kernel
         powers = np.abs(base) ** (kernel.degree - 1)
         sizes = np.abs(c)
@@ -408,7 +408,7 @@ def _is_sparse(X: Any) -> bool:
 
 
 def _whole(X: Any) -> bool:
-    """Tell whether all entries are whole numbers so small that dot products of rows are exact."""
+    """Tell whether all entries are integers so small that dot products of rows are exact."""
     values = X.data if sp.issparse(X) else X
     if not values.size:
         return True
@@ -419,7 +419,7 @@ def _whole(X: Any) -> bool:
 def kernel_product(kernel: Kernel, A: Any, B: Any, coefficients: Vector) -> Vector:
     """Return ``sum_j coefficients_j k(a_i, b_j)`` for every row of A, shape (len(A),), in blocks.
 
-    Of a precomputed kernel A holds the values of its rows with all of B's.
+    For a precomputed kernel, A holds the kernel values of its rows with all rows of B.
     """
     if B.shape[0] == 0:
         return np.zeros(A.shape[0])

@@ -1,4 +1,4 @@
-"""The solvers by name, as data: adding one adds a module and a line here.
+"""The solvers by name, as data. A new solver needs a module and an entry here.
 
 Importing this module imports no compiled code.
 """
@@ -28,45 +28,45 @@ KKT, GAP, RELATIVE_GAP = "kkt", "gap", "relative gap"
 
 
 class NotInstalled(ImportError):
-    """A solver's package is not there."""
+    """A solver's package is not installed."""
 
 
 @dataclass(frozen=True)
 class SolverSpec:
-    """What is known of a solver without loading it.
+    """Description of a solver, available without loading it.
 
     Attributes
     ----------
     name : str
         Name in :data:`SOLVERS`.
     module : str
-        Module of this package, as :mod:`svmrepro.solvers.interface` describes it.
+        Module of this package, with the interface of :mod:`svmrepro.solvers.interface`.
     description : str
         One line, with its source.
     options : mapping of str to default value
         Options it takes; any other raises.
     needs : tuple of {"linear kernel", "bias", "no bias"}
-        What a problem must have.
+        Requirements on the problem.
     fixed : mapping of str to value
-        What tells this solver from others of its module; no option of the user's.
+        Settings that distinguish this solver from others of its module; not user options.
     tolerance_factor : float
-        A result passes when the pair gap is at most this times ``eps``: 2 for rules that hold each
-        example to within eps of its own condition, 1 for the maximal-violating-pair rule.
+        A result passes when the pair gap is at most this times ``eps``: 2 for rules that hold each example to
+        within eps of its own condition, 1 for the maximal-violating-pair rule.
     package : str
-        For a peer, a solver of other people's: the distribution that has it; else empty.
+        For a peer, the distribution that contains it; else empty.
     loss : {"hinge", "squared hinge", "pairs"}
-        What it minimises. A solver for pairs takes ranks as labels, all others -1 and +1 only.
+        The loss it minimises. A solver for pairs takes ranks as labels, all others only -1 and +1.
     promise : {"kkt", "gap", "relative gap"}
         What ``eps`` bounds and the certificate checks: the KKT violations; the gap between the primal
-        objective and a lower bound, over n C; the same, over the primal objective.
+        objective and a lower bound, over n C; the same gap, over the primal objective.
     blocks : bool
-        Whether it takes examples in blocks, and so more of them than fit into memory.
+        Whether it takes examples in blocks, and therefore data sets larger than memory.
     starts : bool
-        Whether it goes on from given multipliers.
+        Whether it accepts initial multipliers.
     one_bound : bool
         Whether C must be the same for all examples.
     memory_limited : bool
-        Whether it keeps a matrix whose size the driver's memory limit bounds.
+        Whether it stores a matrix whose size the driver's memory limit bounds.
     """
 
     name: str
@@ -93,7 +93,7 @@ class SolverSpec:
             return None
 
     def load(self) -> Solver:
-        """Import the solver's module (compiles or loads its code); raise NotInstalled without its package."""
+        """Import the solver's module, loading its code; raise NotInstalled if its package is missing."""
         if self.version is None:
             raise NotInstalled(
                 f"solver {self.name!r} needs the package {self.package}, which is not installed"
@@ -101,7 +101,7 @@ class SolverSpec:
         return cast("Solver", importlib.import_module(f"svmrepro.solvers.{self.module}"))
 
     def check(self, problem: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the full options, or raise ValueError where problem or options do not fit."""
+        """Return the full options, or raise ValueError if the problem or an option does not fit."""
         if LINEAR in self.needs and problem.kernel.name != "linear":
             raise ValueError(f"solver {self.name!r} needs a linear kernel, got {problem.kernel.name}")
         if BIAS in self.needs and not problem.bias:
@@ -119,7 +119,7 @@ class SolverSpec:
         return self.check_options(options)
 
     def check_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the defaults overlaid by ``options``; raise ValueError on one that it lacks."""
+        """Return the defaults updated by ``options``; raise ValueError on an unknown or invalid one."""
         given: dict[str, Any] = {}
         for key, value in options.items():
             if key not in self.options:
@@ -190,7 +190,7 @@ def _peer(
     module: str = "peers.scikit_learn_interface",
     promise: str = KKT,
 ) -> SolverSpec:
-    """Return a solver of other people's."""
+    """Return the entry of a solver from another package."""
     return SolverSpec(
         name,
         module,
@@ -353,7 +353,7 @@ def get(name: str) -> SolverSpec:
     Raises
     ------
     ValueError
-        If there is none, naming those that there are.
+        If there is no such solver; the message lists the known ones.
     """
     try:
         return SOLVERS[name]

@@ -6,16 +6,16 @@ r"""A scikit-learn classifier over :func:`~svmrepro.solvers.solve`.
 >>> SVMClassifier(C=10.0).fit(X, y).score(X, y) > 0.95
 True
 
-Two classes are one problem, the later of ``classes_`` being its +1. More are one problem for every pair of
-classes, as in LIBSVM. With ``f_p`` the decision value of pair ``p = (a, b)``, a before b, each pair gives a
-vote, to b where ``f_p > 0`` and else to a, and the decision value of class c is
+Two classes make one problem, in which the second of ``classes_`` is +1. More classes make one problem for
+each pair, as in LIBSVM. Let ``f_p`` be the decision value of pair ``p = (a, b)``, a before b. The pair votes
+for b if ``f_p > 0``, else for a, and the decision value of class c is
 
     votes_c + t_c / (3 (1 + |t_c|)),    t_c = sum of f_p over pairs (a, c)  -  sum of f_p over pairs (c, b)
 
-which is scikit-learn's: the fraction, below 1/3, only decides between equal votes.
+as in scikit-learn: the fraction, whose size is below 1/3, only breaks ties between votes.
 
-Probabilities are Platt's sigmoids over decision values of a five-fold cross-validation, by scikit-learn's
-``CalibratedClassifierCV`` (for more than two classes one sigmoid a class, normalised; LIBSVM couples pairs).
+Probabilities are Platt's sigmoids over decision values from a five-fold cross-validation, by scikit-learn's
+``CalibratedClassifierCV``. (More than two classes get one sigmoid each, normalised; LIBSVM couples pairs.)
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _FOLDS = 5
 
 
 def _has_probabilities(classifier: SVMClassifier) -> bool:
-    """Tell whether probabilities were asked for."""
+    """Tell whether probabilities were requested; raise AttributeError if not."""
     if not classifier.probability:
         raise AttributeError("predict_proba is not available when probability=False")
     return True
@@ -74,30 +74,31 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     solver : str
-        A name in ``SOLVERS``. One that takes no bias is given a problem without.
+        A name in ``SOLVERS``. If it does not support a bias, the problem has none.
     C : float
-        Bound on every multiplier.
+        Upper bound on every multiplier.
     kernel : {"linear", "rbf", "gaussian", "poly", "polynomial", "precomputed"}
-        ``x.z``; ``exp(-gamma ||x - z||^2)`` by either name; ``(gamma x.z + coef0)^degree`` by either; X is
-        the matrix of kernel values itself, of shape (n_samples, n_training_samples).
+        "linear": ``x.z``; "rbf" or "gaussian": ``exp(-gamma ||x - z||^2)``; "poly" or "polynomial":
+        ``(gamma x.z + coef0)^degree``; "precomputed": X is the matrix of kernel values, of shape
+        (n_samples, n_training_samples).
     gamma : float or {"scale", "auto"}
-        A number; 1 / (n_features X.var()); or 1 / n_features.
+        A number; "scale": 1 / (n_features X.var()); "auto": 1 / n_features.
     degree : int
         Degree of the polynomial kernel.
     coef0 : float
-        Its offset.
+        Offset of the polynomial kernel.
     tol : float
         Stopping tolerance on the KKT conditions, ``eps`` of :func:`~svmrepro.solvers.solve`.
     cache_mb : float, optional
         Size of the cache of kernel rows; the solver's own default if None.
     time_limit : float, optional
-        CPU seconds for each pair of classes. A fit that meets it warns, and is usable.
+        CPU seconds for each pair of classes. A fit that reaches it warns and is still usable.
     class_weight : dict or "balanced", optional
-        By label, what C is multiplied by; "balanced": n_samples / (n_classes times the class's examples).
+        Factor on C by label; "balanced": n_samples / (n_classes times the examples of the class).
     probability : bool
-        Whether ``predict_proba`` is there; it makes the fit six times as long.
+        Whether to provide ``predict_proba``; the fit then takes about six times as long.
     random_state : int, optional
-        Of the folds that probabilities are fitted on.
+        Seed of the cross-validation folds for probabilities.
     options : dict, optional
         Further options of the solver, see ``SOLVERS[solver].options``.
 
@@ -106,30 +107,31 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_ : ndarray, shape (n_classes,)
         The labels, sorted.
     support_ : ndarray of int, shape (n_support,)
-        Training examples that are support vectors of any pair, ascending; none where the solver finds
-        weights without multipliers (cutting planes, unless asked for by ``keep_alpha``).
+        Indices of the support vectors of any pair, ascending; empty if the solver returns weights without
+        multipliers (cutting planes, unless ``keep_alpha`` is set).
     support_vectors_ : ndarray or CSR array, shape (n_support, n_features)
-        These examples.
+        The support vectors.
     dual_coef_ : ndarray, shape (n_pairs, n_support)
-        ``y_i alpha_i``; a pair's are 0 at other pairs' support vectors. One row for two classes.
+        ``y_i alpha_i`` for each pair, 0 at other pairs' support vectors. One row for two classes.
     intercept_ : ndarray, shape (n_pairs,)
         The bias of each pair.
     coef_ : ndarray, shape (n_pairs, n_features)
-        Weights; of a linear kernel only. For more than two classes the signs of this and of the two above
-        are opposite to those of scikit-learn's SVC: the later class of a pair is always the positive one.
+        Weights, for a linear kernel only. With more than two classes, the signs of ``coef_``,
+        ``intercept_`` and ``dual_coef_`` are opposite to those of scikit-learn's SVC: the later class of a
+        pair is always the positive one.
     n_iter_ : ndarray of int, shape (n_pairs,)
         Steps taken.
     class_weight_ : ndarray, shape (n_classes,)
-        What C is multiplied by.
+        Factor on C.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str, shape (n_features,)
-        Their names, where X had them.
+        Feature names, if X had them.
     kernel_ : Kernel
         The kernel, with gamma as a number.
     solution_ : Solution or tuple of Solution
-        What the solver returned, for each pair where there are more than two classes; its multipliers are
-        those of the examples of the pair, in their order.
+        The solver's result; with more than two classes, one for each pair, with multipliers for the examples
+        of the pair in their order.
     """
 
     def __init__(
@@ -171,9 +173,9 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array_like or scipy sparse, shape (n_samples, n_features)
             Examples.
         y : array_like, shape (n_samples,)
-            Labels of any kind that sorts, at least two of them.
+            Labels of any sortable type, with at least two different values.
         sample_weight : array_like, shape (n_samples,), optional
-            What C is multiplied by, by example; those at 0 take no part.
+            Factor on C for each example; examples with weight 0 are ignored.
 
         Returns
         -------
@@ -204,7 +206,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for row, (members, problem), solution in zip(signed, parts, solutions, strict=True):
             if solution.alpha is not None:
                 row[members] = problem.y * solution.alpha
-        # Whose promise is a gap makes it of its weights, and multipliers need not give these exactly.
+        # If the promise is a gap, it holds for the weights, which the multipliers may not reproduce.
         of_weights = any(solution.alpha is None or solution.promise != KKT for solution in solutions)
         self._weights = np.array([solution.weights for solution in solutions]) if of_weights else None
         self._sizes = [problem.n for _, problem in parts]
@@ -228,8 +230,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray, shape (n_samples,) or (n_samples, n_classes)
-            For two classes f(x), positive for ``classes_[1]``; for more a value for each class, see the
-            text of this module. The largest is predicted.
+            With two classes f(x), positive for ``classes_[1]``. With more, a value for each class, see the
+            module docstring; the class with the largest value is predicted.
         """
         values = self._values(X)
         return values[:, 0] if self.classes_.size == 2 else votes(values, self.classes_.size)
@@ -276,7 +278,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X, y, sample_weight
-            What :meth:`fit` was given; an estimator does not keep it.
+            The arguments of :meth:`fit`, which the estimator does not store.
 
         Returns
         -------
@@ -286,7 +288,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If the labels, or their numbers, are not those of the fit.
+            If the labels, or the number of examples per pair, differ from those of the fit.
         """
         check_is_fitted(self)
         X, y = self._checked(X, y, reset=False)
@@ -310,7 +312,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn asks: sparse examples are taken."""
+        """Return scikit-learn's tags: sparse examples are accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
@@ -323,7 +325,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return _with_rows(X), y
 
     def _weighed(self, X: Any, sample_weight: Any) -> npt.NDArray[np.float64] | None:
-        """Return the weight of each example, None where there are none."""
+        """Return the weight of each example, or None."""
         if sample_weight is None:
             return None
         weights: npt.NDArray[np.float64] = _check_sample_weight(
@@ -354,14 +356,14 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def _calibrate(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Return a classifier with probabilities: sigmoids over decision values of examples left out."""
+        """Return a classifier with probabilities: sigmoids over decision values of held-out examples."""
         folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=self.random_state)
         plain = clone(self).set_params(probability=False)
         calibrated = CalibratedClassifierCV(plain, method="sigmoid", cv=folds, ensemble=False)
         return calibrated.fit(X, y, sample_weight=sample_weight)
 
     def _kernel(self, X: Any) -> Kernel:
-        """Return the kernel that the parameters mean for these examples."""
+        """Return the kernel for the parameters and these examples."""
         family = _FAMILIES.get(self.kernel) if isinstance(self.kernel, str) else None
         if family is None:
             raise ValueError(f"kernel {self.kernel!r} unknown; known: {', '.join(_FAMILIES)}")
@@ -373,7 +375,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Kernel.polynomial(_plain(self.degree), a=gamma, c=_plain(self.coef0))
 
     def _solve(self, problem: Problem) -> Solution:
-        """Solve one pair; warn where the tolerance is not met."""
+        """Solve one pair; warn if the tolerance is not met."""
         if get(self.solver).loss == PAIRS:
             raise ValueError(f"solver {self.solver!r} orders examples, and SVMClassifier needs a threshold")
         options = dict(self.options or {})
@@ -407,7 +409,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def votes(values: npt.NDArray[np.float64], n_classes: int) -> npt.NDArray[np.float64]:
-    """Return a decision value for each class, by the formula in this module's text.
+    """Return a decision value for each class, by the formula in the module docstring.
 
     Parameters
     ----------
@@ -442,10 +444,10 @@ def _gamma(gamma: Any, X: Any) -> float:
 
 
 def _with_rows(X: Any) -> Any:
-    """Return sparse examples as an array: of a matrix, ``*`` and the shape of products differ."""
+    """Return sparse examples as an array, because ``*`` and the shapes of products differ for a matrix."""
     return sp.csr_array(X) if sp.issparse(X) else X
 
 
 def _plain(value: Any) -> Any:
-    """Return a number of NumPy's, such as a search over parameters brings, as Python's."""
+    """Return a NumPy scalar, as a parameter search passes it, as a Python number."""
     return value.item() if isinstance(value, np.generic) else value

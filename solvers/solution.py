@@ -1,4 +1,4 @@
-"""What a solver returns."""
+"""The result of a solver."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ STALLED = "stalled"
 
 @dataclass(frozen=True)
 class Solution:
-    """The end of one run.
+    """The result of one run.
 
     Attributes
     ----------
     alpha : ndarray of float64, shape (n,), or None
-        Multipliers, unsigned, in [0, C], of squared hinges at least 0; None where a solver keeps none per
-        example. Of a pairwise problem
-        written out: one a pair, shape (m,), in the order of
-        i and then of j, where y_i > y_j.
+        Multipliers, unsigned, in [0, C]; for squared hinges, at least 0. None if a solver has none per
+        example. For a pairwise problem that is written out, one per pair with y_i > y_j, shape (m,), in the
+        order of i and then of j.
     weights : ndarray of float64, shape (d,), or None
-        Weight vector of a linear kernel.
+        Weight vector, for a linear kernel.
     bias : float
         The constant that is *added*: ``f(x) = sum_i y_i alpha_i k(x_i, x) + bias``.
     status : {"optimal", "time_limit", "memory_limit", "iteration_limit", "stalled"}
         Why the solver stopped. ``stalled``: no step changes anything in double precision although the
-        stopping test is not met, or the certificate refuses what the solver took for optimal.
+        stopping test fails, or the certificate rejects a result that the solver reported as optimal.
     iterations : int
         Steps taken (SMO: successful joint optimisations; chunking: CG steps).
     kernel_evaluations : int
@@ -40,28 +39,27 @@ class Solution:
     cpu_seconds, wall_seconds : float
         CPU time of the solving thread, and elapsed time, of the solve alone.
     work : dict of str to int
-        Counted work, as far as it applies: ``nonzeros`` (stored entries read by dot
-        products; words for packed bits), ``gradient_updates``, ``hessian_entries``.
+        Counted work, where applicable: ``nonzeros`` (stored entries read by dot products; words for packed
+        bits), ``gradient_updates``, ``hessian_entries``.
     info : dict of str to float or list of int
-        What else the solver has to say of its run.
+        Further statistics of the solver.
     trace : list of (float, float), optional
-        (CPU seconds, dual objective) after each slice, where asked for; of a cutting plane, what it
-        calls ``relaxed`` below.
+        (CPU seconds, dual objective) after each slice, if requested; for cutting planes the objective is the
+        lower bound, as in ``relaxed``.
     xi, relaxed : float, optional
-        Of a cutting plane: the one slack variable (the largest violation among the planes), and the optimum
-        of the relaxed problem, whose only constraints are the planes: no weights do better. For the plain
-        algorithm that is ``1/2 w.w + n C xi`` at its ``weights``.
+        For cutting planes: the slack variable (the largest violation among the planes), and the optimum of
+        the relaxed problem, which has only the planes as constraints: no weights have a lower objective. For
+        the plain algorithm it is ``1/2 w.w + n C xi`` at its ``weights``.
     witness : (ndarray of float64, shape (k,), ndarray of float64, shape (k, d)), optional
-        Of a cutting plane, what a judge needs to form a lower bound by itself: the multipliers ``a_c`` of the
-        planes that have one above 0, together at most the sum of the bounds, and the weights ``w_c`` at which
-        these planes were taken. Plane c is made of the examples with ``y_i w_c.x_i < 1``, of pairs of those
-        with ``w_c.x_i - w_c.x_j < 1``; any other choice gives a valid plane too, so rounding only makes
-        the bound looser.
+        For cutting planes, the data from which a judge computes its own lower bound: the positive multipliers
+        ``a_c`` of planes, whose sum is at most the sum of the bounds, and the weights ``w_c`` at which these
+        planes were taken. Plane c consists of the examples with ``y_i w_c.x_i < 1``, or of the pairs with
+        ``w_c.x_i - w_c.x_j < 1``. Any other choice gives a valid plane too, so rounding only loosens the
+        bound.
     loss : {"hinge", "squared hinge", "pairs"}
-        What ``weights`` minimise, see :mod:`svmrepro.solvers.certificate.judge`; the driver fills in its
-        solver's.
+        The loss that ``weights`` minimise, see :mod:`svmrepro.solvers.certificate.judge`; set by the driver.
     promise : {"kkt", "gap", "relative gap"}
-        What ``eps`` bounds, see :class:`~svmrepro.solvers.registry.SolverSpec`; filled in likewise.
+        What ``eps`` bounds, see :class:`~svmrepro.solvers.registry.SolverSpec`; set by the driver.
     """
 
     alpha: npt.NDArray[np.float64] | None

@@ -1,9 +1,8 @@
-"""
-Fingerprints of the source that makes a measurement or a table.
+"""Fingerprints of the source code behind a measurement or a table.
 
-A fingerprint is of definitions: the functions, classes and constants that are reached from some modules, by
-name and without importing anything. Where a definition stands, what its module is called and how it is
-imported is no part of it, so that code can move without a measurement becoming out of date.
+A fingerprint covers definitions: the functions, classes and constants that are reachable by name from some
+modules. Nothing is imported to find them. The position of a definition, the name of its module and the way it
+is imported do not count, so code can move without invalidating a measurement.
 """
 
 from __future__ import annotations
@@ -21,12 +20,13 @@ from typing import Any, NamedTuple
 from svmrepro.solvers.registry import get
 
 _PROJECT = "svmrepro"
-#: What is read of a module is kept beside it. Of another Python, code is written out in another way.
+#: Cache beside each module of what was read from it; per Python version, since ``ast.unparse`` differs.
 _MEMORY = Path("__pycache__") / f"source.{sys.implementation.cache_tag}.json"
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
-#: No part of what is measured, though measured code names them: the registry, in which a new line changes no
-#: other solver, the judge, the search for multipliers of solvers that return none, and this module.
+#: Excluded from the fingerprints of solvers, although measured code refers to them: the registry (a new entry
+#: changes no other solver), the judge, the search for multipliers of solvers that return none, and this
+#: module.
 _NOT_MEASURED = (
     "solvers.registry",
     "solvers.certificate",
@@ -35,9 +35,9 @@ _NOT_MEASURED = (
     "solvers.source_code",
 )
 
-#: A statement by its module and its place there.
+#: A statement, as its module and its index there.
 Place = tuple[str, int]
-#: The project's names that a module imports: name there -> modules and names that it may mean.
+#: The names of this project that a module imports: local name -> modules and names that it may refer to.
 Imports = dict[str, list[tuple[str, str]]]
 
 
@@ -45,9 +45,9 @@ Imports = dict[str, list[tuple[str, str]]]
 def fingerprint(name: str) -> str:
     """Return a hash, 16 hex digits, of all code of this package that a solver reaches.
 
-    Comments, docstrings, formatting and imports, which cannot change a measurement, do not count, nor does
-    the module in which something is defined. Of a peer, the version of its package counts too, and whether
-    it is installed.
+    Comments, docstrings, formatting and imports, which cannot change a measurement, are excluded, and so is
+    the module of a definition. For a peer, the hash includes the version of its package, or that it is not
+    installed.
 
     Parameters
     ----------
@@ -68,18 +68,18 @@ def fingerprint(name: str) -> str:
 
 @cache
 def fingerprint_all() -> str:
-    """Return a hash of the whole package: it names the folder of compiled code."""
+    """Return a hash of the whole package, which names the folder of compiled code."""
     return source().fingerprint(source().modules("solvers"))
 
 
 @cache
 def source() -> SourceCode:
-    """Return the source that is running."""
+    """Return the source code of the running package."""
     return SourceCode(Path(__file__).resolve().parent.parent)
 
 
 class Statement(NamedTuple):
-    """A statement of a module: hash of its code, names that it binds and uses, whether it is a definition."""
+    """A statement: hash of its code, names it binds, names it uses, whether it is a definition."""
 
     code: str
     binds: list[str]
@@ -88,7 +88,7 @@ class Statement(NamedTuple):
 
 
 class Module(NamedTuple):
-    """What is read of a module."""
+    """The parsed content of a module."""
 
     statements: list[Statement]
     imports: Imports
@@ -114,13 +114,13 @@ class SourceCode:
         self._bound = cache(self._bindings)
 
     def modules(self, package: str) -> tuple[str, ...]:
-        """Return the modules of a package and of the packages in it, such as ``solvers.driver``."""
+        """Return the modules of a package and its subpackages, such as ``solvers.driver``."""
         files = (self.root / package).rglob("*.py")
         parts = (file.relative_to(self.root).with_suffix("").parts for file in files)
         return tuple(sorted(".".join(each[:-1] if each[-1] == "__init__" else each) for each in parts))
 
     def fingerprint_of_solver(self, name: str) -> str:
-        """Return a hash of what a solver's module reaches, and the driver, through which every run passes."""
+        """Return a hash of the code reached from a solver's module and from the driver."""
         return self.fingerprint((f"solvers.{get(name).module}", "solvers.driver"), without=_NOT_MEASURED)
 
     def fingerprint(self, modules: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
@@ -131,7 +131,7 @@ class SourceCode:
         modules : tuple of str
             Names such as ``solvers.driver``.
         without : tuple of str
-            Packages, modules and definitions that are left out, with what only they reach.
+            Packages, modules and definitions to exclude, with everything reached only through them.
 
         Raises
         ------
@@ -152,9 +152,9 @@ class SourceCode:
         return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
 
     def _followed(self, module: str, k: int, without: tuple[str, ...]) -> tuple[str, list[Place]]:
-        """Return a statement with what its names mean, and the statements that it reaches."""
+        """Return a statement with the code of the names it uses, and the statements that it reaches."""
         statements = self._read(module).statements
-        # What is no definition runs when its module is imported.
+        # Statements other than definitions run when their module is imported.
         reached = [(module, j) for j, each in enumerate(statements) if not each.defines]
         meant = []
         for used in statements[k].uses:
@@ -164,7 +164,7 @@ class SourceCode:
         return " ".join([statements[k].code, *sorted(meant)]), reached
 
     def _resolved(self, module: str, used: str, without: tuple[str, ...]) -> list[Place]:
-        """Return the statements that a name (see `_uses`) of a module may mean."""
+        """Return the statements that a name used in a module (see `_uses`) may refer to."""
         first, _, rest = used.partition(".")
         found = [] if rest else list(self._bound(module).get(first, []))
         for place, name in self._read(module).imports.get(first, []):
@@ -175,12 +175,12 @@ class SourceCode:
                 found += self._resolve(place, name, without)
             elif rest:
                 found += self._resolve(dotted, rest, without)
-            else:  # the module itself is handed on
+            else:  # the module itself is used as an object
                 found += [(dotted, k) for k in range(len(self._read(dotted).statements))]
         return found
 
     def _bindings(self, module: str) -> dict[str, list[Place]]:
-        """Return the names that a module binds, with the statements that do."""
+        """Return the names that a module binds, with the statements that bind them."""
         bound: dict[str, list[Place]] = {}
         for k, each in enumerate(self._read(module).statements):
             for name in each.binds:
@@ -188,18 +188,18 @@ class SourceCode:
         return bound
 
     def _found(self, name: str) -> Path | None:
-        """Return the file of a module, or None if it is none."""
+        """Return the file of a module, or None if there is no such module."""
         path = self.root.joinpath(*name.split("."))
         return next(
             (file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None
         )
 
     def _read(self, name: str) -> Module:
-        """
-        Return what is to be known of a module.
+        """Return the parsed content of a module.
 
-        Parsing all modules takes half a second, which every step of a workflow would wait for: what was found
-        is kept beside the compiled modules, by the hash of that source and of this one, which reads it.
+        Parsing all modules takes half a second, for which every step of a workflow would have to wait. The
+        result is therefore cached beside the compiled modules, under the hash of that source and of this
+        file.
         """
         if name in self._modules:
             return self._modules[name]
@@ -221,7 +221,7 @@ class SourceCode:
         return module
 
     def _parse(self, tree: ast.Module, package: str) -> Module:
-        """Return what is to be known of a parsed module, which loses its docstrings and imports."""
+        """Return the content of a parsed module; docstrings and imports are removed from the tree."""
         imports: Imports = {}
         for node in ast.walk(tree):
             for local, target in _imported(node, package):
@@ -243,7 +243,7 @@ class SourceCode:
         )
 
     def _kept(self, folder: Path) -> dict[str, Any]:
-        """Return what was kept of earlier readings, by file; nothing where that cannot be understood."""
+        """Return the cached content of a folder's modules, by file; empty if the cache cannot be read."""
         if folder not in self._memories:
             try:
                 kept = json.loads((folder / _MEMORY).read_text(encoding="utf-8"))
@@ -257,7 +257,7 @@ class SourceCode:
         return self._memories[folder]
 
     def _keep(self) -> None:
-        """Write what is known, unless that is impossible or Python may write nothing beside its source."""
+        """Write the caches, if they can be written and Python may write bytecode."""
         while self._changed:
             folder = self._changed.pop()
             memory = folder / _MEMORY
@@ -279,7 +279,7 @@ def _dotted(module: str, name: str) -> str:
 
 
 def _imported(node: ast.AST, package: str) -> list[tuple[str, tuple[str, str]]]:
-    """Return the project's names that an import binds, with the module and the name that each means."""
+    """Return the names of this project that an import binds, with the module and name each refers to."""
     if isinstance(node, ast.ImportFrom):
         above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
         place = ".".join([*([_PROJECT] if node.level else []), *above, *filter(None, [node.module])])
@@ -297,41 +297,41 @@ def _imported(node: ast.AST, package: str) -> list[tuple[str, tuple[str, str]]]:
 
 
 class _Plain(ast.NodeTransformer):
-    """Takes out docstrings and imports, and writes ``module.name`` of this project as ``name``."""
+    """Removes docstrings and imports, and replaces ``module.name`` of this project by ``name``."""
 
     def __init__(self, modules: set[str]) -> None:
         self.modules = modules
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Go on to what is in a node; a body of which nothing is left becomes ``pass``."""
+        """Visit the children; a body left empty becomes ``pass``."""
         super().generic_visit(node)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.If) and not node.body:
             node.body = [ast.Pass()]
         return node
 
     def visit_Import(self, node: ast.Import) -> None:
-        """Take it out."""
+        """Remove it."""
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """Take it out."""
+        """Remove it."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """Take out docstrings, and constants that stand for one."""
+        """Remove docstrings and other bare constants."""
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Forget how a module that is handed on is called."""
+        """Drop the local name of a module that is used as an object."""
         return ast.Name("_", node.ctx) if node.id in self.modules else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Write a name of a module of ours alone."""
+        """Replace ``module.name`` by ``name`` for modules of this project."""
         if isinstance(node.value, ast.Name) and node.value.id in self.modules:
             return ast.Name(node.attr, node.ctx)
         return self.generic_visit(node)
 
 
 def _binds(node: ast.AST) -> list[str]:
-    """Return the names that a statement of a module binds there."""
+    """Return the names that a module-level statement binds."""
     found = set()
     todo = [node]
     while todo:
@@ -346,7 +346,7 @@ def _binds(node: ast.AST) -> list[str]:
 
 
 def _uses(node: ast.AST, imports: Imports, modules: set[str]) -> list[str]:
-    """Return the names that a statement uses: ``name``, ``alias.name``, ``alias.`` of a module handed on."""
+    """Return the names a statement uses: ``name``, ``alias.name``, ``alias.`` for a module as an object."""
     found = set()
     todo = [node]
     while todo:

@@ -1,9 +1,9 @@
-"""Least-recently-used cache of kernel rows, kept in the order of the active set.
+"""Least-recently-used cache of kernel rows, stored in the order of the active set.
 
-A row is as long as the active set was when it was last asked for; where the set has grown since,
-only the missing end is computed. Entries are kept in double precision, or in single, which holds
-twice as many rows; a row is then rounded before its first use, so that every use sees one matrix. Which rows
-are kept is the matter of :mod:`svmrepro.solvers.caches.lru`.
+A row is as long as the active set was at its last request; if the set has grown since, only the missing end
+is computed. Entries are stored in double precision, or in single precision, which fits twice as many rows. In
+the latter case a row is rounded before its first use, so that every use sees the same matrix. Replacement is
+in :mod:`svmrepro.solvers.caches.lru`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["CACHE", "RowCache", "build_cache", "fetch", "forget", "kept", "rearr
 
 
 def fill_row(store: Any, panel: Any, block: Any, shape: Any, i: int, first: int, last: int, out: Any) -> int:
-    """Fill a row by ``fill``, or by ``count_all`` where it is one of bytes."""
+    """Fill a row by ``count_all`` if its entries are bytes, else by ``fill``."""
     if out.dtype == np.uint8:
         return int(count_all(panel, i, first, last, out))
     return int(fill(store, panel, block, shape, i, first, last, out))
@@ -38,9 +38,9 @@ def _fill_row(store, panel, block, shape, i, first, last, out):  # type: ignore[
 
 @compiled(forceinline=True)
 def kept(cache, i, m):  # type: ignore[no-untyped-def]
-    """Do what :func:`fetch` does where the row is there in double precision; return its slot, or -1.
+    """Return the slot of a row that is complete and in double precision, like :func:`fetch`; -1 otherwise.
 
-    Where few examples are active, a call that hands on all the arrays takes longer than an iteration.
+    For a small active set, passing all the arguments of :func:`fetch` takes longer than an iteration.
     """
     slot = cache.slot_of[i]
     if slot < 0 or cache.have[slot] < m or cache.single.shape[0]:
@@ -55,10 +55,10 @@ def kept(cache, i, m):  # type: ignore[no-untyped-def]
 
 @compiled()
 def fetch(cache, store, panel, block, shape, i, m, which):  # type: ignore[no-untyped-def]
-    """See to it that ``cache.rows[r, :m]`` is K(x_i, x_order[k]) for k < m; return r.
+    """Make ``cache.rows[r, :m]`` the row K(x_i, x_order[k]), k < m, and return r.
 
-    It holds until as many other rows are asked for as are kept in any case. ``which``, less than that number,
-    is r where rows are kept in single precision.
+    The row stays valid until ``least`` other rows have been requested (see ``build_cache``). With rows in
+    single precision, r is ``which``, a number below ``least``.
     """
     counts = cache.counts
     slot = claim(cache, i)
@@ -85,15 +85,16 @@ def fetch(cache, store, panel, block, shape, i, m, which):  # type: ignore[no-un
 
 
 def signature(cache):  # type: ignore[no-untyped-def]
-    """Return the type of :func:`rearrange_rows` over a type of cache."""
+    """Return the signature of :func:`rearrange_rows` for a type of cache."""
     return types.void(cache, types.int64[:, ::1])
 
 
 @compiled(signature(CACHE))
 def rearrange_rows(cache, pairs):  # type: ignore[no-untyped-def]
-    """Follow a change of order, see :func:`svmrepro.solvers.caches.feature_columns.exchanges`.
+    """Apply a change of order to all rows, see :func:`svmrepro.solvers.caches.feature_columns.exchanges`.
 
-    A row that lacks its end keeps what stands before the first place that an entry of that end would take.
+    If an exchange would move an entry from the missing end of a row into its known part, the row is cut off
+    before that entry.
     """
     for slot in range(cache.owner.size):
         have = cache.have[slot]

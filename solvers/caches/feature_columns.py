@@ -1,14 +1,14 @@
 """Kernel rows over the active set, from examples laid out feature by feature.
 
-A *panel* keeps the examples in the order of a solver's active set, each feature contiguous, so that
-a row of the kernel matrix over the first m of them is a few sums over contiguous memory, in vector
-registers: only the features in which x_i is not zero are read. Binary features are bytes, and their
-dot products counts of at most 255 that are added up 64 at a time. Data too sparse or too wide for
-that go through the functions of :mod:`svmrepro.solvers.storage.row_products`.
+A *panel* stores the examples in the order of a solver's active set, each feature contiguous. A row of the
+kernel matrix over the first m of them is then a few sums over contiguous memory, in vector registers; only
+the features in which x_i is nonzero are read. Binary features are bytes, and their dot products are counts of
+at most 255, added 64 at a time. Data too sparse or too wide for this use the functions of
+:mod:`svmrepro.solvers.storage.row_products`.
 
 ``block(store, panel, i, first, last, out)``
-    ``out[k - first] = x_i . x_order[k]`` for first <= k < last (or already the kernel value, where
-    ``shape`` is the identity); returns the entries read. ``i`` is the example's own number.
+    ``out[k - first] = x_i . x_order[k]`` for first <= k < last (or already the kernel value, if ``shape`` is
+    the identity); returns the entries read. ``i`` is the example's original index.
 ``shape(store, panel, i, first, last, out)``
     Turns dot products into kernel values, in place.
 
@@ -28,12 +28,12 @@ from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.storage.kernel_transforms import exp_of_negative
 from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots_csr, dots_index
 
-STRETCH = 4096  # entries of a row made at a time: they stay in the first-level cache
-_BYTE_LIMIT = 1 << 30  # of a byte a feature and example; beyond, packed bits or index lists
-_COLUMN_LIMIT = 1 << 30  # of dense columns for data that came sparse
-_CHEAP = 32  # features of dense examples below which a kernel row is computed as fast as it is fetched
-_DENSE_FROM = 0.05  # share of non-zeros from which sparse data are read faster as dense columns
-_BYTES_FROM = 0.005  # share of ones, in columns that have any, from which moving columns of bytes pays
+STRETCH = 4096  # entries of a row computed at a time: they fit into the first-level cache
+_BYTE_LIMIT = 1 << 30  # bytes of binary columns; above it, packed bits or index lists are used
+_COLUMN_LIMIT = 1 << 30  # bytes of dense columns for sparse data
+_CHEAP = 32  # below this many dense features, computing a kernel row is as fast as fetching it
+_DENSE_FROM = 0.05  # share of nonzeros above which sparse data are faster as dense columns
+_BYTES_FROM = 0.005  # share of ones, in nonempty columns, above which byte columns pay off
 
 
 class Panel(NamedTuple):
@@ -46,19 +46,19 @@ class Panel(NamedTuple):
     norms : ndarray of float64, shape (n,)
         Squared norms by position.
     columns : ndarray of float64, shape (d, n)
-        Features of dense data by position, those that any example has, or empty.
+        Nonempty features of dense data by position; or empty.
     bytes : ndarray of uint8, shape (d, n)
-        Features of binary data by position, those that any example has, or empty.
+        Nonempty features of binary data by position; or empty.
     at : ndarray of int64, shape (n + 1,)
         Where an example's own entries begin in ``features`` and ``values``.
     features : ndarray of uint32
-        The features in which an example is not zero.
+        The features in which an example is nonzero.
     values : ndarray of float64
         Their values; empty for binary data.
     counts : ndarray of uint8, shape (STRETCH,)
         Workspace.
     ones : ndarray of uint16, shape (n,)
-        Ones of each example of binary data by position.
+        Number of ones of each example of binary data by position.
     distances : ndarray of uint16, shape (STRETCH,)
         Workspace.
     """
@@ -76,14 +76,15 @@ class Panel(NamedTuple):
 
 
 def build_panel(problem: Problem) -> Panel:
-    """Lay the examples of a problem out, in their own order.
+    """Lay the examples of a problem out, in their original order.
 
     Parameters
     ----------
     problem : Problem
-        Its storage decides: ``dense`` gives dense columns, ``bits`` and ``index`` bytes, ``csr`` dense
-        columns where a twentieth of the data is not zero. What would take more than 1 GiB stays as it is, and
-        so do binary data with few ones: moving their columns would cost more than reading them saves.
+        Its storage decides the layout: ``dense`` gives dense columns, ``bits`` and ``index`` bytes, ``csr``
+        dense columns if at least a twentieth of the data is nonzero. Data that would take more than 1 GiB
+        keep their storage, and so do binary data with few ones: moving their columns would cost more than
+        reading them saves.
 
     Returns
     -------
@@ -127,7 +128,7 @@ def build_panel(problem: Problem) -> Panel:
 
 
 def form(problem: Problem) -> str:
-    """Return how a panel holds a problem's examples: "bytes", "columns" or the problem's storage."""
+    """Return how a panel holds the examples: "bytes", "columns" or the problem's storage."""
     store, n, d = problem.prepare(), problem.n, problem.d
     if problem.storage in ("bits", "index"):
         entries = n * problem.layout("columns in use", _columns_in_use)
@@ -140,19 +141,19 @@ def form(problem: Problem) -> str:
 
 
 def _columns_in_use(problem: Problem) -> int:
-    """Return how many columns have an entry."""
+    """Return the number of nonempty columns."""
     X = problem.X
     return int(np.unique(X.indices).size if sp.issparse(X) else np.count_nonzero(X.any(axis=0)))
 
 
 def cheap_rows(problem: Problem) -> bool:
-    """Tell whether a kernel row is computed in about the time that memory takes to bring it."""
+    """Tell whether computing a kernel row takes about as long as reading it from memory."""
     kind = form(problem)
     return kind == "bytes" or (kind == "columns" and problem.d < _CHEAP)
 
 
 def rows_fit_bytes(problem: Problem) -> bool:
-    """Tell whether the entries of kernel rows are whole numbers that fit into a byte."""
+    """Tell whether the entries of kernel rows are integers that fit into a byte."""
     return form(problem) == "bytes" and problem.kernel.name == "linear"
 
 
@@ -179,7 +180,7 @@ _FUSE = {"contract"}
 
 @compiled(BLOCK, fastmath=_FUSE)
 def block_columns(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
-    """Add up the columns in which x_i is not zero, four at a time."""
+    """Add the columns in which x_i is nonzero, four at a time."""
     columns, features, values = panel.columns, panel.features, panel.values
     size = last - first
     p, end = panel.at[i], panel.at[i + 1]
@@ -227,7 +228,7 @@ def block_precomputed(store, panel, i, first, last, out):  # type: ignore[no-unt
 
 @compiled()
 def count_common(panel, i, first, last, counts):  # type: ignore[no-untyped-def]
-    """Write into ``counts`` how many ones x_i shares with each example; return entries read."""
+    """Write the number of ones that x_i shares with each example into ``counts``; return entries read."""
     small, features = panel.bytes, panel.features
     size = last - first
     p, end = panel.at[i], panel.at[i + 1]
@@ -252,7 +253,7 @@ def count_common(panel, i, first, last, counts):  # type: ignore[no-untyped-def]
 
 @compiled(BLOCK)
 def block_bytes(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
-    """Count common ones."""
+    """Compute dot products of binary data as counts of common ones."""
     touched = count_common(panel, i, first, last, panel.counts)
     counts = panel.counts
     for k in range(last - first):
@@ -262,7 +263,7 @@ def block_bytes(store, panel, i, first, last, out):  # type: ignore[no-untyped-d
 
 @compiled(BLOCK)
 def block_bytes_table(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
-    """Look Gaussian kernel values of binary data up by integer distance."""
+    """Look up Gaussian kernel values of binary data by integer distance."""
     touched = count_common(panel, i, first, last, panel.counts)
     size = last - first
     counts, table, ones, distances = panel.counts, store.table, panel.ones[first:last], panel.distances
@@ -276,19 +277,19 @@ def block_bytes_table(store, panel, i, first, last, out):  # type: ignore[no-unt
 
 @compiled(BLOCK)
 def block_bits(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
-    """Take dot products of packed bits."""
+    """Compute dot products of packed bits."""
     return dots_bits(store, i, panel.order[first:last], last - first, out)
 
 
 @compiled(BLOCK)
 def block_index(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
-    """Take dot products of index lists."""
+    """Compute dot products of index lists."""
     return dots_index(store, i, panel.order[first:last], last - first, out)
 
 
 @compiled(BLOCK)
 def block_csr(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
-    """Take dot products of sparse rows."""
+    """Compute dot products of sparse rows."""
     return dots_csr(store, i, panel.order[first:last], last - first, out)
 
 
@@ -346,7 +347,7 @@ def block_of(problem: Problem) -> tuple[Any, Any]:
 
 @cache
 def _passed(block: Any, shape: Any) -> tuple[Any, Any]:
-    """Return the two as arguments."""
+    """Return the two functions in the form in which they are passed as arguments."""
     return first_class(block, shape)  # type: ignore[no-any-return]
 
 
@@ -377,15 +378,15 @@ def count_all(panel, i, first, last, out):  # type: ignore[no-untyped-def]
 def exchanges(goes: Any, m: int) -> Any:
     """Return the exchanges that move the positions with ``goes == 1`` behind the others.
 
-    Each takes the last that stays into the place of the first that goes, as in LIBSVM: little is moved,
-    and of several copies of an example it is not always the same that comes first.
+    Each exchanges the first example that leaves with the last that stays, as in LIBSVM. This moves few
+    examples, and among several copies of an example it is not always the same one that comes first.
 
     Parameters
     ----------
     goes : ndarray of uint8, shape (m,)
         1 where an example leaves the active set.
     m : int
-        Length of the present active set.
+        Length of the current active set.
 
     Returns
     -------
@@ -397,7 +398,7 @@ def exchanges(goes: Any, m: int) -> Any:
 
 @compiled(types.int64(types.uint8[::1], types.int64, types.int64[:, ::1]))
 def find_exchanges(goes, m, pairs):  # type: ignore[no-untyped-def]
-    """Fill ``pairs`` with :func:`exchanges`; return how many they are."""
+    """Fill ``pairs`` with :func:`exchanges`; return their number."""
     count, front, last = 0, 0, m - 1
     while True:
         while front < last and not goes[front]:
@@ -431,7 +432,7 @@ def rearrange(panel, pairs):  # type: ignore[no-untyped-def]
 
 @compiled(types.void(PANEL, VECTOR, types.uint8[::1]))
 def in_order(panel, doubles, bytes):  # type: ignore[no-untyped-def]
-    """Put the examples back into their own order; ``doubles`` and ``bytes``, shape (n,), are workspace."""
+    """Restore the original order of the examples; ``doubles`` and ``bytes``, shape (n,), are workspace."""
     order, n = panel.order, panel.order.size
     for c in range(-1, panel.columns.shape[0]):
         column = panel.columns[c] if c >= 0 else panel.norms

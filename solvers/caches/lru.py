@@ -1,8 +1,8 @@
-"""Which kernel rows are kept: slots in a ring by their last use, under a limit of bytes.
+"""Which kernel rows stay in a cache: least-recently-used replacement within a memory limit.
 
-Fresh memory costs more than a cheap row that is computed again. A cache of cheap rows therefore begins with
-16 MB, about what fits into a processor's own caches, and doubles, up to its limit, as long as rows come back
-that it would still have at twice its size.
+Touching fresh memory takes longer than recomputing a cheap row. A cache of cheap rows therefore starts at 16
+MB, about the size of a processor's own caches. It doubles, up to its limit, as long as enough misses would
+have been hits in a cache of twice the size.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ ENTRY_BYTES = {"double": 8, "single": 4, "byte": 1}
 
 _FIRST_BYTES = 16 * 2**20
 _FIRST_ROWS = 16
-_WORTH = 10  # doubles when one call in so many would so find its row
+_WORTH = 10  # double if more than one call in this many misses a row that twice the size would hold
 
 
 class Counts:
-    """What a cache has done."""
+    """Statistics of a cache."""
 
     hits: int
     misses: int
-    entries: int  # of rows computed
-    touched: int  # stored entries of examples read for them
+    entries: int  # row entries computed
+    touched: int  # stored entries of examples read to compute them
     used: int  # slots in use
     slots: int  # slots in the ring
     calls: int
-    checked: int  # calls when the size was last looked at
-    near_misses: int  # since then, misses that a cache of twice the size would have spared
+    checked: int  # calls at the last check of the size
+    near_misses: int  # misses since then that would be hits in a cache of twice the size
 
 
 class RowCache(NamedTuple):
-    """Rows of the kernel matrix.
+    """A cache of rows of the kernel matrix.
 
     Attributes
     ----------
     rows : ndarray of float64 or uint8, shape (slots, length) or (least, length)
-        The rows; or, where they are kept in single precision, those last asked for.
+        The rows; if they are stored in single precision, those requested last.
     single : ndarray of float32, shape (slots, length) or (0, length)
         Rows in single precision.
     slot_of : ndarray of int64, shape (n,)
         Slot of an example's row, or -1.
     owner, have : ndarray of int64, shape (slots,)
-        The example in a slot, and how many entries of its row are there.
+        The example in a slot, and how many entries of its row are valid.
     newer, older : ndarray of int64, shape (slots + 1,)
         A ring of the slots by last use; the last entry is its anchor.
     called : ndarray of int64, shape (n,)
-        How many misses there had been when an example's row was last asked for; 0 if it never was.
+        The number of misses when an example's row was last requested; 0 if it never was.
     counts : Counts
-        What it has done.
+        Statistics.
     """
 
     rows: Any
@@ -77,13 +77,13 @@ def build_cache(
     n : int
         Length of a row.
     limit_bytes : float
-        Bytes that the rows may take.
+        Memory limit for the rows, in bytes.
     precision : {"double", "single", "byte"}
-        Of the entries; bytes for whole numbers of at most 255.
+        Precision of the entries; bytes hold integers up to 255.
     cheap : bool
-        Whether a row is computed in about the time that memory takes, so that the cache begins small.
+        Whether computing a row takes about as long as reading it from memory. The cache then starts small.
     least : int
-        Rows that are kept in any case: as many as are in use at once.
+        Minimum number of rows, whatever the limit: as many as are in use at once.
 
     Returns
     -------
@@ -101,10 +101,10 @@ def build_cache(
 
 
 def over(rows: Any, single: Any, n: int, first: int) -> RowCache:
-    """Return an empty cache of n examples over given arrays, of which it begins with so many rows."""
+    """Return an empty cache for n examples over given arrays, with ``first`` rows in use at first."""
     slots = single.shape[0] or rows.shape[0]
     newer, older = np.zeros((2, slots + 1), dtype=np.int64)
-    ring = np.array([slots, *range(first)])  # oldest first: slots are taken in their order
+    ring = np.array([slots, *range(first)])  # oldest first: slots are taken in this order
     newer[ring], older[ring] = np.roll(ring, -1), np.roll(ring, 1)
     counts = zeroed(Counts)
     counts.slots = first
@@ -127,7 +127,7 @@ BYTE_CACHE = typeof(build_cache(2, 0.0, "byte"))
 
 @compiled()
 def grow(cache):  # type: ignore[no-untyped-def]
-    """Double the ring, if that would have spared enough misses of late."""
+    """Double the ring if that would have avoided enough recent misses."""
     counts, newer, older = cache.counts, cache.newer, cache.older
     slots = counts.slots
     calls = counts.calls - counts.checked
@@ -136,7 +136,7 @@ def grow(cache):  # type: ignore[no-untyped-def]
     if counts.near_misses * _WORTH > calls:
         anchor = newer.size - 1
         counts.slots = min(2 * slots, anchor)
-        for slot in range(slots, counts.slots):  # as the oldest: the next to be taken
+        for slot in range(slots, counts.slots):  # insert as the oldest, so that it is taken next
             newer[slot], older[slot] = newer[anchor], anchor
             older[newer[anchor]] = slot
             newer[anchor] = slot
@@ -158,7 +158,7 @@ def make_newest(newer, older, slot):  # type: ignore[no-untyped-def]
 
 @compiled(forceinline=True)
 def claim(cache, i):  # type: ignore[no-untyped-def]
-    """Return the slot of an example's row, now the newest; the oldest row makes room where it has none."""
+    """Return the slot of an example's row and make it the newest; on a miss the oldest row is evicted."""
     counts, newer, older = cache.counts, cache.newer, cache.older
     slot = cache.slot_of[i]
     counts.calls += 1

@@ -1,10 +1,10 @@
-"""The kernel rows that Platt's SMO keeps: K(x_i, .) over the examples that were ever between their bounds.
+"""The kernel rows that Platt's SMO caches: K(x_i, .) over the examples that were ever between their bounds.
 
-A step needs the rows of its two examples over the non-bound ones, which come and go. An example gets a
-*column* when it first comes between its bounds, and keeps it; a row holds what was ever asked for in it, NaN
-elsewhere, so that no entry is computed that the program would not compute without a cache. Rows are as long
-as there are columns, in powers of two: when that is used up, they are made twice as long, half as many and
-empty.
+A step needs the rows of its two examples over the non-bound examples, a set that changes. An example gets a
+*column* when it first comes between its bounds, and keeps it. A row holds every entry requested so far and
+NaN elsewhere, so no entry is computed that the program would not compute without a cache. Rows have as many
+entries as there are columns, rounded up to a power of two. When the columns run out, the rows are replaced by
+half as many, twice as long and empty.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from svmrepro.solvers.storage.kernel_transforms import TRANSFORM
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, VECTOR
 
 _FIRST_LENGTH = 1024
-SPARE = 4  # columns that must be free before another example is looked at
+SPARE = 4  # columns that must be free before another example is examined
 
 
 def first_cache(n: int, limit_bytes: float) -> RowCache:
-    """Return a cache for n examples, without room where the limit is 0."""
+    """Return a cache for n examples, with no storage if the limit is 0."""
     if limit_bytes <= 0.0:
         return lru.build_cache(0, 0.0, "double", least=0)
-    # Touched only where it is written: what a small problem does not use takes no memory.
+    # Pages are committed only when written: a small problem does not pay for the rest.
     room = np.empty(int(min(max(limit_bytes // 8, 2 * n), n * n)))
     return _cut(room, n, n if room.size == n * n else min(n, _FIRST_LENGTH))
 
 
 def longer(cache: RowCache) -> RowCache:
-    """Return the cache with rows twice as long, empty, in the same memory; its counts go on."""
+    """Return an empty cache with rows twice as long in the same memory; the counts carry over."""
     n, room = cache.slot_of.size, cache.rows.base
     grown = _cut(room, n, min(n, 2 * cache.rows.shape[1]))
     grown.counts.hits, grown.counts.misses = cache.counts.hits, cache.counts.misses
@@ -42,7 +42,7 @@ def longer(cache: RowCache) -> RowCache:
 
 
 def _cut(room: Any, n: int, length: int) -> RowCache:
-    """Return a cache of rows of one length over a stretch of memory."""
+    """Return a cache of rows of the given length over a block of memory."""
     slots = min(n, room.size // length)
     return lru.over(
         room[: slots * length].reshape(slots, length), np.empty((0, length), np.float32), n, slots
@@ -68,8 +68,8 @@ def _cut(room: Any, n: int, length: int) -> RowCache:
 def kept_row(cache, column, columns, store, dots, transform, i, members, m, out, lacking, fresh):  # type: ignore[no-untyped-def]
     """Write ``K(x_i, x_members[k])`` to ``out[k]`` for k < m; return entries computed and entries read.
 
-    ``columns`` is how many examples have one; the first m members are among them. ``lacking`` and ``fresh``
-    are workspace.
+    ``columns`` is the number of examples that have a column; the first m members are among them. ``lacking``
+    and ``fresh`` are workspace.
     """
     slot = claim(cache, i)
     row = cache.rows[slot]

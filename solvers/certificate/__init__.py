@@ -1,4 +1,4 @@
-"""The certificate: what a solution is worth, computed from the data alone.
+"""The certificate: the quality of a solution, computed from the data alone.
 
 judge         objectives, gap and violations, each with a bound on its rounding error
 lower_bounds  dual points of linear problems, and their objectives

@@ -1,53 +1,54 @@
-r"""The judge: objectives, gap and KKT violations from the data alone, each with a bound on its rounding.
+r"""The judge: objectives, gap and KKT violations recomputed from the data, with bounds on rounding.
 
-It believes nothing that a solution says of itself. From multipliers, or from weights, and the examples it
-recomputes all else, in arithmetic of its own (:mod:`svmrepro.solvers.reference_kernels`). With
-bounds C_i,
+Nothing that a solution reports about itself is used. Everything is recomputed from the multipliers (or the
+weights) and the examples, with separate arithmetic (:mod:`svmrepro.solvers.reference_kernels`). Notation,
+with bounds C_i:
 
-    g_i = sum_j y_j alpha_j k(x_j, x_i),    f_i = g_i + bias,    m_i = 1 - y_i f_i,
+    g_i = sum_j y_j alpha_j k(x_j, x_i),    f_i = g_i + bias,    m_i = 1 - y_i f_i
 
-and ``|fl(g_i) - g_i| <= E_i`` from that module, what it promises follows so:
+That module also gives the rounding bound ``|fl(g_i) - g_i| <= E_i``. The judge promises the following.
 
-*KKT.* An example violates its condition by ``m_i`` where ``alpha_i < C_i`` and by ``-m_i`` where
-``alpha_i > 0``, each off by at most E_i. The true violation is at most ``max_violation + rounding``. A result
-passes only if that is at most twice what ``eps`` allows.
+*KKT.* Example i violates its condition by ``m_i`` where ``alpha_i < C_i`` and by ``-m_i`` where
+``alpha_i > 0``, each with an error of at most E_i. The true violation is at most
+``max_violation + rounding``. A result passes only if this sum is at most twice what ``eps`` allows.
 
-*Gap.* For multipliers in the box that fulfil the equality constraint, weak duality (Boser, Guyon and Vapnik
-1992) becomes a sum of terms none of which is negative,
+*Gap.* For multipliers in the box that satisfy the equality constraint, weak duality (Boser, Guyon and Vapnik
+1992) becomes a sum of nonnegative terms,
 
     primal - dual = sum_i (C_i - alpha_i) max(0, m_i) + alpha_i max(0, -m_i),
 
-so that nothing cancels; each m_i is taken E_i larger and E_i smaller. Where ``r = sum_i y_i alpha_i`` is not
-quite 0, the multipliers of the class that outweighs the other are scaled down by ``r / s``, s their sum: a
-feasible point, at which the gap is larger by
+so nothing cancels; each term is evaluated with m_i shifted by E_i in the unfavourable direction. Where
+``r = sum_i y_i alpha_i`` is not exactly 0, the multipliers of the class with the larger sum s are scaled down
+by the share ``r / s``. This gives a feasible point, whose gap is larger by at most
 
     (r / s) sum alpha_i m_i  +  1/2 (r / s)^2 (sum alpha_i sqrt(k(x_i, x_i)))^2        (sums over that class)
 
-at most, for a kernel that is positive semidefinite. So ``gap`` is an upper bound: with f, the objective is at
-most so much above the optimum. (Of an indefinite kernel there is no such bound; its KKT conditions are all
-that is promised.)
+for a positive semidefinite kernel. So ``gap`` is an upper bound on how far the objective of f is above the
+optimum. (An indefinite kernel has no such bound; only its KKT conditions are promised.)
 
-*Equality.* ``|r|`` may be at most 1e-9 of the sum of the multipliers, whatever the box is: millions of steps
-round r to 1e-12 of it or less.
+*Equality.* ``|r|`` may be at most 1e-9 of the sum of the multipliers, whatever the box is. Millions of steps
+round r to 1e-12 of that sum or less.
 
-*Weights.* Beside multipliers they must be ``v = sum_i y_i alpha_i x_i``: on no point as far from the origin
-as an example may outputs differ by more than eps, ``|w - v| max |x_i| <= eps``, and, so that this holds in
-units of any column, each ``w_k - v_k`` may be at most 1e-6 of ``sum_i |alpha_i x_ik|``; up to the rounding of
-v. (Of squared hinges w and alpha are two answers: asked is that no output of an example differs by more than
-eps, and of what lies across all examples that it does not by the first rule.)
+*Weights.* Weights returned with multipliers must equal ``v = sum_i y_i alpha_i x_i``: at any point no farther
+from the origin than the longest example, outputs may differ by at most eps, ``|w - v| max |x_i| <= eps``. To
+make this hold whatever the units of a column, each ``w_k - v_k`` may also be at most 1e-6 of
+``sum_i |alpha_i x_ik|``. Both hold up to the rounding of v. (For the squared hinge, w and alpha are two
+separate answers: outputs at the examples may differ by at most eps, and the component orthogonal to all
+examples must obey the first rule.)
 
-*Weights alone* are judged by ``primal(w) - dual(alpha)`` for a dual point that is formed here, see
-:mod:`svmrepro.solvers.certificate.lower_bounds`. The primal objective is taken with margins E_i worse, the
-dual one less its rounding; the difference bounds how far w is from the optimum.
+*Weights alone* are judged by ``primal(w) - dual(alpha)`` at a dual point constructed here, see
+:mod:`svmrepro.solvers.certificate.lower_bounds`. The primal objective is computed with each margin worse by
+E_i, and the rounding of the dual one is subtracted. The difference bounds the distance of w's objective from
+the optimum.
 
-*Samples.* Of 800,000 examples and 200,000 support vectors all kernel values would take an hour. Beyond 5e10
-of them, or where a sample is asked for, the conditions are judged at s examples drawn at random, each against
-all support vectors. If none of them violates by more than v, then with confidence 1 - 1e-6 at most a share
-``ln(1e6) / s`` of all examples does (``unseen``). ``max_violation`` and ``pair_gap`` are then those of the
-sample, ``primal`` and ``dual`` estimates, and ``gap`` is the estimate and the empirical Bernstein bound
+*Samples.* With 800,000 examples and 200,000 support vectors, all kernel values would take an hour. Beyond
+5e10 kernel values, or on request, the conditions are checked at s examples drawn at random, each against all
+support vectors. If none of them violates by more than v, then with confidence 1 - 1e-6 at most a share
+``ln(1e6) / s`` of all examples does (``unseen``). ``max_violation`` and ``pair_gap`` then refer to the
+sample, ``primal`` and ``dual`` are estimates, and ``gap`` is the estimate plus the empirical Bernstein bound
 on its error, at the same confidence (Maurer and Pontil 2009, theorem 4).
 
-Cited above:
+Papers cited:
 
 B. E. Boser, I. M. Guyon, V. N. Vapnik, A training algorithm for optimal margin classifiers, COLT 1992.
 A. Maurer, M. Pontil, Empirical Bernstein bounds and sample-variance penalization, COLT 2009.
@@ -81,55 +82,57 @@ from svmrepro.solvers.solution import Solution
 
 Vector = npt.NDArray[np.float64]
 
-_SLACK = 0.01  # share of eps that is let pass
-_INFEASIBLE = 1e-9  # share of the multipliers' sum by which the equality constraint may be broken
-_DRIFT = 1e-6  # share of what makes a weight by which it may be off
-_MOST_VALUES = 5e10  # kernel values beyond which a sample is judged
+_SLACK = 0.01  # tolerated excess, as a share of eps
+_INFEASIBLE = 1e-9  # largest violation of the equality constraint, as a share of the multipliers' sum
+_DRIFT = 1e-6  # largest error of a weight, as a share of the sum of its absolute terms
+_MOST_VALUES = 5e10  # beyond this many kernel values only a sample is judged
 _SAMPLE = 20_000
-_DOUBT = 1e-6  # 1 - the confidence of what is said of a sample
-_QUICK = 4e6  # kernel values or stored entries that are judged in some hundredths of a second
+_DOUBT = 1e-6  # 1 - the confidence of statements about a sample
+_QUICK = 4e6  # kernel values or stored entries that take a few hundredths of a second to judge
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What an independent look at a solution finds; see the module for what it promises.
+    """Result of an independent check of a solution; the module docstring says what it promises.
 
     Attributes
     ----------
     dual : float
-        ``sum_i alpha_i - 1/2 sum_i y_i alpha_i g_i``, to be maximised; of squared hinges
-        ``- 1/2 sum_i alpha_i^2 / C_i`` is added. Of weights alone, the lower bound that was found.
+        ``sum_i alpha_i - 1/2 sum_i y_i alpha_i g_i``, to be maximised; for squared hinges
+        ``- 1/2 sum_i alpha_i^2 / C_i`` is added. For weights alone, the lower bound that was found.
     primal : float
-        ``1/2 sum_i y_i alpha_i g_i + sum_i C_i max(0, m_i)``. Of weights ``1/2 w.w`` comes first; of squared
-        hinges ``C_i / 2 max(0, m_i)^2`` second; of pairs the sum of the C_i times the mean of
-        ``max(0, 1 - f_i + f_j)`` over the pairs with y_i > y_j.
+        ``1/2 sum_i y_i alpha_i g_i + sum_i C_i max(0, m_i)``. With weights, ``1/2 w.w`` replaces the first
+        term. With squared hinges, the second sums ``C_i / 2 max(0, m_i)^2``; with pairs, it is the sum of the
+        C_i times the mean of ``max(0, 1 - f_i + f_j)`` over the pairs with y_i > y_j.
     gap : float
         Upper bound on ``primal - optimum``, rounding included.
     max_violation : float
-        Largest violation of a condition at ``bias``; nan where the promise is another one than ``kkt``.
+        Largest KKT violation at ``bias``; nan unless the promise is ``kkt``.
     pair_gap : float
         ``max over I_up - min over I_down`` of ``G = y - g``, at least 0, with I_up = {y_i alpha_i may grow},
-        I_down = {it may fall}; twice ``max_violation`` for a problem without bias; nan likewise.
+        I_down = {it may fall}. Twice ``max_violation`` for a problem without bias; nan unless the promise is
+        ``kkt``.
     equality_residual : float
         ``|sum_i y_i alpha_i|``, 0 for a problem without bias.
     n_bound, n_nonbound : int or None
-        Multipliers at their bound, and strictly between; None where there are none.
+        Number of multipliers at their upper bound, and strictly between 0 and it; None without multipliers.
     relaxed : float
-        Of a cutting plane, what it says of its relaxed problem, else nan. It is not believed.
+        The lower bound that a cutting-plane solver reports, else nan. It is not used.
     promise : {"kkt", "gap", "relative gap"}
-        What ``eps`` is to bound.
+        The quantity that ``eps`` bounds.
     rounding : float
-        Bound on the error of ``max_violation``; of ``pair_gap`` it is twice that.
+        Bound on the error of ``max_violation``; the error of ``pair_gap`` is at most twice that.
     weights_residual, weights_rounding : float
-        ``|w - v| max |x_i|`` where there are weights beside multipliers, and the rounding of v in it; else 0.
+        ``|w - v| max |x_i|`` where a solution has both weights and multipliers, and the part that rounding of
+        v may contribute; else 0.
     weights_share : float
         Largest ``|w_k - v_k|``, less the rounding, over ``sum_i |alpha_i x_ik|``; 0 without weights.
     total, alpha_sum : float
         Sum of the bounds C_i, and of the multipliers.
     sampled : int
-        Examples that were looked at, 0 for all.
+        Number of examples checked, 0 for all.
     unseen : float
-        Of a sample, the share of all examples of which nothing is said.
+        For a sample, the share of all examples about which nothing is known.
     """
 
     dual: float
@@ -153,7 +156,7 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """The gap over the primal objective; infinite where that is 0 and the gap is not."""
+        """The gap over the primal objective; infinite where only the objective is 0."""
         if self.gap == 0.0:
             return 0.0
         return self.gap / abs(self.primal) if self.primal else math.inf
@@ -175,11 +178,12 @@ class Certificate:
     def failures(self, eps: float, factor: float) -> list[str]:
         """Return a line for each condition that is not met: its value, and what is allowed.
 
-        ``kkt``: the pair gap is at most ``factor eps``, the violation at the solution's own bias at most
-        ``eps`` (a threshold halfway has half the pair gap), weights agree with multipliers to eps, and the
-        equality constraint holds to 1e-9 of the multipliers' sum. ``gap``: the gap is at most eps times the
-        sum of the C_i; ``relative gap``: at most eps times the primal objective. A hundredth of eps and the
-        rounding of the judge are let pass, but never as much as twice what is allowed.
+        ``kkt``: the pair gap is at most ``factor eps``; the violation at the solution's own bias is at most
+        ``eps`` (a threshold at the midpoint has half the pair gap); weights agree with multipliers to eps;
+        and the equality constraint holds to 1e-9 of the multipliers' sum. ``gap``: the gap is at most eps
+        times the sum of the C_i. ``relative gap``: it is at most eps times the primal objective. An excess of
+        a hundredth of eps plus the rounding of the judge is tolerated, but a value never passes above twice
+        what is allowed.
 
         Parameters
         ----------
@@ -209,7 +213,7 @@ class Certificate:
         return found
 
     def summary(self, eps: float | None = None, factor: float = 2.0) -> str:
-        """Say which conditions are not met at eps; without one, how far the result is from its promise."""
+        """List the conditions that fail at eps; if none does, or without eps, give the achieved accuracy."""
         found = self.failures(eps, factor) if eps is not None else []
         if found:
             return "; ".join(found)
@@ -219,7 +223,7 @@ class Certificate:
 
 
 def _ask(found: list[str], what: str, value: float, rounding: float, allowed: float) -> None:
-    """Add a line unless a value is as small as allowed, and surely below twice that."""
+    """Append a line unless the value is within the tolerance and, rounding included, below twice that."""
     if not (value <= (1.0 + _SLACK) * allowed + rounding and value + rounding <= 2.0 * allowed):
         known = f" (known to {rounding:.3g})" if rounding > _SLACK * allowed else ""
         found.append(f"{what} {value:.3g}{known}, allowed {allowed:.3g}")
@@ -238,16 +242,17 @@ def certify(
     Parameters
     ----------
     problem : Problem
-        The problem, of n examples.
+        The problem, with n examples.
     solution : Solution
-        With multipliers ``alpha``, shape (n,), or, where its promise is a gap, with ``weights``; then a lower
-        bound is formed from multipliers or a ``witness`` beside them, or searched for.
+        With multipliers ``alpha``, shape (n,); or, if its promise is a gap, with ``weights``. In that case
+        the lower bound comes from its multipliers or ``witness`` if it has them, else from a search.
     gram : ndarray of float64, shape (n, n), optional
-        The problem's :func:`gram_matrix`, for who judges several solutions of the same examples.
+        The problem's :func:`gram_matrix`, computed once to judge several solutions on the same examples.
     sample : int, optional
-        Judge the KKT conditions at so many examples. By default at all, beyond 5e10 kernel values at 20,000.
+        Check the KKT conditions at this many examples. By default all are checked; above 5e10 kernel values,
+        20,000.
     seed : int
-        Of the sample.
+        Seed of the sample.
 
     Returns
     -------
@@ -256,9 +261,9 @@ def certify(
     Raises
     ------
     ValueError
-        If the solution has not what its promise needs, a number that is not finite, or a multiplier outside
-        its box; if it has weights of a kernel that is not linear, or a bias of a problem without one; or if
-        the labels are ranks although its loss is another one than ``pairs``.
+        If the solution lacks what its promise needs, or has a number that is not finite or a multiplier
+        outside its box; if it has weights but the kernel is not linear, or a bias but the problem has none;
+        or if the labels are ranks and its loss is not ``pairs``.
     """
     _check(problem, solution)
     if solution.promise != KKT:
@@ -278,7 +283,7 @@ def certify(
 
 
 def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
-    """Tell whether a judgement is quick, or what a solver calls optimal may be the work of rounding."""
+    """Tell whether a solution should be verified: the check is quick, or rounding could affect the result."""
     if getattr(problem.X, "elsewhere", False):
         return False
     entries = problem.X.nnz if hasattr(problem.X, "nnz") else problem.n * problem.d
@@ -297,12 +302,12 @@ def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
 
 
 def _primal_size(solution: Solution) -> float:
-    """Return half of the squared weights."""
+    """Return ``w.w / 2``, 0 without weights."""
     return 0.5 * float(solution.weights @ solution.weights) if solution.weights is not None else 0.0
 
 
 def _check(problem: Problem, solution: Solution) -> None:
-    """Raise ValueError where a solution is of another kind than its problem, or not finite."""
+    """Raise ValueError if a solution is not finite or does not match its problem."""
     w, alpha, loss = solution.weights, solution.alpha, solution.loss
     if loss not in (HINGE, SQUARED_HINGE, PAIRS):
         raise ValueError(f"certify: loss {loss!r} unknown")
@@ -342,7 +347,7 @@ def _check_multipliers(alpha: Vector, count: int, top: Vector) -> None:
 
 
 class _Margins:
-    """Multipliers, what follows from them at some examples, and bounds on its rounding."""
+    """Multipliers, outputs and margins at some examples, with bounds on their rounding."""
 
     def __init__(self, problem: Problem, solution: Solution, at: Any, g: Sum) -> None:
         assert solution.alpha is not None
@@ -353,7 +358,7 @@ class _Margins:
         self.error = g.error + 4.0 * UNIT * (np.abs(self.f) + 1.0)
 
     def violation(self, f: Vector | None = None) -> float:
-        """Return the largest violation of a condition, at these outputs or at others."""
+        """Return the largest KKT violation, at the solution's outputs or at given ones."""
         m = self.m if f is None else 1.0 - self.y * f
         below, above = np.where(self.alpha < self.C, m, 0.0), np.where(self.alpha > 0, -m, 0.0)
         return float(max(below.max(), above.max(), 0.0))
@@ -365,13 +370,13 @@ class _Margins:
         return float(max(G[up].max() - G[down].min(), 0.0)) if up.any() and down.any() else 0.0
 
     def gaps(self) -> Vector:
-        """Return each example's part of the gap, rounding included."""
+        """Return each example's contribution to the gap, rounding included."""
         below = (self.C - self.alpha) * np.maximum(self.m + self.error, 0.0)
         return np.asarray(below + self.alpha * np.maximum(self.error - self.m, 0.0))
 
 
 def _certify_kkt(problem: Problem, solution: Solution, gram: npt.NDArray[np.float64] | None) -> Certificate:
-    """Judge multipliers by the conditions of Karush, Kuhn and Tucker."""
+    """Judge multipliers by the Karush-Kuhn-Tucker conditions."""
     alpha, y, kernel = solution.alpha, problem.y, problem.kernel
     assert alpha is not None
     signed = y * alpha
@@ -414,7 +419,7 @@ def _certify_kkt(problem: Problem, solution: Solution, gram: npt.NDArray[np.floa
 
 
 def _repair(problem: Problem, alpha: Vector, seen: _Margins, r: float) -> float:
-    """Return by how much the gap is larger at the nearest multipliers that fulfil the equality constraint."""
+    """Return the increase of the gap at nearby multipliers that satisfy the equality constraint."""
     side = problem.y * r > 0
     share = abs(r) / exact_sum(alpha[side])
     moved = share * alpha[side]
@@ -424,7 +429,7 @@ def _repair(problem: Problem, alpha: Vector, seen: _Margins, r: float) -> float:
 
 
 def _residual(problem: Problem, w: Vector, v: Sum) -> tuple[float, float]:
-    """Return ``|w - v| max |x_i|``, and what rounding of v has in it."""
+    """Return ``|w - v| max |x_i|``, and how much of it the rounding of v can cause."""
     radius = math.sqrt(float(squared_norms(problem.X).max(initial=0.0)))
     if radius == 0.0:
         return (0.0, 0.0) if not w.any() else (math.inf, 0.0)
@@ -433,14 +438,15 @@ def _residual(problem: Problem, w: Vector, v: Sum) -> tuple[float, float]:
 
 
 def _seen(problem: Problem, off: Vector) -> float:
-    """Return by how much weights that are ``off`` change the output of an example, or of what none is near.
+    """Return the largest change of an output caused by an error ``off`` of the weights.
 
-    That is the part of ``off`` that no combination of examples makes, times the length of the longest one.
+    This is the larger of the largest change at an example and the norm of the part of ``off`` orthogonal to
+    all examples times the norm of the longest example.
     """
     if getattr(problem.X, "elsewhere", False) or hasattr(problem.X, "parts"):
         return math.inf
     change = np.asarray(problem.X @ off).ravel()
-    from scipy.sparse.linalg import lsqr  # only here: `import svmrepro.solvers` stays light
+    from scipy.sparse.linalg import lsqr  # imported here to keep `import svmrepro.solvers` light
 
     along = lsqr(problem.X, change, atol=1e-12, btol=1e-12, iter_lim=10 * problem.d + 100)[0]
     radius = math.sqrt(float(squared_norms(problem.X).max(initial=0.0)))
@@ -448,7 +454,7 @@ def _seen(problem: Problem, off: Vector) -> float:
 
 
 def _share(problem: Problem, w: Vector, v: Sum, signed: Vector) -> float:
-    """Return by what share of the terms of its sum a weight is off, beyond rounding, at most."""
+    """Return the largest error of a weight, beyond rounding, relative to the sum of its absolute terms."""
     off = np.maximum(np.abs(w - v.value) - v.error - 4.0 * UNIT * np.abs(v.value), 0.0)
     if not off.any():
         return 0.0
@@ -458,12 +464,12 @@ def _share(problem: Problem, w: Vector, v: Sum, signed: Vector) -> float:
 
 
 def _certify_sample(problem: Problem, solution: Solution, sample: int, seed: int) -> Certificate:
-    """Judge the conditions at some examples drawn at random, each against all support vectors."""
+    """Judge the KKT conditions at a random sample of examples, each against all support vectors."""
     alpha, y, n = solution.alpha, problem.y, problem.n
     assert alpha is not None
     signed = y * alpha
     drawn = np.sort(np.random.default_rng(seed).choice(n, size=sample, replace=False))
-    # The worst of what is missed otherwise: a class of a few.
+    # A uniform sample may miss a very small class altogether.
     g = kernel_sums(problem.kernel, problem.X[drawn], problem.X, signed)
     seen = _Margins(problem, solution, drawn, g)
     scale = n / sample
@@ -520,8 +526,8 @@ def _certify_gap(problem: Problem, solution: Solution) -> Certificate:
 
 
 def _by_gap(problem: Problem, solution: Solution, primal: float, above: float, bound: Bound) -> Certificate:
-    """Return the certificate of weights whose objective is at most ``above`` more than ``primal``."""
-    # Of no multipliers at all the dual objective is 0.
+    """Return the certificate of weights whose objective is at most ``primal + above``."""
+    # The dual objective is 0 at alpha = 0, so 0 is always a lower bound.
     lower = max(bound.value - bound.error, 0.0)
     return Certificate(
         dual=bound.value,
@@ -540,7 +546,7 @@ def _by_gap(problem: Problem, solution: Solution, primal: float, above: float, b
 
 
 def _primal(problem: Problem, w: Vector, bias: float, loss: str) -> tuple[float, float]:
-    """Return the primal objective of weights, and by how much rounding may have made it too low."""
+    """Return the primal objective at given weights, and a bound on how much rounding has lowered it."""
     found = outputs(problem.X, Sum(w, np.zeros(problem.d)))
     f, y, C = found.value + bias, problem.y, problem.bounds
     error = found.error + 4.0 * UNIT * (np.abs(f) + 1.0)
@@ -561,7 +567,7 @@ def _primal(problem: Problem, w: Vector, bias: float, loss: str) -> tuple[float,
 
 
 def _squared_multipliers(problem: Problem, w: Vector) -> Vector:
-    """Return the multipliers ``C_i max(0, 1 - y_i w.x_i)`` that weights give under squared hinges."""
+    """Return the multipliers ``C_i max(0, 1 - y_i w.x_i)`` that belong to weights under squared hinges."""
     multipliers: Vector = problem.bounds * np.maximum(
         0.0, 1.0 - problem.y * np.asarray(problem.X @ w).ravel()
     )
@@ -569,9 +575,10 @@ def _squared_multipliers(problem: Problem, w: Vector) -> Vector:
 
 
 def _certify_squared(problem: Problem, solution: Solution) -> Certificate:
-    """Judge weights under squared hinges by the gap, and their multipliers by their own conditions.
+    """Judge squared-hinge weights by the gap, and their multipliers by the optimality conditions.
 
-    With ``v = sum_i y_i alpha_i x_i``: ``y_i v.x_i = 1 - alpha_i / C_i`` where alpha_i > 0, else at least 1.
+    With ``v = sum_i y_i alpha_i x_i``, these are ``y_i v.x_i = 1 - alpha_i / C_i`` where alpha_i > 0, else
+    ``y_i v.x_i >= 1``.
     """
     w, y, C = solution.weights, problem.y, problem.bounds
     if w is None:
@@ -606,5 +613,5 @@ def _certify_squared(problem: Problem, solution: Solution) -> Certificate:
 
 
 def gram_matrix(problem: Problem) -> npt.NDArray[np.float64]:
-    """Return ``k(x_i, x_j)`` for all pairs of a problem's examples, shape (n, n), 8 n^2 bytes."""
+    """Return ``k(x_i, x_j)`` for all pairs of examples, shape (n, n), in 8 n^2 bytes."""
     return kernel_matrix(problem.kernel, problem.X)

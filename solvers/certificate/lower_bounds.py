@@ -1,16 +1,17 @@
-r"""Lower bounds for linear problems: dual points, and their objective from the data.
+r"""Lower bounds for linear problems: dual points, and their objectives computed from the data.
 
-Weights w are judged by the gap between their primal objective and a lower bound of it. The bound is the dual
-objective of multipliers that are feasible whatever anybody says of them. They come, in this order, from
+Weights w are judged by the gap between their primal objective and a lower bound on it: the dual objective of
+feasible multipliers. The multipliers come, in this order of preference, from
 
 1. the solution's own multipliers;
 2. its *witness*: planes ``(a_c, w_c)``. A plane stands for the examples that violate their margin at w_c, so
-   it is made anew from the data: ``alpha_i = sum_c a_c (C_i / total) [y_i w_c.x_i < 1]`` lies in ``[0, C_i]``
-   as soon as ``a >= 0`` and ``sum a <= total`` (of pairs likewise, with total over their number for C_i);
-3. a search from w: coordinate descent on the dual, for pairs cutting planes.
+   it is recomputed from the data: ``alpha_i = sum_c a_c (C_i / total) [y_i w_c.x_i < 1]`` lies in
+   ``[0, C_i]`` if ``a >= 0`` and ``sum a <= total`` (for pairs likewise, with total over their number for
+   C_i);
+3. a search from w: coordinate descent on the dual; for pairs, cutting planes.
 
-Who found the multipliers does not matter. What counts is their dual objective, and that is formed here, with
-its rounding subtracted: a lower bound is never too high.
+The origin of the multipliers does not matter. Their feasibility is enforced and their dual objective computed
+here, with its rounding subtracted, so a lower bound is never too high.
 """
 
 from __future__ import annotations
@@ -26,22 +27,23 @@ from svmrepro.solvers.registry import HINGE, SQUARED_HINGE
 
 Vector = npt.NDArray[np.float64]
 
-_SEARCH_ENTRIES = 2e8  # stored entries that coordinate descent may read: a second or so
+_SEARCH_ENTRIES = 2e8  # stored entries that coordinate descent may read: about a second
 _SEARCH_SWEEPS = 10_000
 _SEARCH_PLANES = 25
 
 
 class Bound(NamedTuple):
-    """A dual point.
+    """The objective of a dual point.
 
     Attributes
     ----------
     value : float
         Its dual objective.
     error : float
-        Bound on the error of that.
+        Bound on the error of the value.
     n_bound, n_nonbound : int or None
-        Multipliers at their bound, and strictly inside, where there is one for each example.
+        Number of multipliers at their bound, and strictly inside; None unless there is one per example or
+        pair.
     """
 
     value: float
@@ -51,14 +53,14 @@ class Bound(NamedTuple):
 
 
 def of_multipliers(problem: Problem, alpha: Vector, loss: str) -> Bound:
-    """Return the dual objective of one multiplier for each example, made to sum to 0 with a bias.
+    """Return the dual objective of one multiplier per example; with a bias they are first balanced.
 
     Parameters
     ----------
     problem : Problem
         With a linear kernel.
     alpha : ndarray, shape (n,)
-        In the box; the upper end of squared hinges' is infinite.
+        Multipliers in the box, which has no upper end for squared hinges.
     loss : {"hinge", "squared hinge"}
         The loss.
     """
@@ -77,21 +79,21 @@ def of_multipliers(problem: Problem, alpha: Vector, loss: str) -> Bound:
 
 
 def of_witness(problem: Problem, witness: tuple[Any, Any], loss: str) -> Bound:
-    """Return the dual objective of planes that are made anew at their points.
+    """Return the dual objective of planes recomputed at their points.
 
     Parameters
     ----------
     problem : Problem
         With a linear kernel and no bias.
     witness : (multipliers, points), shapes (k,) and (k, d)
-        See the module; not negative.
+        See the module; the multipliers must not be negative.
     loss : {"hinge", "pairs"}
         The loss.
 
     Raises
     ------
     ValueError
-        If the shapes are wrong, or a number is negative or not finite.
+        If the shapes are wrong, a number is not finite, or a multiplier is negative.
     """
     a, points = np.asarray(witness[0], dtype=np.float64), np.asarray(witness[1], dtype=np.float64)
     if a.ndim != 1 or points.shape != (a.size, problem.d):
@@ -112,7 +114,7 @@ def of_witness(problem: Problem, witness: tuple[Any, Any], loss: str) -> Bound:
 
 
 def of_search(problem: Problem, w: Vector, loss: str) -> Bound:
-    """Return the best dual objective that a search from weights finds in some seconds.
+    """Return the best dual objective that a search from the weights finds in a few seconds.
 
     Parameters
     ----------
@@ -127,7 +129,7 @@ def of_search(problem: Problem, w: Vector, loss: str) -> Bound:
         return _pair_search(problem, w)
     margins = problem.y * np.asarray(problem.X @ w).ravel()
     alpha = np.where(margins < 1.0, problem.bounds, 0.0)
-    # Whoever finds the multipliers: only their objective counts, and that is formed here.
+    # A solver's code may be used here: only the objective counts, and it is computed below.
     from svmrepro.solvers.linear.dual_descent import descend
 
     entries = problem.X.nnz if hasattr(problem.X, "nnz") else problem.n * problem.d
@@ -145,12 +147,12 @@ def _objective(linear: float, v: Sum, penalty: float) -> Bound:
 
 
 def exact_sum(values: Vector) -> float:
-    """Return a sum with one rounding."""
+    """Return a correctly rounded sum."""
     return math.fsum(values.tolist())
 
 
 def _balanced(alpha: Vector, y: Vector) -> Vector:
-    """Scale the multipliers of the class that outweighs the other so that ``sum_i y_i alpha_i`` is 0."""
+    """Scale down the multipliers of the class with the larger sum so that ``sum_i y_i alpha_i`` is 0."""
     positive, negative = exact_sum(alpha[y > 0]), exact_sum(alpha[y < 0])
     if positive == negative:
         return alpha
@@ -161,7 +163,7 @@ def _balanced(alpha: Vector, y: Vector) -> Vector:
 def pair_loss(y: Vector, f: Vector) -> tuple[float, int]:
     """Sum ``max(0, 1 - f_i + f_j)`` over the pairs with y_i > y_j.
 
-    The ranks are halved again and again; the pairs of one half with the other are added up by sorting.
+    The ranks are halved recursively; the pairs between two halves are summed by sorting.
 
     Parameters
     ----------
@@ -178,7 +180,7 @@ def pair_loss(y: Vector, f: Vector) -> tuple[float, int]:
     total, m = 0.0, 0
     for low_at, high_at in _halves(y):
         low, high = np.sort(f[low_at]), f[high_at]
-        # Of a higher one, those lower ones count whose score is above its own less 1.
+        # A lower example contributes to a higher one if its score exceeds the higher one's minus 1.
         from_here = np.searchsorted(low, high - 1.0, side="right")
         above = np.concatenate((np.cumsum(low[::-1])[::-1], [0.0]))
         total += float((above[from_here] + (low.size - from_here) * (1.0 - high)).sum())
@@ -192,9 +194,9 @@ class PairPlane(NamedTuple):
     Attributes
     ----------
     coefficients : ndarray, shape (n,)
-        How often each example is the higher one of such a pair, less how often it is the lower one.
+        How often each example is the higher one of such a pair, minus how often it is the lower one.
     violated, pairs : int
-        Such pairs, and all pairs of different ranks.
+        Number of such pairs, and of all pairs of different ranks.
     """
 
     coefficients: Vector
@@ -203,7 +205,7 @@ class PairPlane(NamedTuple):
 
 
 def pair_plane(y: Vector, f: Vector) -> PairPlane:
-    """Return the pairs ``y_i > y_j`` with ``f_i - 1 < f_j``.
+    """Return the violated pairs: ``y_i > y_j`` with ``f_i - 1 < f_j``.
 
     Parameters
     ----------
@@ -223,7 +225,7 @@ def pair_plane(y: Vector, f: Vector) -> PairPlane:
 
 
 def _halves(y: Vector) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
-    """Return sets of lower and higher examples; each pair of different ranks is in one of their products."""
+    """Return pairs of sets of lower and higher examples; each pair of different ranks is in exactly one."""
     order = np.argsort(y, kind="stable")
     ranks = y[order]
     found, todo = [], [(0, y.size)]
@@ -239,7 +241,7 @@ def _halves(y: Vector) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 
 def pair_coefficients(y: Vector, alpha: Vector) -> tuple[Vector, Vector]:
-    """Return what each example is multiplied by in ``sum alpha_ij (x_i - x_j)``, and the sum of its pairs'.
+    """Return each example's coefficient in ``sum alpha_ij (x_i - x_j)``, and its sum of multipliers.
 
     Parameters
     ----------
@@ -283,7 +285,7 @@ def of_pairs(problem: Problem, alpha: Vector) -> Bound:
 
 
 def _of_pair_planes(problem: Problem, a: Vector, planes: list[PairPlane]) -> Bound:
-    """Return the dual objective of planes over pairs; their multipliers are feasible."""
+    """Return the dual objective of planes over pairs, whose multipliers must be feasible."""
     coefficients, sizes, linear = np.zeros(problem.n), np.zeros(problem.n), 0.0
     for weight, plane in zip(a, planes, strict=True):
         coefficients += (weight / plane.pairs) * plane.coefficients
@@ -295,7 +297,7 @@ def _of_pair_planes(problem: Problem, a: Vector, planes: list[PairPlane]) -> Bou
 
 
 def _pair_search(problem: Problem, w: Vector) -> Bound:
-    """Return the best bound of cutting planes, taken at the optimum of the last ones or halfway."""
+    """Return the best bound of cutting planes, taken at the optimum of the last model or halfway to it."""
     planes: list[PairPlane] = []
     normals: list[Vector] = []
     best, point = Bound(0.0, 0.0), w
@@ -310,14 +312,14 @@ def _pair_search(problem: Problem, w: Vector) -> Bound:
         if found.value - found.error > best.value - best.error:
             best = found
         model = a @ stacked
-        # Between the weights that are judged and the model's optimum planes tell most.
+        # Planes between the judged weights and the model's optimum are the most informative.
         point = model if len(planes) % 2 else w + 0.5 * (model - w)
     return best
 
 
 def _best_weights(K: npt.NDArray[np.float64], b: Vector, total: float) -> Vector:
-    """Return about the maximiser of ``b.a - a.K a / 2`` over ``a >= 0, sum a <= total``."""
-    from scipy.optimize import minimize  # only here: `import svmrepro.solvers` stays light
+    """Return an approximate maximiser of ``b.a - a.K a / 2`` over ``a >= 0, sum a <= total``."""
+    from scipy.optimize import minimize  # imported here to keep `import svmrepro.solvers` light
 
     k = b.size
     scale = max(total * float(np.abs(K).max(initial=0.0)), float(np.abs(b).max(initial=0.0)), 1e-300)

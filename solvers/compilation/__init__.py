@@ -1,7 +1,7 @@
-"""How this package compiles.
+"""Compilation of this package with numba.
 
-compiled        the one decorator, its cache, functions handed on by address
+compiled        the decorator, its cache, and functions as arguments
 records         the scalars of a state, by name
-intrinsics      machine instructions that numba has no name for
+intrinsics      machine instructions that numba does not provide
 random_numbers  pseudo-random numbers for compiled code
 """

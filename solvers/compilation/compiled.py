@@ -1,4 +1,4 @@
-"""The one way in which this package compiles."""
+"""The decorator that compiles all numba code of this package."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from svmrepro.solvers.source_code import fingerprint_all
 def compiled(
     *signatures: Any, allocates: bool = False, **options: Any
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that compiles a function and keeps the machine code on disk.
+    """Return a decorator that compiles a function and caches the machine code on disk.
 
-    Reference counting is switched off, unless the function ``allocates``: arrays belong to the caller
-    for the whole call, and counting every access to the fields of a state took a third of SMO's time
-    (two locked instructions each). Such a function must not create an array; views are fine. Division
-    by zero gives inf or nan as in C; callers see to it that none matters.
+    Reference counting is switched off unless the function ``allocates``. Arrays belong to the caller for the
+    whole call, and counting every access to the fields of a state took a third of SMO's time (two locked
+    instructions each). Such a function must not create an array; views are fine. Division by zero gives inf
+    or nan as in C; callers ensure that this is harmless.
 
     Parameters
     ----------
     *signatures
-        Types to compile for at once; needed where functions are passed as arguments. None: at the first call.
+        Types to compile for at import; needed if functions are passed as arguments. Without any, the function
+        is compiled at its first call.
     allocates : bool
         Whether the function creates arrays.
     **options
-        Passed on to ``numba.njit``, for example ``fastmath``; ``forceinline`` for what a step calls:
-        a state is some two hundred words, and every call that is not inlined copies them.
+        Passed to ``numba.njit``, for example ``fastmath``; ``forceinline`` for functions called in every
+        step, because a state is about two hundred words, which every call that is not inlined copies.
     """
     fixed = {"cache": True, "error_model": "numpy", **({} if allocates else {"_nrt": False}), **options}
 
@@ -42,19 +43,19 @@ def compiled(
 
 
 def source(function: Any) -> Callable[..., Any]:
-    """Return the Python function that was compiled; with numba's JIT switched off it is there already."""
+    """Return the Python function behind a compiled one; without numba's JIT, the function itself."""
     return getattr(function, "py_func", function)  # type: ignore[no-any-return]
 
 
 class FirstClass(types.WrapperAddressProtocol):
-    """A compiled function as an argument of other compiled functions, which find its address at once.
+    """A compiled function as an argument of other compiled functions, with its address stored.
 
-    For a function itself numba looks through what was compiled of it, at every call: 0.2 ms each.
+    For a plain compiled function, numba searches the compiled versions at every call, which takes 0.2 ms.
 
     Parameters
     ----------
     function : callable
-        Compiled for one signature.
+        Compiled for exactly one signature.
     """
 
     def __init__(self, function: Any) -> None:
@@ -65,11 +66,11 @@ class FirstClass(types.WrapperAddressProtocol):
         assert len(arguments) == len(self._signature.args)
 
     def __wrapper_address__(self) -> int:
-        """Return where the machine code is."""
+        """Return the address of the machine code."""
         return int(self._address)
 
     def signature(self) -> Any:
-        """Return its types."""
+        """Return the signature."""
         return self._signature
 
     def __call__(self, *arguments: Any) -> Any:
@@ -78,16 +79,16 @@ class FirstClass(types.WrapperAddressProtocol):
 
 
 def first_class(*functions: Any) -> Any:
-    """Return functions as arguments of others; with numba's JIT switched off they are that already."""
+    """Return functions in a form that can be passed as arguments; without numba's JIT, unchanged."""
     return tuple(FirstClass(each) if hasattr(each, "overloads") else each for each in functions)
 
 
 @contextmanager
 def _cache_folder() -> Iterator[None]:
-    """Keep machine code in a folder named after this package's source, unless NUMBA_CACHE_DIR is set.
+    """Cache machine code in a folder named after this package's source, unless NUMBA_CACHE_DIR is set.
 
-    Numba keeps it beside a function's source and does not notice that a function called from
-    another module has changed. A new name for every state of the source leaves nothing stale.
+    By default numba caches the code beside a function's source and does not notice changes in functions
+    called from other modules. With a new folder for every state of the source, no stale code is used.
     """
     before = config.CACHE_DIR
     if not before:

@@ -1,6 +1,6 @@
-"""Single machine instructions that numba does not offer by name.
+"""Single machine instructions that numba does not provide.
 
-Each has a meaning in Python too, for runs with numba's JIT switched off (``NUMBA_DISABLE_JIT=1``).
+Each also has a Python implementation, for runs with numba's JIT switched off (``NUMBA_DISABLE_JIT=1``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 
 def _instruction(meaning: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that makes an instruction of its code, or of its meaning where the JIT is off."""
+    """Return a decorator that yields an intrinsic, or its Python implementation if the JIT is off."""
     return lambda code: meaning if config.DISABLE_JIT else intrinsic(code)
 
 
@@ -42,7 +42,7 @@ def trailing_zeros(typing_context: Any, word: Any) -> Any:
 
 @_instruction(lambda word: struct.unpack("d", struct.pack("q", int(word)))[0])
 def float_from_bits(typing_context: Any, word: Any) -> Any:
-    """Return the double whose representation is a signed 64-bit word."""
+    """Return the double with the bit pattern of a signed 64-bit word."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.DoubleType())
@@ -52,7 +52,7 @@ def float_from_bits(typing_context: Any, word: Any) -> Any:
 
 @_instruction(lambda value: np.float64(value).view(np.int64))
 def bits_from_float(typing_context: Any, value: Any) -> Any:
-    """Return the representation of a double as a signed 64-bit word."""
+    """Return the bit pattern of a double as a signed 64-bit word."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.IntType(64))
@@ -61,7 +61,7 @@ def bits_from_float(typing_context: Any, value: Any) -> Any:
 
 
 def _extremum(comparison: str) -> Any:
-    """Return the code of a select by an ordered comparison, with the promise that neither value is NaN."""
+    """Return code for a select by an ordered comparison that assumes that neither value is NaN."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         flags = ("nnan", "nsz")
@@ -75,11 +75,11 @@ def _extremum(comparison: str) -> Any:
 
 @_instruction(lambda first, second: first if first > second else second)
 def larger(typing_context: Any, first: Any, second: Any) -> Any:
-    """Return the larger of two doubles, none of them NaN; a loop of it runs in vector registers."""
+    """Return the larger of two doubles, which must not be NaN; loops over it vectorise."""
     return types.float64(types.float64, types.float64), _extremum(">")
 
 
 @_instruction(lambda first, second: first if first < second else second)
 def smaller(typing_context: Any, first: Any, second: Any) -> Any:
-    """Return the smaller of two doubles, none of them NaN; a loop of it runs in vector registers."""
+    """Return the smaller of two doubles, which must not be NaN; loops over it vectorise."""
     return types.float64(types.float64, types.float64), _extremum("<")

@@ -1,4 +1,4 @@
-"""Pseudo-random numbers for compiled code, their state passed in."""
+"""Pseudo-random numbers for compiled code, with the state passed in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from svmrepro.solvers.compilation.compiled import compiled
 
 @compiled()
 def draw(random, bound):  # type: ignore[no-untyped-def]
-    """Return a pseudo-random integer in [0, bound): splitmix64, its state passed in."""
+    """Return a pseudo-random integer in [0, bound) by splitmix64, and advance the state."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
     z = random[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,7 +1,7 @@
-"""The scalars of a state, read and written by name in compiled code and outside.
+"""The scalars of a state, accessible by name in compiled code and in Python.
 
 A class lists them as annotated attributes, each an ``int``, a ``float`` or a ``bool``. :func:`zeroed` makes a
-NumPy record of them, which compiled code takes as an argument, or as a field of one, by its address.
+NumPy record of them, which compiled code takes by address, as an argument or as a field of one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def zeroed(fields: type[Scalars]) -> Scalars:
     Parameters
     ----------
     fields : type
-        Its annotations are the attributes.
+        A class whose annotations are the attributes.
 
     Returns
     -------
@@ -35,6 +35,6 @@ def zeroed(fields: type[Scalars]) -> Scalars:
 
 @cache
 def _layout(fields: type) -> np.dtype[np.void]:
-    """Return the data type of a record; numba compiles anew for one that it does not know."""
+    """Return the data type of a record, cached because numba recompiles for a new type object."""
     kinds = [(name, _KINDS[kind]) for name, kind in get_type_hints(fields).items()]
     return np.dtype((np.record, np.dtype(kinds, align=True)))

@@ -5,29 +5,31 @@ algorithm takes each plane at the minimiser w_t of the relaxed problem, where th
 
     F(w) = 1/2 w.w + sum_i C_i max(0, 1 - y_i w.x_i)
 
-may be far above that of points seen before. Here the best point so far, w_b, is kept and moved to the minimum
-of F on the ray from w_b through w_t. The authors take the new plane a little further on, at
-``w_b + 0.1 (w_t - w_b)``; here another one is taken almost at w_b, which costs the few rows whose c_i differ
-between the two points and saves a fifth to a half of the iterations. At w_b itself rounding would decide on
-which side of its margin the example lies at which the search has stopped.
+may be far above its value at earlier points. OCAS keeps the best point so far, w_b, and moves it to the
+minimum of F on the ray from w_b through w_t. The authors take the new plane a little further on, at
+``w_b + 0.1 (w_t - w_b)``. Here another plane is taken very close to w_b (0.01), which costs only the few rows
+whose c_i differ between the two points and saves a fifth to a half of the iterations. It is not taken at w_b
+itself: the example at which the search stopped has margin 1 there, and rounding would decide on which side.
 
-Where examples are separable, or nearly, and C is large, the steps are short and planes near w_b tell little:
-few examples violate their margin there, and the bound rests on planes around w_t. There a plane is taken
-almost at w_t too: where F(w_t) is above the bound by less than eight times what F(w_b) is. At w_t itself
-rounding would decide again, for an example by which two binding planes differ is exactly at its margin. On
-sets with many errors w_t is farther off most of the time, its plane only costs, and it is not taken. On small
-generated sets of documents a third to two thirds of the iterations are left (rcv1-like, n = 1000, n C = 10^4,
-eps = 1e-3: 33 for 90); on Adult, Covertype and MNIST as many as before. Neither the plane near w_b nor that
-near w_t is the authors'.
+If examples are separable, or nearly, and C is large, steps are short and planes near w_b carry little
+information: few examples violate their margin there, and the bound rests on planes around w_t. A third plane
+is therefore taken close to w_t (0.99) if ``F(w_t)`` exceeds the bound by less than eight times as much as
+``F(w_b)`` does. It is not taken at w_t itself, where an example by which two binding planes differ has margin
+exactly 1. On sets with many errors w_t is usually farther off; its plane would only cost time and is not
+taken. On small generated document sets, a third to two thirds of the iterations remain (rcv1-like, n = 1000,
+n C = 10^4, eps = 1e-3: 33 instead of 90); on Adult, Covertype and MNIST the number does not change. The
+planes near w_b and near w_t are not in the paper.
 
-On the ray the derivative of F is piecewise linear with a jump of ``C_i |delta_i|`` where example i's margin
-passes 1 (``delta = y (X w_t - X w_b)``). Its zero is found by selection, not by sorting: a pivot, the sum of
-the jumps before it, and the half in which the derivative changes its sign, in linear time on average.
+On the ray the derivative of F is piecewise linear, with a jump of ``C_i |delta_i|`` where example i's margin
+passes 1 (``delta = y (X w_t - X w_b)``). Its zero is found by selection, without sorting: choose a pivot, sum
+the jumps before it, and continue in the half in which the derivative changes sign. This takes linear time on
+average.
 
-One pass gives X w_t; scores at points of the ray are sums of kept ones, and the plane's sum is mended by the
-examples whose c_i has changed. An iteration is a pass. The end: ``F(w_b) - bound <= eps F(w_b)``, where the
-bound is the optimum of the relaxed problem; it is looked at after the line search, and again once the planes
-are in. w_b is the solution, which is that precise in the true objective.
+One pass gives X w_t. Scores at other points of the ray are combinations of stored ones, and the plane's sum
+is updated by the examples whose c_i has changed. An iteration is a pass. The run ends when
+``F(w_b) - bound <= eps F(w_b)``, where the bound is the optimum of the relaxed problem. This is tested after
+the line search, and again after the planes are added. The solution is w_b, whose true objective meets that
+tolerance.
 """
 
 from __future__ import annotations
@@ -48,8 +50,8 @@ from svmrepro.solvers.storage.row_products import VECTOR
 __all__ = ["advance", "complete", "finish", "objective", "prepare", "start", "steps"]
 
 AHEAD = (0.01, 0.1)  # the authors take the second
-_FAR = 0.99  # almost at w_t; a plane is taken there
-_NEAR = 8.0  # where the gap of w_t is below this times that of w_b
+_FAR = 0.99  # almost at w_t; a plane is taken there ...
+_NEAR = 8.0  # ... if the gap of w_t is below this times the gap of w_b
 
 prepare = row_passes.prepare
 
@@ -61,15 +63,15 @@ def crossing(keys, jumps, count, slope, curvature):  # type: ignore[no-untyped-d
     Parameters
     ----------
     keys, jumps : ndarray, shape (at least count,)
-        Positive places and heights of jumps; both are put in another order.
+        Positions (positive) and heights of the jumps; both are reordered.
     count : int
-        How many there are.
+        Number of jumps.
     slope, curvature : float
-        The value at 0 before any jump, and what it gains for each unit of k; not negative.
+        The value at 0 before any jump, and its increase per unit of k; the latter is not negative.
     """
     low, high = 0, count
     while high - low > 0:
-        # The median of three.
+        # Pivot: the median of three.
         one, two, three = keys[low], keys[(low + high) // 2], keys[high - 1]
         pivot = max(min(one, two), min(max(one, two), three))
         # Keys below the pivot, keys equal to it, keys above.
@@ -104,16 +106,16 @@ def crossing(keys, jumps, count, slope, curvature):  # type: ignore[no-untyped-d
     types.float64(VECTOR, VECTOR, VECTOR, types.float64, VECTOR, types.float64, types.float64, VECTOR, VECTOR)
 )
 def best_step(y, f, to, C, shares, slope, curvature, keys, jumps):  # type: ignore[no-untyped-def]
-    """Return where F is least on the ray.
+    """Return the minimiser of F on the ray.
 
     Parameters
     ----------
     y, f, to : ndarray, shape (n,)
         Labels, scores at w_b and at w_t.
     C : float
-        Weight of an example's loss, the largest one.
+        The largest weight of an example's loss.
     shares : ndarray, shape (n,) or (1,)
-        The weights' shares of C; one where all are the same.
+        The weights as shares of C; a single entry if all are equal.
     slope, curvature : float
         ``w_b . (w_t - w_b)`` and ``|w_t - w_b|^2``.
     keys, jumps : ndarray, shape (n,)
@@ -133,7 +135,7 @@ def best_step(y, f, to, C, shares, slope, curvature, keys, jumps):  # type: igno
 
 @compiled(types.float64(VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, types.float64, types.float64))
 def move(y, shares, f, to, at, k, mu):  # type: ignore[no-untyped-def]
-    """Move scores f by the share k towards ``to``, write those mu further; return the slacks, weighted."""
+    """Move scores f by the share k towards ``to``, write scores mu further on; return the weighted slacks."""
     total, step = 0.0, np.int64(shares.size > 1)
     for i in range(y.size):
         f[i] += k * (to[i] - f[i])
@@ -143,22 +145,22 @@ def move(y, shares, f, to, at, k, mu):  # type: ignore[no-untyped-def]
 
 
 class OcasRun(CuttingPlaneRun):
-    """A run under way.
+    """A run in progress.
 
     Attributes
     ----------
     w, f, best
         The best point so far, its scores, and its objective.
     to, at
-        Scores of the relaxed problem's minimiser, and of a point a little further on than the best.
+        Scores of the relaxed problem's minimiser, and of the point at which a plane is being taken.
     ahead
-        How far on the planes are still to be taken in this iteration, the first of them at ``at``.
+        How far beyond the best point planes are still to be taken in this iteration; the first is at ``at``.
     moves
-        How often ``f`` has been moved since it was last made from the data.
+        How often ``f`` has been moved since it was last computed from the data.
     verifying
-        Whether it is to be made from the data now.
+        Whether ``f`` is being recomputed from the data.
     doubts
-        How often the best point would have been near enough, but for what rounding may have done.
+        How often only possible rounding kept the best point from meeting the tolerance.
     """
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
@@ -170,7 +172,7 @@ class OcasRun(CuttingPlaneRun):
         self.keys, self.jumps = np.zeros(n), np.zeros(n)
         self.best = self.total  # F(0)
         self.moves, self.verifying, self.doubts = 0, False, 0
-        # The first plane is that at 0, whose scores are known.
+        # The first plane is taken at 0, where all scores are known.
         self.ahead = [0.0]
         self.violators.begin()
 
@@ -181,14 +183,14 @@ def start(problem: Any, eps: float, options: dict[str, Any]) -> OcasRun:
 
 
 def advance(run: OcasRun, work: int, step_limit: int) -> str | None:
-    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    """Continue for about ``work`` entries read; return a status when the run has ended."""
     if run.verifying:
         return _verify(run, work, step_limit)
     return _mend(run, work) if run.ahead else _score(run, work, step_limit)
 
 
 def _score(run: OcasRun, work: int, step_limit: int) -> str | None:
-    """Go on with X w_t; at its end search the line."""
+    """Continue with X w_t; when it is complete, search the line."""
     if not run.inside and run.passes >= step_limit:
         return None
     run.inside = not run.data.score(run.planes.w, run.to, work)
@@ -212,7 +214,7 @@ def _score(run: OcasRun, work: int, step_limit: int) -> str | None:
 
 
 def _verify(run: OcasRun, work: int, step_limit: int) -> str | None:
-    """Go on with X w_b; at its end look at the best point again."""
+    """Continue with X w_b; when it is complete, test the best point again."""
     if not run.inside and run.passes >= step_limit:
         return None
     run.inside = not run.data.score(run.w, run.f, work)
@@ -225,7 +227,7 @@ def _verify(run: OcasRun, work: int, step_limit: int) -> str | None:
 
 
 def _mend(run: OcasRun, work: int) -> str | None:
-    """Go on with the sum of the violators where a plane is taken; at its end add the plane."""
+    """Continue with the sum over the violators; when it is complete, add the plane."""
     found, planes = run.violators, run.planes
     if not run.data.mend(found, run.at, work):
         return None
@@ -236,17 +238,17 @@ def _mend(run: OcasRun, work: int) -> str | None:
         found.begin()
         return None
     planes.optimise()
-    # The new planes' bound may be near enough to what is the best already.
+    # The new planes' bound may be close enough to the current best objective.
     if _near(run):
         return OPTIMAL
     return STALLED if _stuck(run) else None
 
 
 def _near(run: OcasRun) -> bool:
-    """Tell whether the best point is as near to the optimum as asked for, or see to it that this is verified.
+    """Tell whether the best point meets the tolerance; request verification if only moved scores prevent it.
 
-    Scores that have been moved often are no longer quite those of w_b. Where that matters a pass makes them
-    anew.
+    Scores that have been moved often differ slightly from those of w_b. If this matters, a pass recomputes
+    them.
     """
     allowed = run.eps * run.best
     if run.best - run.planes.bound > allowed:
@@ -260,7 +262,7 @@ def _near(run: OcasRun) -> bool:
 
 
 def _stuck(run: OcasRun) -> bool:
-    """Tell whether eps is below what double precision gives, of the bound or of the best objective."""
+    """Tell whether eps is beyond the reach of double precision, for the bound or for the best objective."""
     return run.planes.stuck or run.doubts >= PATIENCE
 
 

@@ -1,19 +1,19 @@
 r"""The most violated constraint of ordinal regression without the pairs (Joachims 2006, Algorithm 2).
 
 With P = {(i, j) : y_i > y_j} and scores f = X w, pair (i, j) is violated where ``f_i - f_j < 1``. The
-constraint needs of the pairs only how often each example is the higher one, and the lower one, of a violated
-pair:
+constraint depends on the pairs only through how often each example is the higher one, and the lower one, of a
+violated pair:
 
     c+_i = |{j : y_j < y_i, f_i - f_j < 1}|        c-_j = |{i : y_i > y_j, f_i - f_j < 1}|
 
-The paper walks down the sorted scores once for each rank, O(R n), by two pointers. (Where it meets a lower
-example its listing prints ``n_r - a + 1``; ``n_r - a``, as in its proof, is right.) Here one walk serves all
-ranks: as the score of i falls, the examples with ``f_j > f_i - 1`` only become more, and how many of them
-have a lower rank is asked of a Fenwick tree over the ranks; c- is found likewise from below. That is
-O(n log R) beside the sort, for R up to n. Ties may come in any order: no count depends on it.
+The paper walks down the sorted scores once for each rank with two pointers, in O(R n). (For a lower example
+its listing prints ``n_r - a + 1``; ``n_r - a``, as in its proof, is correct.) Here one walk serves all ranks:
+as the score of i falls, the set of examples with ``f_j > f_i - 1`` only grows, and a Fenwick tree over the
+ranks counts those of lower rank. A second walk, from below, gives c-. This takes O(n log R) besides the sort,
+for R up to n. The order of ties does not affect any count.
 
-The sort is by digits, as the scores' representations in order are those of their values once the sign is seen
-to: linear, and five times as fast here as sorting by comparison.
+The scores are sorted by radix sort: with the sign bit handled, the order of their bit patterns is the order
+of the values. It takes linear time and is five times as fast here as a comparison sort.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from svmrepro.solvers.compilation.intrinsics import bits_from_float
 from svmrepro.solvers.passes.row_passes import TIE
 from svmrepro.solvers.storage.row_products import VECTOR
 
-_VIOLATED = 1.0 - TIE  # differences of scores below this; what is nearer to 1 rounding would decide
+_VIOLATED = 1.0 - TIE  # a pair is violated below this; closer to 1, rounding would decide
 _DIGIT = 11  # bits
 _DIGITS = 6
 _SIZE = 1 << _DIGIT
@@ -39,7 +39,7 @@ _RANKS = types.int32[::1]
 
 @compiled(types.int64(VECTOR, _KEYS, _KEYS, _ORDER, _ORDER, types.int64[:, ::1]))
 def sort_by_digits(f, keys, spare_keys, order, spare_order, counts):  # type: ignore[no-untyped-def]
-    """Sort scores, none of them NaN; equal ones keep their order.
+    """Sort scores by a stable radix sort; no score may be NaN.
 
     Parameters
     ----------
@@ -48,19 +48,19 @@ def sort_by_digits(f, keys, spare_keys, order, spare_order, counts):  # type: ig
     keys, spare_keys : ndarray of uint64, shape (n,)
         Workspace.
     order, spare_order : ndarray of uint32, shape (n,)
-        One of them gets the examples by rising score.
+        One of the two receives the examples in ascending order of their scores.
     counts : ndarray of int64, shape (6, 2048)
         Workspace.
 
     Returns
     -------
     int
-        0 if it is ``order``, 1 if it is ``spare_order``.
+        0 if the result is in ``order``, 1 if it is in ``spare_order``.
     """
     n = f.size
     counts[:] = 0
     for i in range(n):
-        # To -0 another zero is added: it is to equal 0.
+        # Adding 0 turns -0 into 0, so that the two get equal keys.
         word = bits_from_float(f[i] + 0.0)
         key = np.uint64(word) ^ (np.uint64(word >> 63) | np.uint64(1 << 63))
         keys[i] = key
@@ -98,23 +98,23 @@ def count_violations(f, ranks, tree, balance):  # type: ignore[no-untyped-def]
     Parameters
     ----------
     f : ndarray, shape (n,)
-        Scores, rising.
+        Scores, ascending.
     ranks : ndarray of int32, shape (n,)
         Ranks 0 ... R - 1 of the same examples.
     tree : ndarray of int64, shape (R + 1,)
         Workspace.
     balance : ndarray of int64, shape (n,)
-        Written.
+        Output.
 
     Returns
     -------
     int
-        Number of violated pairs, the sum of c+ and that of c-.
+        Number of violated pairs, which is the sum of c+ and also of c-.
     """
     n, R = f.size, tree.size - 1
     tree[:] = 0
     violated, taken = 0, n
-    for i in range(n - 1, -1, -1):  # by falling score: those not 1 below
+    for i in range(n - 1, -1, -1):  # descending: the tree holds scores less than 1 below f_i
         while taken > 0 and f[i] - f[taken - 1] < _VIOLATED:
             taken -= 1
             node = np.int64(ranks[taken]) + 1
@@ -129,7 +129,7 @@ def count_violations(f, ranks, tree, balance):  # type: ignore[no-untyped-def]
         violated += count
     tree[:] = 0
     taken = 0
-    for j in range(n):  # by rising score: those not 1 above; ranks are counted from the top
+    for j in range(n):  # ascending: the tree holds scores less than 1 above f_j, by rank from the top
         while taken < n and f[taken] - f[j] < _VIOLATED:
             node = R - np.int64(ranks[taken])
             taken += 1
@@ -146,7 +146,7 @@ def count_violations(f, ranks, tree, balance):  # type: ignore[no-untyped-def]
 
 @compiled(types.void(VECTOR, _RANKS, _ORDER, VECTOR, _RANKS))
 def gather(f, ranks, order, sorted_f, sorted_ranks):  # type: ignore[no-untyped-def]
-    """Write scores and ranks in an order."""
+    """Write scores and ranks in the given order."""
     for place in range(f.size):
         i = order[place]
         sorted_f[place] = f[i]
@@ -155,7 +155,7 @@ def gather(f, ranks, order, sorted_f, sorted_ranks):  # type: ignore[no-untyped-
 
 @compiled(types.int64(_COUNTS, _ORDER, VECTOR, VECTOR))
 def spread(balance, order, coefficients, change):  # type: ignore[no-untyped-def]
-    """Write balances, given in an order, as coefficients, and what they gain.
+    """Write balances, given in sorted order, as coefficients by example, and their changes.
 
     Parameters
     ----------
@@ -164,12 +164,12 @@ def spread(balance, order, coefficients, change):  # type: ignore[no-untyped-def
     order : ndarray of uint32, shape (n,)
         The example at each place.
     coefficients, change : ndarray, shape (n,)
-        By example: brought up to date, and written.
+        By example: the coefficients, updated, and their changes, written.
 
     Returns
     -------
     int
-        Examples that change, less those whose new coefficient is not zero.
+        Number of examples whose coefficient changes, less the number of nonzero new coefficients.
     """
     saved = 0
     for place in range(order.size):
@@ -199,11 +199,11 @@ class PairCounts:
     Attributes
     ----------
     R, m : int
-        Different ranks, and pairs.
+        Number of distinct ranks, and of pairs.
     violated : int
-        Violated pairs.
+        Number of violated pairs.
     coefficients, change : ndarray of float64, shape (n,)
-        c+ - c- of each example, and what it gained by the last :meth:`find`.
+        c+ - c- of each example, and its change in the last :meth:`find`.
     """
 
     def __init__(self, y: npt.NDArray[np.float64]) -> None:
@@ -218,15 +218,22 @@ class PairCounts:
         self.violated = 0
 
     def find(self, f: npt.NDArray[np.float64]) -> bool:
-        """Count for scores f; return whether fewer coefficients change than are not zero."""
+        """Count the violated pairs for scores f, and update the coefficients.
+
+        Returns
+        -------
+        bool
+            Whether fewer coefficients change than are nonzero, so that updating a sum over the examples reads
+            less than computing it anew.
+        """
         keys, orders = self._keys, self._orders
         order = orders[sort_by_digits(f, keys[0], keys[1], orders[0], orders[1], self._counts)]
-        # The keys are of no more use: their memory holds the sorted scores and the balances.
+        # The keys are no longer needed: reuse their memory for the sorted scores and the balances.
         sorted_f, balance = keys[0].view(np.float64), keys[1].view(np.int64)
         gather(f, self._ranks, order, sorted_f, self._sorted_ranks)
         self.violated = int(count_violations(sorted_f, self._sorted_ranks, self._tree, balance))
         return bool(spread(balance, order, self.coefficients, self.change) < 0)
 
     def forget(self) -> None:
-        """Count from zero what the coefficients have gained."""
+        """Set the changes to the coefficients themselves, as if the last coefficients had been zero."""
         self.change[:] = self.coefficients

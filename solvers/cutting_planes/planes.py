@@ -2,29 +2,29 @@ r"""The relaxed problem of cutting-plane solvers: planes instead of examples (Jo
 
     min  1/2 w.w + Cn xi    subject to    w . g_j >= b_j - xi  for each plane j,  xi >= 0
 
-by its dual over the |W| planes that there are,
+It is solved by its dual over the current set W of planes,
 
     max  sum_j a_j b_j - 1/2 |sum_j a_j g_j|^2    subject to    a >= 0,  sum_j a_j <= Cn,
 
-and ``w = sum_j a_j g_j``. A slack multiplier with the plane ``0.w >= 0 - xi`` makes an equality of the sum.
-:mod:`svmrepro.solvers.quadratic_programs.plane_qp` goes on from the last solution with the new planes in the
-face, to 1e-9 of their violation.
+with ``w = sum_j a_j g_j``. A slack multiplier for the plane ``0.w >= 0 - xi`` turns the bound on the sum into
+an equality. :mod:`svmrepro.solvers.quadratic_programs.plane_qp` continues from the last solution, with the
+new planes in the face, until the violation is 1e-9 of its first value.
 
-Rounding. Products of normals cancel where features differ much in their scales, and so does whatever is
-formed from them. What is handed out is therefore taken from the planes themselves: ``w`` is their sum,
-``bound`` is ``a.b - w.w / 2``, and ``xi`` the largest ``b_j - g_j.w``. ``lower`` takes away what
-rounding can have added to the bound. With u half the spacing of doubles at 1, m planes, and normals that are
-sums of n numbers whose absolute values add up to at most S_k in column k, ``w_k`` is off by at most
+Rounding. Products of normals cancel where features differ much in scale, and so does whatever is computed
+from them. The results are therefore computed from the planes themselves: ``w`` is their sum, ``bound`` is
+``a.b - w.w / 2``, and ``xi`` the largest ``b_j - g_j.w``. ``lower`` subtracts from the bound what rounding
+may have added. Let u be half the spacing of doubles at 1, m the number of planes, and the normals sums of n
+numbers whose absolute values add up to at most S_k in column k. Then ``w_k`` has an error of at most
 
     e_k = u (m sum_j a_j |g_jk| + n S_k sum_j a_j)
 
-and the true sum is at most ``|w_k| + e_k`` long in that direction.
+and the exact sum has an absolute value of at most ``|w_k| + e_k``.
 
-Beside each plane lies the point at which it was taken, the witness from which a judge makes it anew.
+Each plane is stored with the point at which it was taken: the witness from which a judge can recompute it.
 
-A plane whose multiplier has been zero for ``drop_after`` iterations is dropped, as SVM-perf does (50 there;
-0 here keeps all). It was not binding, so the optimum over the planes left is the same; should it matter
-again, it comes back as the one that is violated most.
+A plane whose multiplier has been zero for ``drop_after`` iterations is dropped, as in SVM-perf (50 there; 0
+here keeps all). It was not binding, so the optimum over the remaining planes is the same. If it becomes
+relevant again, it is found again as the most violated plane.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ import numpy.typing as npt
 from svmrepro.solvers.quadratic_programs import plane_qp
 
 _CHUNK = 32  # planes in one array
-_NOTHING = 1e-15  # share of the bound that is no gain
-PATIENCE = 50  # iterations without any
+_NOTHING = 1e-15  # an increase below this share of the bound is no progress
+PATIENCE = 50  # iterations without progress before a run is stuck
 _FIRST_CAPACITY = 64
 _ROUNDING = 2.0**-53
 
@@ -54,13 +54,13 @@ class Planes:
     total : float
         Cn, the weight of xi.
     drop_after : int
-        Iterations without a say after which a plane is dropped; 0: never.
+        Number of iterations with a zero multiplier after which a plane is dropped; 0 for never.
     used : int, optional
-        Entries of a normal that can differ from zero, the first ones; all by default.
+        Number of leading entries of a normal that can differ from zero; all by default.
     terms : int
-        How many numbers are added up in an entry of a normal, and in an offset.
+        Number of terms in the sum that makes an entry of a normal, or an offset.
     sizes : ndarray, shape (used,), optional
-        What their absolute values add up to at most; 0 by default.
+        Upper bounds on the sum of their absolute values, by column; 0 by default.
     """
 
     def __init__(
@@ -84,32 +84,32 @@ class Planes:
         self._places = 1
         self.w = np.zeros(width)
         self.half = 0.0  # w.w / 2
-        self.bound = 0.0  # the dual objective, which no weights of the whole problem undercut
+        self.bound = 0.0  # the dual objective, a lower bound on the optimum of the full problem
         self.rounds = self.dropped = self.most = self._stuck = 0
         self._best = 0.0
         self._new: list[int] = []
-        self._lower: float | None = None  # what the next call of lower returns again
+        self._lower: float | None = None  # cached result of lower()
 
     @property
     def a(self) -> Vector:
-        """Multipliers by place, shape (capacity,), first that of xi >= 0."""
+        """Multipliers by place, shape (capacity,); the first belongs to xi >= 0."""
         multipliers: Vector = self._qp.a
         return multipliers
 
     @property
     def b(self) -> Vector:
-        """Offsets by place, shape (capacity,); -inf where a place is not used."""
+        """Offsets by place, shape (capacity,); -inf in an unused place."""
         offsets: Vector = self._qp.b
         return offsets
 
     @property
     def stuck(self) -> bool:
-        """Whether planes have long ceased to raise the bound: eps is below what double precision gives."""
+        """Whether planes have stopped raising the bound: eps is beyond the reach of double precision."""
         return self._stuck >= PATIENCE
 
     @property
     def used(self) -> npt.NDArray[np.intp]:
-        """Places of planes, without that of the slack multiplier."""
+        """Places of planes, without the slack multiplier's."""
         return np.flatnonzero(np.isfinite(self.b[1 : self._places])) + 1
 
     @property
@@ -124,21 +124,21 @@ class Planes:
         return worst
 
     def _used_chunks(self) -> list[tuple[int, Vector]]:
-        """Return the place of the first plane of each chunk, and its normals as far as places go."""
+        """Return, for each chunk, the place of its first plane and its normals up to the last place."""
         firsts = range(1, self._places, _CHUNK)
         return [(k, chunk[: self._places - k]) for k, chunk in zip(firsts, self._chunks, strict=False)]
 
     def add(self, g: Vector, b: float, point: Vector) -> int:
-        """Take a plane ``w . g >= b - xi`` in, of which :meth:`optimise` takes note; return its place.
+        """Add a plane ``w . g >= b - xi`` for the next :meth:`optimise`; return its place.
 
         Parameters
         ----------
         g : ndarray, shape (width,)
-            Copied.
+            The normal; copied.
         b : float
-            Offset.
+            The offset.
         point : ndarray, shape (width,)
-            The weights at which it was taken, copied too.
+            The weights at which the plane was taken; copied.
         """
         place = self._place()
         self._chunks[(place - 1) // _CHUNK][(place - 1) % _CHUNK] = g[: self._kept]
@@ -148,19 +148,19 @@ class Planes:
         return place
 
     def _multiply(self) -> None:
-        """Make the products of the new planes with all: one sweep over the planes, however many are new."""
+        """Compute the products of the new planes with all planes, in one sweep over the planes."""
         K, m, new = self._qp.K, self._places, np.array(self._new, dtype=np.int64)
         normals = np.array([self._chunks[(place - 1) // _CHUNK][(place - 1) % _CHUNK] for place in new])
         for number, chunk in enumerate(self._chunks):
             first = 1 + number * _CHUNK
             last = min(first + _CHUNK, m)
-            for place, normal in zip(new, normals, strict=True):  # a chunk stays in the cache meanwhile
+            for place, normal in zip(new, normals, strict=True):  # inner loop: a chunk stays in the cache
                 K[first:last, place] = chunk[: last - first] @ normal
         K[:m, new] *= np.isfinite(self.b[:m])[:, np.newaxis]
         K[new, :m] = K[:m, new].T
 
     def _place(self) -> int:
-        """Return a free place."""
+        """Return a free place; make one if there is none."""
         free = np.flatnonzero(~np.isfinite(self.b[: self._places]))
         if free.size:
             return int(free[0])
@@ -174,12 +174,12 @@ class Planes:
         return place
 
     def _grow(self) -> None:
-        """Double the room for planes."""
+        """Double the capacity."""
         self._qp = plane_qp.grown(self._qp)
         self._idle = np.concatenate((self._idle, np.zeros_like(self._idle)))
 
     def optimise(self) -> None:
-        """Find the optimum over the planes that there are now: ``w`` and ``bound``."""
+        """Compute the optimum over the current planes: ``w`` and ``bound``."""
         m, a, b = self._places, self.a, self.b
         self._lower = None
         if self._new:
@@ -212,7 +212,7 @@ class Planes:
             self.dropped += int(late.sum())
 
     def lower(self) -> float:
-        """Return what of ``bound`` is left when rounding has had its way: a true lower bound, at least 0."""
+        """Return ``bound`` less the possible rounding error: a true lower bound, at least 0."""
         if self._lower is not None:
             return self._lower
         binding = np.flatnonzero(self.a[1 : self._places]) + 1
@@ -227,14 +227,14 @@ class Planes:
         size += (self._terms * float(a.sum())) * self._sizes
         longest = np.abs(w) + _ROUNDING * size
         half = 0.5 * float(longest @ longest) * (1.0 + _ROUNDING * longest.size)
-        # Multipliers that are too large together are made smaller together.
+        # Scale the multipliers down if their sum exceeds the total.
         share = min(1.0, self.total / max(math.fsum(a), self.total))
         gain = math.fsum(a * b) * (1.0 - _ROUNDING * (self._terms + 8))
         self._lower = max(share * gain - share * share * half, 0.0)
         return self._lower
 
     def witness(self) -> tuple[Vector, Vector]:
-        """Return the multipliers that are not zero, shape (k,), and the points of their planes, (k, used)."""
+        """Return the nonzero multipliers, shape (k,), and the points of their planes, shape (k, used)."""
         binding = np.flatnonzero(self.a[1 : self._places])
         points = [self._points[k // _CHUNK][k % _CHUNK] for k in binding]
         return self.a[binding + 1], np.array(points).reshape(binding.size, self._kept)

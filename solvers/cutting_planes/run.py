@@ -1,4 +1,4 @@
-"""What the cutting-plane solvers have in common: their runs, and how a solution is made of one."""
+"""Base of the cutting-plane solvers: the state of a run, and the solution made from it."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from svmrepro.solvers.solution import Solution
 Vector = npt.NDArray[np.float64]
 
 _ROUNDING = 2.0**-53
-_A_SCORE, _A_MOVE = 4.0, 4.0  # rounding errors of a score, and of moving one
+_A_SCORE, _A_MOVE = 4.0, 4.0  # rounding errors in computing a score, and in moving it
 
 
 class CuttingPlaneRun:
-    """A run under way, at w = 0 with no plane.
+    """A run in progress, starting at w = 0 with no planes.
 
     Parameters
     ----------
     problem, eps, options
-        As the driver gives them; ``drop_after`` is an option, ``keep_alpha`` one that need not be there.
+        As the driver passes them. ``drop_after`` is a required option, ``keep_alpha`` an optional one.
 
     Attributes
     ----------
     passes : int
-        Passes over the data for scores so far: the iterations.
+        Number of passes over the data for scores so far: the iterations.
     inside : bool
-        Whether such a pass is under way.
+        Whether such a pass is in progress.
     """
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
@@ -49,16 +49,16 @@ class CuttingPlaneRun:
         self._bits: dict[int, npt.NDArray[np.uint8]] | None = {} if options.get("keep_alpha") else None
 
     def largest_share(self) -> float:
-        """Return the largest coefficient that an example can have in a normal."""
+        """Return an upper bound on the coefficient of an example in a normal."""
         return 1.0 / self.weights.whole
 
     def keep(self, c: npt.NDArray[np.int8], place: int) -> None:
-        """Keep which examples a plane is made of, shape (n,), where that is asked for."""
+        """Store which examples form a plane, shape (n,), if multipliers are requested."""
         if self._bits is not None:
             self._bits[place] = np.packbits(c.astype(bool))
 
     def multipliers(self) -> Vector | None:
-        """Return ``alpha_i = (C_i / sum C) sum_c a_c c_i``, shape (n,), where the planes' c were kept."""
+        """Return ``alpha_i = (C_i / sum C) sum_c a_c c_i``, shape (n,); None if c was not stored."""
         if self._bits is None:
             return None
         alpha, weights, bounds = np.zeros(self.n), self.weights, self.problem.bounds
@@ -71,8 +71,9 @@ class CuttingPlaneRun:
     def objective_at(self, half: float, f: Vector, moves: int = -1) -> float:
         """Return the primal objective at weights with ``w.w / 2 = half`` and scores f.
 
-        With ``moves`` it is the largest that it can be: each score may be off by some rounding errors of the
-        largest product in it, and some more for each time that it was moved rather than made from the data.
+        With ``moves >= 0`` an upper bound on it is returned. A score may then have some rounding errors
+        relative to its largest product, plus more for each time it was moved instead of computed from the
+        data.
         """
         weights, margin = self.weights, 1.0
         if moves >= 0:
@@ -82,7 +83,7 @@ class CuttingPlaneRun:
         return half + weights.C * float(row_passes.slack(self.problem.y, f, weights.shares, margin))
 
     def solution(self, status: str, w: Vector, xi: float, **info: float) -> Solution:
-        """Return a solution with weights w, shape (d + 1,), and what there is to say of planes and passes."""
+        """Return a solution with weights w, shape (d + 1,), and statistics of planes and passes."""
         planes, data = self.planes, self.data
         moved = data.touched * row_passes.ENTRY_BYTES[data.layout.storage]
         return Solution(
@@ -107,7 +108,7 @@ class CuttingPlaneRun:
 
 
 def complete(run: CuttingPlaneRun, solution: Solution) -> Solution:
-    """Add the points of the planes that bind, by which a judge makes them anew: no work of the solver's."""
+    """Add the points of the binding planes, from which a judge recomputes them; untimed."""
     multipliers, points = run.planes.witness()
     layout = run.data.layout
     outside = np.zeros((len(points), layout.d))
@@ -118,10 +119,10 @@ def complete(run: CuttingPlaneRun, solution: Solution) -> Solution:
 
 
 def objective(run: CuttingPlaneRun) -> float:
-    """Return the dual objective of the relaxed problem, which rises to the optimum from below."""
+    """Return the dual objective of the relaxed problem, which increases to the optimum from below."""
     return run.planes.bound
 
 
 def steps(run: CuttingPlaneRun) -> int:
-    """Return the iterations: passes over the data."""
+    """Return the number of iterations: passes over the data."""
     return run.passes

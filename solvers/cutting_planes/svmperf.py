@@ -3,12 +3,12 @@ r"""Cutting planes for classification (Joachims 2006, Algorithm 1: SVM-perf).
     min  1/2 w.w + Cn xi    subject to
          w . (1/n) sum_i c_i y_i x_i >= (1/n) sum_i c_i - xi    for all c in {0,1}^n
 
-with Cn = n C. Each iteration finds w and xi over the planes that there are
-(:mod:`svmrepro.solvers.cutting_planes.planes`), then in one pass over the data
-(:mod:`svmrepro.solvers.passes.row_passes`) the plane that is violated most, c_i = 1 where ``y_i w.x_i < 1``,
-and adds it, until none is violated by more than eps. A plane is kept as its normal and offset, not as c,
-unless multipliers are asked for (``keep_alpha``): then c is kept as bits, and ``alpha_i = (1/n) sum over
-planes of a_c c_i``.
+with Cn = n C. Each iteration finds w and xi over the current planes
+(:mod:`svmrepro.solvers.cutting_planes.planes`). One pass over the data
+(:mod:`svmrepro.solvers.passes.row_passes`) then finds the most violated plane, with c_i = 1 where
+``y_i w.x_i < 1``, and adds it. The run ends when no plane is violated by more than eps. A plane is stored as
+its normal and offset, not as c. If multipliers are requested (``keep_alpha``), c is also stored, as bits, and
+``alpha_i = (1/n) sum over planes of a_c c_i``.
 
 The first pass, at w = 0, counts as an iteration, and so does the last one, which adds no plane.
 
@@ -43,7 +43,7 @@ prepare = row_passes.prepare
 
 
 class SvmPerfRun(CuttingPlaneRun):
-    """A run under way."""
+    """A run in progress."""
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
         super().__init__(problem, eps, options)
@@ -51,12 +51,12 @@ class SvmPerfRun(CuttingPlaneRun):
 
 
 def start(problem: Any, eps: float, options: dict[str, Any]) -> SvmPerfRun:
-    """Return a run with no plane, at w = 0."""
+    """Return a run with no planes, at w = 0."""
     return SvmPerfRun(problem, eps, options)
 
 
 def advance(run: SvmPerfRun, work: int, step_limit: int) -> str | None:
-    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    """Continue for about ``work`` entries read; return a status when the run has ended."""
     found, planes = run.violators, run.planes
     if not run.inside:
         if run.passes >= step_limit:
@@ -67,10 +67,10 @@ def advance(run: SvmPerfRun, work: int, step_limit: int) -> str | None:
         return None
     run.passes += 1
     g, b = found.plane()
-    # At the optimum over the planes this is the paper's test: there bound = w.w / 2 + Cn xi.
+    # This is the paper's test: at the optimum over the planes, bound = w.w / 2 + Cn xi.
     loss, allowed = b - float(g @ planes.w), run.eps * run.total
     near = planes.half + run.total * loss - planes.bound <= allowed
-    # Where it is met: by each example's own loss, and less what rounding may have added to the bound.
+    # If it is met, test again with each example's own loss and with rounding subtracted from the bound.
     if near and run.objective_at(planes.half, run.f, 0) - planes.lower() <= allowed:
         return OPTIMAL
     run.keep(found.c, planes.add(g, b, planes.w))
@@ -79,5 +79,5 @@ def advance(run: SvmPerfRun, work: int, step_limit: int) -> str | None:
 
 
 def finish(run: SvmPerfRun, status: str) -> Solution:
-    """Return the optimum over the planes that there are."""
+    """Return the optimum over the current planes."""
     return run.solution(status, run.planes.w, run.planes.xi)

@@ -4,9 +4,9 @@ r"""Cutting planes for ordinal regression and ROC area (Joachims 2006, Algorithm
          w . (1/m) sum_(i,j) c_ij (x_i - x_j) >= (1/m) sum_(i,j) c_ij - xi    for all c in {0,1}^m
 
 over the m pairs with y_i > y_j, with Cn = n C: xi is the mean loss ``max(0, 1 - w.x_i + w.x_j)`` of a pair.
-With two ranks it bounds 1 less the area under the ROC curve. All is as in
-:mod:`svmrepro.solvers.cutting_planes.svmperf` but the most violated constraint, ``(1/m) sum_i (c+_i - c-_i)
-x_i`` and ``(1/m) sum_i c+_i``, which is found from the scores by sorting, see
+With two ranks it bounds 1 minus the area under the ROC curve. Everything is as in
+:mod:`svmrepro.solvers.cutting_planes.svmperf` except the most violated constraint, with normal
+``(1/m) sum_i (c+_i - c-_i) x_i`` and offset ``(1/m) sum_i c+_i``. It is found by sorting the scores, see
 :mod:`svmrepro.solvers.cutting_planes.pair_counts`. An iteration reads the examples twice: for the scores, and
 for the sum.
 """
@@ -29,7 +29,7 @@ SCORING, ADDING = range(2)
 
 
 class SvmPerfOrdinalRun(CuttingPlaneRun):
-    """A run under way."""
+    """A run in progress."""
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
         self.pairs = PairCounts(problem.y)
@@ -38,22 +38,22 @@ class SvmPerfOrdinalRun(CuttingPlaneRun):
         self.phase = SCORING
 
     def largest_share(self) -> float:
-        """Return the largest coefficient that an example can have in a normal: all others are its pairs."""
+        """Return ``n / m``: an example is in at most n of the m pairs."""
         return float(self.n / self.pairs.m)
 
 
 def start(problem: Any, eps: float, options: dict[str, Any]) -> SvmPerfOrdinalRun:
-    """Return a run with no plane, at w = 0."""
+    """Return a run with no planes, at w = 0."""
     return SvmPerfOrdinalRun(problem, eps, options)
 
 
 def advance(run: SvmPerfOrdinalRun, work: int, step_limit: int) -> str | None:
-    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    """Continue for about ``work`` entries read; return a status when the run has ended."""
     return _score(run, work, step_limit) if run.phase == SCORING else _add(run, work)
 
 
 def _score(run: SvmPerfOrdinalRun, work: int, step_limit: int) -> str | None:
-    """Go on with X w; at its end count the violated pairs."""
+    """Continue with X w; when it is complete, count the violated pairs."""
     if not run.inside and run.passes >= step_limit:
         return None
     run.inside = not run.data.score(run.planes.w, run.f, work)
@@ -63,13 +63,13 @@ def _score(run: SvmPerfOrdinalRun, work: int, step_limit: int) -> str | None:
         fewer = run.pairs.find(run.f)
         loss = (run.pairs.violated - float(run.pairs.coefficients @ run.f)) / run.pairs.m
         reached, allowed = planes.half + run.total * loss, run.eps * run.total
-        # The second time with losses too small for a plane, less what rounding may have added to the bound.
+        # Test again, adding losses too small for a plane and subtracting rounding from the bound.
         if (
             reached - planes.bound <= allowed
             and reached + run.total * row_passes.TIE - planes.lower() <= allowed
         ):
             return OPTIMAL
-        # The last sum is mended where that touches fewer examples than a new one.
+        # Update the last sum if that touches fewer examples than a new one would.
         if run.passes % row_passes.RENEW == 0 or not fewer:
             run.g[:] = 0.0
             run.pairs.forget()
@@ -78,7 +78,7 @@ def _score(run: SvmPerfOrdinalRun, work: int, step_limit: int) -> str | None:
 
 
 def _add(run: SvmPerfOrdinalRun, work: int) -> str | None:
-    """Go on with the sum of the examples; at its end add the plane."""
+    """Continue with the sum of the examples; when it is complete, add the plane."""
     if run.data.add(run.pairs.change, run.g, work):
         run.planes.add(run.g / run.pairs.m, run.pairs.violated / run.pairs.m, run.planes.w)
         run.planes.optimise()
@@ -87,6 +87,6 @@ def _add(run: SvmPerfOrdinalRun, work: int) -> str | None:
 
 
 def finish(run: SvmPerfOrdinalRun, status: str) -> Solution:
-    """Return the optimum over the planes that there are."""
+    """Return the optimum over the current planes."""
     pairs, planes = run.pairs, run.planes
     return run.solution(status, planes.w, planes.xi, ranks=float(pairs.R), pairs=float(pairs.m))

@@ -4,8 +4,8 @@ second_order            SMO with second-order working sets, and planning ahead (
 second_order_iteration  its iteration: working set, step, planned step
 pair_state              its state
 pair_selection          the scans that select a working set and update the gradient
-shrinking               which examples leave the active set, and how they come back
-byte_rows               the same iteration on kernel rows kept in bytes
+shrinking               which examples leave the active set, and how they return
+byte_rows               the same iteration on kernel rows stored as bytes
 svmlight                working sets of q examples (Joachims 1999)
 svmlight_iteration      its iteration
 svmlight_ordinal        ordinal regression over all pairs (Joachims 2006, section 3.2)

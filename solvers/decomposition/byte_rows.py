@@ -1,8 +1,8 @@
-"""The loops of SMO over pairs for kernel rows that are kept in bytes.
+"""The compiled loops of SMO over pairs for kernel rows stored as bytes.
 
-Of binary data under a linear kernel a row holds whole numbers of at most 255. A byte each is exact, and an
-eighth of what memory has to bring. The code is that of the modules named below, compiled for such rows; it
-is loaded where a problem has them.
+For binary data with a linear kernel, the entries of a row are integers up to 255. A byte stores them exactly
+and takes an eighth of the memory traffic. The code is that of the modules imported below, compiled for such
+rows; this module is loaded only for problems that have them.
 """
 
 from __future__ import annotations

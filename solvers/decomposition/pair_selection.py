@@ -1,9 +1,9 @@
-"""Passes over the active set: the best partner, the change of the gradient, the extremes.
+"""Passes over the active set: the best partner, the gradient update, the extremes.
 
-Written so that they vectorise, without a branch that depends on an entry. A maximum is first taken over
-spans of 512 entries, as a select that the compiler turns into one instruction, and then looked for, by
-the same arithmetic, in the span that holds it. Such a select needs the promise that no entry is NaN
-(``nnan``), and nothing here divides by zero.
+The loops are written to vectorise, without branches that depend on an entry. A maximum is first computed over
+spans of 512 entries, as a select that compiles to one instruction; its position is then searched, with the
+same arithmetic, in the span that holds it. Such a select requires that no entry is NaN (``nnan``); nothing
+here divides by zero.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.intrinsics import larger, smaller
 
 SPAN = 512
-UP, DOWN = 1, 2  # bits of a status: the signed multiplier may rise, may fall
+UP, DOWN = 1, 2  # bits of a status: the signed multiplier can increase, can decrease
 NONE = -1e300  # below every gradient
 
 _NO_NAN = {"nnan", "nsz"}
@@ -21,7 +21,7 @@ _NO_NAN = {"nnan", "nsz"}
 
 @compiled(forceinline=True, fastmath=_NO_NAN)
 def _gain(top, own, g, d, r, s, tiny):  # type: ignore[no-untyped-def]
-    """Return the gain of a partner, 0 of one that is none."""
+    """Return the gain of a partner, 0 if it is not a candidate."""
     slope = top - g
     gain = slope * slope / larger(own + d - 2.0 * r, tiny)
     return gain if ((s & DOWN) != 0) & (slope > 0.0) else 0.0
@@ -29,10 +29,10 @@ def _gain(top, own, g, d, r, s, tiny):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath=_NO_NAN)
 def best_partner(G, diagonal, row, status, m, i, tiny):  # type: ignore[no-untyped-def]
-    """Return j in I_down that maximises ``(G_i - G_j)^2 / Q_ij``, or -1, and that value.
+    """Return j in I_down that maximises ``(G_i - G_j)^2 / Q_ij``, and that value; or -1 and 0.
 
-    Glasmachers 2008, eq. 3. The last one of several, as in LIBSVM. ``tiny`` stands for a curvature that
-    is not positive.
+    Glasmachers 2008, eq. 3. Among equal values the last is taken, as in LIBSVM. ``tiny`` replaces a curvature
+    that is not positive.
     """
     top, own = G[i], diagonal[i]
     best, where = 0.0, -1
@@ -112,7 +112,7 @@ def extremes(G, status, m):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath=_NO_NAN)
 def last_highest(G, status, first, last, top):  # type: ignore[no-untyped-def]
-    """Return the last place within a span where G over I_up is ``top``."""
+    """Return the last place within a span at which G over I_up equals ``top``."""
     g, s = G[first:last], status[first:last]
     i = -1
     for k in range(last - first):

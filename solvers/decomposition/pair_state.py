@@ -1,4 +1,4 @@
-"""The state of SMO over pairs of examples: what its iteration, its shrinking and its end have in common."""
+"""The state of SMO over pairs of examples, shared by its iteration, its shrinking and its end."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ _SNAP = 1e-15
 class PairScalars:
     """The scalars of a run, see :mod:`svmrepro.solvers.compilation.records`."""
 
-    # What a solver is, see `second_order`.
+    # The solver's options, see `second_order`.
     plan: int
     offer: int
     sets: int
     stretch: float
-    tiny: float  # stands for a curvature that is not positive
+    tiny: float  # replaces a curvature that is not positive
     # The active set.
     n_active: int
-    leavers: int  # who is marked to leave it
-    shrink_at: int  # the step at which to look for such
+    leavers: int  # number of examples marked to leave it
+    shrink_at: int  # the step of the next attempt to shrink
     shrink_interval: int
-    near_end: bool  # whether the whole set is still to be looked at near the end
-    # The extremes of G over it.
+    near_end: bool  # whether the whole set is still to be checked near the end
+    # The extremes of G over the active set.
     top: int  # argmax over I_up
     g_max: float
     g_min: float  # over I_down
     # The last step.
-    planned: bool  # ahead
-    free: bool  # a Newton step that met no bound
+    planned: bool  # whether it was planned ahead
+    free: bool  # whether it was a Newton step that met no bound
     ratio: float  # its length relative to Newton's
-    ages: int  # latest working sets that are known
+    ages: int  # number of latest working sets stored
     # The run.
     objective: float  # W
-    drift: float  # length of all steps since G was last computed anew
+    drift: float  # total length of the steps since G was last recomputed
     steps: int
     planned_steps: int
-    offered_taken: int  # steps over a working set that was offered
-    updates: int  # entries of G brought up to date
+    offered_taken: int  # steps with an earlier working set
+    updates: int  # entries of G updated
     ticks: int  # work, in entries read
 
 
 class PairState(NamedTuple):
-    """Arrays by position in the active order, of length n, unless said otherwise."""
+    """Arrays by position in the active order, of length n, unless noted otherwise."""
 
     y: Any
     C: Any  # bounds of alpha
@@ -59,18 +59,18 @@ class PairState(NamedTuple):
     status: Any  # uint8, bits UP and DOWN
     goes: Any  # uint8, 1 where an example leaves the active set
     position: Any  # int64, by example
-    beta_then: Any  # when the first example of the present active set's complement went
+    beta_then: Any  # at the first shrink since all examples were active, as is G_then
     G_then: Any
     # The latest working sets, newest first, as examples, and their Q.
     first: Any  # int64, (sets + 1,)
     second: Any
     curvature: Any  # float64
     scalars: PairScalars
-    lengths: Any  # int64, (2, bins or 0), steps by their length relative to Newton's: plain, planned
+    lengths: Any  # int64, (2, bins or 0), step lengths relative to Newton's: plain, planned
 
 
 def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> PairState:
-    """Return the state at given multipliers, of which G does not know yet, or at alpha = 0.
+    """Return the state at given multipliers, or at alpha = 0; G is the gradient at 0 in both cases.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> PairSta
     C : ndarray of float64, shape (n,)
         Bounds of the multipliers.
     sets : int
-        How many working sets are planned with.
+        Number of working sets used for planning.
     bins : int
-        Bins of the histograms of lengths; 0 for none.
+        Bins of the histograms of step lengths; 0 for none.
     start : ndarray of float64, shape (n,), optional
         Multipliers.
     """
@@ -114,7 +114,7 @@ CALLS = (types.FunctionType(BLOCK), types.FunctionType(SHAPE))
 
 @compiled(forceinline=True)
 def clipped(value, low, high):  # type: ignore[no-untyped-def]
-    """Return the nearest value in [low, high]."""
+    """Return ``value`` clipped to [low, high]."""
     return low if value < low else (high if value > high else value)
 
 
@@ -128,9 +128,9 @@ def room(beta, y, C, i, j):  # type: ignore[no-untyped-def]
 
 @compiled(forceinline=True)
 def place(beta, status, y, C, i, value, scale):  # type: ignore[no-untyped-def]
-    """Set a multiplier, on the bound where rounding alone keeps it off, and its status.
+    """Set a multiplier and its status, snapping it to a bound that it misses only by rounding.
 
-    ``scale`` is the size of what was added up: the multiplier before, and its change.
+    ``scale`` is the size of the terms added: the multiplier before, and its change.
     """
     alpha, top = y[i] * value, C[i]
     if alpha <= _SNAP * scale:
@@ -143,6 +143,6 @@ def place(beta, status, y, C, i, value, scale):  # type: ignore[no-untyped-def]
 
 
 def look(state: PairState) -> None:
-    """Find the extremes of the gradient over the active set."""
+    """Update the extremes of the gradient over the active set."""
     scalars = state.scalars
     scalars.top, scalars.g_max, scalars.g_min = extremes(state.G, state.status, scalars.n_active)

@@ -8,35 +8,35 @@ In signed multipliers, ``beta_i = y_i alpha_i`` in ``[L_i, U_i] = [min(0, y_i C)
     mu = clip(l / Q_ij, L~, U~),  l = G_i - G_j,  beta_i += mu,  beta_j -= mu,  G -= mu (K_i - K_j)
 
 until ``max over I_up - min over I_down`` of G is at most eps (Algorithm 1, which is that of LIBSVM 2.84).
-*Planning ahead* (Algorithms 2 to 5) takes in place of mu the step that is best if the working set of
-the last iteration comes next,
+*Planning ahead* (Algorithms 2 to 5) replaces mu by the step that is best if the working set of the last
+iteration comes next,
 
     mu = (Q_22 w_1 - Q_12 w_2) / det Q,
 
-and offers earlier working sets to the selection. What the named solvers differ in is data, the
-options ``plan``, ``offer``, ``sets`` and ``stretch`` of the registry:
+and adds earlier working sets to the candidates. The named solvers differ only in data: the options ``plan``,
+``offer``, ``sets`` and ``stretch`` of the registry.
 
 ``plan``
     0 never; 1 after a free SMO step (Algorithm 4); 2 after any SMO step (Algorithm 2).
 ``offer``
     When earlier working sets are candidates: 0 never; 1 after a planned step, as the convergence proof
-    needs it; 2 after an unplanned one, as Algorithms 3 and 5 are printed; 3 always, by the Newton gain
+    requires; 2 after an unplanned one, as Algorithms 3 and 5 are printed; 3 always, by the Newton gain
     (section 7.2).
 ``sets``
-    How many of the latest working sets are planned with and offered (section 7.4).
+    How many of the latest working sets are used for planning and as candidates (section 7.4).
 ``stretch``
     Factor on the Newton step, before it is clipped (section 7.3).
 
 Where the paper is silent:
 
-* A curvature that is not positive counts as 1e-12, as in LIBSVM, or 1e-12 max K_ii where that is less;
-  a determinant below 1e-12 Q_11 Q_22 gives the Newton step. A working set that has been shrunk is neither
-  planned with nor offered.
-* Shrinking is LIBSVM's rule, applied when at least a tenth of the active set can go. The gradient of
-  what was shrunk is computed from the multipliers that have changed since the first of it went.
-* The gradient is a sum over all steps. Where their rounding together could exceed a hundredth of eps, it
-  is computed anew, in double precision, before the run ends: rows kept in single precision so cost steps,
-  never the result. Where that does not come to an end the run is ``stalled``.
+* A curvature that is not positive is replaced by 1e-12, as in LIBSVM, or by 1e-12 max K_ii if that is less. A
+  determinant below 1e-12 Q_11 Q_22 gives the Newton step. A working set with a shrunk example is neither used
+  for planning nor a candidate.
+* Shrinking follows LIBSVM's rule, applied when at least a tenth of the active set can leave. The gradient of
+  the shrunk examples is computed from the multipliers that have changed since the first of them left.
+* The gradient is a sum over all steps. If their total rounding error could exceed a hundredth of eps, the
+  gradient is recomputed in double precision before the run ends. Rows in single precision therefore cost
+  steps, but never change the result. If this does not terminate, the run is ``stalled``.
 
 Symbols of the paper in :mod:`~svmrepro.solvers.decomposition.second_order_iteration`:
 
@@ -97,8 +97,8 @@ __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _DEGENERATE = 1e-12
 _NEVER = 2**62
-BEGIN, RENEW = -1, -2  # reasons to compute the gradient, beside verdicts of the iteration
-_ROUNDING = {"double": 2.3e-16, "single": 6.0e-8, "byte": 2.3e-16}  # of an entry of a kept row
+BEGIN, RENEW = -1, -2  # reasons to compute the gradient, besides return values of the iteration
+_ROUNDING = {"double": 2.3e-16, "single": 6.0e-8, "byte": 2.3e-16}  # relative error of a cached entry
 _FUTILE = 30
 _ENTRY_BYTES = {
     "bytes": 1,
@@ -111,14 +111,14 @@ _ENTRY_BYTES = {
 
 
 class Loops(NamedTuple):
-    """The compiled loops over one kind of cache."""
+    """The compiled loops for one type of cache."""
 
     iterate: Any
     rearrange_rows: Any
 
 
 def loops_of(precision: str) -> Loops:
-    """Return the loops over rows of a precision."""
+    """Return the loops for rows of a given precision."""
     if precision == "byte":
         from svmrepro.solvers.decomposition import byte_rows
 
@@ -132,11 +132,11 @@ class PairRestoring:
     Attributes
     ----------
     G
-        What is written: the gradient's own end, or an array that takes its place once it is whole.
+        Output: the end of the gradient itself, or an array that replaces the gradient once it is complete.
     at
-        The multiplier to go on with.
+        The multiplier to continue with.
     why
-        What asked for it: BEGIN, NEARLY, CONVERGED or RENEW.
+        The reason: BEGIN, NEARLY, CONVERGED or RENEW.
     """
 
     def __init__(self, run: SecondOrderRun, begin: int, why: int) -> None:
@@ -149,7 +149,7 @@ class PairRestoring:
         self.row = np.empty(run.problem.n)
 
     def advance(self, run: SecondOrderRun, work: int) -> bool:
-        """Go on for about ``work`` entries read; return whether it is done."""
+        """Continue for about ``work`` entries read; return whether it is done."""
         problem, state, cache, order = run.problem, run.state, run.cache, run.panel.order
         if problem.kernel.name == "linear":
             _, products, update = rows_of(problem)
@@ -173,16 +173,16 @@ class PairRestoring:
 
 
 class SecondOrderRun:
-    """A run under way.
+    """A run in progress.
 
     Attributes
     ----------
     state, cache, panel
         See their classes. The panel is the problem's own until the first example leaves the active set.
     tried : bool
-        Whether the whole set was looked at when the gap first came under ten times eps, as in LIBSVM.
+        Whether the whole set was checked when the gap first fell below ten times eps, as in LIBSVM.
     futile : int
-        How often the exact gradient disagreed at the end.
+        How often the recomputed gradient contradicted convergence.
     """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
@@ -227,7 +227,7 @@ def prepare(problem: Problem) -> None:
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SecondOrderRun:
-    """Return a run at the multipliers to begin with.
+    """Return a run at the initial multipliers.
 
     Parameters
     ----------
@@ -236,17 +236,16 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SecondOrderR
     eps : float
         Tolerance on the maximal violation of a pair.
     options : dict
-        ``start``: multipliers to begin with, or None. ``lengths``: whether the lengths of steps relative to
-        Newton's are counted, as in Figure 3.
-        ``cache_mb``: megabytes (2^20) of kernel rows. ``single``: whether they are kept in single precision.
-        ``shrinking``: whether examples at a bound may leave the active set. ``plan``, ``offer``, ``sets``,
-        ``stretch``: see the module.
+        ``start``: initial multipliers, or None. ``lengths``: whether to count step lengths relative to
+        Newton's, as in Figure 3. ``cache_mb``: megabytes (2^20) of kernel rows. ``single``: whether rows are
+        cached in single precision. ``shrinking``: whether examples at a bound may leave the active set.
+        ``plan``, ``offer``, ``sets``, ``stretch``: see the module.
     """
     return SecondOrderRun(problem, eps, options)
 
 
 def advance(run: SecondOrderRun, work: int, step_limit: int) -> str | None:
-    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    """Continue for about ``work`` entries read; return a status when the run has ended."""
     state, n = run.state, run.problem.n
     scalars = state.scalars
     if run.restoring is not None:
@@ -270,7 +269,7 @@ def advance(run: SecondOrderRun, work: int, step_limit: int) -> str | None:
 
 
 def _restored(run: SecondOrderRun, done: PairRestoring) -> str | None:
-    """Go on with the whole gradient; return a status where that does not lead anywhere."""
+    """Continue with the complete gradient; return a status if the run has stalled."""
     state = run.state
     scalars = state.scalars
     run.restoring = None
@@ -287,15 +286,15 @@ def _restored(run: SecondOrderRun, done: PairRestoring) -> str | None:
         scalars.objective = 0.5 * state.beta @ (state.y + state.G)
         return None
     if done.why == CONVERGED:
-        scalars.shrink_at = scalars.steps + 1  # as LIBSVM: at once, should it go on
-        scalars.shrink_interval *= 2  # the set was taken for too small
+        scalars.shrink_at = scalars.steps + 1  # as in LIBSVM: at once if the run continues
+        scalars.shrink_interval *= 2  # the active set was too small
     else:
         run.futile += 1
     return STALLED if scalars.g_max - scalars.g_min > run.eps and run.futile > _FUTILE else None
 
 
 def objective(run: SecondOrderRun) -> float:
-    """Return the present dual objective W."""
+    """Return the current dual objective W."""
     return float(run.state.scalars.objective)
 
 
@@ -305,12 +304,12 @@ def steps(run: SecondOrderRun) -> int:
 
 
 def finish(run: SecondOrderRun, status: str) -> Solution:
-    """Return the solution as it stands."""
+    """Return the current solution."""
     state, problem, cache = run.state, run.problem, run.cache
     scalars = state.scalars
     beta = np.empty(problem.n)
     beta[run.panel.order] = state.beta
-    # After a limit G may be known of the active examples only, after none at all of a start that was given.
+    # After a limit G may be valid for the active examples only, or for none at a given start.
     known = 0 if run.restoring is not None and run.restoring.why == BEGIN else int(scalars.n_active)
     free = state.status[:known] == UP | DOWN
     middle = 0.5 * float(scalars.g_max + scalars.g_min)
@@ -345,11 +344,11 @@ def finish(run: SecondOrderRun, status: str) -> Solution:
 
 
 def _bytes_moved(run: SecondOrderRun) -> int:
-    """Return the bytes that the run read and wrote, were there no caches.
+    """Return the bytes that the run reads and writes, without processor caches.
 
-    A pass for the partner reads G, K_ii, a row and a status of each example of the active set; the change
-    of the gradient reads it, two rows and the status and writes it; a row reads what it touches of the
-    examples and is written.
+    Selecting the partner reads G, K_ii, a row and a status for each active example. The gradient update reads
+    G, two rows and the status, and writes G. Computing a row reads stored entries of examples and writes the
+    row.
     """
     counts = run.cache.counts
     entry = _ENTRY_BYTES[form(run.problem)]
@@ -360,7 +359,7 @@ def _bytes_moved(run: SecondOrderRun) -> int:
 
 
 def _shrink(run: SecondOrderRun) -> None:
-    """Let those leave who are marked."""
+    """Remove the marked examples from the active set."""
     state, n = run.state, run.problem.n
     scalars = state.scalars
     m, count = int(scalars.n_active), int(scalars.leavers)
@@ -390,7 +389,7 @@ def _shrink(run: SecondOrderRun) -> None:
 
 
 def _lengths(state: PairState) -> dict[str, list[int]]:
-    """Return the histograms of the lengths of steps that were not planned and of those that were."""
+    """Return the histograms of step lengths: of unplanned and of planned steps."""
     if not state.lengths.size:
         return {}
     plain, planned = state.lengths.tolist()

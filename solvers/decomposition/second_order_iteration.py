@@ -24,20 +24,20 @@ RUNNING, SHRINK, CONVERGED, NEARLY = range(4)
 
 _ETA = 0.9
 _DEGENERATE = 1e-12
-_WORTH = 10  # shrinks when one in so many can go
-_ITERATION = 100  # what an iteration costs besides, in entries read
+_WORTH = 10  # shrink if at least one active example in this many can leave
+_ITERATION = 100  # fixed cost of an iteration, in entries read
 
 RATIO_BINS = 51
-"""Bins of the lengths of steps relative to Newton's, see :func:`tally`."""
+"""Number of bins for step lengths relative to Newton's, see :func:`tally`."""
 _LOW, _WIDTH = -2.05, 0.1
 
 
 @compiled(forceinline=True)
 def tally(lengths, ratio, planned):  # type: ignore[no-untyped-def]
-    """Count a step ``ratio`` times as long as Newton's.
+    """Count a step ``ratio`` times as long as Newton's in the histogram.
 
-    The axis is that of Figure 3, ``ratio - 1 = sign(t) (10^(t^2 / 2) - 1)``, in bins of 0.1 of which one has
-    its middle at t = 0; the last counts all that are longer, the first all that are shorter.
+    The axis is that of Figure 3, ``ratio - 1 = sign(t) (10^(t^2 / 2) - 1)``, in bins of width 0.1, one of
+    them centred at t = 0. The first and last bins include everything beyond them.
     """
     t = math.sqrt(2.0 * math.log10(1.0 + abs(ratio - 1.0)))
     t = -t if ratio < 1.0 else t
@@ -47,7 +47,11 @@ def tally(lengths, ratio, planned):  # type: ignore[no-untyped-def]
 
 @compiled()
 def best_exact(G, diagonal, row, status, beta, y, C, m, i, tiny):  # type: ignore[no-untyped-def]
-    """As ``best_partner``, by twice the gain of the clipped step."""
+    """Return the partner j of i with the largest gain of the clipped step, and twice that gain; or -1 and 0.
+
+    The exact counterpart of :func:`~svmrepro.solvers.decomposition.pair_selection.best_partner`, which
+    ignores the bounds. ``tiny`` replaces a curvature that is smaller.
+    """
     j, best = -1, 0.0
     for k in range(m):
         slope = G[i] - G[k]
@@ -64,7 +68,7 @@ def best_exact(G, diagonal, row, status, beta, y, C, m, i, tiny):  # type: ignor
 
 @compiled(forceinline=True)
 def offered(state, m, exact, i, j, gain):  # type: ignore[no-untyped-def]
-    """Return the pair of most gain among (i, j) and the earlier working sets, and that set's age, or -1."""
+    """Return the pair of largest gain among (i, j) and earlier working sets, and its age, -1 for (i, j)."""
     scalars, G, status, position = state.scalars, state.G, state.status, state.position
     first, second, curvature = state.first, state.second, state.curvature
     chosen = -1
@@ -90,10 +94,10 @@ def offered(state, m, exact, i, j, gain):  # type: ignore[no-untyped-def]
 
 @compiled(forceinline=True)
 def step_ahead(state, row1, row2, m, i, j, slope, Q, low, high):  # type: ignore[no-untyped-def]
-    """Return the planned step of (i, j), and whether there is one within [low, high] (eq. 8, Algorithm 4).
+    """Return the planned step of (i, j), and whether one exists within [low, high] (eq. 8, Algorithm 4).
 
-    Of the latest working sets that which gives the largest double-step gain is planned with. Both steps must
-    stay inside the box.
+    Among the latest working sets, the one with the largest double-step gain is used. Both steps must stay
+    inside the box.
     """
     y, C, beta, G, position = state.y, state.C, state.beta, state.G, state.position
     first, second, curvature = state.first, state.second, state.curvature
@@ -126,7 +130,7 @@ def step_ahead(state, row1, row2, m, i, j, slope, Q, low, high):  # type: ignore
 
 @compiled(forceinline=True)
 def remember(state, i, j, Q):  # type: ignore[no-untyped-def]
-    """Put the working set of two examples first among the latest ones."""
+    """Insert the working set of two examples as the newest of the latest ones."""
     first, second, curvature = state.first, state.second, state.curvature
     for age in range(first.size - 1, 0, -1):
         first[age], second[age], curvature[age] = first[age - 1], second[age - 1], curvature[age - 1]
@@ -135,13 +139,21 @@ def remember(state, i, j, Q):  # type: ignore[no-untyped-def]
 
 
 def signature(cache):  # type: ignore[no-untyped-def]
-    """Return the type of :func:`iterate` over a type of cache."""
+    """Return the signature of :func:`iterate` for a type of cache."""
     return types.int64(STATE, cache, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64)
 
 
 @compiled(signature(CACHE))
 def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limit):  # type: ignore[no-untyped-def]
-    """Iterate until something is due that the caller sees to; return what."""
+    """Iterate until the caller has to act.
+
+    Returns
+    -------
+    int
+        ``CONVERGED``: the gap over the active set is at most eps. ``NEARLY``: it is at most 10 eps, and the
+        whole set is still to be checked near the end. ``SHRINK``: at least a tenth of the active set is
+        marked to leave. ``RUNNING``: the slice or the step limit is used up.
+    """
     y, C, beta, G = state.y, state.C, state.beta, state.G
     diagonal, status = state.diagonal, state.status
     scalars, order, rows = state.scalars, panel.order, cache.rows

@@ -1,4 +1,4 @@
-"""Shrinking of the active set: who leaves it, the change of order, and the way back."""
+"""Shrinking of the active set: which examples leave it, the change of order, and the way back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDA
 
 @compiled()
 def mark_leavers(state):  # type: ignore[no-untyped-def]
-    """Mark who sits at a bound, pushed against it by more than any pair may still gain; return how many.
+    """Mark the examples at a bound that violate with no active example; return how many.
 
     LIBSVM's rule (Fan, Chen and Lin 2005, section 4).
     """
@@ -31,7 +31,7 @@ def mark_leavers(state):  # type: ignore[no-untyped-def]
 
 @compiled(types.void(STATE, types.uint32[::1], types.int64[:, ::1]))
 def rearrange_state(state, order, pairs):  # type: ignore[no-untyped-def]
-    """Follow a change of order, see :func:`svmrepro.solvers.caches.feature_columns.exchanges`."""
+    """Apply a change of order, see :func:`svmrepro.solvers.caches.feature_columns.exchanges`."""
     exchange(state.y, pairs)
     exchange(state.C, pairs)
     exchange(state.beta, pairs)
@@ -50,16 +50,16 @@ def rearrange_state(state, order, pairs):  # type: ignore[no-untyped-def]
     types.int64(STATE, VECTOR, CACHE, STORE, PANEL, *CALLS, types.int64, types.int64, types.int64, VECTOR)
 )
 def restore_gradient(state, G, cache, store, panel, block, shape, begin, j, work, row):  # type: ignore[no-untyped-def]
-    """Go on with G from position ``begin`` on, from what it was then and the multipliers that changed since.
+    """Continue recomputing G from position ``begin`` on, from its saved values and the changed multipliers.
 
     Parameters
     ----------
     G : ndarray, shape (n,)
-        Is written.
+        Output.
     begin : int
         The first position.
     j : int
-        The multiplier to go on with, 0 at first.
+        The multiplier to continue with, 0 at first.
     work : int
         About how many entries may be read.
     row : ndarray, shape (n,)
@@ -68,7 +68,7 @@ def restore_gradient(state, G, cache, store, panel, block, shape, begin, j, work
     Returns
     -------
     int
-        The multiplier to go on with; n at the end.
+        The multiplier to continue with; n when done.
     """
     n = state.y.size
     beta, beta_then, order = state.beta, state.beta_then, panel.order
@@ -112,10 +112,10 @@ def restore_gradient(state, G, cache, store, panel, block, shape, begin, j, work
     )
 )
 def restore_folded(state, G, store, products, update, order, begin, weights, row):  # type: ignore[no-untyped-def]
-    """Do what :func:`restore_gradient` does, in one go, under a linear kernel: through one weight vector.
+    """Do the whole of :func:`restore_gradient` for a linear kernel, through one weight vector.
 
-    It is the sum of the examples whose multipliers changed. ``weights``, shape (d + 1,), and ``row``, shape
-    (n,), are workspace; returns the entries read.
+    The weight vector is the sum of the examples whose multipliers changed, times the changes. ``weights``,
+    shape (d + 1,), and ``row``, shape (n,), are workspace. Returns the entries read.
     """
     n = state.y.size
     beta, beta_then = state.beta, state.beta_then

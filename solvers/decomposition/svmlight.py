@@ -1,41 +1,41 @@
 r"""Decomposition with small working sets, as in SVM-light (Joachims 1999).
 
 In signed multipliers, ``beta_i = y_i alpha_i`` and ``G = y - K beta``, each iteration picks q variables,
-solves the dual over these alone by :mod:`svmrepro.solvers.quadratic_programs.working_set_qp`, and brings G up
-to date from their q kernel rows.
+solves the dual over these alone by :mod:`svmrepro.solvers.quadratic_programs.working_set_qp`, and updates G
+from their q kernel rows.
 
-*Working set.* The steepest feasible direction with q non-zero entries: the q / 2 largest G of those that may
-rise and the q / 2 smallest of those that may fall. Without a bias the equality constraint falls away, and
-the q largest G of those that may rise and -G of those that may fall are taken. With q = 2 this is first-order
-SMO, the maximal violating pair. As in SVM-light half of the set (q / 4 each way) comes first from the
-examples whose kernel row is kept; the worst pair is always in it.
+*Working set.* The steepest feasible direction with q nonzero entries: the q / 2 largest G of examples that
+may rise and the q / 2 smallest of examples that may fall. Without a bias there is no equality constraint, and
+the set takes the q largest values of G (may rise) and -G (may fall) together. With q = 2 this is first-order
+SMO, the maximal violating pair. As in SVM-light, half of the set (q / 4 each way) is taken first from
+examples with a cached kernel row; the most violating pair is always included.
 
-*Shrinking.* At every tenth iteration it is noted who sits at a bound on its right side by more than the
-running mean of the largest violation; who did so for ``patience`` iterations leaves the active set, once a
-quarter of it can. When what is left is solved, G of the others is computed from the multipliers that changed,
-all come back, and the run goes on if it must, with twice the patience.
+*Shrinking.* At every tenth iteration, the examples are noted that sit at a bound and satisfy their condition
+by more than the running mean of the largest violation. An example that does so for ``patience`` iterations
+can leave the active set; this happens once a quarter of the set can leave. When the remaining problem is
+solved, G of the others is computed from the multipliers that changed, all examples return, and the run
+continues if necessary, with twice the patience.
 
-*Cache.* Least-recently-used kernel rows over the active set
-(:mod:`svmrepro.solvers.caches.active_set_rows`), kept short while it is small and extended when it grows.
-``cache_mb = 0`` keeps none beyond an iteration.
+*Cache.* Least-recently-used kernel rows over the active set (:mod:`svmrepro.solvers.caches.active_set_rows`),
+which are short while it is small and extended when it grows. With ``cache_mb = 0`` no row outlives its
+iteration.
 
-*Folding* (``fold``, linear kernel): G comes from the weight vector, one product an example, in place of q
-rows.
+*Folding* (``fold``, linear kernel): G is computed from the weight vector, one product per example, instead of
+from q rows.
 
-It stops when a threshold exists at which no example violates its condition by more than eps: with a bias
-``max G over I_up - min G over I_down <= 2 eps``, and the threshold is their middle.
+The run stops when a threshold exists at which no example violates its condition by more than eps: with a bias
+``max G over I_up - min G over I_down <= 2 eps``, and the threshold is their midpoint.
 
 Where the paper and SVM-light's documentation are silent:
 
-* The order of equal G is that of the active set.
-* Where rounding makes the small program gain nothing, the worst pair takes its clipped Newton step
-  (``info["pairs"]``); where that changes nothing either, G is computed anew, and if that does not help the
-  run is ``stalled``.
-* Large C, few features and classes that overlap make first-order steps zigzag for millions of iterations.
+* Equal values of G are taken in the order of the active set.
+* If the small program gains nothing because of rounding, the most violating pair takes its clipped Newton
+  step (``info["pairs"]``). If that changes nothing either, G is recomputed; if that does not help, the run is
+  ``stalled``.
+* With large C, few features and overlapping classes, first-order steps zigzag for millions of iterations.
   After 50 n of them, and again every 10 n, the working set doubles, to 64 at most (``widen``;
   ``info["q_final"]``). None of the papers' problems takes so many.
-* Where the rounding of all steps together could exceed a hundredth of eps, G is computed anew before the run
-  ends.
+* If the rounding of all steps together could exceed a hundredth of eps, G is recomputed before the run ends.
 
 Symbols of the paper in :mod:`~svmrepro.solvers.decomposition.svmlight_iteration`:
 
@@ -77,15 +77,15 @@ __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _NEVER = 2**62
 BEGIN, RESTORE, RENEW = range(3)  # reasons to compute the gradient
-_ROUNDING = {"double": 2.3e-16, "single": 6.0e-8}  # of an entry of a kept row
+_ROUNDING = {"double": 2.3e-16, "single": 6.0e-8}  # relative error of a cached entry
 _FUTILE = 30
-_WIDEN_AFTER = 50  # iterations an example before the working set is made larger
+_WIDEN_AFTER = 50  # iterations per example before the working set grows
 _WIDEN_EVERY = 10
 _WIDEST = 64
 
 
 class SvmLightRestoring:
-    """G from a position on, in slices, as in :mod:`~svmrepro.solvers.decomposition.second_order`."""
+    """The computation of G from a position on, in slices, as in `second_order`."""
 
     def __init__(self, run: SvmLightRun, begin: int, why: int) -> None:
         state, n = run.state, run.problem.n
@@ -93,7 +93,7 @@ class SvmLightRestoring:
         self.G, self.row = (state.G if begin else np.empty(n)), np.empty(n)
 
     def advance(self, run: SvmLightRun, work: int) -> bool:
-        """Go on for about ``work`` entries read; return whether it is done."""
+        """Continue for about ``work`` entries read; return whether it is done."""
         state, n = run.state, run.problem.n
         if run.folded:
             parts.fold_gradient(state, run.work, run.cache, run.store, run.calls[-2], run.panel.order, n)
@@ -117,15 +117,15 @@ class SvmLightRestoring:
 
 
 class SvmLightRun:
-    """A run under way.
+    """A run in progress.
 
     Attributes
     ----------
     state, work, cache, panel
-        See their classes. The panel is the problem's own: it is taken out of it when the first example leaves
-        the active set, and put back in order at the end.
+        See their classes. The panel is the problem's own. It is taken from the problem when the first example
+        leaves the active set, and returned in the original order at the end.
     futile : int
-        How often G was computed anew at the end.
+        How often G was recomputed at the end.
     """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
@@ -139,7 +139,7 @@ class SvmLightRun:
         self.calls = (*block_of(problem), *rows_of(problem))
         precision = "single" if options["single"] else "double"
         megabytes = 0.0 if self.folded else float(options["cache_mb"])
-        # Folded, no row is ever asked for.
+        # With folding no row is ever requested.
         least = 0 if self.folded else q
         self.cache_bytes, self.precision = megabytes * 2**20, precision
         self.cache = build_cache(n, self.cache_bytes, precision, cheap=cheap_rows(problem), least=least)
@@ -171,7 +171,7 @@ def prepare(problem: Problem) -> None:
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightRun:
-    """Return a run at the multipliers to begin with.
+    """Return a run at the initial multipliers.
 
     Parameters
     ----------
@@ -180,11 +180,11 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightRun:
     eps : float
         KKT tolerance.
     options : dict
-        ``start``: multipliers to begin with, or None (which may be missing). ``q``: size of the working set,
-        even. ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; q
-        rows are held in any case. ``single``: whether they are kept in single precision. ``shrinking``:
-        whether examples at a bound may leave the active set, after ``patience`` iterations. ``fold``: whether
-        a linear kernel is folded into its weight vector. ``widen``: see the module.
+        ``start``: initial multipliers, or None (the key may be missing). ``q``: size of the working set,
+        even. ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; q rows are held in any case.
+        ``single``: whether rows are cached in single precision. ``shrinking``: whether examples at a bound
+        may leave the active set, after ``patience`` iterations. ``fold``: whether a linear kernel is folded
+        into its weight vector. ``widen``: see the module.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightRun:
 
 
 def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:
-    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    """Continue for about ``work`` entries read; return a status when the run has ended."""
     state, n = run.state, run.problem.n
     scalars = state.scalars
     if run.restoring is not None:
@@ -232,7 +232,7 @@ def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:
 
 
 def objective(run: SvmLightRun) -> float:
-    """Return the present dual objective W."""
+    """Return the current dual objective W."""
     return float(run.state.scalars.objective)
 
 
@@ -242,12 +242,12 @@ def steps(run: SvmLightRun) -> int:
 
 
 def finish(run: SvmLightRun, status: str) -> Solution:
-    """Return the solution as it stands."""
+    """Return the current solution."""
     state, problem, cache, work = run.state, run.problem, run.cache, run.work
     scalars = state.scalars
     beta = np.empty(problem.n)
     beta[run.panel.order] = state.beta
-    # After a limit G may not be known of all examples.
+    # After a limit G may not be valid for all examples.
     whole = scalars.n_active == problem.n and run.restoring is None
     value = float(0.5 * state.beta @ (state.y + state.G)) if whole else objective(run)
     if run.own and not run.folded:
@@ -255,7 +255,7 @@ def finish(run: SvmLightRun, status: str) -> Solution:
         problem.give("panel", run.panel)
     weights = None
     if problem.kernel.name == "linear":
-        weights = np.asarray(problem.X.T @ beta).ravel()  # those that are folded carry every step's rounding
+        weights = np.asarray(problem.X.T @ beta).ravel()  # the folded ones have the rounding of every step
     return Solution(
         alpha=problem.y * beta,
         weights=weights,
@@ -282,7 +282,7 @@ def finish(run: SvmLightRun, status: str) -> Solution:
 
 
 def _widen(run: SvmLightRun) -> None:
-    """Double the working set, as far as that goes."""
+    """Double the working set, up to its limit."""
     scalars, n = run.work.scalars, run.problem.n
     q = min(2 * int(scalars.q), _WIDEST, n)
     scalars.widen_at = steps(run) + _WIDEN_EVERY * n if q < min(_WIDEST, n) else _NEVER
@@ -300,7 +300,7 @@ def _widen(run: SvmLightRun) -> None:
 
 
 def _shrink(run: SvmLightRun) -> None:
-    """Let those leave who are marked."""
+    """Remove the marked examples from the active set."""
     state = run.state
     scalars, m = state.scalars, int(state.scalars.n_active)
     if m == run.problem.n:
@@ -327,14 +327,14 @@ def _shrink(run: SvmLightRun) -> None:
 
 
 def _restored(run: SvmLightRun, done: SvmLightRestoring) -> None:
-    """Go on with the whole gradient."""
+    """Continue with the complete gradient."""
     state, n = run.state, run.problem.n
     run.restoring = None
     if done.why == RESTORE:
         state.scalars.n_active = n
         run.work.calm[:] = 0
         run.restores += 1
-        run.work.scalars.patience *= 2  # the set was taken for too small
+        run.work.scalars.patience *= 2  # the active set was too small
     else:
         state.scalars.drift = 0.0
         run.futile += 1 if done.why == RENEW else 0
@@ -344,7 +344,7 @@ def _restored(run: SvmLightRun, done: SvmLightRestoring) -> None:
 
 
 def _renew(run: SvmLightRun, why: int) -> None:
-    """Compute G anew from the multipliers, from the next slice on."""
+    """Recompute G from the multipliers, starting with the next slice."""
     state = run.state
     state.beta_then[:] = 0.0
     state.G_then[:] = state.y

@@ -21,46 +21,46 @@ from svmrepro.solvers.quadratic_programs.working_set_qp import WorkingSetQP, rel
 from svmrepro.solvers.quadratic_programs.working_set_qp import allocate as allocate_qp
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
 
-RUNNING, SHRINK, CONVERGED, STUCK, ZIGZAGGING = range(5)  # what a slice ends with
+RUNNING, SHRINK, CONVERGED, STUCK, ZIGZAGGING = range(5)  # how a slice ends
 SPAN = 256
-_STRETCH = 1024  # entries of G brought up to date at a time: a multiple of SPAN
-LOOK = 10  # iterations between looks at who sits at a bound, as in SVM-light
-_WORTH = 4  # shrinks when one in so many can go
-_MEMORY = 0.7  # of the running mean of the violation, as in SVM-light
-_LONGEST = 255  # looks that are counted
-_ITERATION = 800  # what an iteration costs besides, in entries read
+_STRETCH = 1024  # entries of G updated at a time: a multiple of SPAN
+LOOK = 10  # iterations between checks for examples resting at a bound, as in SVM-light
+_WORTH = 4  # shrink if at least one active example in this many can leave
+_MEMORY = 0.7  # decay of the running mean of the violation, as in SVM-light
+_LONGEST = 255  # largest count of checks
+_ITERATION = 800  # fixed cost of an iteration, in entries read
 
 
 class SvmLightScalars:
-    """The scalars of an iteration beside those of SMO over pairs."""
+    """The scalars of an iteration that SMO over pairs does not have."""
 
     q: int  # size of the working set
     equality: bool  # whether there is a bias
     folded: bool  # whether G comes from a weight vector
-    forgets: bool  # whether no row is kept beyond an iteration
-    prefers_kept: bool  # whether half of the working set comes from rows that are kept
+    forgets: bool  # whether rows are discarded after each iteration
+    prefers_kept: bool  # whether half of the working set is chosen among cached rows
     patience: int  # iterations that an example must rest at a bound before it leaves
     margin: float  # running mean of the violation
-    widen_at: int  # the step at which the working set is made larger
+    widen_at: int  # the step at which the working set grows
     qp_rounds: int
-    pair_steps: int  # steps of the worst pair, where the small program gained nothing
+    pair_steps: int  # steps of the worst pair, after the small program gained nothing
 
 
 class Work(NamedTuple):
-    """What an iteration needs beside the state of SMO over pairs; q is the working set's size."""
+    """Workspace of an iteration beyond the state of SMO over pairs; q is the working set's size."""
 
     qp: WorkingSetQP
-    calm: Any  # uint8, (n,), looks in a row at which an example sat at its bound rightly
+    calm: Any  # uint8, (n,), consecutive checks at which an example rested at its bound
     peaks: Any  # (2, spans), largest G over I_up and largest -G over I_down of each span
     values: Any  # (q,)
-    tops: Any  # int64, (q,), positions of the largest G over I_up, then of the smallest over I_down
+    tops: Any  # int64, (q,), positions of the largest G over I_up; bottoms: of the smallest over I_down
     bottoms: Any
     chosen: Any  # int64, (q,), positions of the working set
-    slots: Any  # int64, (q,), their rows
+    slots: Any  # int64, (q,), slots of their rows
     steps: Any  # (q,), changes of beta
-    moved: Any  # int64, (q,), rows of those that changed
+    moved: Any  # int64, (q,), rows of the multipliers that changed
     weights: Any  # (d + 1,) folded weight vector, or empty
-    outputs: Any  # (n,) w.x where folded
+    outputs: Any  # (n,) w.x if folded
     one: Any  # uint32, (1,)
     scalars: SvmLightScalars
 
@@ -100,7 +100,7 @@ FOLD = (types.FunctionType(DOTS), types.FunctionType(PRODUCTS), types.FunctionTy
 
 @compiled(fastmath={"nnan", "nsz"})
 def survey(G, status, peaks, first, size):  # type: ignore[no-untyped-def]
-    """Note the extremes of one span."""
+    """Record the extremes of one span."""
     g, s = G[first : first + size], status[first : first + size]
     highest, lowest = NONE, NONE
     for k in range(size):
@@ -114,7 +114,7 @@ def survey(G, status, peaks, first, size):  # type: ignore[no-untyped-def]
 
 @compiled()
 def shift(G, rows, moved, steps, count, status, peaks, m):  # type: ignore[no-untyped-def]
-    """``G -= sum of steps[j] rows[moved[j]]``, and note the extremes of each span."""
+    """``G -= sum of steps[j] rows[moved[j]]``, and record the extremes of each span."""
     for first in range(0, m, _STRETCH):
         size = min(_STRETCH, m - first)
         g = G[first : first + size]
@@ -139,7 +139,7 @@ def shift(G, rows, moved, steps, count, status, peaks, m):  # type: ignore[no-un
 
 @compiled()
 def extremes_of(state, work, m):  # type: ignore[no-untyped-def]
-    """Find the largest G over I_up and the smallest over I_down from those of the spans."""
+    """Compute the largest G over I_up and the smallest over I_down from the extremes of the spans."""
     top, bottom = NONE, NONE
     for s in range((m + SPAN - 1) // SPAN):
         top, bottom = max(top, work.peaks[0, s]), max(bottom, work.peaks[1, s])
@@ -148,7 +148,7 @@ def extremes_of(state, work, m):  # type: ignore[no-untyped-def]
 
 @compiled(types.void(STATE, WORK, types.int64))
 def survey_all(state, work, m):  # type: ignore[no-untyped-def]
-    """Note the extremes of every span, and of all."""
+    """Record the extremes of every span, and overall."""
     for first in range(0, m, SPAN):
         survey(state.G, state.status, work.peaks, first, min(SPAN, m - first))
     extremes_of(state, work, m)
@@ -156,7 +156,7 @@ def survey_all(state, work, m):  # type: ignore[no-untyped-def]
 
 @compiled()
 def violation(scalars, equality):  # type: ignore[no-untyped-def]
-    """Return by how much the worst example violates its condition, at the best threshold."""
+    """Return the largest violation of an example's condition, at the best threshold."""
     if equality:
         return 0.5 * (scalars.g_max - scalars.g_min)
     return max(scalars.g_max, -scalars.g_min)
@@ -164,7 +164,7 @@ def violation(scalars, equality):  # type: ignore[no-untyped-def]
 
 @compiled()
 def insert(values, places, count, most, value, where):  # type: ignore[no-untyped-def]
-    """Insert into a list of the ``most`` largest values, the earlier of equals first; return its length."""
+    """Insert into a descending list of the ``most`` largest values, ties in order; return its length."""
     if count < most:
         at = count
         count += 1
@@ -181,13 +181,13 @@ def insert(values, places, count, most, value, where):  # type: ignore[no-untype
 
 @compiled()
 def best_of_all(G, status, peaks, bit, sign, most, m, values, places):  # type: ignore[no-untyped-def]
-    """List the ``most`` examples that may move and have the largest ``sign G``; return how many."""
+    """List the ``most`` movable examples with the largest ``sign G``; return their number."""
     spans = (m + SPAN - 1) // SPAN
     count = 0
     for s in range(spans):
         if peaks[s] > NONE:
             count = insert(values, places, count, most, peaks[s], s)
-    # Each of so many spans has one at least as large.
+    # At least ``most`` spans have a value this large.
     bar = values[count - 1] if count == most else NONE
     count = 0
     for s in range(spans):
@@ -202,7 +202,7 @@ def best_of_all(G, status, peaks, bit, sign, most, m, values, places):  # type: 
 
 @compiled()
 def best_of_cached(G, status, cache, position, bit, sign, most, m, values, places):  # type: ignore[no-untyped-def]
-    """List examples as :func:`best_of_all` does, those whose kernel row is kept."""
+    """List examples like :func:`best_of_all`, among those with a cached kernel row."""
     count = 0
     for slot in range(cache.owner.size):
         if cache.owner[slot] < 0:
@@ -217,7 +217,7 @@ def best_of_cached(G, status, cache, position, bit, sign, most, m, values, place
 
 @compiled()
 def admit(work, count, most, k):  # type: ignore[no-untyped-def]
-    """Add a position to the working set, unless it is there or the set is full; return its size."""
+    """Add a position to the working set unless it is in it or the set is full; return its size."""
     if count >= most:
         return count
     for t in range(count):
@@ -229,7 +229,7 @@ def admit(work, count, most, k):  # type: ignore[no-untyped-def]
 
 @compiled()
 def admit_listed(G, work, count, most, risers, fallers, fills):  # type: ignore[no-untyped-def]
-    """Add the listed tops and bottoms in turn, while they violate or ``fills``; return the set's size."""
+    """Add tops and bottoms in turn while they violate, or always if ``fills``; return the set's size."""
     tops, bottoms = work.tops, work.bottoms
     if work.scalars.equality:
         for k in range(min(risers, fallers)):
@@ -255,9 +255,9 @@ def admit_listed(G, work, count, most, risers, fallers, fills):  # type: ignore[
 
 @compiled()
 def choose(state, work, cache, m):  # type: ignore[no-untyped-def]
-    """Write the working set, the steepest feasible direction of q non-zero entries; return its size.
+    """Write the working set, the steepest feasible direction of q nonzero entries; return its size.
 
-    The worst pair comes first. Then, where rows are kept, half of the set is taken from those.
+    The worst pair comes first. If rows are cached, half of the set is then chosen among their examples.
     """
     G, status, peaks, values = state.G, state.status, work.peaks, work.values
     q = work.scalars.q
@@ -280,9 +280,10 @@ def choose(state, work, cache, m):  # type: ignore[no-untyped-def]
 
 @compiled()
 def mark_calm(state, work, m):  # type: ignore[no-untyped-def]
-    """Mark who sat at a bound rightly for long enough; return how many.
+    """Mark the examples that have rested at a bound for long enough; return how many.
 
-    Rightly: by more than the running mean of the largest violation, at the middle threshold.
+    An example rests if it satisfies its condition by more than the running mean of the largest violation, at
+    the midpoint threshold.
     """
     G, status, calm, goes = state.G, state.status, work.calm, state.goes
     middle = 0.5 * (state.scalars.g_max + state.scalars.g_min) if work.scalars.equality else 0.0
@@ -310,14 +311,15 @@ def fold_gradient(state, work, cache, store, products, order, m):  # type: ignor
 
 @compiled()
 def optimise(state, work, size):  # type: ignore[no-untyped-def]
-    """Solve for the working set, whose minor is there, and move its multipliers.
+    """Solve for the working set, whose kernel minor is set, and move its multipliers.
 
     Returns
     -------
     gain : float
-        By how much W rose.
+        Increase of W.
     count : int
-        How many changed: ``work.steps`` and ``work.moved`` say by how much and which (by place in the set).
+        Number of multipliers that changed; ``work.steps`` and ``work.moved`` hold the changes and their
+        places in the set.
     """
     qp, chosen, steps = work.qp, work.chosen, work.steps
     G, beta, y, C = state.G, state.beta, state.y, state.C
@@ -354,7 +356,7 @@ def optimise(state, work, size):  # type: ignore[no-untyped-def]
 
 @compiled(forceinline=True)
 def kernel_minor(work, cache, store, panel, block, shape, dots, m, size):  # type: ignore[no-untyped-def]
-    """Write the kernel values of the working set's pairs into the small program."""
+    """Write the kernel values between examples of the working set into the small program."""
     K, chosen, order = work.qp.K, work.chosen, panel.order
     for a in range(size):
         i = np.int64(order[chosen[a]])
@@ -373,7 +375,7 @@ def kernel_minor(work, cache, store, panel, block, shape, dots, m, size):  # typ
 
 @compiled(forceinline=True)
 def follow_step(state, work, cache, store, products, update, order, m, count):  # type: ignore[no-untyped-def]
-    """Bring G up to date with the multipliers that have changed, and note the extremes of each span."""
+    """Update G for the multipliers that have changed, and record the extremes of each span."""
     moved, steps = work.moved, work.steps
     if work.scalars.folded:
         for j in range(count):
@@ -405,7 +407,15 @@ def follow_step(state, work, cache, store, products, update, order, m, count):  
 def iterate(  # type: ignore[no-untyped-def]
     state, work, cache, store, panel, block, shape, dots, products, update, eps, slice_work, step_limit
 ):
-    """Iterate until something is due that the caller sees to; return what."""
+    """Iterate until the caller has to act.
+
+    Returns
+    -------
+    int
+        ``CONVERGED``: the largest violation over the active set is at most eps. ``SHRINK``: at least a
+        quarter of the active set is marked to leave. ``ZIGZAGGING``: the working set is due to grow.
+        ``STUCK``: no multiplier changed. ``RUNNING``: the slice or the step limit is used up.
+    """
     scalars, order, equality = state.scalars, panel.order, work.scalars.equality
     m = scalars.n_active
     stop_at = scalars.ticks + slice_work
@@ -436,13 +446,13 @@ def iterate(  # type: ignore[no-untyped-def]
         scalars.steps += 1
         scalars.updates += m
         scalars.ticks += _ITERATION + (2 + count) * m + cache.counts.touched - touched
-        # A round of the small program factors a minor and follows a direction: cubic and square in its size.
+        # A round of the small program factors a minor (cubic cost) and follows a direction (quadratic).
         scalars.ticks += (work.scalars.qp_rounds - rounds) * size * size * (2 + size // 6)
 
 
 @compiled(types.int64(STORE, types.FunctionType(UPDATE), MEMBERS, VECTOR, VECTOR))
 def fold_all(store, update, order, beta, weights):  # type: ignore[no-untyped-def]
-    """Fold all multipliers into the weight vector anew; return entries read."""
+    """Recompute the folded weight vector from all multipliers; return entries read."""
     touched = 0
     for c in range(weights.size):
         weights[c] = 0.0

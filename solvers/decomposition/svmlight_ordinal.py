@@ -2,19 +2,19 @@ r"""Ordinal regression by all pairs: SVM-light's decomposition on differences (J
 
     min 1/2 w.w + (n C / m) sum over P of max(0, 1 - w.(x_i - x_j)),     P = {(i, j) : y_i > y_j},  m = |P|
 
-is a classification problem without bias whose examples are the m differences, each of them positive (OP4 of
-the paper, after Herbrich et al.). C is the per-example bound of the problem, so that n C, the paper's C,
-weighs the mean loss of a pair: the objective is that of ``svmperf-ordinal``.
+is a classification problem without bias whose examples are the m differences, all of them positive (OP4 of
+the paper, after Herbrich et al.). C is the per-example bound of the problem, so that n C, the paper's C, is
+the weight of the mean loss of a pair: the objective is that of ``svmperf-ordinal``.
 
-The differences are written out before the clock starts, in the order of i and then of j, and given to
-:mod:`svmrepro.solvers.decomposition.svmlight`. Every other one is turned round and labelled -1, which changes
-nothing, since only ``y_k x_k`` counts, and satisfies who wants two classes. Their number grows with n^2:
-beyond the limit of memory (512 MB without one, counted as 8 bytes a number of dense differences and 12 an
-entry of sparse ones) it ends at once with status ``memory_limit``. That limit is met at a few thousand
-examples.
+The differences are written out before the clock starts, in the order of i and then of j, and passed to
+:mod:`svmrepro.solvers.decomposition.svmlight`. Every other difference is negated and labelled -1. This
+changes nothing, since only ``y_k x_k`` matters, and provides the two classes that a problem needs. The number
+of differences grows with n^2. Above the memory limit (512 MB by default, counting 8 bytes for a number in
+dense differences and 12 for an entry in sparse ones) the run ends at once with status ``memory_limit``. A few
+thousand examples reach that limit.
 
-With every pair within eps of its condition, the duality gap is at most ``eps n C``, which is what the
-certificate checks.
+With every pair within eps of its condition, the duality gap is at most ``eps n C``, which the certificate
+checks.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class PairProblem(NamedTuple):
     Attributes
     ----------
     number, bytes
-        How many there are, and what their differences take.
+        Number of pairs, and memory for their differences.
     problem
-        The classification problem of the differences; None where they are beyond the own limit.
+        The classification problem of the differences; None above the solver's own limit.
     copies
-        Two if the only pair was written twice, at half its weight, else one.
+        2 if the only pair is written twice, at half its weight, else 1.
     """
 
     number: int
@@ -55,7 +55,7 @@ class PairProblem(NamedTuple):
 
 
 class SvmLightOrdinalRun:
-    """A run under way; ``inner`` is that of the differences, None beyond the limit of memory."""
+    """A run in progress; ``inner`` is the run on the differences, None above the memory limit."""
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
         pairs: PairProblem = problem.layout("pairs", _build)
@@ -80,12 +80,12 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightOrdi
 
 
 def advance(run: SvmLightOrdinalRun, work: int, step_limit: int) -> str | None:
-    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    """Continue for about ``work`` entries read; return a status when the run has ended."""
     return MEMORY_LIMIT if run.inner is None else svmlight.advance(run.inner, work, step_limit)
 
 
 def objective(run: SvmLightOrdinalRun) -> float:
-    """Return the present dual objective."""
+    """Return the current dual objective."""
     return 0.0 if run.inner is None else svmlight.objective(run.inner)
 
 
@@ -102,13 +102,13 @@ def finish(run: SvmLightOrdinalRun, status: str) -> Solution:
     found = svmlight.finish(run.inner, status)
     assert found.alpha is not None
     alpha = found.alpha.reshape(-1, run.pairs.copies).sum(axis=1)
-    # "pairs" is also what the decomposition calls its steps of two.
+    # The decomposition uses the key "pairs" for its steps over two variables.
     extra = {("steps_of_two" if key == "pairs" else key): value for key, value in found.info.items()}
     return dataclasses.replace(found, alpha=alpha, info={**extra, **info})
 
 
 def _build(problem: Problem) -> PairProblem:
-    """Count the pairs, and write the differences out where they are not too many."""
+    """Count the pairs, and write out the differences if there are not too many."""
     y, X = problem.y, problem.X
     _, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
     below = np.concatenate(([0], np.cumsum(sizes)[:-1]))[ranks]

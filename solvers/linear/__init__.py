@@ -1,4 +1,4 @@
-"""Linear solvers by other methods.
+"""Other methods for linear problems.
 
 lsvm          Lagrangian SVM (Mangasarian and Musicant 2001)
 l2svm_mfn     modified finite Newton (Keerthi and DeCoste 2005)

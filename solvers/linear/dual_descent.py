@@ -30,11 +30,11 @@ from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDA
     )
 )
 def sweep(store, products, update, members, y, alpha, v, out, random, bounds, tol, sweeps):  # type: ignore[no-untyped-def]
-    """Move the members' multipliers one by one to their optima, until none is off by more than tol.
+    """Optimise the members' multipliers one at a time, until none violates its condition by more than tol.
 
-    Each sweep takes them in a random order of its own, as in section 3.1 of the paper: in one that stays the
-    same it takes tens of times as many. ``v = sum_i y_i alpha_i x_i``, shape (d + 1,), is kept up to date;
-    ``out`` is workspace, ``bounds`` holds C_i. Returns the number of sweeps made.
+    Each sweep uses a new random order, as in section 3.1 of the paper; with a fixed order, tens of times as
+    many sweeps are needed. ``v = sum_i y_i alpha_i x_i``, shape (d + 1,), is kept up to date; ``out`` is
+    workspace; ``bounds`` holds C_i. Returns the number of sweeps.
     """
     for done in range(sweeps):
         worst = 0.0
@@ -66,18 +66,18 @@ def descend(
     tol: float,
     most_entries: float,
 ) -> npt.NDArray[np.float64]:
-    """Return multipliers that are optimal for the members, as far as the work allows, the others as given.
+    """Return multipliers that are optimal over the members, as far as the work limit allows.
 
     Parameters
     ----------
     problem : Problem
         With a linear kernel and no bias.
     alpha : ndarray, shape (n,)
-        Multipliers to begin with, each in [0, C_i].
+        Initial multipliers, each in [0, C_i]. Those of other examples do not change.
     members : ndarray of int
-        Who may move, in any order; the random orders in which they are taken are always the same.
+        Examples whose multipliers may change, in any order. The random orders are the same in every call.
     tol : float
-        Largest violation of a member's condition to end with.
+        Stop when no member violates its condition by more than this.
     most_entries : float
         About how many stored entries may be read.
 

@@ -4,36 +4,38 @@ Linear, no bias; in the paper's notation, where C stands for 1 / lambda,
 
     min f(w) = 1/2 w.w + 1/2 sum_i C_i max(0, 1 - y_i w.x_i)^2
 
-(C_i is the bound of the example, one for all in the paper; Joachims 2006 quotes it divided by his n.) f is
+(C_i is the bound of the example, a single C in the paper; Joachims 2006 quotes it divided by his n.) f is
 smooth and piecewise quadratic. With I(w) = {i : y_i w.x_i < 1}, an iteration
 
-1. solves the regularised least squares of the active examples,
+1. solves the regularised least squares problem of the active examples,
    ``min 1/2 v.v + 1/2 sum over I(w) of C_i (y_i - v.x_i)^2``, from v = w by conjugate gradient on the normal
-   equations (CGLS: one product with X_I and one with its transpose a step), and
-2. steps from w towards v to the exact minimum of f on the line: the derivative along it is piecewise linear
-   and rises, with a break where an example enters or leaves I; the breaks are sorted and walked.
+   equations (CGLS: one product with X_I and one with its transpose per step), and
+2. steps from w towards v to the exact minimum of f on the line. The derivative along the line is piecewise
+   linear and increasing, with a break where an example enters or leaves I; the breaks are sorted and scanned.
 
-The paper's heuristics for the start are kept: the first least squares gets at most ten steps of CG, and until
-no example changes sides all are solved loosely; after that to what the stopping test asks for. Loosely means
-here that the gradient falls to a hundredth. The paper compares it with the residual instead; where examples
-separate and C is large every first step passes that test, and the iteration becomes steepest descent without
-end.
+The paper's heuristics for the start are kept. The first least squares problem gets at most ten CG steps, and
+until the active set stops changing all problems are solved loosely; after that, to the precision of the
+stopping test. Loosely means here that the gradient falls to a hundredth. The paper compares the gradient with
+the residual instead; if examples are separable and C is large, every first step passes that test, and the
+iteration degenerates into endless steepest descent.
 
-Stopping. The gradient ``g = w - sum over I of C_i (1 - y_i w.x_i) y_i x_i`` is all that is wrong with w: the
-multipliers ``alpha_i = C_i max(0, 1 - y_i w.x_i)`` are feasible for the dual
+Stopping. The error of w is measured by the gradient ``g = w - sum over I of C_i (1 - y_i w.x_i) y_i x_i``:
+the multipliers ``alpha_i = C_i max(0, 1 - y_i w.x_i)`` are feasible for the dual
 
     max sum_i alpha_i - 1/2 |sum_i alpha_i y_i x_i|^2 - 1/2 sum_i alpha_i^2 / C_i,   alpha >= 0,
 
-at a duality gap of exactly ``g.g / 2``, and with ``v = sum_i alpha_i y_i x_i`` no example violates its
-condition ``y_i v.x_i >= 1 - alpha_i / C_i`` by more than ``|g.x_i|``. It stops when
-``|g| max_i |x_i| <= eps``, so that eps means what it means to the other solvers. The paper's own test (no
-example on the wrong side by more than 1e-6 after a least squares at that precision) knows no such bound.
+with a duality gap of exactly ``g.g / 2``, and with ``v = sum_i alpha_i y_i x_i`` no example violates its
+condition ``y_i v.x_i >= 1 - alpha_i / C_i`` by more than ``|g.x_i|``. The run stops when
+``|g| max_i |x_i| <= eps``, so eps has the same meaning as for the other solvers. The paper's own test (no
+example on the wrong side by more than 1e-6 after a least squares solve of that precision) gives no such
+bound.
 
-Steps are those of CG. Near the solution of very large C rounding keeps g from falling any further: then the
-run is ``stalled``. There f is flat: steps by which it does not fall may still make g a thousand times as
-short, and with it the gap. So from the first such step on the least squares are solved as well as can be, a
-step counts if it halves g, and one that does neither is taken back. And CG that goes on below rounding leaves
-the solution again, by orders of magnitude: where its steps run out the best of them is taken.
+Steps are counted in CG steps. Near the solution for very large C, rounding keeps g from decreasing further;
+the run is then ``stalled``. f is flat there, but steps that do not decrease f can still shorten g, and the
+gap with it, a thousandfold. So from the first such step on, the least squares problems are solved as
+accurately as possible, a step counts as progress if it halves g, and a step that improves neither is undone.
+CG that continues below the level of rounding moves away from the solution by orders of magnitude: when its
+steps run out, the best iterate is used.
 """
 
 from __future__ import annotations
@@ -49,28 +51,28 @@ from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 
 __all__ = ["advance", "finish", "objective", "start", "steps"]
 
-_LOOSE = 1e-2  # by so much CG brings the gradient down until no example changes sides
+_LOOSE = 1e-2  # reduction of the gradient by CG while the active set still changes
 _FIRST_STEPS = 10
-_SAFETY = 0.5  # CG goes on to this share of what the stopping test asks for
-_WHOLE = 1e-9  # a step that is whole to so much is taken as whole
-_LONG = 2.0  # a step longer than this
-_FLAT = 1e-15  # share of f by which it falls for nothing but rounding
-_FUTILE = 3  # least squares in a row that bring down neither f nor g
+_SAFETY = 0.5  # CG continues to this share of the stopping tolerance
+_WHOLE = 1e-9  # a step length this close to 1 is taken as 1
+_LONG = 2.0  # outputs are recomputed after a step longer than this
+_FLAT = 1e-15  # a relative decrease of f below this is rounding
+_FUTILE = 3  # consecutive least squares problems without a decrease of f or g before stalling
 
 
 class FiniteNewtonRun:
-    """A run under way.
+    """A run in progress.
 
     Attributes
     ----------
     w, outputs
-        The present weights, shape (d,), and ``w . x_i``, shape (n,).
+        The current weights, shape (d,), and ``w . x_i``, shape (n,).
     gradient
-        Of f at w, shape (d,).
+        The gradient of f at w, shape (d,).
     active
         The members of I(w).
     inner
-        The least squares under way, or None between two.
+        The least squares problem in progress, or None.
     """
 
     def __init__(self, problem: Problem, eps: float, given: Vector | None) -> None:
@@ -105,7 +107,7 @@ class LeastSquares:
     Attributes
     ----------
     v, z, r
-        Weights, ``y_i - v.x_i`` of the active, and minus the gradient (that of f is C times as long).
+        Weights, ``y_i - v.x_i`` of the active examples, and minus the gradient (f's divided by C).
     """
 
     def __init__(self, run: FiniteNewtonRun) -> None:
@@ -118,13 +120,13 @@ class LeastSquares:
         self.best, self.best_v, self.best_at = self.square, self.v.copy(), 0
 
     def step(self, run: FiniteNewtonRun) -> None:
-        """Make one step of CG."""
+        """Take one CG step."""
         C = run.C
         q = run.products.outputs(self.p, run.active)
         length = self.square / (float(self.p @ self.p) / C + float(q @ run.weighted(q, run.active)))
         self.v += length * self.p
         self.z -= length * q
-        # Computed anew from z, not by recurrence: it stays true to z, however many steps there are.
+        # Computed from z, not by recurrence, so that it stays consistent with z over many steps.
         self.r = run.products.combination(run.weighted(self.z, run.active), run.active) - self.v / C
         before, self.square = self.square, float(self.r @ self.r)
         self.p = self.r + (self.square / before) * self.p
@@ -134,7 +136,7 @@ class LeastSquares:
             self.best, self.best_v, self.best_at = self.square, self.v.copy(), self.steps
 
     def done(self, run: FiniteNewtonRun) -> bool:
-        """Tell whether the normal equations are solved as well as they have to be."""
+        """Tell whether the normal equations are solved accurately enough."""
         needed = _SAFETY * run.bar / run.C
         if self.square <= needed * needed or self.square == 0.0:
             return True
@@ -142,7 +144,7 @@ class LeastSquares:
             return False
         if run.newton_steps == 0 and self.steps >= _FIRST_STEPS:
             return True
-        # In exact arithmetic CG ends after at most as many steps; rounding can ask for some times that.
+        # In exact arithmetic CG ends after at most this many steps; rounding can multiply that.
         most = min(run.active.size, run.problem.d)
         if self.steps >= 10 * most + 100 or self.steps - self.best_at > 2 * most + 100:
             self.v = self.best_v
@@ -162,13 +164,13 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> FiniteNewton
     eps : float
         Tolerance on the margins, see the module.
     options : dict
-        ``start``: multipliers whose weights to begin with, or None.
+        ``start``: multipliers that give the initial weights, or None.
     """
     return FiniteNewtonRun(problem, eps, options.get("start"))
 
 
 def advance(run: FiniteNewtonRun, work: int, step_limit: int) -> str | None:
-    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    """Continue for about ``work`` entries read; return a status when the run has ended."""
     stop_at = run.products.entries + work
     while run.products.entries < stop_at and run.cg_steps < step_limit:
         if run.inner is None:
@@ -186,12 +188,12 @@ def advance(run: FiniteNewtonRun, work: int, step_limit: int) -> str | None:
 
 
 def objective(run: FiniteNewtonRun) -> float:
-    """Return the dual objective of the multipliers that w gives: f less half of the squared gradient."""
+    """Return the dual objective of the multipliers for w: f minus half the squared norm of the gradient."""
     return _primal(run) - 0.5 * float(run.gradient @ run.gradient)
 
 
 def steps(run: FiniteNewtonRun) -> int:
-    """Return the steps of CG so far."""
+    """Return the number of CG steps so far."""
     return run.cg_steps
 
 
@@ -223,7 +225,7 @@ def _primal(run: FiniteNewtonRun) -> float:
 
 
 def _look(run: FiniteNewtonRun) -> None:
-    """Find out who is active at w, and the gradient there."""
+    """Compute the active set and the gradient at w."""
     slack = 1.0 - run.problem.y * run.outputs
     run.active = np.flatnonzero(slack > 0.0).astype(np.uint32)
     coefficients = run.C * run.problem.y[run.active] * run.weighted(slack[run.active], run.active)
@@ -231,7 +233,7 @@ def _look(run: FiniteNewtonRun) -> None:
 
 
 def _newton_step(run: FiniteNewtonRun, inner: LeastSquares) -> None:
-    """Step towards the solution of the least squares as far as f falls."""
+    """Step towards the least squares solution, to the minimum of f on the line."""
     before, length_before = _primal(run), float(np.linalg.norm(run.gradient))
     was = run.w, run.active
     towards = run.products.outputs(inner.v, run.products.everyone)
@@ -240,12 +242,12 @@ def _newton_step(run: FiniteNewtonRun, inner: LeastSquares) -> None:
     y = run.problem.y
     length = line_minimum(y * run.outputs, y * o, run.w, d, run.C, run.shares)
     if abs(length - 1.0) < _WHOLE:
-        # The outputs are those of the weights themselves: no rounding adds up from step to step.
+        # These outputs are computed directly from the weights, so rounding does not accumulate.
         run.w, run.outputs = inner.v, towards
     else:
         run.w, run.outputs = run.w + length * d, run.outputs + length * o
         if length > _LONG:
-            # Of a direction that is rounding o is not X d, and a long step follows it out of all data.
+            # If d is mostly rounding, o differs from X d, and a long step magnifies the difference.
             run.outputs = run.products.outputs(run.w, run.products.everyone)
     run.newton_steps += 1
     _look(run)
@@ -257,7 +259,7 @@ def _newton_step(run: FiniteNewtonRun, inner: LeastSquares) -> None:
     run.loose = False
     length_after = float(np.linalg.norm(run.gradient))
     if run.w is not inner.v:
-        # The line search reads rounding; the solution of the least squares itself may be better.
+        # The line search only sees rounding; the least squares solution itself may be better.
         stepped = run.w, run.outputs, run.active, run.gradient
         run.w, run.outputs = inner.v, towards
         _look(run)
@@ -267,7 +269,7 @@ def _newton_step(run: FiniteNewtonRun, inner: LeastSquares) -> None:
         else:
             run.w, run.outputs, run.active, run.gradient = stepped
     if not length_after < length_before:
-        # Rounding of the steps before has added up in the outputs: it must not pass for a minimum.
+        # Rounding accumulated in the outputs must not pass for a minimum: undo the step and recompute them.
         run.w = was[0]
         run.outputs = run.products.outputs(run.w, run.products.everyone)
         _look(run)
@@ -286,14 +288,14 @@ def line_minimum(
     w, d : ndarray
         Weights and direction; the derivative at 0 is not positive.
     C : float
-        Weight of the squared slacks, the largest one.
+        The largest weight of a squared slack.
     shares : ndarray, shape (n,), optional
         ``C_i / C``; all ones by default.
 
     Returns
     -------
     float
-        Where the derivative, which is piecewise linear and rises, is 0; 0 if it is nowhere negative.
+        The zero of the derivative, which is piecewise linear and increasing; 0 if it is nowhere negative.
     """
     slack = 1.0 - margins
     inside = (slack > 0.0) | ((slack == 0.0) & (changes < 0.0))
@@ -302,14 +304,14 @@ def line_minimum(
     slope = float(d @ d) + C * float(changes[inside] @ weighted[inside])
     if value >= 0.0 or slope <= 0.0:
         return 0.0
-    # One leaves I at its break if it was inside and its margin grows, one enters if it was outside and falls.
+    # An example leaves I at its break if it is inside and its margin grows; it enters if the reverse holds.
     moving = np.flatnonzero(np.where(inside, changes > 0.0, changes < 0.0))
     breaks = slack[moving] / changes[moving]
     order = np.argsort(breaks)
     moving, breaks = moving[order], breaks[order]
     squares = C * (changes[moving] * weighted[moving])
     slopes = slope + np.cumsum(np.where(inside[moving], -squares, squares))
-    # The derivative at each break; rounding of the sums cannot make the slope less than that of |w + t d|^2.
+    # The derivative at each break. Against rounding, its slope is kept at least d.d, from 1/2 |w + t d|^2.
     slopes = np.maximum(np.concatenate(([slope], slopes)), float(d @ d))
     widths = np.diff(breaks, prepend=0.0)
     values = value + np.cumsum(slopes[:-1] * widths)

@@ -1,36 +1,35 @@
 r"""The Lagrangian SVM (Mangasarian and Musicant 2001): the squared hinge by a fixed-point iteration.
 
-Linear; squared slacks, weighed as in the paper,
+Linear; squared slacks, weighted as in the paper,
 
     min 1/2 w.w + 1/2 sum_i nu_i max(0, 1 - y_i w.x_i)^2,     nu_i = the bound C_i of the example,
 
-where the paper has one nu for all. The paper also has a threshold, whose square is added to w.w; here there
-is none, for the methods that it is compared with have none: a constant feature is that threshold. With H the
-rows y_i x_i, N the diagonal matrix of the nu_i and Q = N^-1 + H H', the dual
+where the paper has a single nu. The paper also has a threshold, whose square is added to w.w. There is none
+here, because the methods it is compared with have none; a constant feature is equivalent. With H the rows
+``y_i x_i``, N the diagonal matrix of the nu_i and Q = N^-1 + H H', the dual
 ``min over u >= 0 of 1/2 u'Q u - sum u`` is solved by
 
     u <- Q^-1 (e + ((Q u - e) - A u)+),    A = a N^-1,  0 < a < 2,
 
 which converges linearly from u = Q^-1 e. (In the variables ``N^-1/2 u`` the matrix is
-``I + N^1/2 H H' N^1/2``, whose eigenvalues are at least 1, and the step is a: the paper's proof holds as it
-stands.) The inverse is that of the d x d matrix ``M = I + H'N H`` (Sherman, Morrison, Woodbury:
-``Q^-1 z = N (z - H M^-1 H'N z)``), made once in O(n d^2). As in the authors' program a = 1.9 (``step``; their
-a is ``step / nu``). Here M and N are divided by nu, the largest of the nu_i, so that weights that are all the
-same drop out.
+``I + N^1/2 H H' N^1/2``, whose eigenvalues are at least 1, and the step is a: the paper's proof applies
+unchanged.) The inverse is obtained from that of the d x d matrix ``M = I + H'N H`` (Sherman, Morrison,
+Woodbury: ``Q^-1 z = N (z - H M^-1 H'N z)``), computed once in O(n d^2). As in the authors' program a = 1.9
+(``step``; their a is ``step / nu``). In the code M and N are divided by nu, the largest of the nu_i, so that
+equal weights drop out.
 
-With s = M^-1 H'N z, the iterate is ``u = N (z - H s)``, and it follows that ``H'u = s``, the weights, and
-``Q u = z``. So an iteration reads the examples twice, for H'N z and H s, where the listing in the paper reads
-them four times; the iterates are the same to rounding.
+With s = M^-1 H'N z, the iterate is ``u = N (z - H s)``; it follows that ``H'u = s``, the weights, and
+``Q u = z``. So an iteration reads the examples twice, for H'N z and H s, where the paper's listing reads them
+four times; the iterates are equal up to rounding.
 
-Stopping. The authors stop when u changes by less than 1e-5. Here it stops when the weights w = s are as good
-as ``eps`` asks: the multipliers ``alpha_i = nu_i max(0, 1 - y_i w.x_i)`` make weights v, and no example may
-violate its condition ``y_i v.x_i >= 1 - alpha_i / nu_i`` by more than eps. That costs two more passes, and is
-looked at once the iteration's own residual, ``max_i |min(u_i / nu_i, (Q u - e)_i)|``, is below eps.
+Stopping. The authors stop when u changes by less than 1e-5. Here the run stops when the weights w = s meet
+``eps``: with v the weights of the multipliers ``alpha_i = nu_i max(0, 1 - y_i w.x_i)``, no example may
+violate its condition ``y_i v.x_i >= 1 - alpha_i / nu_i`` by more than eps. This test costs two more passes.
+It is made only when the iteration's own residual, ``max_i |min(u_i / nu_i, (Q u - e)_i)|``, is below eps.
 
-A matrix that is not positive definite in double precision ends the run: it is ``stalled``, at w = 0. d x d
-doubles are its memory: where they exceed the limit (512 MB without one) it ends at once with status
-``memory_limit``. Its convergence is slow where nu times the largest eigenvalue of H'H is large; it may well
-meet a limit of time.
+If the matrix is not positive definite in double precision, the run ends as ``stalled``, at w = 0. It needs
+memory for d x d doubles; above the limit (512 MB by default) it ends at once with status ``memory_limit``.
+Convergence is slow if nu times the largest eigenvalue of H'H is large; the run may then reach a time limit.
 """
 
 from __future__ import annotations
@@ -49,25 +48,25 @@ from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
 __all__ = ["advance", "finish", "objective", "start", "steps"]
 
 _OWN_LIMIT = 512 * 2**20
-_BLOCK = 1024  # rows that go into the matrix at once, or columns that change in it
-_SLICE = 2**31  # multiplications of a slice of that
+_BLOCK = 1024  # rows added to the matrix, or columns of it updated, at once
+_SLICE = 2**31  # multiplications in a slice of this work
 _ROUNDING = 2.0**-53
-_LOOK_EVERY = 10  # iterations between two looks at the stopping test where the residual invites them
+_LOOK_EVERY = 10  # iterations between stopping tests once the residual is small
 
 
 class LagrangianRun:
-    """A run under way.
+    """A run in progress.
 
     Attributes
     ----------
     matrix
-        M / nu, upper triangle, shape (d, d); its Cholesky factor once all examples are in.
+        M / nu, upper triangle, shape (d, d); its Cholesky factor once all examples are added.
     filled, factored
-        Examples in M so far, and columns of its factor so far.
+        Number of examples added to M, and of columns of its factor.
     z, h, weights
-        ``Q u``, ``H s`` and s of the present iterate u = N (z - h).
+        ``Q u``, ``H s`` and s for the current iterate u = N (z - h).
     C, shares
-        nu, the largest bound, and ``N / nu``, shape (n,); None where all bounds are the same.
+        nu, the largest bound, and ``N / nu``, shape (n,); None if all bounds are equal.
     """
 
     def __init__(
@@ -99,7 +98,7 @@ class LagrangianRun:
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> LagrangianRun:
-    """Return a run before its matrix is made.
+    """Return a run whose matrix is not yet computed.
 
     Parameters
     ----------
@@ -108,7 +107,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> LagrangianRu
     eps : float
         Tolerance on the margins, see the module.
     options : dict
-        ``step``: a nu, between 0 and 2. ``start``: multipliers u to begin with, or None.
+        ``step``: a nu, between 0 and 2. ``start``: initial multipliers u, or None.
 
     Raises
     ------
@@ -122,7 +121,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> LagrangianRu
 
 
 def advance(run: LagrangianRun, work: int, step_limit: int) -> str | None:
-    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    """Continue for about ``work`` entries read; return a status when the run has ended."""
     if run.too_large:
         return MEMORY_LIMIT
     stop_at = run.products.entries + run.hessian_entries + work
@@ -144,7 +143,7 @@ def advance(run: LagrangianRun, work: int, step_limit: int) -> str | None:
 
 
 def objective(run: LagrangianRun) -> float:
-    """Return the dual objective of the multipliers that the weights give; who watches a run pays a pass."""
+    """Return the dual objective of the multipliers for the weights; each call costs a pass."""
     problem = run.problem
     slack = np.maximum(0.0, 1.0 - run.h)
     weighted = run.weighted(slack)
@@ -153,7 +152,7 @@ def objective(run: LagrangianRun) -> float:
 
 
 def steps(run: LagrangianRun) -> int:
-    """Return the iterations so far."""
+    """Return the number of iterations so far."""
     return run.iterations
 
 
@@ -173,20 +172,20 @@ def finish(run: LagrangianRun, status: str) -> Solution:
 
 
 def _fill(run: LagrangianRun) -> None:
-    """Add the outer products of the next examples to the matrix; y_i^2 = 1."""
+    """Add the outer products of the next examples to the matrix (y_i^2 = 1)."""
     first, d = run.filled, run.problem.d
     part = run.problem.X[first : first + _piece(d, _BLOCK)]
     rows = part.toarray() if sp.issparse(part) else part
     if run.shares is not None:
         rows = rows * np.sqrt(run.shares[first : first + len(rows)])[:, np.newaxis]
-    if d:  # BLAS knows no matrix without columns
+    if d:  # BLAS rejects a matrix without columns
         run.matrix = blas.dsyrk(1.0, rows.T, beta=1.0, c=run.matrix, overwrite_c=True)
     run.hessian_entries += len(rows) * d * (d + 1) // 2
     run.filled += len(rows)
 
 
 def _factor(run: LagrangianRun) -> bool:
-    """Go on to factor the matrix, by some columns; return whether that can be done."""
+    """Factor some more columns of the matrix; return False if it is not positive definite."""
     matrix, first, d = run.matrix, run.factored, run.problem.d
     last = min(first + _piece(d, d), d)
     block, wrong = lapack.dpotrf(matrix[first:last, first:last])
@@ -196,7 +195,7 @@ def _factor(run: LagrangianRun) -> bool:
     if last < d:
         right = blas.dtrsm(1.0, block, matrix[first:last, last:], trans_a=1)
         matrix[first:last, last:] = right
-        for begin in range(last, d, _BLOCK):  # what is below the diagonal is not needed
+        for begin in range(last, d, _BLOCK):  # skips most of what is below the diagonal
             end = min(begin + _BLOCK, d)
             matrix[last:end, begin:end] -= right[:, : end - last].T @ right[:, begin - last : end - last]
     run.hessian_entries += (d - first) ** 3 // 3 - (d - last) ** 3 // 3
@@ -205,12 +204,12 @@ def _factor(run: LagrangianRun) -> bool:
 
 
 def _piece(d: int, most: int) -> int:
-    """Return how many rows of d numbers each go into a matrix at once, so that it is done in 0.05 s or so."""
+    """Return how many rows of d numbers to process at once, to take about 0.05 s."""
     return min(max(_SLICE // max(d * d, 1), 16), most)
 
 
 def _begin(run: LagrangianRun) -> None:
-    """Take the first iterate: ``u = Q^-1 e``, or what was given, with z = Q u."""
+    """Compute the first iterate: ``u = Q^-1 e``, or the given start, with z = Q u."""
     run.begun = True
     if run.given is None:
         _solve(run)
@@ -222,7 +221,7 @@ def _begin(run: LagrangianRun) -> None:
 
 
 def _solve(run: LagrangianRun) -> None:
-    """Bring s and H s up to date with z."""
+    """Update s and H s for the current z."""
     y, everyone = run.problem.y, run.products.everyone
     right = run.products.combination(y * run.weighted(run.z), everyone)
     if run.problem.d:
@@ -232,7 +231,7 @@ def _solve(run: LagrangianRun) -> None:
 
 
 def _iterate(run: LagrangianRun) -> str | None:
-    """Make one iteration; return a status when the run has ended."""
+    """Run one iteration; return a status when the run has ended."""
     u = run.z - run.h  # N^-1 u
     residual = float(np.abs(np.minimum(u, run.z - 1.0)).max())
     if residual <= run.eps and run.iterations >= run.look_at:
@@ -242,7 +241,7 @@ def _iterate(run: LagrangianRun) -> str | None:
             return OPTIMAL
     z = 1.0 + np.maximum(run.z - 1.0 - run.step * u, 0.0)
     if np.array_equal(z, run.z):
-        # It is a fixed point, of this arithmetic at least.
+        # A fixed point, at least in floating-point arithmetic.
         return OPTIMAL if _violation(run) <= run.eps else STALLED
     run.z = z
     run.iterations += 1
@@ -251,10 +250,10 @@ def _iterate(run: LagrangianRun) -> str | None:
 
 
 def _violation(run: LagrangianRun) -> float:
-    """Return by how much the multipliers that s gives violate the worst condition, rounding included.
+    """Return the largest violation of a condition by the multipliers for s, rounding included.
 
-    Outputs are off by a unit in the last place of their largest product, and the weights that the multipliers
-    make by the sum of what each is off by then.
+    Each output has a rounding error of one unit in the last place of its largest product. The resulting
+    errors of the multipliers add up in the weights that they make.
     """
     problem, everyone = run.problem, run.products.everyone
     wrong = run.weights - run.products.combination(problem.y * run.multipliers(), everyone)

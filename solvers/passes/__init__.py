@@ -1,7 +1,7 @@
 """Passes over all examples, for linear solvers: ``X w`` and ``X' c``.
 
 row_passes        one pass, over the blocks of a problem
-sliced_passes     a pass in slices, so that limits of time hold
+sliced_passes     a pass in slices, so that time limits hold
 counted_products  products with listed examples, counted
-dask_blocks       blocks that lie with the workers of a Dask cluster
+dask_blocks       blocks held by the workers of a Dask cluster
 """

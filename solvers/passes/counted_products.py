@@ -1,4 +1,4 @@
-"""Products with listed examples of a linear problem in any storage: ``X w`` and ``X' c``, counted."""
+"""Products with listed examples of a linear problem in any storage, ``X w`` and ``X' c``, counted."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ Vector = npt.NDArray[np.float64]
 
 
 class CountedProducts:
-    """The two products with the examples of a problem, and what they have read.
+    """The two products with the examples of a problem, and the number of entries they read.
 
     Attributes
     ----------
     everyone : ndarray of uint32, shape (n,)
-        The numbers of all examples.
+        The indices of all examples.
     entries : int
         Stored entries read so far (words for packed bits).
     examples : int
-        Products of a row with a vector made so far.
+        Products of a row with a vector so far.
     """
 
     def __init__(self, problem: Problem) -> None:
         self._store = problem.prepare()
         _, self._products, _ = ROWS[problem.storage]
         _, self._add = KERNELS[problem.storage]
-        # The row functions read, and the sums have, one number behind the last feature.
+        # Row functions read one entry beyond the last feature, and their sums have one too.
         self._weights = np.zeros(problem.d + 1)
         self._all = np.zeros(problem.n)
         self.n, self.d = problem.n, problem.d
@@ -45,7 +45,7 @@ class CountedProducts:
         return out
 
     def combination(self, coefficients: Vector, members: npt.NDArray[np.uint32]) -> Vector:
-        """Return ``sum_k coefficients[k] x_members[k]``, shape (d,); no member is listed twice."""
+        """Return ``sum_k coefficients[k] x_members[k]``, shape (d,); no member may be listed twice."""
         self._all[:] = 0.0
         self._all[members] = coefficients
         total = np.zeros(self.d + 1)

@@ -1,16 +1,16 @@
-"""Blocks of examples that lie with the workers of a Dask cluster, and are read there.
+"""Blocks of examples held and read by the workers of a Dask cluster.
 
-The parallel out-of-core version that Joachims 2006 proposes in its conclusion. Each block is loaded by a
-worker and stays there; a pass sends it the weights and gets its scores, or sends it coefficients and gets its
-sum of rows. The sums are added in the order of the blocks, whoever computes them and whenever, so that the
-iterates do not depend on the number of workers.
+This is the parallel out-of-core version that Joachims 2006 proposes in its conclusion. Each block is loaded
+by a worker and stays there. A pass sends the worker the weights and receives the block's scores, or sends
+coefficients and receives the block's sum of rows. The sums are always added in the order of the blocks, so
+the iterates do not depend on the number of workers.
 
 >>> from functools import partial
 >>> from distributed import Client  # doctest: +SKIP
 >>> X = Spread(Client(n_workers=4), [partial(load, k) for k in range(40)])  # doctest: +SKIP
 >>> solve(Problem(X, y, C, bias=False), "svmperf")  # doctest: +SKIP
 
-Nothing here imports Dask: the client that is given does the work (extra ``spread``).
+Nothing here imports Dask; all calls go through the given client (extra ``spread``).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Loader = str | os.PathLike[str] | Callable[[], Any]
 
 
 class Keeper:
-    """One block, with a worker. Passes over it may come in slices of its rows, from the first to the last.
+    """One block, held by a worker. A pass over it may be cut into consecutive slices of rows.
 
     Parameters
     ----------
     load : callable or path-like
-        Returns the block, see :class:`~svmrepro.solvers.Blocks`, or is where it was saved.
+        Returns the block, see :class:`~svmrepro.solvers.Blocks`; or the path of a saved block.
     """
 
     def __init__(self, load: Loader) -> None:
@@ -53,26 +53,26 @@ class Keeper:
         return self._about
 
     def sizes(self) -> tuple[float, Vector]:
-        """Return a bound on the length of a row, and the sum of the absolute values in each column."""
+        """Return a bound on the norm of a row, and the sum of the absolute values in each column."""
         return self._largest, self._sizes
 
     def product(self, w: Vector) -> Vector:
-        """Return ``X w`` of the block, shape (rows,), by SciPy: for the judge, who shares no pass."""
+        """Return ``X w`` of the block, shape (rows,), by SciPy, for the judge, which shares no pass."""
         return product(self._X, w)
 
     def transposed_product(self, v: Vector) -> Vector:
-        """Return ``X' v`` of the block, shape (d,), likewise."""
+        """Return ``X' v`` of the block, shape (d,), also by SciPy."""
         return transposed_product(self._X, v)
 
     def scores(self, w: Vector | None, first: int, last: int) -> tuple[Vector, int]:
-        """Return ``X w`` of some rows, and entries read; without weights, by those of the slice before."""
+        """Return ``X w`` for some rows, and entries read; w None means the weights of the last slice."""
         if w is not None:
             self._w = np.array(w)
         out = np.zeros(last - first)
         return out, int(self._scores(self._store, self._w, first, last, out))
 
     def add(self, coefficients: Vector, first: int, end: bool) -> tuple[Vector | None, int]:
-        """Add some rows to ``X' coefficients``; return it, shape (d + 1,), at the end, and entries read."""
+        """Add rows to ``X' coefficients``; return the sum, shape (d + 1,), if complete, and entries read."""
         if first == 0:
             self._g = np.zeros(self._about[1] + 1)
         last = first + coefficients.size
@@ -88,13 +88,13 @@ class Spread(Blocks):
     client : distributed.Client
         The cluster.
     loaders : sequence of callables or paths
-        Each returns a block, and is called by a worker, once; or it is the path of a saved block that the
-        worker maps into its memory. Rows do not go through the scheduler.
+        A callable returns a block and is called once, by a worker. A path is that of a saved block, which the
+        worker maps into its memory. Rows never pass through the scheduler.
 
     Raises
     ------
     ValueError
-        If a block is not fit, see :class:`~svmrepro.solvers.Blocks`, or differs from the others in kind.
+        If a block is invalid, see :class:`~svmrepro.solvers.Blocks`, or differs from the others in type.
     """
 
     elsewhere = True
@@ -123,25 +123,25 @@ class Spread(Blocks):
         self.radius = max(radius for radius, _ in found)
         self.sizes = np.sum([sizes for _, sizes in found], axis=0)
         self.workers = len(workers)
-        #: The part of the rows of each block that the pass under way has read.
+        #: Share of each block's rows that the current pass has read.
         self.done = 0.0
 
     def scores(self, w: Vector, f: Vector, share: float) -> tuple[int, bool]:
-        """Go on with ``f = X w``, by a share of each block's rows.
+        """Continue ``f = X w`` by a share of each block's rows.
 
         Parameters
         ----------
         w : ndarray, shape (d + 1,)
             Weights.
         f : ndarray, shape (n,)
-            Takes the scores of the rows that were done.
+            Receives the scores of the rows read.
         share : float
-            Part of each block's rows, at most 1.
+            Share of each block's rows, at most 1.
 
         Returns
         -------
         (int, bool)
-            Entries read, and whether the pass is over.
+            Entries read, and whether the pass is complete.
         """
         pieces, weights = self._pieces(share), w if self.done == 0.0 else None
         read = 0
@@ -151,7 +151,7 @@ class Spread(Blocks):
         return read, self._over(share)
 
     def add(self, coefficients: Vector, g: Vector, share: float) -> tuple[int, bool]:
-        """Go on with ``g += X' coefficients``, shape (d + 1,), likewise; at the end, block after block."""
+        """Continue ``g += X' coefficients``, shape (d + 1,), by a share of rows; g is updated at the end."""
         read, end = 0, self.done + share >= 1.0
         for answer in [k.add(coefficients[o + a : o + b], a, end) for k, o, a, b in self._pieces(share)]:
             part, entries = answer.result()
@@ -161,7 +161,7 @@ class Spread(Blocks):
         return read, self._over(share)
 
     def _pieces(self, share: float) -> list[tuple[Any, int, int, int]]:
-        """Return each keeper with the number of its first row, and which of its rows come next."""
+        """Return each keeper with the index of its first row, and the range of its rows that comes next."""
         until = min(self.done + share, 1.0)
         found = []
         for keeper, offset, end in zip(self._keepers, self.firsts, self.firsts[1:], strict=False):
@@ -171,7 +171,7 @@ class Spread(Blocks):
         return found
 
     def _over(self, share: float) -> bool:
-        """Tell whether the pass is over, and if so be ready for another one."""
+        """Tell whether the pass is complete; if so, reset for the next one."""
         self.done = min(self.done + share, 1.0)
         if self.done < 1.0:
             return False
@@ -179,7 +179,7 @@ class Spread(Blocks):
         return True
 
     def stores(self) -> list[Any]:
-        """Return none: the blocks are elsewhere."""
+        """Return an empty list: the blocks are on the workers."""
         return []
 
     def __matmul__(self, w: Vector) -> Vector:
@@ -187,7 +187,7 @@ class Spread(Blocks):
         return np.concatenate([answer.result() for answer in asked])
 
     def transposed_product(self, v: Vector) -> Vector:
-        """Return ``X' v``, shape (d,), added up in the order of the blocks."""
+        """Return ``X' v``, shape (d,), summed in the order of the blocks."""
         bounds = zip(self._keepers, self.firsts, self.firsts[1:], strict=False)
         total = np.zeros(self.shape[1])
         for answer in [keeper.transposed_product(np.asarray(v[a:b])) for keeper, a, b in bounds]:

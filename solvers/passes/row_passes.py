@@ -1,20 +1,21 @@
 r"""Passes over the data for linear solvers: ``X w``, and sums of rows ``X' c``.
 
-The examples lie in blocks of consecutive rows, one block where all are in memory. A pass goes over the blocks
-in order and over the rows of each in order, so that its sums are the same however it is cut into slices.
+The examples are stored in blocks of consecutive rows, one block if all are in memory. A pass visits the
+blocks in order, and the rows of each in order, so its sums do not depend on how it is cut into slices.
 
-Columns of sparse examples are numbered anew by falling frequency: with words, half of all entries then meet
-the few thousand weights that stay in the first-level cache. A sum of rows is not made anew but mended: the
-rows whose coefficient has changed since the last one are added in the same sweep that has just read them for
-``X w``, which late in a run are few. So that rounding does not pile up it is made anew every so often
-(:data:`RENEW`); coefficients are small integers, of which no accuracy is lost before.
+Columns of sparse examples are renumbered by descending frequency. For text, half of all entries then use the
+few thousand weights that stay in the first-level cache. A sum of rows is updated rather than recomputed: rows
+whose coefficient has changed since the last sum are added in the sweep that has just read them for ``X w``.
+Late in a run these are few. To limit rounding, the sum is recomputed every so often (:data:`RENEW`). The
+coefficients themselves are small integers and exact.
 
-Measured on 100,000 rows of the generated rcv1-like set (7.6 million non-zeros of 12 bytes, one core that
-streams them in 0.43 ns each): scores 1.02 ns a non-zero, 1.12 with the columns as they come; a whole sum of
-rows another 0.8 ns; mended, a pass of a run to 1e-3 reads 1.2 to 1.3 times the non-zeros.
+Measured on 100,000 rows of the generated rcv1-like set (7.6 million nonzeros of 12 bytes, one core that
+streams them in 0.43 ns each): scores take 1.02 ns per nonzero, 1.12 with the original column order; a full
+sum of rows takes another 0.8 ns. With updated sums, a pass of a run to 1e-3 reads 1.2 to 1.3 times the
+nonzeros.
 
-``work`` is counted in entries: stored non-zeros that were read, words of packed bits. Bytes are counted
-beside them, from the size of an entry in each storage.
+``work`` is counted in entries: stored nonzeros read, or words of packed bits. Bytes are counted too, from the
+size of an entry in each storage.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ from svmrepro.solvers.storage.row_sums import (
 )
 from svmrepro.solvers.storage.stores import Store
 
-RENEW = 50  # mended sums before one is made anew
+RENEW = 50  # a sum is recomputed after this many updates
 
-#: Examples, or pairs, that miss their margin by less than this are not in a plane: rounding would decide. So
-#: the plane taken at w is that of ``w / (1 - TIE)``, in whatever arithmetic.
+#: Examples, or pairs, that miss their margin by less than this are not in a plane, because rounding would
+#: decide. The plane taken at w is therefore the one at ``w / (1 - TIE)`` in any arithmetic.
 TIE = 2.0**-30
 _VIOLATED = 1.0 - TIE
 
-_CHUNK = 64  # rows read, and then added: they lie in the cache in between
+_CHUNK = 64  # rows scored and then added, while they are in the cache
 
 SCORES = types.int64(STORE, VECTOR, types.int64, types.int64, VECTOR)
 ADD = types.int64(STORE, VECTOR, types.int64, types.int64, VECTOR)
@@ -52,7 +53,7 @@ ADD = types.int64(STORE, VECTOR, types.int64, types.int64, VECTOR)
 
 @compiled(forceinline=True, fastmath=REASSOCIATE)
 def score_whole_rows(X, w, first, last, out):  # type: ignore[no-untyped-def]
-    """``out[k] = w . x_(first + k)``; returns entries read, as all below."""
+    """``out[k] = w . x_(first + k)``; return entries read, as do all functions below."""
     d = X.shape[1]
     for k in range(last - first):
         x = X[first + k]
@@ -65,7 +66,7 @@ def score_whole_rows(X, w, first, last, out):  # type: ignore[no-untyped-def]
 
 @compiled(forceinline=True)
 def add_whole_rows(X, coefficients, first, last, g):  # type: ignore[no-untyped-def]
-    """``g += sum_k coefficients[k] x_(first + k)``, over those that are not zero."""
+    """``g += sum_k coefficients[k] x_(first + k)``, over nonzero coefficients."""
     d, rows = X.shape[1], 0
     for k in range(last - first):
         a = coefficients[k]
@@ -135,7 +136,7 @@ def scores_index(store, w, first, last, out):  # type: ignore[no-untyped-def]
 
 @compiled(ADD)
 def add_index(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
-    """Add at the ones of index lists; what lands on the padding is taken away."""
+    """Add at the ones of index lists; reset the entry that the padding points to."""
     indptr, indices = store.indptr, store.indices
     touched = 0
     for k in range(last - first):
@@ -208,7 +209,7 @@ ENTRY_BYTES = {"dense": 8, "dense, single": 4, "csr": 12, "csr, single": 8, "ind
 
 @compiled(types.float64(VECTOR, VECTOR, VECTOR, types.float64))
 def slack(y, f, shares, margin):  # type: ignore[no-untyped-def]
-    """Return the sum of ``max(0, margin - y_i f_i)``, weighted by shares; one stands for all."""
+    """Return the weighted sum of ``max(0, margin - y_i f_i)``; a single share applies to all."""
     total, step = 0.0, np.int64(shares.size > 1)
     for i in range(y.size):
         total += shares[i * step] * max(0.0, margin - y[i] * f[i])
@@ -226,7 +227,7 @@ _TAKEN = types.UniTuple(types.int64, 2)
     )
 )
 def mend_hinge(store, add, y, signed, c, renew, first, last, f, change, g):  # type: ignore[no-untyped-def]
-    """See which rows violate their margin, and mend the sum of the violators; see :func:`score_and_mend`."""
+    """Find the rows that violate their margin, and update their sum; see :func:`score_and_mend`."""
     touched, violators = 0, 0
     start = first
     while start < last:
@@ -253,30 +254,30 @@ def mend_hinge(store, add, y, signed, c, renew, first, last, f, change, g):  # t
     )
 )  # fmt: skip
 def score_and_mend(store, scores, add, w, y, signed, c, renew, first, last, f, change, g):  # type: ignore[no-untyped-def]
-    """Score rows, see which violate their margin, and mend the sum of the violators.
+    """Score rows, find those that violate their margin, and update the sum over them.
 
     Parameters
     ----------
     store, scores, add
-        A block, and how it is read.
+        A block, and its row functions.
     w : ndarray, shape (d + 1,)
         Weights.
     y, signed, c, f : ndarray, shape (rows of the block,)
-        Labels; labels times weights; 1 for the violators ``y w.x < 1 - TIE``, which is brought up to date;
-        the scores, written.
+        Labels; labels times weights; indicator of the violators ``y w.x < 1 - TIE``, updated; the scores,
+        written.
     renew : bool
-        Whether ``g`` is made anew: ``c`` is then taken for zero before.
+        Whether ``g`` is recomputed; the old ``c`` then counts as zero.
     first, last : int
         Rows of the block.
     change : ndarray, shape (at least 64,)
         Workspace.
     g : ndarray, shape (d + 1,)
-        ``sum_i c_i signed_i x_i``, mended.
+        ``sum_i c_i signed_i x_i``, updated.
 
     Returns
     -------
     touched, violators : int, int
-        Entries read, and how many of these rows violate.
+        Entries read, and the number of these rows that violate.
     """
     touched, violators = 0, 0
     start = first
@@ -296,9 +297,9 @@ class Block(NamedTuple):
     Attributes
     ----------
     store : Store
-        The rows, columns numbered as in ``Layout.order``.
+        The rows, with columns numbered as in ``Layout.order``.
     first, last : int
-        Their numbers.
+        The range of their indices.
     """
 
     store: Store
@@ -307,14 +308,14 @@ class Block(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Examples as passes read them.
+    """Examples in the form that passes read.
 
     Attributes
     ----------
     blocks : tuple of Block
         All rows in order.
     order : ndarray of int64, shape (d,), or None
-        ``order[k]`` is the column that is number k here; None where they are as they were.
+        ``order[k]`` is the original column of column k; None if the columns are not renumbered.
     storage : str
         How a block is stored, a name in ``KERNELS``.
     d : int
@@ -322,9 +323,9 @@ class Layout(NamedTuple):
     entries : int
         Stored entries: those read by one pass of scores.
     used : int
-        Columns after which none has an entry.
+        Number of leading columns that may have entries.
     radius : float
-        No example is longer.
+        Upper bound on the norm of an example.
     sizes : ndarray, shape (d,)
         Sum of the absolute values in each column.
     """
@@ -339,7 +340,7 @@ class Layout(NamedTuple):
     sizes: npt.NDArray[np.float64]
 
     def outside(self, w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return weights in the columns of the examples, shape (d,), from those in here, shape (d + 1,)."""
+        """Return weights in the original column order, shape (d,), from weights here, shape (d + 1,)."""
         found = w[: self.d].copy()
         if self.order is not None:
             found[self.order] = w[: self.d]
@@ -347,13 +348,13 @@ class Layout(NamedTuple):
 
 
 def entries_of(store: Store) -> int:
-    """Return how many entries a block stores."""
+    """Return the number of entries that a block stores."""
     whole = store.dense.size + store.bits.size + (store.single.size if store.indptr.size == 1 else 0)
     return int(whole + store.indptr[-1])
 
 
 def prepare(problem: Any) -> Layout:
-    """Return the layout of a problem, made at the first call."""
+    """Return the layout of a problem, built at the first call."""
     layout: Layout = problem.layout("passes", _build)
     return layout
 

@@ -1,4 +1,4 @@
-"""Passes of cutting-plane runs, in slices: of consecutive rows, on a cluster of the rows of each block."""
+"""Passes of cutting-plane runs, in slices of rows; on a cluster, a slice takes rows of every block."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Vector = npt.NDArray[np.float64]
 
 
 class Weights:
-    """The weights of the examples' losses, relative to the largest; free of cost where all are the same.
+    """The weights of the examples' losses relative to the largest; equal weights cost nothing.
 
     Attributes
     ----------
     C : float
         The bound of all examples, or the largest one.
     shares : ndarray
-        ``C_i / C``, shape (n,); shape (1,), a one, where all are the same.
+        ``C_i / C``, shape (n,); a single one, shape (1,), if all are equal.
     whole : float
-        Their sum over the examples, so that ``C * whole`` is the weight of the mean loss.
+        Sum of the shares over the examples, so that ``C * whole`` is the weight of the mean loss.
     """
 
     def __init__(self, problem: Any) -> None:
@@ -38,14 +38,14 @@ class Weights:
 
 
 class Violators:
-    """The rows that violate their margin, as c in {0, 1}^n, and the weighted sum of ``y_i x_i`` over them.
+    """The rows that violate their margin, as c in {0, 1}^n, and the weighted sum of their ``y_i x_i``.
 
     Parameters
     ----------
     y : ndarray, shape (n,)
         Labels.
     d : int
-        Features.
+        Number of features.
     weights : Weights
         Weights of the rows.
     """
@@ -59,14 +59,14 @@ class Violators:
         self.workspace = np.zeros(64)
 
     def begin(self) -> None:
-        """Begin a pass, which may be one that makes the sum anew."""
+        """Begin a pass; every ``RENEW`` passes the sum is recomputed."""
         self.count, self.renew = 0, self.age % row_passes.RENEW == 0
         self.age += 1
         if self.renew:
             self.g[:] = 0.0
 
     def changed(self, f: Vector) -> Vector:
-        """Bring c up to date for scores f; return what each row's coefficient in the sum gains."""
+        """Update c for scores f; return the change of each row's coefficient in the sum."""
         new = (self.y * f < 1.0 - row_passes.TIE).astype(np.int8)
         old = np.int8(0) if self.renew else self.c
         change = self.signed * (new - old)
@@ -75,26 +75,26 @@ class Violators:
         return change
 
     def plane(self) -> tuple[Vector, float]:
-        """Return the plane's normal, shape (d + 1,), and its offset: the weighted means of c."""
+        """Return the plane's normal, shape (d + 1,), and its offset."""
         weights = self._weights
         weight = float(self.count) if weights.same else float(weights.shares @ self.c)
         return self.g / weights.whole, weight / weights.whole
 
 
 class SlicedPasses:
-    """Passes over the rows of all blocks, and what they cost so far.
+    """Passes over the rows of all blocks, and their cost so far.
 
     Parameters
     ----------
     problem : Problem
-        Its examples.
+        The problem.
 
     Attributes
     ----------
     touched : int
         Entries read.
     at : int
-        The row at which a pass goes on.
+        The row at which a pass continues.
     """
 
     def __init__(self, problem: Any) -> None:
@@ -104,12 +104,12 @@ class SlicedPasses:
         self._scores, self._add = row_passes.KERNELS[self.layout.storage]
         self._entries_a_row = max(self.layout.entries / problem.n, 1.0)
         self._spread: Spread | None = problem.X if isinstance(problem.X, Spread) else None
-        self._change: Vector | None = None  # on a cluster, the coefficients of the sum under way
+        self._change: Vector | None = None  # on a cluster, the coefficients of the current sum
         if self._spread is not None:
             self._spread.done = 0.0
 
     def score(self, w: Vector, f: Vector, work: int) -> bool:
-        """Go on with ``f = X w`` for about ``work`` entries; return whether the pass is over."""
+        """Continue ``f = X w`` for about ``work`` entries; return whether the pass is complete."""
         if self._spread is not None:
             read, over = self._spread.scores(w, f, self._share(work))
             self.touched += read
@@ -120,7 +120,7 @@ class SlicedPasses:
         return self._over()
 
     def add(self, coefficients: Vector, g: Vector, work: int) -> bool:
-        """Go on with ``g += X' coefficients``; return whether the pass is over."""
+        """Continue ``g += X' coefficients``; return whether the pass is complete."""
         if self._spread is not None:
             read, over = self._spread.add(coefficients, g, self._share(work))
             self.touched += read
@@ -131,7 +131,7 @@ class SlicedPasses:
         return self._over()
 
     def mend(self, found: Violators, f: Vector, work: int) -> bool:
-        """Go on with the sum of those that violate their margin at scores f; return whether it is over."""
+        """Continue updating the sum of the margin violators at scores f; return whether it is complete."""
         if self._spread is not None:
             if self._change is None:
                 self._change = found.changed(f)
@@ -150,9 +150,9 @@ class SlicedPasses:
         return self._over()
 
     def both(self, w: Vector, found: Violators, f: Vector, work: int) -> bool:
-        """Go on with scores and the sum of violators in one pass; return whether it is over."""
+        """Continue scores and sum of violators in one pass; return whether it is complete."""
         if self._spread is not None:
-            # Scores first, of all rows; then the violators' sum.
+            # First the scores of all rows, then the sum over the violators.
             if self._change is None and not self.score(w, f, work):
                 return False
             return self.mend(found, f, work)
@@ -167,12 +167,12 @@ class SlicedPasses:
         return self._over()
 
     def _share(self, work: int) -> float:
-        """Return the share of a pass over a cluster that comes to so many entries for each worker."""
+        """Return the share of a pass on a cluster that amounts to ``work`` entries for each worker."""
         assert self._spread is not None
         return work * self._spread.workers / max(self.layout.entries, 1)
 
     def _pieces(self, work: int) -> list[tuple[row_passes.Block, int, int]]:
-        """Return the rows of the next ``work`` entries: blocks, each with its own first and last row."""
+        """Return the next ``work`` entries as blocks, each with a first and a last row."""
         found = []
         left = max(int(work / self._entries_a_row), 64)
         while left > 0 and self.at < self.n:
@@ -184,7 +184,7 @@ class SlicedPasses:
         return found
 
     def _over(self) -> bool:
-        """Tell whether the pass is over, and if so be ready for another one."""
+        """Tell whether the pass is complete; if so, reset for the next one."""
         if self.at < self.n:
             return False
         self.at = 0

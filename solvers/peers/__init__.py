@@ -1,4 +1,4 @@
-"""Other people's solvers behind the same interface.
+"""Solvers from other packages, behind the same interface.
 
 A peer is an entry of `svmrepro.solvers.registry`, an adapter here, and a contender in
 ``config/experiments/peers.yaml``, which times it beside the others.

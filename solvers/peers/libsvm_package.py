@@ -1,8 +1,8 @@
-"""LIBSVM's own Python package (``libsvm-official``) under the face of the other solvers.
+"""LIBSVM's own Python package (``libsvm-official``), behind the interface of the other solvers.
 
-The package's representation is made before the clock starts. LIBSVM runs to its end in one piece and stops
-by itself after ``max(10^7, 100 n)`` steps. How many it took is only printed, and read from there. It weighs
-classes, not examples: bounds that differ within one are refused.
+The package's representation is built before the clock starts. LIBSVM runs to its end in one call and stops by
+itself after ``max(10^7, 100 n)`` steps. It only prints the number of steps, so this is parsed from its
+output. It supports a weight per class but not per example: bounds that differ within a class are refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KERNELS = {"linear": 0, "polynomial": 1, "gaussian": 2}
 
 
 class LibsvmRun:
-    """A run under way, or rather before or after its one stretch of work."""
+    """A run, before or after its single call to LIBSVM."""
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
         self.problem = problem
@@ -36,17 +36,17 @@ class LibsvmRun:
 
 
 def prepare(problem: Problem) -> None:
-    """Make the representation that LIBSVM reads."""
+    """Build the representation that LIBSVM reads."""
     problem.layout("libsvm-package", _build)
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> LibsvmRun:
-    """Return a run that has not begun."""
+    """Return a run that has not started."""
     return LibsvmRun(problem, eps, options)
 
 
 def advance(run: LibsvmRun, work: int, step_limit: int) -> str:
-    """Run to the end, whatever ``work`` says; return a status."""
+    """Run to the end, regardless of ``work``; return a status."""
     say = CFUNCTYPE(None, c_char_p)(lambda text: run.printed.append(text.decode()))
     svm.libsvm.svm_set_print_string_function(say)
     try:
@@ -59,12 +59,12 @@ def advance(run: LibsvmRun, work: int, step_limit: int) -> str:
 
 
 def objective(run: LibsvmRun) -> float:
-    """Return that it is not known."""
+    """Return nan: the objective is not known."""
     return float("nan")
 
 
 def steps(run: LibsvmRun) -> int:
-    """Return the steps taken."""
+    """Return the number of steps taken."""
     return run.steps
 
 

@@ -1,23 +1,23 @@
-r"""Other people's solvers under the same face: LIBSVM, LIBLINEAR, oneDAL and ThunderSVM, where installed.
+r"""LIBSVM, LIBLINEAR, oneDAL and ThunderSVM behind the interface of the other solvers, where installed.
 
-Each is called through its package's estimator, on dense arrays if the problem's storage is ``dense`` and else
-on CSR, which is made before the clock starts. They run to their end in one piece: a time limit is noticed
-afterwards, there are no intermediate objectives, and of the work only the steps are known. LIBSVM and
-LIBLINEAR are compiled into scikit-learn, so that their fingerprint is its version. oneDAL (2026.2) now and
-then gives a wrong solution of CSR examples some of which are empty; the certificate refuses it.
+Each is called through its package's estimator, on dense arrays if the problem's storage is ``dense``, else on
+CSR. The arrays are built before the clock starts. The packages run to their end in one call: a time limit is
+only checked afterwards, there are no intermediate objectives, and the only counted work is the number of
+steps. LIBSVM and LIBLINEAR are compiled into scikit-learn, so its version is their fingerprint. oneDAL
+(2026.2) occasionally returns a wrong solution for CSR data with empty examples; the certificate rejects it.
 
-Bounds that differ from example to example are weights of the examples, at C = 1; ThunderSVM has none of
-these, and takes them where they are the same within each class, as weights of the classes. Row pointers are
-handed over in 32 bits: examples with more entries than these count are refused.
+Bounds that differ between examples are passed as example weights, at C = 1. ThunderSVM has no example
+weights; it accepts bounds that are equal within each class, as class weights. Row pointers are passed as
+32-bit integers: examples with too many entries for these are refused.
 
-LIBLINEAR minimises ``w.w / 2 + C sum_i max(0, 1 - y_i w.x_i)`` by its dual (Hsieh et al. 2008) and hands out
-w alone; its promise is a gap. For the certificate, after the clock has stopped, multipliers are found whose
-dual objective bounds the optimum from below: with margins ``m_i = y_i w.x_i`` and its tolerance, alpha_i is 0
-where ``m_i > 1 + eps``, C_i where ``m_i < 1 - eps``, and between the two what coordinate descent over those
-examples makes of it. No example of LIBLINEAR's violates its condition by more than eps, so that the gap is at
-most ``eps n C``; a w that is further off has no such multipliers, and fails. With a tolerance of 1e-6 or
-less it is the reference whose objective is known to many digits (``passes`` limits how often it may go over
-the examples, 0 is without limit).
+LIBLINEAR minimises ``w.w / 2 + C sum_i max(0, 1 - y_i w.x_i)`` by its dual (Hsieh et al. 2008) and returns
+only w; its promise is a gap. After the clock has stopped, multipliers are computed for the certificate, whose
+dual objective bounds the optimum from below. With margins ``m_i = y_i w.x_i`` and its tolerance eps, alpha_i
+is 0 where ``m_i > 1 + eps``, C_i where ``m_i < 1 - eps``, and found by coordinate descent over the examples
+in between. No example of LIBLINEAR's violates its condition by more than eps, so the gap is at most
+``eps n C``; a w that is further off has no such multipliers, and fails. With a tolerance of 1e-6 or less,
+LIBLINEAR is the reference whose objective is known to many digits. (``passes`` limits its passes over the
+examples; 0 is no limit.)
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, Solution
 __all__ = ["advance", "complete", "finish", "objective", "prepare", "start", "steps"]
 
 _MOST_STEPS = 2**31 - 1  # a C int
-_MOST_STORED = 2**31 - 1  # entries that row pointers of 32 bits count
-_MOST_ENTRIES = 2e9  # read to find multipliers: some seconds
+_MOST_STORED = 2**31 - 1  # largest number of entries for 32-bit row pointers
+_MOST_ENTRIES = 2e9  # largest number of entries read to find multipliers: a few seconds
 _KERNELS = {"linear": "linear", "gaussian": "rbf", "polynomial": "poly"}
 _MODULES = {"libsvm": "sklearn.svm", "onedal": "sklearnex.svm", "thundersvm": "thundersvm"}
 
 
 class EstimatorRun:
-    """A run under way, or rather before or after its one stretch of work."""
+    """A run, before or after its single call to the package."""
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
         self.problem, self.eps, self.options = problem, eps, options
@@ -56,12 +56,12 @@ class EstimatorRun:
 
     @property
     def C(self) -> float:
-        """The bound of all examples, or 1 where each has its own."""
+        """The common bound of all examples, or 1 if bounds are passed as weights."""
         return float(self.problem.bounds[0]) if self.same else 1.0
 
 
 def class_bounds(problem: Problem, name: str) -> dict[int, float]:
-    """Return the bound of each class, or raise ValueError where it is not the same for all its examples."""
+    """Return the bound of each class, or raise ValueError if it differs within a class."""
     found = {}
     for label in (-1, 1):
         own = problem.bounds[problem.y == label]
@@ -72,7 +72,7 @@ def class_bounds(problem: Problem, name: str) -> dict[int, float]:
 
 
 def check_entries(X: Any) -> Any:
-    """Return examples, or raise ValueError where a CSR matrix has more entries than 32 bits count."""
+    """Return the examples, or raise ValueError if a CSR matrix has too many entries for 32-bit pointers."""
     if sp.issparse(X) and X.nnz > _MOST_STORED:
         raise ValueError(
             f"X has {X.nnz} entries; row pointers of 32 bits, which these packages read, count {_MOST_STORED}"
@@ -81,23 +81,23 @@ def check_entries(X: Any) -> Any:
 
 
 def prepare(problem: Problem) -> None:
-    """Make the representation that these packages read."""
+    """Build the representation that these packages read."""
     _examples(problem)
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> EstimatorRun:
-    """Return a run that has not begun."""
+    """Return a run that has not started."""
     return EstimatorRun(problem, eps, options)
 
 
 def advance(run: EstimatorRun, work: int, step_limit: int) -> str:
-    """Run to the end, whatever ``work`` says; return a status."""
+    """Run to the end, regardless of ``work``; return a status."""
     liblinear = run.options["peer"] == "liblinear"
     most = int(run.options["passes"]) if liblinear else 0
     limit = min(step_limit, most or _MOST_STEPS, _MOST_STEPS)
     run.model = _linear(run, limit) if liblinear else _kernelised(run, limit)
     with warnings.catch_warnings():
-        # The status says the same.
+        # The status reports the same.
         warnings.filterwarnings("ignore", message=".*(converge|Solver terminated early)")
         if run.same or run.options["peer"] == "thundersvm":
             run.model.fit(run.X, run.problem.y)
@@ -108,32 +108,32 @@ def advance(run: EstimatorRun, work: int, step_limit: int) -> str:
 
 
 def objective(run: EstimatorRun) -> float:
-    """Return that it is not known."""
+    """Return nan: the objective is not known."""
     return float("nan")
 
 
 def steps(run: EstimatorRun) -> int:
-    """Return the steps taken: of LIBLINEAR passes over the examples, of oneDAL rounds of many steps."""
+    """Return the steps taken: passes over the examples for LIBLINEAR, rounds of many steps for oneDAL."""
     return run.steps
 
 
 def finish(run: EstimatorRun, status: str) -> Solution:
-    """Return the solution; LIBLINEAR's without multipliers."""
+    """Return the solution; for LIBLINEAR without multipliers."""
     model, problem = run.model, run.problem
     if run.options["peer"] == "liblinear":
         return Solution(None, model.coef_[0].copy(), 0.0, status, run.steps, 0)
     alpha = np.zeros(problem.n)
-    # Sparse examples make sparse coefficients.
+    # The coefficients are sparse if the examples are.
     alpha[model.support_] = np.abs(sp.csr_array(model.dual_coef_).toarray()[0])
     np.minimum(alpha, problem.bounds, out=alpha)
     return Solution(alpha, None, float(model.intercept_[0]), status, run.steps, 0)
 
 
 def complete(run: EstimatorRun, solution: Solution) -> Solution:
-    """Add the multipliers that a certificate needs, which is not the solver's work."""
+    """Add the multipliers that a certificate needs; this is not timed."""
     if solution.alpha is not None or solution.weights is None:
         return solution
-    # A run that is repeated ends with the same weights, and the search takes longer than many a run.
+    # Repeated runs end with the same weights, and this search can take longer than a run: cache it.
     known: dict[float, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]
     known = run.problem.layout("multipliers", lambda _: {})
     if run.eps not in known or not np.array_equal(known[run.eps][0], solution.weights):
@@ -143,7 +143,7 @@ def complete(run: EstimatorRun, solution: Solution) -> Solution:
 
 
 def multipliers(problem: Problem, w: npt.NDArray[np.float64], eps: float) -> npt.NDArray[np.float64]:
-    """Return multipliers that bound the optimum from below, by the rule in this module's text.
+    """Return multipliers that bound the optimum from below, by the rule in the module docstring.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def multipliers(problem: Problem, w: npt.NDArray[np.float64], eps: float) -> npt
     -------
     ndarray, shape (n,)
     """
-    from svmrepro.solvers.linear.dual_descent import descend  # no part of what is measured
+    from svmrepro.solvers.linear.dual_descent import descend  # excluded from the fingerprint
 
     margins = problem.y * np.asarray(problem.X @ w).ravel()
     alpha = np.where(margins < 1.0, problem.bounds, 0.0)
@@ -168,7 +168,7 @@ def multipliers(problem: Problem, w: npt.NDArray[np.float64], eps: float) -> npt
 
 
 def _kernelised(run: EstimatorRun, limit: int) -> Any:
-    """Return a support vector classifier of one of the packages."""
+    """Return the support vector classifier of the peer's package."""
     kernel, options, peer = run.problem.kernel, run.options, run.options["peer"]
     parameters: dict[str, Any] = {"C": run.C, "tol": run.eps, "kernel": _KERNELS[kernel.name]}
     if kernel.name == "gaussian":
@@ -182,7 +182,7 @@ def _kernelised(run: EstimatorRun, limit: int) -> Any:
     else:
         parameters |= {"cache_size": options["cache_mb"], "shrinking": options["shrinking"]}
     if peer == "onedal":
-        # Its threads are not those of OpenMP.
+        # oneDAL's threads are not OpenMP's and are limited separately.
         importlib.import_module("daal4py").daalinit(1)
     if limit < _MOST_STEPS:
         parameters["max_iter"] = limit
@@ -203,7 +203,7 @@ def _linear(run: EstimatorRun, limit: int) -> Any:
 
 
 def _examples(problem: Problem) -> Any:
-    """Return the examples as these packages read them, made once."""
+    """Return the examples in the form these packages read; built once."""
     return problem.layout("peers", _build)
 
 

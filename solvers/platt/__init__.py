@@ -1,9 +1,9 @@
 """Platt's programs: SMO, SMO with a fixed threshold, and the chunking that they were compared with.
 
 smo              sequential minimal optimisation (Platt 1998, sections 2.1 to 2.5)
-fixed_threshold  one multiplier a step (section 2.6)
+fixed_threshold  one multiplier per step (section 2.6)
 chunking         chunking (Vapnik 1982; section 3)
 state            the state of a run, outputs, errors, passes
-example_lists    non-bound examples and candidates, as lists
+example_lists    sorted non-bound examples, and support vectors
 free_set_cg      conjugate gradient over the non-bound multipliers
 """

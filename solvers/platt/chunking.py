@@ -1,32 +1,31 @@
 r"""Chunking (Vapnik 1982; Platt 1998, sections 1.2 and 3).
 
-Each step solves a dense quadratic program over every non-zero multiplier of the last one and
-the ``chunk_size`` worst violators of the KKT conditions, from the last solution on, by
-:mod:`svmrepro.solvers.quadratic_programs.projected_cg`. The Hessian stays in memory and its rows are used
-again: a variable keeps its *slot* for as long as its multiplier is non-zero, and a new one takes over the
-slot of one that has left. Outputs of all examples are kept up to date: through the folded weight vector for a
-linear kernel, else by one kernel row for each multiplier that the step changed.
+Each step solves a dense quadratic program over the nonzero multipliers of the last one and the ``chunk_size``
+worst violators of the KKT conditions, starting from the last solution, by
+:mod:`svmrepro.solvers.quadratic_programs.projected_cg`. The Hessian stays in memory and its rows are reused:
+a variable keeps its *slot* as long as its multiplier is nonzero, and a new variable takes a slot that has
+become empty. Outputs of all examples are kept up to date: through the folded weight vector for a linear
+kernel, else by one kernel row for each multiplier that the step changed.
 
-The report's rule for the tolerance of the conjugate gradient is kept: 3e-10 at first, divided by
-three from the next chunk on when the thresholds that the non-bound multipliers propose are more
-than 2 eps apart.
+The report's rule for the tolerance of the conjugate gradient is kept: 3e-10 at first, divided by three from
+the next chunk on whenever the thresholds that the non-bound multipliers propose are more than 2 eps apart.
 
 Where the report is silent:
 
-* Done when a threshold exists for which no example violates its condition by more than eps:
+* The run is done when a threshold exists for which no example violates its condition by more than eps:
   ``max F over I_low - min F over I_up <= 2 eps`` with ``F_i = u_i + b - y_i`` (Keerthi et al. 2001); the
-  threshold returned is the middle. In between, b is the middle of the thresholds proposed,
-  or of the bounds that the bound multipliers set where none is non-bound.
-* Ties among the worst violators go by the order of the training set. The pair that violates most
-  is always part of the sub-problem, so that each has something to gain (the first 500 rows may be
-  of one class).
+  threshold returned is the midpoint. Before that, b is the midpoint of the proposed thresholds, or, without
+  non-bound multipliers, of the limits set by the bound ones.
+* Ties among the worst violators are broken by the order of the training set. The most violating pair is
+  always part of the sub-problem, so that each sub-problem can make progress (the first 500 rows may be of one
+  class).
 * A step that gains nothing divides the tolerance by ten.
-* Given multipliers to begin with, the first sub-problem holds all that are not zero.
-* Outputs, and folded weights, are sums over all chunks. Where the rounding of all changes together could
-  exceed a hundredth of eps, they are computed anew from the multipliers before the run ends, and it goes on
-  if the conditions then do not hold (``info["renewals"]``), thirty times at most.
-* The memory limit counts 4 bytes an entry of the sub-problem's square, a packed triangle of
-  doubles. This program keeps both triangles, for products at the speed of memory, and a spare quarter.
+* With initial multipliers, the first sub-problem contains all nonzero ones.
+* Outputs, and folded weights, are sums over all chunks. If the total rounding of the changes could exceed a
+  hundredth of eps, they are recomputed from the multipliers before the run ends, and the run continues if the
+  conditions then fail (``info["renewals"]``), at most thirty times.
+* The memory limit counts 4 bytes per entry of the sub-problem's square, a packed triangle of doubles. This
+  program stores both triangles, for products at memory speed, and a spare quarter.
 
 Every *phase* of a chunk runs in slices: choosing, moving the Hessian into larger arrays, filling it, solving,
 and absorbing the solution into the outputs.
@@ -62,16 +61,16 @@ from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, VECTOR, 
 __all__ = ["advance", "finish", "objective", "start", "steps"]
 
 BYTES_PER_ENTRY = 4
-_FUTILE = 40  # steps in a row that gain nothing before the run is given up
-_RETRIES = 5  # steps that a run which gained nothing has after its outputs were computed anew
+_FUTILE = 40  # consecutive steps without a gain after which the run stalls
+_RETRIES = 5  # steps left to such a run after its outputs are recomputed
 _RENEWALS = 30
 _UNIT_ROUNDING = 2.3e-16
-_ROUNDING = 1e-15  # a relative gain up to this is none
-_PATIENCE = 50  # CG steps a variable; more of them work on rounding
+_ROUNDING = 1e-15  # a relative gain up to this is rounding
+_PATIENCE = 50  # CG steps per variable; more of them only work on rounding
 _FIRST_CAPACITY = 1024
-_PART = 1 << 16  # examples whose outputs change at a time
+_PART = 1 << 16  # examples whose outputs are updated at a time
 _VALUE = (
-    16  # what a kernel value costs beside its dot product, in entries read: the transform, a strided write
+    16  # cost of a kernel value besides its dot product, in entries read: the transform and a strided write
 )
 
 CHOOSING, GROWING, FILLING, SOLVING, ABSORBING = range(5)  # phases
@@ -96,7 +95,7 @@ CHOOSING, GROWING, FILLING, SOLVING, ABSORBING = range(5)  # phases
 def fill_hessian(store, dots, transform, Q, h, y, members, m, slots, at, work, row):  # type: ignore[no-untyped-def]
     """Write rows and columns ``slots[at:]`` of ``Q_ij = y_i y_j K_ij`` over m slots, and the diagonal to h.
 
-    Return how far it came within ``work``, and the entries read.
+    Return the position reached within ``work``, and the entries read.
     """
     touched, begin = 0, at
     while at < slots.size and (at == begin or touched + _VALUE * m * (at - begin) < work):
@@ -143,24 +142,25 @@ def add_rows(store, dots, transform, changed, change, at, work, every, row, outp
 
 
 class ChunkingRun:
-    """A run under way.
+    """A run in progress.
 
     Attributes
     ----------
     alpha, outputs : ndarray of float64, shape (n,)
-        Multipliers, and ``sum_j y_j alpha_j K_ij`` of every example, while absorbing those of a part of them.
+        Multipliers, and ``sum_j y_j alpha_j K_ij`` for every example; while absorbing, only a part is up to
+        date.
     slot : ndarray of int64, shape (n,)
-        Where an example stands in the sub-problem, or -1.
+        An example's slot in the sub-problem, or -1.
     members : ndarray of uint32, shape (capacity,)
         The example in each slot.
     used : int
-        Slots in use or empty, a prefix of the arrays of ``qp``.
+        Length of the prefix of the arrays of ``qp`` that holds all slots, in use or empty.
     empty : list of int
-        Slots in that prefix whose variable has left.
+        Empty slots in that prefix.
     phase, at, part : int
-        What the run is at, and how far.
+        The current phase, and the progress within it.
     drift : float
-        The length of all changes since the outputs were last computed anew.
+        Total length of the changes since the outputs were last recomputed.
     """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
@@ -215,18 +215,17 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> ChunkingRun:
     eps : float
         KKT tolerance.
     options : dict
-        ``chunk_size``: violators added a step (the report's M). ``cg_tol``: the first stopping
-        tolerance of the conjugate gradient. ``bends``: whether a search direction that meets a bound is
-        followed further, or conjugate gradient starts afresh at each bound. ``whole``: whether products read
-        the whole matrix, or the rows of those variables that may move.
-        ``memory_limit_bytes``: of the Hessian, counted as above. ``start``: multipliers to begin with,
-        feasible, or None.
+        ``chunk_size``: violators added per step (the report's M). ``cg_tol``: initial stopping tolerance of
+        the conjugate gradient. ``bends``: whether a search direction that reaches a bound is followed
+        further; else conjugate gradient restarts at each bound. ``whole``: whether products read the whole
+        matrix, or only rows of variables that may move. ``memory_limit_bytes``: limit on the Hessian, counted
+        as above. ``start``: feasible initial multipliers, or None.
     """
     return ChunkingRun(problem, eps, options)
 
 
 def advance(run: ChunkingRun, work: int, step_limit: int) -> str | None:
-    """Go on with the present phase for about ``work`` entries; return a status at the end."""
+    """Continue the current phase for about ``work`` entries; return a status at the end."""
     if run.phase == CHOOSING:
         return _choose(run)
     if run.phase == GROWING:
@@ -246,7 +245,7 @@ def advance(run: ChunkingRun, work: int, step_limit: int) -> str | None:
 
 
 def objective(run: ChunkingRun) -> float:
-    """Return the dual objective W as of the last CG step."""
+    """Return the dual objective W at the last CG step."""
     return float(run.qp.scalars.objective + run.qp.scalars.line_gain)
 
 
@@ -256,9 +255,9 @@ def steps(run: ChunkingRun) -> int:
 
 
 def finish(run: ChunkingRun, status: str) -> Solution:
-    """Return the solution as it stands, also in the middle of a sub-problem; the weights are those of alpha.
+    """Return the current solution, even within a sub-problem; the weights are computed from alpha.
 
-    Where the outputs are not known, the threshold is that of the examples of the sub-problem.
+    If the outputs are not up to date, the threshold is computed from the examples of the sub-problem.
     """
     problem, alpha = run.problem, run.alpha
     if run.phase in (SOLVING, ABSORBING):
@@ -300,11 +299,11 @@ def finish(run: ChunkingRun, status: str) -> Solution:
 
 
 def _threshold(run: ChunkingRun, examples: Any, F: npt.NDArray[np.float64]) -> tuple[float, float, float]:
-    """Return b, the pair gap and the spread of the proposed thresholds of examples, with F of each."""
+    """Return b, the pair gap and the spread of the proposed thresholds, for examples with values F."""
     alpha, y, C = run.alpha[examples], run.problem.y[examples], run.problem.bounds[examples]
     up = np.where(y > 0, alpha < C, alpha > 0)
     low = np.where(y > 0, alpha > 0, alpha < C)
-    if not (up.any() and low.any()):  # of one class, without the other's examples
+    if not (up.any() and low.any()):  # examples of one class only
         return float(F.mean()), 0.0, 0.0
     smallest, largest = F[up].min(), F[low].max()
     gap = float(largest - smallest)
@@ -318,7 +317,7 @@ def _threshold(run: ChunkingRun, examples: Any, F: npt.NDArray[np.float64]) -> t
 
 
 def _choose(run: ChunkingRun) -> str | None:
-    """Stop, or choose the next sub-problem and give its examples slots."""
+    """Stop, or choose the next sub-problem and assign slots to its examples."""
     F = run.outputs - run.problem.y
     run.b, gap, spread = _threshold(run, slice(None), F)
     solved = gap <= 2 * run.eps
@@ -345,10 +344,10 @@ def _choose(run: ChunkingRun) -> str | None:
 
 
 def _worst(run: ChunkingRun, F: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return who joins: the worst violators, at most ``chunk_size``, the worst pair, who moved before."""
+    """Return the examples that join: the ``chunk_size`` worst violators, the worst pair, given nonzeros."""
     y, alpha, C = run.problem.y, run.alpha, run.problem.bounds
     outside = run.slot < 0
-    # Outside the sub-problem alpha is 0, and only y_i u_i < 1 violates.
+    # Outside the sub-problem alpha is 0, so an example violates only if y_i u_i < 1.
     violation = np.where(outside, -y * (F - run.b), -np.inf)
     candidates = np.flatnonzero(violation > run.eps)
     if candidates.size > run.chunk_size:
@@ -366,7 +365,7 @@ def _worst(run: ChunkingRun, F: npt.NDArray[np.float64]) -> npt.NDArray[np.int64
 
 
 def _admit(run: ChunkingRun, new: npt.NDArray[np.int64]) -> None:
-    """Give new examples slots."""
+    """Assign slots to new examples."""
     reused = [run.empty.pop() for _ in range(min(len(run.empty), new.size))]
     run.slots = np.array([*reused, *range(run.used, run.used + new.size - len(reused))], dtype=np.int64)
     run.used += new.size - len(reused)
@@ -385,7 +384,7 @@ def _admit(run: ChunkingRun, new: npt.NDArray[np.int64]) -> None:
 
 
 def _move_rows(run: ChunkingRun, work: int) -> None:
-    """Go on to move the sub-problem into arrays a quarter larger than now needed (at most n)."""
+    """Continue moving the sub-problem into arrays a quarter larger than now needed (at most n)."""
     old, larger, m = run.qp, run.larger, run.qp.y.size
     assert larger is not None
     last = min(m, run.at + max(work // (4 * larger.y.size), 1))
@@ -401,7 +400,7 @@ def _move_rows(run: ChunkingRun, work: int) -> None:
 
 
 def _fill(run: ChunkingRun, work: int) -> None:
-    """Go on to compute the new rows of the Hessian; at the end set the sub-problem up."""
+    """Continue computing the new rows of the Hessian; when complete, set up the sub-problem."""
     problem, qp, m, slots = run.problem, run.qp, run.used, run.slots
     if run.at == 0:
         qp.y[slots] = problem.y[run.members[slots]]
@@ -440,7 +439,7 @@ def _fill(run: ChunkingRun, work: int) -> None:
 
 
 def _take(run: ChunkingRun) -> None:
-    """Take the multipliers of the sub-problem over."""
+    """Copy the multipliers of the sub-problem to the run."""
     qp, y = run.qp, run.problem.y
     occupied = np.flatnonzero(qp.y[: run.used])
     examples = run.members[occupied]
@@ -456,7 +455,7 @@ def _take(run: ChunkingRun) -> None:
 
 
 def _renew(run: ChunkingRun) -> None:
-    """Begin to compute the outputs anew from the multipliers."""
+    """Start recomputing the outputs from the multipliers."""
     run.changed = np.flatnonzero(run.alpha).astype(np.uint32)
     run.change = run.problem.y[run.changed] * run.alpha[run.changed]
     run.outputs[:] = 0.0
@@ -469,7 +468,7 @@ def _renew(run: ChunkingRun) -> None:
 
 
 def _absorb(run: ChunkingRun, work: int) -> None:
-    """Go on to bring the outputs up to date, in parts of the examples; then see which slots fell empty."""
+    """Continue updating the outputs, in parts of the examples; when complete, free empty slots."""
     n, end = run.problem.n, min(run.part + _PART, run.problem.n)
     every, outputs, row = run.every[run.part : end], run.outputs[run.part : end], run.row
     if run.weights is None:
@@ -495,7 +494,7 @@ def _absorb(run: ChunkingRun, work: int) -> None:
 
 
 def _settle(run: ChunkingRun) -> None:
-    """Close a chunk whose outputs are up to date."""
+    """Finish a chunk whose outputs are up to date."""
     problem, qp = run.problem, run.qp
     reached = float(run.alpha.sum() - 0.5 * ((problem.y * run.alpha) @ run.outputs))
     run.phase = CHOOSING

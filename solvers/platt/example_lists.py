@@ -1,10 +1,9 @@
-"""The two lists that Platt's SMO keeps beside the multipliers, as compiled functions.
+"""The two lists that Platt's SMO maintains besides the multipliers, as compiled functions.
 
-*Non-bound* examples lie in ``members[:count]`` in ascending order, with their cached
-errors in ``errors[:count]``: a pass over them is then a pass in the order of the training
-set, and both arrays are scanned without indirection. *Support vectors* lie unordered in
-``support[:count]`` with their coefficients ``y_i alpha_i`` beside them; ``place[i]`` is
-the position of example i, or -1.
+*Non-bound* examples are in ``members[:count]`` in ascending order, with their cached errors in
+``errors[:count]``. A pass over them then follows the order of the training set, and both arrays are scanned
+without indirection. *Support vectors* are unordered in ``support[:count]``, with their coefficients
+``y_i alpha_i`` in a parallel array; ``place[i]`` is the position of example i, or -1.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def find(members, count, i):  # type: ignore[no-untyped-def]
 
 @compiled()
 def locate(members, count, i, hint):  # type: ignore[no-untyped-def]
-    """Return what :func:`find` returns, at once where ``hint`` is right."""
+    """Return the result of :func:`find`, in constant time if ``hint`` is right."""
     if 0 <= hint <= count and (hint == count or members[hint] >= i) and (hint == 0 or members[hint - 1] < i):
         return hint
     return find(members, count, i)
@@ -36,9 +35,9 @@ def locate(members, count, i, hint):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath={"nnan", "nsz"})
 def extremes(errors, count):  # type: ignore[no-untyped-def]
-    """Return the positions of the smallest and the largest of ``errors[:count]``, each the first such.
+    """Return the positions of the smallest and the largest of ``errors[:count]``, the first of equals.
 
-    The values first, in vector registers (errors are never NaN), then their places.
+    The values are found first, in vector registers (errors are never NaN), then their places.
     """
     low, high = np.inf, -np.inf
     for k in range(count):
@@ -54,7 +53,7 @@ def extremes(errors, count):  # type: ignore[no-untyped-def]
 
 @compiled()
 def insert(members, errors, count, i, error):  # type: ignore[no-untyped-def]
-    """Insert example i with its error in order; return the new count."""
+    """Insert example i with its error, keeping the order; return the new count."""
     at = find(members, count, i)
     for k in range(count, at, -1):
         members[k] = members[k - 1]
@@ -66,7 +65,7 @@ def insert(members, errors, count, i, error):  # type: ignore[no-untyped-def]
 
 @compiled()
 def remove(members, errors, count, i):  # type: ignore[no-untyped-def]
-    """Remove example i, which is a member; return the new count."""
+    """Remove example i, which must be a member; return the new count."""
     at = find(members, count, i)
     for k in range(at, count - 1):
         members[k] = members[k + 1]
@@ -76,7 +75,7 @@ def remove(members, errors, count, i):  # type: ignore[no-untyped-def]
 
 @compiled()
 def set_support(support, coefficients, place, count, i, coefficient):  # type: ignore[no-untyped-def]
-    """Give example i its coefficient, listing or unlisting it; return the new count."""
+    """Set the coefficient of example i, adding it to or removing it from the list; return the new count."""
     at = place[i]
     if coefficient == 0.0:
         if at >= 0:

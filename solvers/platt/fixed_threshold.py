@@ -1,22 +1,19 @@
 r"""SMO with the threshold held at zero (Platt 1998, section 2.6).
 
-Without a free threshold there is no equality constraint, and one multiplier a step is
-enough: with ``E1' = y1 - u1`` (the sign that moves u1 towards y1; the report's equation
-23 leaves it open)
+Without a free threshold there is no equality constraint, and one multiplier per step is enough: with
+``E1' = y1 - u1`` (the sign that moves u1 towards y1; the report's equation 23 leaves it open)
 
     a1 = clip(a1 + y1 E1' / K11, 0, C1)
 
-The order of the examples is that of the first choice of section 2.2: passes over all
-examples alternate with passes over the non-bound ones. Where K11 = 0 (an empty row) the
-objective is linear in a1 and the better end is taken; where K11 < 0, the lower end of
-the concave line.
+The order of the examples is that of the first choice of section 2.2: passes over all examples alternate with
+passes over the non-bound ones. If K11 = 0 (an empty row) the objective is linear in a1 and the better end is
+taken; if K11 < 0, the end with the lower Psi = -W.
 
-With a linear kernel an output is one product with the folded weight vector, made when it
-is asked for; other kernels keep the errors of the non-bound examples up to date. A pass
-over all examples in which violators stay because their steps are below ``step_tol`` is
-followed by passes with a hundredth of it (``info["rescues"]``); its absolute part is that of
-:mod:`svmrepro.solvers.platt.smo`. After 500 n steps conjugate
-gradient over the non-bound multipliers helps out (``info["polishes"]``, see
+With a linear kernel an output is one product with the folded weight vector, computed when it is needed; for
+other kernels the errors of the non-bound examples are kept up to date. If violators remain after a pass over
+all examples because their steps are below ``step_tol``, passes with a hundredth of it follow
+(``info["rescues"]``). The absolute part of ``step_tol`` is as in :mod:`svmrepro.solvers.platt.smo`. After 500
+n steps conjugate gradient is run over the non-bound multipliers (``info["polishes"]``, see
 :mod:`svmrepro.solvers.platt.smo`).
 
 Symbols:
@@ -117,7 +114,7 @@ def error_without_threshold(state, store, dots, transform, products, total, i): 
 
 @compiled(forceinline=True)
 def after_pass(state):  # type: ignore[no-untyped-def]
-    """Begin the next pass, or return how the run ends."""
+    """Start the next pass, or return how the run ends."""
     scalars = state.scalars
     if not scalars.full:
         start_pass(state, full=scalars.changed == 0)
@@ -185,5 +182,5 @@ def passes(state, store, dots, transform, products, update, total, tol, slice_wo
 
 
 def advance(run: SmoRun, work: int, step_limit: int) -> str | None:
-    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    """Continue for about ``work`` entries read; return a status when the run has ended."""
     return advance_by(passes, free_set_cg, run, work, step_limit)

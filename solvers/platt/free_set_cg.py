@@ -1,16 +1,16 @@
-r"""Conjugate gradient over the multipliers that lie between their bounds, on kernel rows.
+r"""Conjugate gradient over the multipliers strictly between their bounds, on kernel rows.
 
-A rescue for SMO on ill-conditioned problems (linear kernels of few features, large C, classes
-that overlap): there the non-bound multipliers zigzag for millions of steps. With the others
-fixed the dual is an unconstrained quadratic in ``beta_i = y_i alpha_i``,
+A remedy for SMO on ill-conditioned problems (linear kernels of few features, large C, overlapping classes),
+where the non-bound multipliers zigzag for millions of steps. With the other multipliers fixed, the dual is an
+unconstrained quadratic in ``beta_i = y_i alpha_i``,
 
     min  1/2 beta.K beta - y.beta    subject to    sum beta = const (only with a free threshold)
 
-and its antigradient is the negative error ``-(u_i - y_i)``; where the K_ii span many orders of magnitude it
+whose negative gradient is the negative error ``-(u_i - y_i)``. If the K_ii span many orders of magnitude it
 is divided by them, as in :mod:`svmrepro.solvers.quadratic_programs.projected_cg`. A product with K costs
-about what one pass of SMO steps over the same multipliers does. Every step stays in the box and lowers the
-objective, so the passes of SMO that follow keep their guarantee. The descent runs in slices, also within a
-product.
+about as much as one pass of SMO steps over the same multipliers. Every step stays in the box and decreases
+the objective, so the passes of SMO that follow keep their guarantee. The descent runs in slices, which may
+end within a product.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from svmrepro.solvers.platt.state import (
 from svmrepro.solvers.quadratic_programs.projected_cg import weights_of
 from svmrepro.solvers.storage.row_products import STORE
 
-_POLISH_EVERY = 20  # steps an example between two polishes
-_POLISH_ENTRIES = 20_000_000  # kernel evaluations in one go
+_POLISH_EVERY = 20  # steps per example between two descents
+_POLISH_ENTRIES = 20_000_000  # kernel evaluations in one descent
 
-_FLAT = 1e-12  # curvature below this times sum d_i^2 K_ii is none
+_FLAT = 1e-12  # curvature below this times sum d_i^2 K_ii is rounding
 _IDLE = 20  # steps in a row that gain nothing in double precision end the descent
 _BLOCK = 4096
 
@@ -44,22 +44,22 @@ class FreeSetScalars:
     """The scalars of a descent."""
 
     stage: int
-    at: int  # how far the stage is
-    n_inside: int  # variables that have not met their bound
+    at: int  # progress within the stage
+    n_inside: int  # variables that have not reached a bound
     taken: int  # steps
-    limit: int  # of steps
+    limit: int  # largest number of steps
     idle: int  # steps in a row that gained nothing
-    fresh: bool  # whether the next direction is that of steepest descent
-    equality: bool  # whether the sum of beta is kept
+    fresh: bool  # whether the next direction is steepest descent
+    equality: bool  # whether the sum of beta is fixed
     residual: float  # squared length of the projected gradient of the last step
-    slope: float  # of the objective along d
-    gain: float  # of all steps
+    slope: float  # slope of the objective along d
+    gain: float  # total gain of all steps
     target: float  # entry of the projected gradient that counts as zero
     length: float  # sum of |d|, times the step once it is taken
 
 
 class Descent(NamedTuple):
-    """A descent under way, over m free multipliers."""
+    """A descent in progress, over m free multipliers."""
 
     free: Any  # (m,) uint32, their examples
     y: Any  # (m,) labels
@@ -71,7 +71,7 @@ class Descent(NamedTuple):
     d: Any  # (m,) direction
     q: Any  # (m,) K d
     row: Any  # (m,) workspace
-    inside: Any  # (m,) whether a variable has not met its bound
+    inside: Any  # (m,) whether a variable has not reached a bound
     weights: Any  # folded weight vector of d, or empty
     scalars: FreeSetScalars
 
@@ -100,20 +100,20 @@ DESCENT = typeof(allocate(1, 1))
 
 @compiled()
 def room_along(beta, y, d, C):  # type: ignore[no-untyped-def]
-    """Return how far a signed multiplier may go along d != 0."""
+    """Return the largest feasible step of a signed multiplier along d != 0."""
     top = C if y > 0.0 else 0.0
     return (top - beta) / d if d > 0.0 else (top - C - beta) / d
 
 
 @compiled()
 def choose_direction(descent):  # type: ignore[no-untyped-def]
-    """Write the next direction; return whether there is one."""
+    """Write the next direction; return False if the gradient is small enough or there is none."""
     scalars, g, d, p, inside = descent.scalars, descent.g, descent.d, descent.p, descent.inside
     m = g.size
     while True:
         mean, scale = 0.0, 0.0
         if scalars.equality:
-            # Twice: see projected_cg.next_direction.
+            # projected twice, see projected_cg.next_direction
             for k in range(m):
                 if inside[k]:
                     mean += p[k] * g[k]
@@ -150,7 +150,7 @@ def choose_direction(descent):  # type: ignore[no-untyped-def]
 
 @compiled()
 def step_along(descent):  # type: ignore[no-untyped-def]
-    """Go along the direction to the minimum or to the first bound; return whether that is possible."""
+    """Step along the direction to the minimum or the first bound; return whether that is possible."""
     scalars, beta, g, d, q = descent.scalars, descent.beta, descent.g, descent.d, descent.q
     y, C, inside = descent.y, descent.C, descent.inside
     m, slope = g.size, scalars.slope
@@ -185,7 +185,7 @@ def step_along(descent):  # type: ignore[no-untyped-def]
 
 @compiled(types.void(DESCENT, STATE, STORE, *CALLS, types.int64))
 def descend(descent, state, store, dots, transform, products, update, total, slice_work):  # type: ignore[no-untyped-def]
-    """Minimise over the free multipliers for about ``slice_work`` entries read, fixing what meets a bound."""
+    """Minimise over the free multipliers for about ``slice_work`` entries; fix those that reach a bound."""
     own, free, d, q, row = descent.scalars, descent.free, descent.d, descent.q, descent.row
     weights, scalars = descent.weights, state.scalars
     m = free.size
@@ -252,7 +252,7 @@ def descend(descent, state, store, dots, transform, products, update, total, sli
 
 @compiled(types.void(DESCENT, STATE, STORE, *CALLS))
 def settle(descent, state, store, dots, transform, products, update, total):  # type: ignore[no-untyped-def]
-    """Take the multipliers of a descent over, with what depends on them."""
+    """Copy the multipliers of a descent to the state, and update what depends on them."""
     scalars, alpha = state.scalars, state.alpha
     free, y, C, beta, g, m = descent.free, descent.y, descent.C, descent.beta, descent.g, descent.free.size
     left = 0
@@ -269,7 +269,7 @@ def settle(descent, state, store, dots, transform, products, update, total):  # 
                     state.support, state.coefficients, state.place, scalars.n_support, i, beta[k]
                 )
             if state.margin.size:
-                state.margin[i] = -np.inf  # not of this multiplier
+                state.margin[i] = -np.inf  # invalid for the new multiplier
         if 0.0 < new < C[k]:
             state.members[left] = np.uint32(i)
             state.errors[left] = g[k]
@@ -282,7 +282,7 @@ def settle(descent, state, store, dots, transform, products, update, total):  # 
         state.errors[k] -= scalars.b
     scalars.lowest, scalars.highest = extremes(state.errors, left)
     scalars.objective += descent.scalars.gain
-    # Also where none was possible: outputs computed ahead are void.
+    # Count a step even if none was taken, to invalidate outputs computed ahead.
     scalars.steps += descent.scalars.taken + 1
     scalars.updates += descent.scalars.taken * m
     scalars.polishes += 1
@@ -307,7 +307,7 @@ def begin(run: SmoRun, step_limit: int) -> Descent:
     limit = min(10 * m + 100, step_limit - int(scalars.steps) - 1)
     if not folded:
         limit = min(limit, 1 + _POLISH_ENTRIES // (m * m + 1))
-    # Where the weight vector is folded not every program keeps the errors.
+    # With a folded weight vector, not every program keeps the errors.
     descent.scalars.stage = GRADIENT if folded else DIRECTION
     descent.scalars.limit = limit
     descent.scalars.n_inside = m
@@ -318,14 +318,14 @@ def begin(run: SmoRun, step_limit: int) -> Descent:
 
 
 def advance(run: SmoRun, work: int) -> None:
-    """Go on for about ``work`` entries read."""
+    """Continue for about ``work`` entries read."""
     descend(run.descent, run.state, *run.calls, work)
     if run.descent.scalars.stage == ENDED:
         finish(run)
 
 
 def finish(run: SmoRun) -> None:
-    """End the descent where it is."""
+    """End the descent at its current point."""
     if run.descent.scalars.stage != GRADIENT:
         settle(run.descent, run.state, *run.calls)
     run.descent = None

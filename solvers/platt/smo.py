@@ -1,46 +1,46 @@
 r"""Sequential minimal optimisation as Platt published it (TR-98-14, sections 2.1 to 2.5).
 
-Two multipliers a step, solved analytically. With ``s = y1 y2``, ``E_i = u_i - y_i`` and
+Two multipliers per step, solved analytically. With ``s = y1 y2``, ``E_i = u_i - y_i`` and
 ``u_i = sum_j y_j alpha_j K_ij - b``:
 
     y1 != y2:  L = max(0, a2 - a1),       H = min(C2, C1 + a2 - a1)       (13)
     y1 == y2:  L = max(0, a2 + a1 - C1),  H = min(C2, a2 + a1)            (14)
     a2 += y2 (E1 - E2) / eta, clipped;   eta = K11 + K22 - 2 K12          (15)-(17)
 
-The first multiplier comes from passes over all examples that alternate with passes over
-the non-bound ones; the second from the cached errors, then from the non-bound examples,
-then from all, each from a random start (section 2.2). A linear kernel is folded into its
-weight vector (section 2.4). The report has one bound C for all; here each example has its own.
+The first multiplier comes from passes over all examples that alternate with passes over the non-bound ones.
+The second comes from the cached errors, then from the non-bound examples, then from all, the latter two from
+a random start (section 2.2). A linear kernel is folded into its weight vector (section 2.4). The report has
+one bound C for all; here each example has its own.
 
 Where the report is silent or stops short:
 
-* The step tolerance ("eps" of the pseudo-code) has no number in the report; it is
-  ``step_tol`` here, 1e-8.
-* A pass over all examples that changes nothing ends the report's program even where a
-  violator found no partner. Here that pass also yields ``min E`` over I_up and ``max E``
-  over I_low (Keerthi et al. 2001). Within 2 eps of each other, the threshold is put halfway
-  between them and every example obeys its condition; else that pair, the most violating
-  one, takes a step that no step tolerance forbids, ``step_tol`` is divided by ten, and the passes go on.
-  ``info["rescues"]`` counts such steps: zero on every data set of the report.
-* Where overlapping classes, a large C and few features make the steps zigzag, they number millions.
-  After 500 n of them conjugate gradient solves for the non-bound multipliers alone
-  (:mod:`svmrepro.solvers.platt.free_set_cg`), and again every 20 n steps. ``info["polishes"]`` counts it:
-  zero on every data set of the report, whose runs take at most some 100 n steps.
+* The report gives no value for the step tolerance ("eps" of the pseudo-code); it is ``step_tol`` here, 1e-8.
+* A pass over all examples that changes nothing ends the report's program even if a violator found no partner.
+  Here that pass also computes ``min E`` over I_up and ``max E`` over I_low (Keerthi et al. 2001). If these
+  are within 2 eps of each other, the threshold is set halfway between them, and every example satisfies its
+  condition. Otherwise this most violating pair takes a step without a step tolerance, ``step_tol`` is divided
+  by ten, and the passes continue. ``info["rescues"]`` counts such steps: zero on every data set of the
+  report.
+* With overlapping classes, a large C and few features, the steps zigzag, by the million. After 500 n of them,
+  and again every 20 n steps, conjugate gradient solves for the non-bound multipliers alone
+  (:mod:`svmrepro.solvers.platt.free_set_cg`). ``info["polishes"]`` counts this: zero on every data set of the
+  report, whose runs take at most about 100 n steps.
 * ``shrinking`` and ``cache_mb`` are those of the 1999 paper, off by default as in the report. After a full
-  pass those bound examples leave it that fulfilled their conditions by more than the worst example violated
-  its own; partners are not looked for among them either. A full pass over what is left that changes nothing
-  puts all back and is followed by one over all. The cache keeps kernel rows, see
-  :mod:`svmrepro.solvers.caches.smo_rows`: it saves work and changes no step.
-* Rounding leaves crumbs of multipliers. A step that ends where the partner meets its bound puts the partner
-  exactly there. Else a multiplier goes to 0 where it is less than 1e-14 of the two that were added up, and to
-  its bound where it is as near to that, and no output changes by more than a hundredth of ``eps``.
-* The step tolerance has an absolute part, ``step_tol^2`` in the pseudo-code. Where 1000 times the least
-  bound, or 1000 over the largest K_ii, is less than 1, it is multiplied by that, so that multipliers near
-  1e-12 may move, too.
-* For eta <= 0 the gain at both ends is written relative to the present point, which is
-  equation (19) without its cancellation; on a tie of two improving ends the lower one is taken.
-  Where neither end improves although the slope is not 0, the curvature is taken for the largest that
-  rounding could hide, 1e-12 (K11 + K22): such a step is too short rather than too long.
+  pass, bound examples whose slack exceeds the largest violation leave the full passes and are not searched
+  for partners either. A full pass over the rest that changes nothing returns all examples and is followed by
+  one over all. The cache stores kernel rows, see :mod:`svmrepro.solvers.caches.smo_rows`: it saves work and
+  changes no step.
+* Rounding leaves tiny multipliers. If a step ends where the partner reaches its bound, the partner is set
+  exactly to it. Otherwise a multiplier is set to 0 if it is less than 1e-14 of the sum of the pair, or to its
+  bound if it is within a share 1e-14 of it, provided that no output changes by more than a hundredth of
+  ``eps``.
+* The step tolerance has an absolute part, ``step_tol^2`` in the pseudo-code. It is multiplied by 1000 times
+  the smallest bound, or by 1000 over the largest K_ii, if that is less than 1, so that multipliers near 1e-12
+  can move, too.
+* For eta <= 0 the gain at both ends is computed relative to the current point, which is equation (19) without
+  its cancellation. If both ends improve equally, the lower one is taken. If neither end improves although the
+  slope is not 0, the curvature is taken as the largest that rounding could hide, 1e-12 (K11 + K22): such a
+  step is too short rather than too long.
 
 Symbols:
 
@@ -115,9 +115,9 @@ def pair_kernel(state, store, dots, transform, i, j):  # type: ignore[no-untyped
 
 @compiled(forceinline=True)
 def refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db):  # type: ignore[no-untyped-def]
-    """Bring the errors of the non-bound examples up to date after a step; find their extremes.
+    """Update the errors of the non-bound examples after a step, and their extremes.
 
-    ``d1 = y1 (change of a1)`` and ``d2`` alike, ``db`` the change of b.
+    ``d1 = y1 (change of a1)``, ``d2`` likewise, and ``db`` is the change of b.
     """
     scalars, errors, members = state.scalars, state.errors, state.members
     m = scalars.n_nonbound
@@ -190,7 +190,7 @@ def take_step(state, store, dots, transform, products, update, total, i1, i2, E2
             if not (abs(slope) > _SLOPE and eta > 0.0):
                 return False
             new2 = min(max(a2 - slope / least, low), high)
-    # Where the clipped partner ends, exactly.
+    # The exact bound that the partner reaches after clipping.
     end1 = -1.0
     if new2 == low and low > 0.0:
         end1 = 0.0 if s < 0 else C1
@@ -221,7 +221,7 @@ def take_step(state, store, dots, transform, products, update, total, i1, i2, E2
     else:
         scalars.b = 0.5 * (b1 + b2)
     db = scalars.b - b
-    # Errors before the step: refresh_errors adds the change to every listed example.
+    # These are errors before the step: refresh_errors adds the change to every listed example.
     move(state, store, dots, transform, products, update, i1, a1, new1, E1)
     move(state, store, dots, transform, products, update, i2, a2, new2, E2)
     scalars.objective -= (slope + 0.5 * eta * step) * step
@@ -233,11 +233,11 @@ def take_step(state, store, dots, transform, products, update, total, i1, i2, E2
 
 @compiled(forceinline=True)
 def examine(state, store, dots, transform, products, update, total, stop_at):  # type: ignore[no-untyped-def]
-    """Look for a partner of the violator through the hierarchy of section 2.2.
+    """Search a partner for the violator through the hierarchy of section 2.2.
 
-    Attempt 0 is the second choice heuristic, then come the non-bound examples and the bound ones,
-    each from a random start. One loop for all: the step, inlined, then stands in it once. The search is
-    interrupted where the slice is used up, and goes on from there: no step is taken in between.
+    Attempt 0 is the second choice heuristic; then come the non-bound examples and the bound ones, each from a
+    random start. A single loop covers all attempts, so that the step is inlined only once. The search is
+    interrupted when the slice is used up, and continues there later; no step is taken in between.
     """
     scalars, members, alpha = state.scalars, state.members, state.alpha
     nonbound, n = scalars.n_nonbound, scalars.n_active
@@ -255,7 +255,7 @@ def examine(state, store, dots, transform, products, update, total, stop_at):  #
                 scalars.origin = draw(state.random, n)
             i1 = np.int64(state.every[(scalars.origin + attempt - nonbound - 1) % n])
             if 0.0 < alpha[i1] < state.C[i1]:
-                continue  # tried just now
+                continue  # already tried
             scalars.ticks += 1
         if take_step(state, store, dots, transform, products, update, total, i1, i2, E2, step_tol):
             return MOVED
@@ -267,7 +267,7 @@ def examine(state, store, dots, transform, products, update, total, stop_at):  #
 
 @compiled(forceinline=True)
 def note_extremes(state, i, error):  # type: ignore[no-untyped-def]
-    """Keep min E over I_up and max E over I_low of a full pass."""
+    """Record min E over I_up and max E over I_low during a full pass."""
     a, C, positive, scalars = state.alpha[i], state.C[i], state.y[i] > 0, state.scalars
     if ((positive and a < C) or (not positive and a > 0)) and error < scalars.up_error:
         scalars.up_error = error
@@ -279,7 +279,7 @@ def note_extremes(state, i, error):  # type: ignore[no-untyped-def]
 
 @compiled(forceinline=True)
 def note_margin(state, i, r):  # type: ignore[no-untyped-def]
-    """Keep by how much an example met in a full pass fulfils its condition, and the largest violation."""
+    """Record the slack of an example's condition during a full pass, and the largest violation."""
     a, C, scalars = state.alpha[i], state.C[i], state.scalars
     state.margin[i] = r if a <= 0.0 else (-r if a >= C else -np.inf)
     if a < C:
@@ -290,7 +290,7 @@ def note_margin(state, i, r):  # type: ignore[no-untyped-def]
 
 @compiled()
 def shift_threshold(state):  # type: ignore[no-untyped-def]
-    """Put the threshold halfway between the extreme errors of a full pass."""
+    """Set the threshold halfway between the extreme errors of a full pass."""
     shift = 0.5 * (state.scalars.low_error + state.scalars.up_error)
     state.scalars.b += shift
     errors = state.errors
@@ -320,7 +320,7 @@ def conclude(state, store, dots, transform, products, update, total, tol):  # ty
 
 @compiled(forceinline=True)
 def find_violator(state, store, dots, transform, products, total, tol):  # type: ignore[no-untyped-def]
-    """Look at the next example of the pass; return whether it violates its condition (section 2.2)."""
+    """Examine the next example of the pass; return whether it violates its condition (section 2.2)."""
     scalars, alpha, y, C, members = state.scalars, state.alpha, state.y, state.C, state.members
     p = scalars.next
     i = p
@@ -360,7 +360,7 @@ def find_violator(state, store, dots, transform, products, total, tol):  # type:
 
 @compiled(forceinline=True)
 def after_pass(state, store, dots, transform, products, update, total, tol):  # type: ignore[no-untyped-def]
-    """Begin the next pass, or return how the run ends."""
+    """Start the next pass, or return how the run ends."""
     scalars = state.scalars
     if not scalars.full:
         start_pass(state, full=scalars.changed == 0)
@@ -422,5 +422,5 @@ def passes(state, store, dots, transform, products, update, total, tol, slice_wo
 
 
 def advance(run: SmoRun, work: int, step_limit: int) -> str | None:
-    """Go on for about ``work`` entries read; return a status when the run has ended."""
+    """Continue for about ``work`` entries read; return a status when the run has ended."""
     return advance_by(passes, free_set_cg, run, work, step_limit)

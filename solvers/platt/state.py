@@ -1,15 +1,15 @@
-"""What Platt's two programs share: the state of a run, outputs, errors, passes.
+"""State, outputs, errors and passes, shared by Platt's two programs.
 
-:mod:`svmrepro.solvers.platt.smo` optimises two multipliers a step,
-:mod:`svmrepro.solvers.platt.fixed_threshold` one. Both keep the errors of the non-bound examples,
-walk over the examples in the order of the first choice heuristic and, for a linear kernel,
-fold the support vectors into one weight vector (Platt 1998, sections 2.2 and 2.4).
+:mod:`svmrepro.solvers.platt.smo` optimises two multipliers per step,
+:mod:`svmrepro.solvers.platt.fixed_threshold` one. Both cache the errors of the non-bound examples, visit the
+examples in the order of the first choice heuristic and, for a linear kernel, fold the support vectors into
+one weight vector (Platt 1998, sections 2.2 and 2.4).
 
-The errors, and the folded weights, are sums over all steps. Where the rounding of all steps together could
-exceed a hundredth of eps, both are computed anew before a run ends, and a full pass that takes no step looks
-whether the conditions hold; if not, the run goes on (``info["renewals"]``), thirty times at most. A run that
-begins with given multipliers begins with the same: errors from the multipliers, then the threshold, halfway
-between the extreme errors of all examples.
+The errors and the folded weights are sums over all steps. If the total rounding of the steps could exceed a
+hundredth of eps, both are recomputed before a run ends, and a full pass without steps checks the conditions.
+If they do not hold, the run continues (``info["renewals"]``), at most thirty times. A run with given initial
+multipliers starts in the same way: it computes the errors from the multipliers, then sets the threshold
+halfway between the extreme errors of all examples.
 """
 
 from __future__ import annotations
@@ -30,44 +30,44 @@ from svmrepro.solvers.storage.kernel_sums import PART, TOTAL, folded_weights, to
 from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, fill_diagonal, transform_of
 from svmrepro.solvers.storage.row_products import DOTS, PRODUCTS, UPDATE, rows_of
 
-RUNNING, DONE, STUCK, ZIGZAGGING, CRAMPED = range(5)  # what a slice ends with
+RUNNING, DONE, STUCK, ZIGZAGGING, CRAMPED = range(5)  # how a slice ends
 BLOCK = 512
-POLISH_AFTER = 500  # steps an example before conjugate gradient comes to help
+POLISH_AFTER = 500  # steps per example before conjugate gradient is used
 NEVER = 2**62
 _ROUNDING = 2.3e-16
 _UNITS = 1000.0
-_FUTILE = 30  # renewals after which the conditions did not hold: then the run is given up
+_FUTILE = 30  # the run stalls after this many renewals
 
 
 class SmoScalars:
     """The scalars of a run, see :mod:`svmrepro.solvers.compilation.records`."""
 
-    # The pass under way.
-    full: bool  # over all examples, not the non-bound ones alone
-    looking: bool  # takes no step: a full pass over errors that were computed anew
-    next: int  # where it goes on: a place in ``every`` if full, else an example
-    hint: int  # where in ``members`` that is, perhaps
-    changed: int  # steps that it has taken
-    violators: int  # examples that it found to violate their conditions
+    # The current pass.
+    full: bool  # over all examples, not only the non-bound ones
+    looking: bool  # takes no step: a full pass that checks recomputed errors
+    next: int  # where it continues: a place in ``every`` if full, else an example
+    hint: int  # guess of its place in ``members``
+    changed: int  # number of its steps
+    violators: int  # number of violating examples found
     up: int  # of a full pass, argmin E over I_up
-    low: int  # and argmax E over I_low
+    low: int  # of a full pass, argmax E over I_low
     up_error: float
     low_error: float
-    worst: float  # the largest violation that a full pass has met
-    objective_sum: float  # the objective W, being summed up by a pass that looks
+    worst: float  # the largest violation found by a full pass
+    objective_sum: float  # the objective W, summed by a checking pass
     # The search for a partner.
-    violator: int  # whose partner is looked for, or -1
+    violator: int  # the example that needs a partner, or -1
     violator_error: float
-    attempt: int  # where the search goes on
+    attempt: int  # where the search continues
     origin: int  # its random start
     # Sizes of lists.
     n_nonbound: int
     n_support: int
     n_active: int  # examples in full passes
-    n_columns: int  # examples that have a column in the cache
+    n_columns: int  # examples with a column in the cache
     lowest: int  # place of the smallest error in ``errors``
-    highest: int  # and of the largest
-    # Outputs computed ahead: those of ``every[block_at:block_end]``, valid at step ``block_step``.
+    highest: int  # place of the largest error
+    # Outputs computed ahead: for ``every[block_at:block_end]``, valid at step ``block_step``.
     block_at: int
     block_end: int
     block_step: int
@@ -78,27 +78,27 @@ class SmoScalars:
     step_tol: float
     steps: int
     rescues: int
-    polish_at: int  # the step at which conjugate gradient comes to help
+    polish_at: int  # the step at which conjugate gradient is used next
     polishes: int
     shrinks: int
-    returns: int  # of all that was shrunk
-    smallest: int  # fewest examples in a full pass
+    returns: int  # how often all shrunk examples returned
+    smallest: int  # smallest number of examples in a full pass
     # Rounding.
-    unit: float  # of the absolute part of the step tolerance
-    harmless: float  # a change of a multiplier that changes no output by more than a hundredth of eps
-    drift: float  # length of all steps since the errors were last computed anew
-    most_drift: float  # from where that is due
-    renew_at: int  # how far the renewal of weights (below n) and errors (from n on) is, or -1
+    unit: float  # scale of the absolute part of the step tolerance
+    harmless: float  # largest change of a multiplier that changes no output by more than eps / 100
+    drift: float  # total length of the steps since the errors were last recomputed
+    most_drift: float  # above this the errors have to be recomputed
+    renew_at: int  # progress of the renewal of weights (below n) and errors (from n on), or -1
     renewals: int
     # Work.
     evaluations: int  # kernel values, or products with the weight vector
     touched: int  # stored entries read
     ticks: int  # other work, in entries read
-    updates: int  # errors brought up to date
+    updates: int  # errors updated
 
 
 class SmoState(NamedTuple):
-    """Everything a run holds between slices (n examples, d features)."""
+    """The complete state of a run between slices (n examples, d features)."""
 
     y: Any  # (n,) labels
     C: Any  # (n,) bounds
@@ -110,14 +110,14 @@ class SmoState(NamedTuple):
     support: Any  # (n,) uint32, support vectors (kernels that are not folded)
     coefficients: Any  # (n,) their y alpha
     place: Any  # (n,) int64, position in support or -1
-    every: Any  # (n,) uint32, the examples of a full pass in ascending order: all that were not shrunk
+    every: Any  # (n,) uint32, the examples of a full pass in ascending order: all that are not shrunk
     row1: Any  # (n,) workspace
     row2: Any  # (n,) workspace
     block: Any  # (BLOCK,) outputs computed ahead of a pass
     one: Any  # (1,) uint32 workspace
-    margin: Any  # (n,) by how much a bound example fulfilled its condition in the last full pass, or empty
-    cache: Any  # kernel rows, see step_rows
-    column: Any  # (n,) int32, an example's place in them or -1, or empty
+    margin: Any  # (n,) slack of a bound example's condition in the last full pass, or empty
+    cache: Any  # kernel rows, see smo_rows
+    column: Any  # (n,) int32, an example's column in them or -1; or empty
     lacking: Any  # (n,) uint32, workspace, or empty
     fresh: Any  # (n,) workspace, or empty
     scalars: SmoScalars
@@ -176,7 +176,7 @@ def kernel_output(state, store, dots, transform, total, i):  # type: ignore[no-u
 
 @compiled(forceinline=True)
 def error_of(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
-    """Return E_i: from the cache for a non-bound example, else evaluated."""
+    """Return E_i: the cached error of a non-bound example, else computed."""
     scalars = state.scalars
     if 0.0 < state.alpha[i] < state.C[i]:
         return state.errors[find(state.members, scalars.n_nonbound, i)]
@@ -192,7 +192,7 @@ def error_of(state, store, dots, transform, products, total, i):  # type: ignore
 
 @compiled(forceinline=True)
 def move(state, store, dots, transform, products, update, i, old, new, error):  # type: ignore[no-untyped-def]
-    """Store a new multiplier and keep weights, support vectors and non-bound list in step."""
+    """Store a new multiplier, and update weights, support vectors and the non-bound list."""
     scalars, y, C = state.scalars, state.y[i], state.C[i]
     state.alpha[i] = new
     if state.weights.size:
@@ -203,9 +203,9 @@ def move(state, store, dots, transform, products, update, i, old, new, error):  
         )
     was, now = 0.0 < old < C, 0.0 < new < C
     if was != now:
-        scalars.ticks += scalars.n_nonbound // 2  # as many places of a sorted list are moved
+        scalars.ticks += scalars.n_nonbound // 2  # average number of list entries moved
     if state.margin.size:
-        state.margin[i] = -np.inf  # not of this multiplier
+        state.margin[i] = -np.inf  # invalid for the new multiplier
     if now and not was:
         if state.column.size and state.column[i] < 0:
             state.column[i] = scalars.n_columns
@@ -219,9 +219,9 @@ def move(state, store, dots, transform, products, update, i, old, new, error):  
 def bound_error(state, store, dots, transform, products, total, p):  # type: ignore[no-untyped-def]
     """Return the error of a bound example, the p-th of a full pass.
 
-    With a folded weight vector the outputs of the examples ahead are computed a block at a
-    time and thrown away when a step changes the weights; a block doubles with every one
-    used up, so that at most about half of the products are wasted.
+    With a folded weight vector, outputs are computed ahead, a block of examples at a time, and discarded when
+    a step changes the weights. The block size doubles whenever a block is used up, so that at most about half
+    of the products are wasted.
     """
     scalars = state.scalars
     i = np.int64(state.every[p])
@@ -239,7 +239,7 @@ def bound_error(state, store, dots, transform, products, total, p):  # type: ign
 
 @compiled()
 def start_pass(state, full):  # type: ignore[no-untyped-def]
-    """Begin a pass over all examples, or over the non-bound ones."""
+    """Start a pass over all examples, or over the non-bound ones."""
     scalars = state.scalars
     scalars.next = 0
     scalars.full = full
@@ -253,13 +253,13 @@ def start_pass(state, full):  # type: ignore[no-untyped-def]
 
 @compiled(forceinline=True)
 def drifted(state):  # type: ignore[no-untyped-def]
-    """Tell whether the rounding of all steps together could matter."""
+    """Tell whether the total rounding of all steps could matter."""
     return state.scalars.drift > state.scalars.most_drift
 
 
 @compiled()
 def start_renewal(state):  # type: ignore[no-untyped-def]
-    """Begin to compute weights and errors anew; return whether the run may go on."""
+    """Start recomputing weights and errors; return whether the run may continue."""
     scalars = state.scalars
     scalars.renew_at = 0
     scalars.renewals += 1
@@ -276,7 +276,7 @@ def start_renewal(state):  # type: ignore[no-untyped-def]
 
 @compiled(forceinline=True)
 def renew(state, store, dots, transform, products, update, total, stop_at):  # type: ignore[no-untyped-def]
-    """Go on with the renewal until the slice is used up."""
+    """Continue the renewal until the slice is used up."""
     scalars, members, errors, alpha, y = state.scalars, state.members, state.errors, state.alpha, state.y
     n, b = y.size, state.scalars.b
     while scalars.renew_at >= 0 and scalars.touched + scalars.ticks < stop_at:
@@ -290,7 +290,7 @@ def renew(state, store, dots, transform, products, update, total, stop_at):  # t
         elif k >= scalars.n_nonbound:
             scalars.renew_at = -1
             scalars.lowest, scalars.highest = extremes(errors, scalars.n_nonbound)
-            scalars.block_end = 0  # outputs computed ahead were those of other weights
+            scalars.block_end = 0  # outputs computed ahead used the old weights
         elif state.weights.size:
             m = min(BLOCK, scalars.n_nonbound - k)
             scalars.touched += products(store, state.weights, members[k : k + m], m, state.block)
@@ -306,7 +306,7 @@ def renew(state, store, dots, transform, products, update, total, stop_at):  # t
 
 @compiled()
 def shrink(state):  # type: ignore[no-untyped-def]
-    """Drop from the full passes who fulfilled its condition by more than the worst violated its own."""
+    """Drop examples from full passes whose slack exceeds the largest violation."""
     scalars, every, alpha, margin, C = state.scalars, state.every, state.alpha, state.margin, state.C
     kept = 0
     for p in range(scalars.n_active):
@@ -318,12 +318,12 @@ def shrink(state):  # type: ignore[no-untyped-def]
     scalars.shrinks += 1 if kept < scalars.n_active else 0
     scalars.n_active = kept
     scalars.smallest = min(scalars.smallest, kept)
-    scalars.block_end = 0  # outputs computed ahead were those of other positions
+    scalars.block_end = 0  # outputs computed ahead belong to the old positions
 
 
 @compiled()
 def unshrink(state):  # type: ignore[no-untyped-def]
-    """Put all examples back into the full passes."""
+    """Return all examples to the full passes."""
     scalars, every = state.scalars, state.every
     for i in range(every.size):
         every[i] = np.uint32(i)
@@ -334,7 +334,7 @@ def unshrink(state):  # type: ignore[no-untyped-def]
 
 @dataclass
 class SmoRun:
-    """A run under way: the problem, the compiled calls, the state, and conjugate gradient where it helps."""
+    """A run in progress: the problem, the compiled functions, the state, and any CG descent."""
 
     problem: Problem
     calls: tuple[Any, ...]
@@ -354,12 +354,11 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoRun:
     eps : float
         KKT tolerance (Platt's "tol").
     options : dict
-        ``step_tol``: relative step below which a pair makes no progress. ``fold``: keep the weight
-        vector of a linear kernel. ``polish``: see :mod:`svmrepro.solvers.platt.free_set_cg`. ``seed``: of the
-        random starts of the second choice. ``shrinking``: whether full passes leave out who fulfils its
-        condition by more than the worst violates its own. ``cache_mb``: megabytes (2^20) of kernel rows, 0
-        for none; without use where the weight vector is kept. ``start``: multipliers to begin with, feasible,
-        or None.
+        ``step_tol``: relative step below which a pair makes no progress. ``fold``: keep the weight vector of
+        a linear kernel. ``polish``: see :mod:`svmrepro.solvers.platt.free_set_cg`. ``seed``: seed of the
+        random starts of the second choice. ``shrinking``: whether full passes skip examples whose slack
+        exceeds the largest violation. ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; unused if
+        the weight vector is kept. ``start``: feasible initial multipliers, or None.
     """
     store = problem.prepare()
     folded = problem.kernel.name == "linear" and bool(options["fold"])
@@ -371,7 +370,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoRun:
     state.C[:] = problem.bounds
     fill_diagonal(state.diagonal, problem.kernel, store)
     largest = float(np.abs(state.diagonal).max()) or 1.0
-    # One on ordinary problems; multipliers live at the bounds, or near 1 / K_ii where that is less.
+    # 1 on ordinary problems; multipliers are of the size of the bounds, or of 1 / K_ii if that is less.
     state.scalars.unit = min(1.0, _UNITS * float(problem.bounds.min()), _UNITS / largest)
     state.scalars.harmless = 0.01 * eps / largest
     state.scalars.most_drift = 0.01 * eps / (_ROUNDING * largest)
@@ -389,14 +388,14 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoRun:
 
 
 def _begin_at(state: SmoState, alpha: Any) -> None:
-    """Take given multipliers over; their errors are computed by the first slices."""
+    """Set the initial multipliers; the first slices compute their errors."""
     scalars = state.scalars
     state.alpha[:] = alpha
     members = np.flatnonzero((alpha > 0) & (alpha < state.C))
     scalars.n_nonbound = members.size
     state.members[: members.size] = members
     if state.column.size:
-        # More columns than a row has room for: the first slice finds it cramped.
+        # If these are more columns than a row has, the first slice returns CRAMPED.
         state.column[members] = np.arange(members.size)
         scalars.n_columns = members.size
     if not state.weights.size:
@@ -412,7 +411,7 @@ def _begin_at(state: SmoState, alpha: Any) -> None:
 def advance_by(
     passes: Callable[..., int], polish: Any, run: SmoRun, work: int, step_limit: int
 ) -> str | None:
-    """Run compiled passes for about ``work`` entries read, or the polish where it is due.
+    """Run compiled passes for about ``work`` entries read, or the CG descent if one is active.
 
     Returns
     -------
@@ -434,7 +433,7 @@ def advance_by(
 
 
 def objective(run: SmoRun) -> float:
-    """Return the present dual objective W."""
+    """Return the current dual objective W."""
     return float(run.state.scalars.objective)
 
 
@@ -444,7 +443,7 @@ def steps(run: SmoRun) -> int:
 
 
 def finish(run: SmoRun, status: str) -> Solution:
-    """Return the solution as it stands; the weights are those of its multipliers."""
+    """Return the current solution, with weights computed from its multipliers."""
     if run.descent is not None:
         run.polish.finish(run)
     state, problem = run.state, run.problem
@@ -472,7 +471,7 @@ def finish(run: SmoRun, status: str) -> Solution:
 
 
 def _axes(state: SmoState) -> dict[str, float]:
-    """Return what shrinking and the cache did, where they are on."""
+    """Return the statistics of shrinking and of the cache, if they are in use."""
     scalars, kept = state.scalars, state.cache.counts
     found: dict[str, float] = {}
     if state.margin.size:

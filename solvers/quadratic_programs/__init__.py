@@ -1,6 +1,6 @@
-"""Dense quadratic programs that arise within a solver.
+"""Dense quadratic programs that arise within solvers.
 
-working_set_qp  of a small working set, by an active-set method
-projected_cg    of a chunk, by projected conjugate gradient
-plane_qp        of cutting planes
+working_set_qp  a small working set, by an active-set method
+projected_cg    a chunk, by projected conjugate gradient
+plane_qp        the multipliers of cutting planes, by an active-set method
 """

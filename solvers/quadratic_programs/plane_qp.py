@@ -1,16 +1,17 @@
-r"""The dual of the relaxed problem of cutting-plane solvers, solved from where it stood with fewer planes.
+r"""The dual of the relaxed problem of cutting-plane solvers, warm-started as planes are added.
 
     max  b.a - 1/2 a.K a    subject to    a >= 0,  sum a = total
 
-An active-set method. In the *face*, the variables that may move, the direction is Newton's; a step that meets
-zeros stops there, and what met them leaves; when the face is solved the variable with the steepest way up is
-let in. Where the sum is kept, ``K + s`` (s added to every entry) is the same problem as K: it is positive
-definite on a face as soon as no normal is a mean of others, so one Cholesky factor serves, and the sum's
-multiplier takes a second solve. The factor is kept, over the rounds and from one call to the next: who comes
-into the face adds a row, and when one leaves the rows after its own are made anew.
+An active-set method. The *face* is the set of variables that may move; the direction within it is Newton's. A
+step stops where variables reach zero, and these leave the face. When the face is solved, the variable with
+the steepest ascent enters. Because the sum is constant, K may be replaced by ``K + s`` (s added to every
+entry) without changing the problem. That matrix is positive definite on a face unless one normal is a mean of
+others, so one Cholesky factor suffices; a second solve gives the multiplier of the sum. The factor is kept
+across rounds and calls: a variable that enters the face adds a row; when one leaves, the rows after its own
+are recomputed.
 
-A pivot that is only rounding is lifted. The direction then still climbs and follows the flat way out to a
-bound, and the next round takes up what the lift has left.
+A pivot at the level of rounding is raised to a small positive value. The direction is then still one of
+ascent and follows the flat direction to a bound; the next round corrects for the change.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.storage.row_products import REASSOCIATE, VECTOR
 
 _DEGENERATE = 1e-12  # a pivot below this times the diagonal is rounding, not curvature
-_SOLVED = 1e-9  # share of the first violation that is left
-_NOTHING = 1e-14  # share of all gain that is none
+_SOLVED = 1e-9  # solved when the violation falls to this share of the first one
+_NOTHING = 1e-14  # a gain below this share of the total gain is rounding
 
 
 class PlaneScalars:
     """The scalars of a program."""
 
     count: int  # variables in the face
-    valid: int  # rows of its factor that hold
+    valid: int  # leading rows of its factor that are up to date
     s: float  # added to every entry of K
 
 
@@ -41,9 +42,9 @@ class PlaneQP(NamedTuple):
     """One program over at most ``cap`` variables."""
 
     K: Any  # (cap, cap) products, both triangles
-    b: Any  # (cap,) -inf where a place is not used
+    b: Any  # (cap,) -inf in an unused place
     a: Any  # (cap,) the solution
-    g: Any  # (cap,) b - K a, 0 where a place is not used
+    g: Any  # (cap,) b - K a, 0 in an unused place
     factor: Any  # (cap, cap) Cholesky factor of K + s by place in the face
     p: Any  # (cap,) workspace by place in the face, as are u and v
     u: Any
@@ -54,7 +55,7 @@ class PlaneQP(NamedTuple):
 
 
 def allocate(capacity: int) -> PlaneQP:
-    """Return room for a program with no place in use."""
+    """Return storage for a program with no place in use."""
     return PlaneQP(
         K=np.zeros((capacity, capacity)),
         b=np.full(capacity, -np.inf),
@@ -71,7 +72,7 @@ def allocate(capacity: int) -> PlaneQP:
 
 
 def grown(old: PlaneQP) -> PlaneQP:
-    """Return the same program with twice the room."""
+    """Return the same program with twice the capacity."""
     m = old.a.size
     new = allocate(2 * m)
     for name in ("K", "factor"):
@@ -86,7 +87,7 @@ PLANE_QP = typeof(allocate(1))
 
 @compiled(types.float64(VECTOR, VECTOR, types.int64), fastmath=REASSOCIATE)
 def product(one, two, count):  # type: ignore[no-untyped-def]
-    """Return the product of the first ``count`` entries."""
+    """Return the inner product of the first ``count`` entries."""
     total = 0.0
     for k in range(count):
         total += one[k] * two[k]
@@ -95,7 +96,7 @@ def product(one, two, count):  # type: ignore[no-untyped-def]
 
 @compiled()
 def enter(qp, i):  # type: ignore[no-untyped-def]
-    """Let a variable into the face."""
+    """Add a variable to the face."""
     if qp.inside[i] == 0:
         qp.inside[i] = 1
         qp.face[qp.scalars.count] = i
@@ -104,7 +105,7 @@ def enter(qp, i):  # type: ignore[no-untyped-def]
 
 @compiled()
 def leave(qp):  # type: ignore[no-untyped-def]
-    """Take out of the face who is marked as not inside."""
+    """Remove from the face the variables marked as not inside."""
     kept = 0
     for k in range(qp.scalars.count):
         i = qp.face[k]
@@ -118,7 +119,7 @@ def leave(qp):  # type: ignore[no-untyped-def]
 
 @compiled()
 def factorise(qp):  # type: ignore[no-untyped-def]
-    """Make the rows of the factor that do not hold."""
+    """Compute the rows of the factor that are out of date."""
     K, L, face, s = qp.K, qp.factor, qp.face, qp.scalars.s
     for j in range(qp.scalars.valid, qp.scalars.count):
         row = L[j]
@@ -142,7 +143,7 @@ def back_solve(L, count, x):  # type: ignore[no-untyped-def]
 
 @compiled()
 def slopes(qp, m):  # type: ignore[no-untyped-def]
-    """Make ``g = b - K a``."""
+    """Compute the gradient ``g = b - K a``."""
     face, count = qp.face, qp.scalars.count
     for i in range(m):
         qp.g[i] = 0.0
@@ -155,7 +156,7 @@ def slopes(qp, m):  # type: ignore[no-untyped-def]
 
 @compiled()
 def newton(qp):  # type: ignore[no-untyped-def]
-    """Write the direction over the face into p; return its slope, and how far it may be followed."""
+    """Write the Newton direction over the face into p; return its slope and the feasible step, at most 1."""
     p, u, v, face, count = qp.p, qp.u, qp.v, qp.face, qp.scalars.count
     for k in range(count):
         u[k], v[k] = qp.g[face[k]], 1.0
@@ -179,7 +180,7 @@ def newton(qp):  # type: ignore[no-untyped-def]
 
 @compiled()
 def follow(qp, reach):  # type: ignore[no-untyped-def]
-    """Step along p; return whether somebody has met zero and has left the face."""
+    """Step along p and drop variables that reach zero from the face; return whether any did."""
     met = False
     for k in range(qp.scalars.count):
         i = qp.face[k]
@@ -196,7 +197,7 @@ def follow(qp, reach):  # type: ignore[no-untyped-def]
 
 @compiled()
 def worst(qp, m):  # type: ignore[no-untyped-def]
-    """Return by how much the optimality conditions are violated, and who should be let in (-1: nobody)."""
+    """Return the violation of the optimality conditions, and the variable that should enter, or -1."""
     top, least, riser = -np.inf, np.inf, -1
     for k in range(qp.scalars.count):
         i = qp.face[k]
@@ -211,7 +212,7 @@ def worst(qp, m):  # type: ignore[no-untyped-def]
 
 @compiled()
 def rescale(qp):  # type: ignore[no-untyped-def]
-    """Bring s to the size of the face's products, where it has come to differ from that."""
+    """Reset s to the size of the face's diagonal where the two differ by more than a factor of 10."""
     total, count = 0.0, 0
     for k in range(qp.scalars.count):
         diagonal = qp.K[qp.face[k], qp.face[k]]
@@ -226,16 +227,16 @@ def rescale(qp):  # type: ignore[no-untyped-def]
 
 @compiled(types.int64(PLANE_QP, types.int64, types.int64[::1]))
 def optimise(qp, m, entering):  # type: ignore[no-untyped-def]
-    """Bring the multipliers of m planes to their optimum; return the rounds.
+    """Bring the multipliers of m planes to their optimum; return the number of rounds.
 
     Parameters
     ----------
     qp : PlaneQP
-        ``a`` is feasible, and ``face`` what the last call left; both, and ``g``, are brought up to date.
+        ``a`` must be feasible, and ``face`` as the last call left it; both, and ``g``, are updated.
     m : int
         Places.
     entering : ndarray of int64
-        Those that are let into the face at once.
+        Variables that enter the face at the start.
     """
     slopes(qp, m)
     first, _ = worst(qp, m)

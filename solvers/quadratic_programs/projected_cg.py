@@ -2,31 +2,30 @@ r"""Projected conjugate gradient on the dense quadratic program of one chunk.
 
     min  1/2 a.Q a - sum a    subject to    y.a = const,  0 <= a_i <= C_i
 
-(Gill, Murray and Wright 1981; Burges; Platt 1998, section 3.) A *face* is a set F of
-variables that may move. Inside it the search directions are conjugate gradients projected
-on ``y.d = 0``. A step that meets a bound stops there and drops the variables that met it from
-F. Then the direction, projected on what is left of F, is followed further for as long as the objective
-falls (``bends``; the projected search of More and Toraldo 1991), and conjugate gradient starts
-afresh from the projected gradient where that ends; or, without bends, it starts afresh at the first bound.
-Bound variables whose multipliers have the wrong sign are released together when their part of
-the projected gradient outweighs that of the face, and when the face is solved.
+(Gill, Murray and Wright 1981; Burges; Platt 1998, section 3.) A *face* is a set F of variables that may move.
+Within it the search directions are conjugate gradients projected on ``y.d = 0``. A step stops at the first
+bound, and the variables that reach it leave F. With ``bends``, the direction is then projected on the rest of
+F and followed further as long as the objective falls (the projected search of More and Toraldo 1991), after
+which conjugate gradient restarts from the projected gradient. Without ``bends`` it restarts at the first
+bound. Bound variables whose multipliers have the wrong sign are released together, either when their part of
+the projected gradient outweighs the part of the face or when the face is solved.
 
-The multiplier beta of the equality constraint is the mean of ``y_i g_i`` over the variables between
-their bounds. Where there is none, it is that of the projection of the antigradient on the cone of
-feasible directions, ``d_i = -(g_i - beta y_i)`` where that is feasible and 0 elsewhere, with beta such
-that ``y.d = 0``: a monotone equation in one unknown, whose d is zero at a solution only.
+The multiplier beta of the equality constraint is the mean of ``y_i g_i`` over the variables strictly between
+their bounds. If there are none, beta is taken from the projection of the negative gradient on the cone of
+feasible directions: ``d_i = -(g_i - beta y_i)`` where that is feasible and 0 elsewhere, with beta such that
+``y.d = 0``. This is a monotone equation in one unknown, and d = 0 only at a solution.
 
-Every product ``Q d`` covers all rows of the chunk, so that the gradient is known at bound
-variables too, and reads |F| rows of Q; or all rows, as a matrix-vector routine that knows nothing of
-faces does. It is the cost of the method. A bend reads one row: where
-variable i leaves, ``Q d`` loses ``d_i Q_i`` and the shift along ``Q y_F`` that projects d again.
+Every product ``Q d`` covers all rows of the chunk, so that the gradient is known at bound variables too. It
+reads |F| rows of Q; or all rows (``whole``), as a plain matrix-vector routine does. These products dominate
+the cost. A bend reads only one row: when variable i leaves, ``d_i Q_i`` is subtracted from ``Q d``, and a
+multiple of ``Q y_F`` accounts for the new projection of d.
 
-All gradients are multiplied by weights ``p_i``: by 1, unless the diagonal of Q spans many orders of
-magnitude, see :func:`weigh`. Whether d has curvature is measured against ``sum d_i^2 Q_ii``, to which
-rounding is relative.
+All gradients are multiplied by weights ``p_i``. They are 1 unless the diagonal of Q spans many orders of
+magnitude, see :func:`weigh`. The curvature of d is compared with ``sum d_i^2 Q_ii``, to which its rounding
+error is relative.
 
-The loop is a machine of *stages*, so that a slice ends also within a product of a large face. The multipliers
-and the gradient agree between any two stages.
+The loop is a state machine of *stages*, so that a slice can end in the middle of a product over a large face.
+The multipliers and the gradient are consistent between any two stages.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ from svmrepro.solvers.compilation.records import zeroed
 
 RUNNING, DONE = 0, 1
 DIRECTION, DROPPING, AIM, PRODUCT, LINE, COMPANION, MEETING, CLOSE = range(8)  # stages
-_LOOK = 8  # CG steps between looks at the bound variables
-_FLAT = 1e-12  # curvature below this times sum d_i^2 Q_ii is none
-_SHORT = 1e-6  # |d|^2 of a bent direction over what it was: from here rounding could pass for curvature
-_STRETCH = 1024  # entries of q that stay in the first-level cache
+_LOOK = 8  # CG steps between checks of the bound variables
+_FLAT = 1e-12  # curvature below this times sum d_i^2 Q_ii is rounding
+_SHORT = 1e-6  # |d|^2 of a bent direction over its first value; below this rounding may look like curvature
+_STRETCH = 1024  # entries of q that fit into the first-level cache
 _MET = 2  # in ``ChunkQP.inside``: about to leave the face
-_SPAN = 1e8  # largest over smallest diagonal entry from which gradients are divided by it
+_SPAN = 1e8  # ratio of diagonal entries above which gradients are divided by the diagonal
 
 
 class ProjectedScalars:
@@ -54,33 +53,33 @@ class ProjectedScalars:
 
     m: int  # slots
     n_free: int  # variables in the face
-    n_before: int  # and before a round of dropping
-    n_met: int  # variables that met their bound
+    n_before: int  # the same before a round of dropping
+    n_met: int  # variables that reached a bound
     stage: int
-    at: int  # how far the stage is
-    fresh: bool  # whether the next direction is that of steepest descent
-    blocked: bool  # whether the direction met a bound
+    at: int  # progress within the stage
+    fresh: bool  # whether the next direction is steepest descent
+    blocked: bool  # whether the direction reached a bound
     has_qy: bool  # whether ``qy`` is up to date
     weighted: bool  # whether any weight is not 1
     objective: float
-    gain: float  # since the face was made
-    line_gain: float  # along the present direction
+    gain: float  # in the current face
+    line_gain: float  # along the current direction
     residual: float  # squared length of the projected gradient of the last step
     beta: float  # multiplier of the equality constraint
-    direction_length: float  # squared
+    direction_length: float  # squared length of the direction
     shortest: float  # squared length below which the direction is not followed
     cg_steps: int
-    face_steps: int  # in the present face
-    releases: int  # faces
+    face_steps: int  # CG steps in the current face
+    releases: int  # number of faces
     bends: int
-    entries: int  # of Q read
-    ticks: int  # other work, in entries read
+    entries: int  # entries of Q read
+    ticks: int  # other work, in the same unit
 
 
 class ChunkQP(NamedTuple):
     """One sub-problem over ``m`` slots of arrays of capacity ``cap``.
 
-    Compiled loops take its arrays out before they begin (see :class:`svmrepro.solvers.platt.state.SmoState`).
+    Compiled loops bind its arrays to locals first (see :class:`svmrepro.solvers.platt.state.SmoState`).
     """
 
     Q: Any  # (cap, cap) y_i y_j K_ij, both triangles
@@ -97,7 +96,7 @@ class ChunkQP(NamedTuple):
     qy: Any  # (cap,) Q (p y) over the face, where ``scalars.has_qy``
     free: Any  # (cap,) int64, the slots of the face
     every: Any  # (cap,) int64, all slots
-    met: Any  # (cap,) int64, where in the face the variables are that met their bound
+    met: Any  # (cap,) int64, positions in the face of the variables that reached a bound
     inside: Any  # (cap,) uint8, whether a slot is in the face
     scalars: ProjectedScalars
 
@@ -129,7 +128,7 @@ CHUNK_QP = typeof(allocate(1))
 
 
 def weigh(qp: ChunkQP, m: int) -> None:
-    """Set the weights of m slots, from their labels and ``h``."""
+    """Set the weights of m slots from their labels and ``h``."""
     qp.p[:m] = weights_of(qp.h[:m])
     qp.py[:m] = qp.p[:m] * qp.y[:m]
     qp.r[:m] = 1.0 / qp.p[:m]
@@ -139,8 +138,8 @@ def weigh(qp: ChunkQP, m: int) -> None:
 def weights_of(diagonal: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the weights of the gradient, shape (m,), for an absolute diagonal.
 
-    One each; or, where the diagonal spans more than eight orders of magnitude, the inverse of its entries, up
-    to a common factor: conjugate gradient alone would need many more steps there.
+    All weights are 1, unless the diagonal spans more than eight orders of magnitude. Then they are the
+    inverse of its entries, up to a common factor: plain conjugate gradient would need many more steps.
     """
     positive = diagonal[diagonal > 0.0]
     if not positive.size or positive.max() <= _SPAN * positive.min():
@@ -149,7 +148,7 @@ def weights_of(diagonal: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return weights
 
 
-# Reassociation only regroups the eight terms of an entry and lets them fuse; see rows.py.
+# Reassociation only regroups the eight terms of an entry and lets them fuse; see row_products.
 @compiled(
     types.void(
         types.float64[:, ::1],
@@ -202,7 +201,7 @@ def multiply(Q, rows, count, d, begin, m, q):  # type: ignore[no-untyped-def]
 
 @compiled()
 def feasible(a, y, direction, C):  # type: ignore[no-untyped-def]
-    """Tell whether a multiplier may move along ``direction``."""
+    """Tell whether a multiplier can move along ``direction``."""
     return y != 0.0 and ((direction > 0.0 and a < C) or (direction < 0.0 and a > 0.0))
 
 
@@ -210,7 +209,7 @@ def feasible(a, y, direction, C):  # type: ignore[no-untyped-def]
 def multiplier_of_equality(qp):  # type: ignore[no-untyped-def]
     """Return beta with ``sum y_i d_i = 0`` for the projected gradient d, by bisection.
 
-    The sum rises with beta: each of its terms is ``p_i (beta - y_i g_i)`` where feasible, else 0.
+    The sum increases with beta: each term is ``p_i (beta - y_i g_i)`` where feasible, else 0.
     """
     m, a, y, g, C = qp.scalars.m, qp.a, qp.y, qp.g, qp.C
     low, high = np.inf, -np.inf
@@ -237,11 +236,11 @@ def multiplier_of_equality(qp):  # type: ignore[no-untyped-def]
 
 @compiled()
 def release(qp):  # type: ignore[no-untyped-def]
-    """Make a new face; return the number of variables that came in.
+    """Make a new face; return the number of variables that entered.
 
-    Beta is the mean over the variables between their bounds, as the threshold is; a bound variable
-    comes in where its multiplier has the wrong sign. Where no two variables could then move, beta is
-    that of the projected gradient.
+    Beta is the mean over the variables between their bounds, like the threshold. A bound variable enters if
+    its multiplier has the wrong sign. If fewer than two variables could then move, beta is taken from the
+    projected gradient instead.
     """
     scalars, a, y, g, C = qp.scalars, qp.a, qp.y, qp.g, qp.C
     total, between = 0.0, 0.0
@@ -265,7 +264,7 @@ def release(qp):  # type: ignore[no-untyped-def]
 
 @compiled()
 def enter(qp, beta):  # type: ignore[no-untyped-def]
-    """Make the face of beta: all between their bounds, and the bound ones of the wrong sign."""
+    """Form the face for beta: variables between their bounds, and bound ones of the wrong sign."""
     scalars, a, y, g, inside, free, C = qp.scalars, qp.a, qp.y, qp.g, qp.inside, qp.free, qp.C
     entered, count = 0, 0
     for i in range(scalars.m):
@@ -284,7 +283,7 @@ def enter(qp, beta):  # type: ignore[no-untyped-def]
 
 @compiled()
 def weight_of_face(qp):  # type: ignore[no-untyped-def]
-    """Return the sum of the weights of the face, 1 where it is empty."""
+    """Return the sum of the weights over the face, 1 if it is empty."""
     count = qp.scalars.n_free
     if count == 0 or not qp.scalars.weighted:
         return float(max(count, 1))
@@ -296,7 +295,7 @@ def weight_of_face(qp):  # type: ignore[no-untyped-def]
 
 @compiled()
 def mean_multiplier(qp):  # type: ignore[no-untyped-def]
-    """Return beta, the mean of ``y_i g_i`` over the face, weighted."""
+    """Return beta, the weighted mean of ``y_i g_i`` over the face."""
     free, py, g, count = qp.free, qp.py, qp.g, qp.scalars.n_free
     total = 0.0
     for k in range(count):
@@ -306,7 +305,7 @@ def mean_multiplier(qp):  # type: ignore[no-untyped-def]
 
 @compiled()
 def drop(qp, k):  # type: ignore[no-untyped-def]
-    """Take the k-th variable out of the face."""
+    """Remove the k-th variable from the face."""
     scalars, qy, free = qp.scalars, qp.qy, qp.free
     i = free[k]
     qp.inside[i] = 0
@@ -321,10 +320,10 @@ def drop(qp, k):  # type: ignore[no-untyped-def]
 
 @compiled()
 def drop_blocked(qp, stop_at):  # type: ignore[no-untyped-def]
-    """Take out of the face what sits at a bound and is pushed against it; beta becomes that of the rest.
+    """Remove variables at a bound whose direction is infeasible from the face, and update beta.
 
-    Each round changes beta, the mean of ``y_i g_i`` over the face, so rounds go on until none leaves.
-    Return whether that was reached before the slice was used up.
+    Each removal changes beta, the mean of ``y_i g_i`` over the face, so rounds repeat until none leaves.
+    Return whether this finished within the slice.
     """
     scalars, a, y, g, C, free = qp.scalars, qp.a, qp.y, qp.g, qp.C, qp.free
     while True:
@@ -350,11 +349,11 @@ def drop_blocked(qp, stop_at):  # type: ignore[no-untyped-def]
 
 @compiled()
 def next_direction(qp, beta):  # type: ignore[no-untyped-def]
-    """Write the next direction into d (Fletcher and Reeves); return ``r.d``.
+    """Write the next direction (Fletcher and Reeves) into d; return ``r.d``.
 
-    The projection is done twice. Near a solution of the face its residual is what rounding left of
-    much larger gradients; a flat or concave direction is followed to a bound all the same, and must
-    obey ``y.d = 0`` to the precision of d, not to that of the gradients.
+    The projection is applied twice. Near a solution of the face the residual is the rounding error of much
+    larger gradients. A flat or concave direction is still followed to a bound, so it must satisfy ``y.d = 0``
+    to the precision of d, not of the gradients.
     """
     scalars, y, g, d, p, free = qp.scalars, qp.y, qp.g, qp.d, qp.p, qp.free
     shift = 0.0
@@ -382,13 +381,13 @@ def next_direction(qp, beta):  # type: ignore[no-untyped-def]
 
 @compiled()
 def room_along(a, d, C):  # type: ignore[no-untyped-def]
-    """Return how far a multiplier may go along d != 0."""
+    """Return the largest feasible step of a multiplier along d != 0."""
     return (C - a) / d if d > 0.0 else -a / d
 
 
 @compiled()
 def line_of(qp):  # type: ignore[no-untyped-def]
-    """Return slope, curvature, what it is measured against, squared length of d, and its reach."""
+    """Return slope, curvature, the scale of its rounding, squared length of d, and the feasible step."""
     scalars, a, g, d, q, C, free = qp.scalars, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
     slope, curvature, against, length, reach = 0.0, 0.0, 0.0, 0.0, np.inf
     for k in range(scalars.n_free):
@@ -407,7 +406,7 @@ def line_of(qp):  # type: ignore[no-untyped-def]
 def step_along(qp, bends):  # type: ignore[no-untyped-def]
     """Follow d, with ``q = Q d``, to the minimum or to the first bound; return the next stage.
 
-    Variables that meet their bound are marked. Where the gain is not finite, d leads nowhere.
+    Variables that reach their bound are marked. If the gain is not finite, no step is taken.
     """
     scalars, a, g, d, q, C, free = qp.scalars, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
     slope, curvature, against, length, reach = line_of(qp)
@@ -442,7 +441,7 @@ def step_along(qp, bends):  # type: ignore[no-untyped-def]
 
 @compiled()
 def meet(qp, stop_at):  # type: ignore[no-untyped-def]
-    """Take what met its bound out of the face and out of ``Q d``; return whether all is done."""
+    """Remove variables that reached a bound from the face and from ``Q d``; return whether all are done."""
     scalars, d, q, free = qp.scalars, qp.d, qp.q, qp.free
     while scalars.at < scalars.n_met and scalars.entries + scalars.ticks < stop_at:
         k = qp.met[scalars.at]
@@ -456,13 +455,13 @@ def meet(qp, stop_at):  # type: ignore[no-untyped-def]
                 q[j] -= share * row[j]
             scalars.ticks += scalars.m
         d[i] = 0.0
-        drop(qp, k)  # another one, perhaps one that met its bound, too, stands there now
+        drop(qp, k)  # moves another variable to place k, perhaps one that is also marked
     return scalars.at == scalars.n_met
 
 
 @compiled()
 def project(qp):  # type: ignore[no-untyped-def]
-    """Project d on ``y.d = 0`` in what is left of the face, and ``Q d`` with it."""
+    """Project d on ``y.d = 0`` within the remaining face, and update ``Q d``."""
     scalars, y, d, q, qy, free = qp.scalars, qp.y, qp.d, qp.q, qp.qy, qp.free
     shift = 0.0
     for k in range(scalars.n_free):
@@ -476,7 +475,7 @@ def project(qp):  # type: ignore[no-untyped-def]
 
 @compiled()
 def outweighed(qp, beta):  # type: ignore[no-untyped-def]
-    """Tell whether bound variables pull harder on the objective than the face does."""
+    """Tell whether the projected gradient is larger over the bound variables than over the face."""
     scalars, a, y, g, C, p, inside = qp.scalars, qp.a, qp.y, qp.g, qp.C, qp.p, qp.inside
     inner, outer = 0.0, 0.0
     for i in range(scalars.m):
@@ -490,7 +489,7 @@ def outweighed(qp, beta):  # type: ignore[no-untyped-def]
 
 @compiled(forceinline=True)
 def multiply_on(qp, whole, stop_at):  # type: ignore[no-untyped-def]
-    """Go on with ``Q d``, or with ``Q (p y)``: a few stretches at a time, all where they are few."""
+    """Continue ``Q d`` or ``Q (p y)`` by as many stretches as the slice allows, at least one."""
     scalars, m, companion = qp.scalars, qp.scalars.m, qp.scalars.stage == COMPANION
     first = scalars.at
     count = m if whole and not companion else scalars.n_free
@@ -518,7 +517,7 @@ def multiply_on(qp, whole, stop_at):  # type: ignore[no-untyped-def]
 
 @compiled(forceinline=True)
 def close_line(qp, tolerance):  # type: ignore[no-untyped-def]
-    """Count the gain of a direction that has been followed; return whether the program is solved."""
+    """Add the gain of a finished direction; return whether the program is solved."""
     scalars = qp.scalars
     gain = scalars.line_gain
     scalars.stage = DIRECTION
@@ -545,15 +544,15 @@ def solve_face(qp, tolerance, bends, whole, slice_entries, step_limit):  # type:
     Parameters
     ----------
     qp : ChunkQP
-        ``scalars.n_free = 0`` asks for a new face.
+        ``scalars.n_free = 0`` requests a new face.
     tolerance : float
         The report's stopping rule: relative improvement of the objective by a step.
     bends : bool
-        Whether a direction that meets a bound is followed further.
+        Whether a direction that reaches a bound is followed further.
     whole : bool
-        Whether products read all of Q, also the rows of variables that do not move.
+        Whether products read all of Q, including rows of variables that do not move.
     slice_entries, step_limit : int
-        Entries of Q to read in this slice, or as much other work, and the limit on ``scalars.cg_steps``.
+        Work of this slice, in entries of Q read or the equivalent, and the limit on ``scalars.cg_steps``.
 
     Returns
     -------
@@ -581,7 +580,7 @@ def solve_face(qp, tolerance, bends, whole, slice_entries, step_limit):  # type:
             slope = next_direction(qp, scalars.beta)
             scalars.ticks += 4 * scalars.n_free
             if not slope > 0.0:
-                # Solved to rounding in this face.
+                # The face is solved up to rounding.
                 scalars.stage = DIRECTION
                 gained = scalars.gain > tolerance * abs(scalars.objective)
                 if not gained or release(qp) == 0:

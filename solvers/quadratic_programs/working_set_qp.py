@@ -2,15 +2,15 @@ r"""The dense quadratic program of a small working set, by an active-set method.
 
     max  g.d - 1/2 d.K d    subject to    low <= d <= high,  and sum d = 0 with a bias
 
-from d = 0, which is feasible. A *face* is a set of variables that may move. In it the direction is Newton's,
-from a Cholesky factor of the kernel minor (with a bias, of the minor in differences to the face's last
-variable, which takes the equality constraint up). A step that meets bounds stops there, and what met them
-leaves the face. When the face is solved, the pair that violates the optimality conditions most, without a
-bias the one variable, takes a step of its own and is let in.
+starting from d = 0, which is feasible. A *face* is a set of variables that may move. The direction within it
+is Newton's, from a Cholesky factor of the kernel minor. (With a bias, the minor is taken in differences to
+the face's last variable, which absorbs the equality constraint.) A step stops where variables reach a bound,
+and these leave the face. When the face is solved, the most violating pair (without a bias, the most violating
+variable) takes a step of its own and enters the face.
 
-No kernel is refused. Where a pivot is not positive the factor gives a direction along which the objective is
-flat or convex: it is followed to a bound if it climbs, else its variable rests. Every step climbs, so the
-method ends; a limit on its rounds guards against rounding.
+Indefinite kernels are allowed. Where a pivot is not positive, the factor gives a direction along which the
+objective is linear or convex. It is followed to a bound if it ascends; otherwise its variable stays fixed.
+Every step increases the objective, so the method ends; a limit on the rounds guards against rounding.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from svmrepro.solvers.compilation.compiled import compiled
 NONE, NEWTON, FLAT = range(3)  # kinds of direction
 
 _DEGENERATE = 1e-12  # a pivot below this times the diagonal is rounding, not curvature
-_SOLVED = 1e-8  # share of the first violation that is left
+_SOLVED = 1e-8  # solved when the violation falls to this share of the first one
 _SNAP = 1e-15
-_NOTHING = 1e-14  # share of all gain that is none
-_CLIMB = 1e-6  # a flat direction climbs if its slope is above this share of the first violation
+_NOTHING = 1e-14  # a gain below this share of the total gain is rounding
+_CLIMB = 1e-6  # a flat direction ascends if its slope is above this share of the first violation
 
 
 class WorkingSetQP(NamedTuple):
@@ -48,7 +48,7 @@ class WorkingSetQP(NamedTuple):
 
 
 def allocate(capacity: int) -> WorkingSetQP:
-    """Return room for a program."""
+    """Return storage for a program."""
     return WorkingSetQP(
         K=np.zeros((capacity, capacity)),
         g=np.zeros(capacity),
@@ -69,7 +69,7 @@ WORKING_SET_QP = typeof(allocate(1))
 
 @compiled()
 def spread(qp, size, count, values):  # type: ignore[no-untyped-def]
-    """Write a direction given by place in the face into p; with a bias the last variable balances it."""
+    """Write a direction given by place in the face into p; with a bias the last variable balances the sum."""
     total = 0.0
     for j in range(size):
         qp.p[qp.face[j]] = values[j]
@@ -80,7 +80,7 @@ def spread(qp, size, count, values):  # type: ignore[no-untyped-def]
 
 @compiled()
 def flat_direction(qp, j, size, count):  # type: ignore[no-untyped-def]
-    """Write into z the direction along which pivot j was found; return its slope over its length."""
+    """Write the direction of nonpositive curvature at pivot j into z; return its slope and 1-norm."""
     L, z, g, face = qp.factor, qp.z, qp.g, qp.face
     base = g[face[size]] if size < count else 0.0
     z[j] = 1.0
@@ -101,7 +101,7 @@ def flat_direction(qp, j, size, count):  # type: ignore[no-untyped-def]
 
 @compiled()
 def direction(qp, count, equality, climb):  # type: ignore[no-untyped-def]
-    """Write an ascent direction over the face into p; return its kind and how far it may be followed."""
+    """Write an ascent direction over the face into p; return its kind and the largest step along it."""
     K, g, L, v, z, face = qp.K, qp.g, qp.factor, qp.v, qp.z, qp.face
     size = count - 1 if equality else count
     last = face[count - 1]
@@ -145,7 +145,7 @@ def direction(qp, count, equality, climb):  # type: ignore[no-untyped-def]
 
 @compiled()
 def leave(qp, k, count):  # type: ignore[no-untyped-def]
-    """Take the k-th variable out of the face; return its new size."""
+    """Remove the k-th variable from the face; return the new size."""
     qp.inside[qp.face[k]] = 0
     for t in range(k, count - 1):
         qp.face[t] = qp.face[t + 1]
@@ -154,7 +154,7 @@ def leave(qp, k, count):  # type: ignore[no-untyped-def]
 
 @compiled()
 def room_along(qp, i):  # type: ignore[no-untyped-def]
-    """Return how far variable i may follow p."""
+    """Return the largest feasible step of variable i along p."""
     step = qp.p[i]
     if step == 0.0:
         return np.inf
@@ -163,9 +163,10 @@ def room_along(qp, i):  # type: ignore[no-untyped-def]
 
 @compiled()
 def moved(value, step, low, high):  # type: ignore[no-untyped-def]
-    """Return ``value + step`` in [low, high], on the bound where rounding alone keeps it off.
+    """Return ``value + step`` clipped to [low, high], snapped to a bound that it misses only by rounding.
 
-    That is a share of what was added up, not of the box, which may be wider than any multiplier is large.
+    The snapping tolerance is relative to the terms added, not to the width of the box, which may far exceed
+    any multiplier.
     """
     size = abs(value) + abs(step)
     value += step
@@ -176,7 +177,7 @@ def moved(value, step, low, high):  # type: ignore[no-untyped-def]
 
 @compiled()
 def follow(qp, m, count, reach):  # type: ignore[no-untyped-def]
-    """Step along p, at most ``reach``, to the first bound; return the size of the face left and the gain."""
+    """Step along p, at most ``reach``, to the first bound; return the new size of the face and the gain."""
     d, g, p, face = qp.d, qp.g, qp.p, qp.face
     for k in range(count):
         reach = min(reach, room_along(qp, face[k]))
@@ -204,7 +205,7 @@ def follow(qp, m, count, reach):  # type: ignore[no-untyped-def]
 
 @compiled()
 def release(qp, m, riser, faller):  # type: ignore[no-untyped-def]
-    """Move the worst pair, or the worst variable, by Newton's clipped step; return the gain."""
+    """Move the most violating pair or variable by a clipped Newton step; return the gain."""
     K, g, d = qp.K, qp.g, qp.d
     slope, curvature, room = 0.0, 0.0, np.inf
     if riser >= 0:
@@ -229,7 +230,7 @@ def release(qp, m, riser, faller):  # type: ignore[no-untyped-def]
 
 @compiled()
 def worst(qp, m, equality):  # type: ignore[no-untyped-def]
-    """Return the violation, who should rise and who should fall (-1: nobody)."""
+    """Return the violation and the variables that should rise and fall, -1 for none."""
     g, d = qp.g, qp.d
     riser, faller = -1, -1
     for i in range(m):
@@ -248,21 +249,21 @@ def worst(qp, m, equality):  # type: ignore[no-untyped-def]
 
 @compiled()
 def solve_small(qp, m, equality):  # type: ignore[no-untyped-def]
-    """Solve a program of m variables whose K, g, low and high are there.
+    """Solve a program of m variables whose K, g, low and high are set.
 
     Parameters
     ----------
     qp : WorkingSetQP
-        ``d`` and ``g`` at the solution are written.
+        ``d``, and ``g`` at the solution, are written.
     m : int
-        Variables.
+        Number of variables.
     equality : bool
         Whether ``sum d = 0``.
 
     Returns
     -------
     int
-        Rounds, each a factorisation.
+        Number of rounds, each a factorisation.
     """
     for i in range(m):
         qp.face[i] = i
@@ -272,18 +273,19 @@ def solve_small(qp, m, equality):  # type: ignore[no-untyped-def]
 
 @compiled()
 def solve_from(qp, m, count, equality, solved):  # type: ignore[no-untyped-def]
-    """Solve as :func:`solve_small` does, from a face that is there; return the rounds.
+    """Solve like :func:`solve_small`, from a given face; return the number of rounds.
 
     Parameters
     ----------
     qp : WorkingSetQP
-        The first ``count`` of ``face`` may move at first; ``inside`` says the same for each of m variables.
+        The first ``count`` entries of ``face`` are the variables that may move at first; ``inside`` marks the
+        same for each of m variables.
     m, count : int
-        Variables, and those in the face.
+        Number of variables, and size of the face.
     equality : bool
         Whether ``sum d = 0``.
     solved : float
-        Share of the first violation that is left.
+        Stop when the violation falls to this share of the first one.
     """
     face, inside = qp.face, qp.inside
     for i in range(m):

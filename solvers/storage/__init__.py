@@ -1,7 +1,7 @@
-"""Examples in memory and on disk, and what is computed from their rows.
+"""Examples in memory and on disk, and computations on their rows.
 
 stores             dense rows, CSR, index lists and packed bits as one tuple of arrays
-blocks             examples in blocks of rows, as memory-mapped files
+blocks             examples in blocks of rows, such as memory-mapped files
 block_files        the format of a block on disk
 row_products       dot products of rows, one set of functions for each storage
 row_sums           sums over the entries of one row

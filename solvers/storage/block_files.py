@@ -1,15 +1,15 @@
 """Blocks of examples on disk, as arrays that can be mapped into memory.
 
-A block is a folder: ``data.npy``, ``indices.npy`` and ``indptr.npy`` with the arrays of CSR rows, the last
-two of 32 bits, and ``shape.npy``. Dense rows are one array, ``rows.npy``. NumPy reads them too.
+A block is a folder with the arrays of CSR rows, ``data.npy``, ``indices.npy`` and ``indptr.npy`` (the last
+two in 32 bits), and ``shape.npy``. Dense rows are one array, ``rows.npy``. NumPy can read these files too.
 
 >>> import scipy.sparse as sp
 >>> from svmrepro.solvers import Blocks, save_block
 >>> save_block(sp.csr_array([[0.0, 1.0], [2.0, 0.0]]), "first")  # doctest: +SKIP
 >>> Blocks(["first", "second"])  # doctest: +SKIP
 
-The 32 bits are seen to because SciPy makes the columns as wide as the row pointers, in a copy: a map would
-then be in memory, whole.
+All indices have 32 bits because SciPy copies the column indices to the width of the row pointers. A memory
+map would then be copied into memory as a whole.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
 
-_MOST = 2**31 - 1  # entries of a block, and columns
+_MOST = 2**31 - 1  # largest number of entries of a block, and of columns
 _ARRAYS = ("data", "indices", "indptr")
 _VALUES = (np.float64, np.float32)
 
@@ -34,14 +34,14 @@ def save_block(X: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     X : ndarray or CSR, shape (rows, d)
-        Column numbers are sorted within each row. Values in single precision stay so, others are made double.
+        Column indices are sorted within each row. Values in single precision are kept; others become double.
     path : path-like
-        The folder; it is made. Files of a block that is there are replaced.
+        The folder; it is created. Files of an existing block are replaced.
 
     Raises
     ------
     ValueError
-        If X is of another kind, or too large for pointers of 32 bits.
+        If X is of another type, or too large for 32-bit pointers.
     """
     if sp.issparse(X):
         if X.format != "csr":
@@ -76,12 +76,12 @@ def open_block(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path-like
-        A folder that :func:`save_block` has written.
+        A folder written by :func:`save_block`.
 
     Raises
     ------
     ValueError
-        In one line, if there is no such block or its arrays do not belong together.
+        In one line, if there is no such block or its arrays are inconsistent.
     """
     folder = Path(path)
     dense = (folder / "rows.npy").is_file()
@@ -107,14 +107,14 @@ def open_block(path: str | os.PathLike[str]) -> Any:
 
 
 def _kept(kind: Any) -> Any:
-    """Return the type in which values of a type are written."""
+    """Return the type in which values of a given type are written."""
     return np.float32 if kind == np.float32 else np.float64
 
 
 def _mapped(folder: Path, name: str, dimensions: int, *kinds: type[np.generic]) -> Any:
-    """Map an array of a block, once its header is found to be what such a block has.
+    """Map an array of a block after checking its header.
 
-    ``np.load`` takes archives and pickles for arrays too, and dies of items without a size.
+    ``np.load`` also accepts archives and pickles, and crashes on items of size zero.
     """
     path = folder / f"{name}.npy"
     try:
@@ -123,7 +123,7 @@ def _mapped(folder: Path, name: str, dimensions: int, *kinds: type[np.generic]) 
             read_header = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}[version]
             shape, fortran_order, dtype = read_header(stream)
             start, size = stream.tell(), stream.seek(0, os.SEEK_END)
-    except Exception as error:  # of a header also what Python's tokenizer raises
+    except Exception as error:  # parsing a header can also raise errors of Python's tokenizer
         said = " ".join(str(error).split())[:200]
         raise ValueError(f"open_block: {folder} cannot be read: {path.name}: {said}") from None
     if dtype not in kinds:

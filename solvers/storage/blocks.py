@@ -1,4 +1,4 @@
-"""Examples in blocks of rows, such as memory-mapped files that together are larger than memory.
+"""Examples in blocks of rows, such as memory-mapped files whose total size exceeds the memory.
 
 >>> import numpy as np
 >>> from svmrepro.solvers import Blocks, Problem, solve
@@ -7,11 +7,11 @@
 >>> solution.status
 'optimal'
 
-A solver that takes them reads one block after the other, row by row, and keeps a few numbers a row and some
-vectors of weights; what it has read of a memory-mapped block the system may forget. Arrays are used as they
-are, never copied, so a memory map has to be opened with ``mode="c"`` (copy on write; nothing is written).
-Values in single precision take half the room, and are added up in double.
-:func:`~svmrepro.solvers.save_block` writes a block to a folder, whose path then stands for it.
+A solver that takes blocks reads one after the other, row by row, and stores only a few numbers per row and
+some weight vectors. The system can drop pages of a memory-mapped block after they are read. Arrays are never
+copied, so a memory map has to be opened with ``mode="c"`` (copy on write; nothing is written). Values in
+single precision take half the memory and are summed in double. :func:`~svmrepro.solvers.save_block` writes a
+block to a folder, whose path can be used in its place.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ import scipy.sparse as sp
 from svmrepro.solvers.storage.block_files import open_block
 from svmrepro.solvers.storage.stores import Store
 
-_CHECKED = 1 << 22  # entries looked at in one go
-_LARGEST = 1e45  # a value; so large a one, and as many columns as there can be, give products up to 1e100
+_CHECKED = 1 << 22  # entries checked at a time
+_LARGEST = 1e45  # largest value; with the largest number of columns, products reach 1e100
 
 
 class Blocks:
@@ -37,9 +37,9 @@ class Blocks:
     Parameters
     ----------
     parts : sequence of ndarray, CSR, path-like or callable, each of shape (rows, d)
-        All dense or all sparse; values all in double or all in single precision, writeable arrays in C order;
-        column numbers of 32 bits, ascending within a row. A path is that of a saved block, which is mapped
-        into memory; a callable returns the block.
+        All dense or all sparse; values all in double or all in single precision; writeable arrays in C order;
+        32-bit column indices, ascending within a row. A path is that of a saved block, which is mapped into
+        memory; a callable returns the block.
 
     Raises
     ------
@@ -47,7 +47,7 @@ class Blocks:
         In one line, naming the block and what is wrong with it.
     """
 
-    #: Whether passes over the rows are made by other processes.
+    #: Whether other processes make the passes over the rows.
     elsewhere = False
 
     def __init__(self, parts: Sequence[Any]) -> None:
@@ -77,17 +77,17 @@ class Blocks:
         self.firsts = np.concatenate(([0], np.cumsum([part.shape[0] for part in parts])))
         self.shape = (int(self.firsts[-1]), int(parts[0].shape[1]))
         self.entries = sum(part.nnz if self.sparse else part.size for part in parts)
-        #: No row is longer.
+        #: Upper bound on the norm of a row.
         self.radius = largest * math.sqrt(self.shape[1])
 
     @property
     def storage(self) -> str:
-        """How a block is stored, a name in ``passes.KERNELS``."""
+        """How a block is stored, a name in ``row_passes.KERNELS``."""
         return ("csr" if self.sparse else "dense") + (", single" if self.single else "")
 
     @property
     def T(self) -> _Transposed:
-        """Return what multiplies a vector of shape (n,)."""
+        """Return the transpose, which multiplies vectors of shape (n,)."""
         return _Transposed(self)
 
     def __matmul__(self, w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -101,7 +101,7 @@ class Blocks:
         return total
 
     def stores(self) -> list[Store]:
-        """Return each block as compiled code reads it; nothing is copied but row pointers of 32 bits."""
+        """Return each block in the form compiled code reads; only 32-bit row pointers are copied."""
         none, words = np.zeros(0), np.zeros((0, 0), dtype=np.uint64)
         nothing = Store(
             dense=np.zeros((0, 0)),
@@ -130,7 +130,7 @@ class Blocks:
 
 
 def loaded(part: Any) -> Any:
-    """Return a block that may be given by its path or by what loads it."""
+    """Return a block given as itself, by its path, or by a function that loads it."""
     if isinstance(part, str | os.PathLike):
         return open_block(part)
     return part() if callable(part) else part
@@ -144,7 +144,7 @@ def product(part: Any, w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def transposed_product(part: Any, v: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return ``X' v`` of a block, shape (d,), likewise."""
+    """Return ``X' v`` of a block, shape (d,), in double precision, by NumPy or SciPy alone."""
     if part.dtype == np.float64:
         return np.asarray(part.T @ v).ravel()
     total = np.zeros(part.shape[1])
@@ -154,7 +154,7 @@ def transposed_product(part: Any, v: npt.NDArray[np.float64]) -> npt.NDArray[np.
 
 
 def _in_double(part: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the rows of a block in double precision, some at a time, with the first one's number."""
+    """Yield consecutive rows of a block in double precision, with the index of the first one."""
     entries = part.nnz if sp.issparse(part) else part.size
     step = max(1, _CHECKED * part.shape[0] // max(entries, 1))
     for first in range(0, part.shape[0], step):
@@ -162,7 +162,7 @@ def _in_double(part: Any) -> Iterator[tuple[int, Any]]:
 
 
 class _Transposed:
-    """The transpose of blocks, as far as it multiplies a vector."""
+    """The transpose of blocks; supports products with vectors only."""
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks
@@ -172,12 +172,12 @@ class _Transposed:
 
 
 def _plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a memory map as the array that it is."""
+    """Return a memory map as a plain array."""
     return array.view(np.ndarray)
 
 
 def _fault(part: Any, sparse: bool, single: bool, d: int) -> str | None:
-    """Return what is wrong with a block, None if nothing is."""
+    """Return what is wrong with a block, or None."""
     if bool(sp.issparse(part)) != sparse:
         return "is dense and others are sparse, or the reverse"
     if sparse and part.format != "csr":
@@ -207,7 +207,7 @@ def _fault(part: Any, sparse: bool, single: bool, d: int) -> str | None:
 
 
 def _largest(values: npt.NDArray[Any]) -> float:
-    """Return the largest absolute value, nan where one is nan."""
+    """Return the largest absolute value, nan if any value is nan."""
     flat, found = values.reshape(-1), 0.0
     for first in range(0, flat.size, _CHECKED):
         piece = flat[first : first + _CHECKED]
@@ -230,7 +230,7 @@ def column_sizes(X: Any) -> npt.NDArray[np.float64]:
 
 
 def _within(part: Any, d: int) -> bool:
-    """Tell whether the columns of a CSR array are there: compiled code reads weights by them unchecked."""
+    """Tell whether all column indices are valid: compiled code uses them unchecked."""
     for first in range(0, part.nnz, _CHECKED):
         columns = part.indices[first : first + _CHECKED]
         if columns.min() < 0 or columns.max() >= d:
@@ -239,7 +239,7 @@ def _within(part: Any, d: int) -> bool:
 
 
 def _ascending(part: Any) -> bool:
-    """Tell whether the columns of each row of a CSR array ascend, and so differ."""
+    """Tell whether the column indices of each row are strictly ascending."""
     for first in range(0, part.nnz, _CHECKED):
         columns = part.indices[max(first - 1, 0) : first + _CHECKED]
         places = np.flatnonzero(columns[1:] <= columns[:-1]) + max(first, 1)

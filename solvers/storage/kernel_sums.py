@@ -1,10 +1,9 @@
-"""Sums over examples: outputs of a kernel machine, the cost of SMO, and folded weights.
+"""Sums over examples: outputs of a kernel machine, the dominant cost of SMO, and folded weights.
 
 ``total(store, dots, transform, i, members, coefficients, m, out)`` writes ``sum_j c_j k(x_i, x_j)`` over
-``members[:m]`` to ``out[0]`` and returns the stored entries read. The general function goes
-through dot products and kernel values in parts that stay in the first-level cache; packed bits
-with a table of exponentials, the case of Adult, Web and noise, do all three in one loop at 1.8
-times the speed.
+``members[:m]`` to ``out[0]`` and returns the stored entries read. The general function computes dot products
+and kernel values in parts that fit into the first-level cache. For packed bits with a table of exponentials,
+the case of Adult, Web and noise, a single loop does all three steps at 1.8 times the speed.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def total_bits_table(store, dots, transform, i, members, coefficients, m, out): 
     x = bits[i]
     own = norms[i]
     total = 0.0
-    if words == 2:  # up to 128 features, as in rows.dots_bits
+    if words == 2:  # up to 128 features, as in row_products.dots_bits
         x0, x1 = x[0], x[1]
         for k in range(m):
             j = members[k]
@@ -102,7 +101,7 @@ def total_of(storage, kernel_name, store):  # type: ignore[no-untyped-def]
 def fold(store, update, members, coefficients, at, work, weights):  # type: ignore[no-untyped-def]
     """Add ``coefficients[k] x_members[k]`` to the weights for k from ``at`` on.
 
-    Return how far it came within ``work``, and the entries read.
+    Return the position reached within ``work``, and the entries read.
     """
     touched, begin = 0, at
     while at < members.size and (at == begin or touched + at - begin < work):
@@ -112,5 +111,5 @@ def fold(store, update, members, coefficients, at, work, weights):  # type: igno
 
 
 def folded_weights(problem, alpha):  # type: ignore[no-untyped-def]
-    """Return ``sum_i y_i alpha_i x_i``, shape (d,), summed once over all examples."""
+    """Return ``sum_i y_i alpha_i x_i``, shape (d,), in one sum over all examples."""
     return np.asarray(problem.X.T @ (problem.y * alpha)).ravel()

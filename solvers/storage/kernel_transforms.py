@@ -1,7 +1,7 @@
-"""From dot products to kernel values, in place: one function a kernel, of a uniform type.
+"""From dot products to kernel values, in place: one function per kernel, of a uniform type.
 
-``transform(store, i, members, m, out)`` turns ``out[k] = x_i . x_members[k]`` into
-``k(x_i, x_members[k])`` for k < m. Norms and parameters come from the store.
+``transform(store, i, members, m, out)`` turns ``out[k] = x_i . x_members[k]`` into ``k(x_i, x_members[k])``
+for k < m. Norms and parameters come from the store.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _ROUND_BITS = 4843621399236968448  # its representation
 def exp_of_negative(x):  # type: ignore[no-untyped-def]
     """Return ``exp(x)`` for x <= 0 to about 1 ulp, without a branch, so that loops vectorise.
 
-    ``x = k ln 2 + r`` with |r| <= ln(2) / 2; the Taylor sum to r^13 leaves less than 1e-17.
-    Below -708 (2^-1022) the argument is held there.
+    ``x = k ln 2 + r`` with |r| <= ln(2) / 2; the error of the Taylor sum to r^13 is below 1e-17. Arguments
+    below -708 (2^-1022) are replaced by -708.
     """
     x = x if x > -708.0 else -708.0  # a select: max() keeps the loop scalar
     shifted = x * _LOG2_E + _ROUND
@@ -75,7 +75,7 @@ def gaussian(store, i, members, m, out):  # type: ignore[no-untyped-def]
 @compiled(TRANSFORM)
 def gaussian_integer(store, i, members, m, out):  # type: ignore[no-untyped-def]
     """Look up the Gaussian where squared distances are integers: :class:`Store`'s ``table``."""
-    # Between binary rows a squared distance is a small integer: look its exponential up.
+    # The squared distance of binary rows is a small integer, used as index into the table.
     norms, table = store.norms, store.table
     own = norms[i]
     for k in range(m):

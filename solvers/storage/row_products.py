@@ -1,7 +1,7 @@
-"""Dot products over one representation: the only code that knows how rows are stored.
+"""Dot products for each representation: the only code that depends on how rows are stored.
 
-Each storage offers three functions of a uniform type, so that a solver's loop is
-compiled once and calls them through a pointer:
+Each storage provides three functions of a uniform type, so that a solver's loop is compiled once and calls
+them through a pointer:
 
 ``dots(store, i, members, m, out)``
     ``out[k] = x_i . x_members[k]`` for k < m.
@@ -10,9 +10,8 @@ compiled once and calls them through a pointer:
 ``update(store, i, a, w)``
     ``w += a x_i``.
 
-Each returns the number of stored entries that it read (words for packed bits): the
-counted work of Platt's sparse / non-sparse comparison. A call costs some 35 ns more than
-a direct one, so solvers ask for blocks.
+Each returns the number of stored entries that it read (words for packed bits): the counted work of Platt's
+sparse / non-sparse comparison. A call takes about 35 ns more than a direct one, so solvers request blocks.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ DOTS = types.int64(STORE, types.int64, MEMBERS, types.int64, VECTOR)
 PRODUCTS = types.int64(STORE, VECTOR, MEMBERS, types.int64, VECTOR)
 UPDATE = types.int64(STORE, types.int64, types.float64, VECTOR)
 
-# Reassociation lets a dot product run in vector registers. It moves a sum of d terms by
-# at most d rounding errors of its largest partial sum, far below any tolerance here, and
-# stays inside one dot product: the sums that the KKT test compares are not touched.
+# Reassociation lets a dot product run in vector registers. It changes a sum of d terms by at most d rounding
+# errors of its largest partial sum, far below any tolerance here, and only within one dot product: the sums
+# that the KKT test compares are unaffected.
 REASSOCIATE = {"reassoc", "contract", "nsz"}
 
 
 @compiled(DOTS, fastmath=REASSOCIATE)
 def dots_dense(store, i, members, m, out):  # type: ignore[no-untyped-def]
-    """Dot products of whole rows; see the module's text, as for all below."""
+    """Compute dot products of whole rows; see the module docstring for this and all functions below."""
     X = store.dense
     d = X.shape[1]
     x = X[i]
@@ -79,7 +78,7 @@ def update_dense(store, i, a, w):  # type: ignore[no-untyped-def]
 @compiled(DOTS)
 def dots_csr(store, i, members, m, out):  # type: ignore[no-untyped-def]
     """Dot products over the stored entries of each member."""
-    # x_i is spread over a dense vector once, then every member is one sparse sum.
+    # x_i is scattered into a dense vector once; every member is then one sparse sum.
     indptr, indices, values, spread = store.indptr, store.indices, store.values, store.scratch
     for p in range(indptr[i], indptr[i + 1]):
         spread[indices[p]] = values[p]
@@ -100,9 +99,9 @@ def dots_csr(store, i, members, m, out):  # type: ignore[no-untyped-def]
     )
 )
 def dots_of_two(store, dots, i1, i2, members, m, out1, out2):  # type: ignore[no-untyped-def]
-    """Take the dot products of two examples with each member; sparse rows are read once for both.
+    """Compute the dot products of two examples with each member; sparse rows are read once for both.
 
-    The values are those of ``dots``, to the last bit.
+    The values are bitwise equal to those of ``dots``.
     """
     indptr, indices, values = store.indptr, store.indices, store.values
     if values.size == 0:
@@ -174,7 +173,7 @@ def update_csr(store, i, a, w):  # type: ignore[no-untyped-def]
 def dots_index(store, i, members, m, out):  # type: ignore[no-untyped-def]
     """Dot products of binary rows as sums over index lists."""
     # Platt 1998, section 3: "the dot product will sum the weights corresponding to the
-    # position of the 1s in the input"; the weights here are the spread-out x_i.
+    # position of the 1s in the input"; the weights here are the scattered x_i.
     indptr, indices, spread, norms = store.indptr, store.indices, store.scratch, store.norms
     padding = spread.size - 1
     for p in range(indptr[i], indptr[i + 1]):
@@ -204,7 +203,7 @@ def products_index(store, w, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(UPDATE)
 def update_index(store, i, a, w):  # type: ignore[no-untyped-def]
-    """Add ``a`` where a binary row has its ones."""
+    """Add ``a`` at the ones of a binary row."""
     for p in range(store.indptr[i], store.indptr[i + 1]):
         w[store.indices[p]] += a
     w[w.size - 1] = 0.0  # where the padding points
@@ -217,7 +216,7 @@ def dots_bits(store, i, members, m, out):  # type: ignore[no-untyped-def]
     bits = store.bits
     words = bits.shape[1]
     x = bits[i]
-    if words == 2:  # up to 128 features (Adult): worth a loop of its own
+    if words == 2:  # up to 128 features (Adult): worth a separate loop
         x0, x1 = x[0], x[1]
         for k in range(m):
             j = members[k]
@@ -245,7 +244,7 @@ def dots_bits(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 @compiled(PRODUCTS)
 def products_bits(store, w, members, m, out):  # type: ignore[no-untyped-def]
-    """Products of packed binary rows with w, one set bit after the other."""
+    """Products of packed binary rows with w, one set bit at a time."""
     bits = store.bits
     for k in range(m):
         out[k] = sum_at_bits(bits[members[k]], w)
@@ -261,7 +260,7 @@ def update_bits(store, i, a, w):  # type: ignore[no-untyped-def]
 
 @compiled(DOTS, fastmath=REASSOCIATE)
 def dots_differences(store, i, members, m, out):  # type: ignore[no-untyped-def]
-    """Write ``-|x_i - x_j|^2 / 2``, from differences; with norms of 0 it stands for a dot product."""
+    """Write ``-|x_i - x_j|^2 / 2``, from differences; with norms of 0 it replaces a dot product."""
     X = store.dense
     d = X.shape[1]
     x = X[i]
@@ -294,7 +293,7 @@ ROWS = {
     "csr": first_class(dots_csr, products_csr, update_csr),
     "index": first_class(dots_index, products_index, update_index),
     "bits": first_class(dots_bits, products_bits, update_bits),
-    # Never under a linear kernel: of these no product with weights is asked for.
+    # These two are never used with a linear kernel, so their products with weights are never called.
     "differences": first_class(dots_differences, products_dense, update_dense),
     "precomputed": first_class(dots_precomputed, products_dense, update_dense),
 }

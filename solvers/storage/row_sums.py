@@ -1,7 +1,7 @@
-"""Sums over the stored entries of one row, for the functions that go over rows.
+"""Sums over the stored entries of one row, for the functions that loop over rows.
 
-They are inlined before anything is optimised: as functions of their own they are unrolled in a way that makes
-short rows a tenth slower. Of values in single precision the sums are in double.
+They are inlined before optimisation: as separate functions they are unrolled in a way that makes short rows a
+tenth slower. Values in single precision are summed in double.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def gather_product(values, indices, first, last, w):  # type: ignore[no-untyped-
 
 @compiled(inline="always")
 def gather_sum(indices, first, last, w):  # type: ignore[no-untyped-def]
-    """Return ``sum of w[indices[p]]`` for first <= p < last, whole groups of four."""
-    # Padded rows end most loops where the branch predictor expects it.
+    """Return ``sum of w[indices[p]]`` for first <= p < last, in whole groups of four."""
+    # With padded rows, most loops end where the branch predictor expects it.
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     p, end = np.uint64(first), np.uint64(last)
     while p < end:
@@ -46,8 +46,8 @@ def gather_sum(indices, first, last, w):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def scatter_product(values, indices, first, last, a, g):  # type: ignore[no-untyped-def]
-    """``g[indices[p]] += a values[p]`` for first <= p < last; no index twice."""
-    # So four sums may be read before the first is written.
+    """``g[indices[p]] += a values[p]`` for first <= p < last; the indices must be distinct."""
+    # Since the indices are distinct, four sums can be read before the first is written.
     p, end = np.uint64(first), np.uint64(last)
     while p + np.uint64(4) <= end:
         c0, c1 = indices[p], indices[p + np.uint64(1)]
@@ -65,7 +65,7 @@ def scatter_product(values, indices, first, last, a, g):  # type: ignore[no-unty
 
 @compiled(inline="always")
 def sum_at_bits(words, w):  # type: ignore[no-untyped-def]
-    """Return the sum of w at the set bits of a packed row, one after the other."""
+    """Return the sum of w at the set bits of a packed row, one bit after the other."""
     total = 0.0
     for c in range(words.size):
         word = words[c]

@@ -1,8 +1,8 @@
-"""How examples lie in memory: dense rows, CSR, binary index lists, packed bits.
+"""Examples in memory: dense rows, CSR, binary index lists, packed bits.
 
-Every representation is the same named tuple of arrays, :class:`Store`, with the
-fields that it does not use left empty. So every row function has one and the same
-type, and a solver is compiled once for all of them (see :mod:`svmrepro.solvers.storage.row_products`).
+Every representation is the same named tuple of arrays, :class:`Store`, with unused fields left empty. All row
+functions therefore have the same type, and a solver is compiled once for all of them (see
+:mod:`svmrepro.solvers.storage.row_products`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 STORAGES = ("dense", "csr", "index", "bits")
 
-#: Error of Gaussian kernel values, as an exponent, from which distances are not taken from norms.
+#: Largest error of the exponent of a Gaussian kernel for which distances are computed from norms.
 _CANCELS = 1e-8
 _LARGEST_KERNEL = 1e100  # products of two kernel values are still finite
 _LARGEST_SQUARE = 1e300
@@ -29,7 +29,7 @@ _NORM_ROWS = 10_000
 
 
 class Store(NamedTuple):
-    """Training examples in one representation, with what the kernel needs beside them.
+    """Training examples in one representation, with the data that the kernel needs.
 
     Attributes
     ----------
@@ -38,22 +38,22 @@ class Store(NamedTuple):
     indptr : ndarray of int64, shape (n + 1,)
         Row pointers of ``csr`` and ``index``.
     indices : ndarray of uint32
-        Column indices of ``csr`` and ``index``. Unsigned: compiled loops then need no
-        test for negative indices. Rows of ``index`` are padded to groups of four with index d.
+        Column indices of ``csr`` and ``index``. They are unsigned so that compiled loops need no test for
+        negative indices. Rows of ``index`` are padded to groups of four with index d.
     values : ndarray of float64
-        Non-zero values of ``csr``.
+        Nonzero values of ``csr``.
     bits : ndarray of uint64, shape (n, ceil(d / 64))
         Rows of the ``bits`` storage; feature ``k`` is bit ``k % 64`` of word ``k // 64``.
     norms : ndarray of float64, shape (n,)
-        Squared norms ``x_i . x_i``; of a precomputed kernel its diagonal.
+        Squared norms ``x_i . x_i``; for a precomputed kernel its diagonal.
     table : ndarray of float64
-        ``table[k] = exp(-gamma k)`` where squared distances are integers.
+        ``table[k] = exp(-gamma k)`` if squared distances are integers; else empty.
     parameters : ndarray of float64, shape (4,)
         gamma, degree, a, c of the kernel.
     scratch, scratch2 : ndarray of float64, shape (d + 1,)
         Workspace of the row functions; all zero between calls.
     single : ndarray of float32, shape (n, d) or (1, non-zeros)
-        In place of ``dense`` or ``values``, examples of blocks that are in single precision.
+        Replaces ``dense`` or ``values`` for blocks in single precision.
     """
 
     dense: npt.NDArray[np.float64]
@@ -76,11 +76,11 @@ def is_binary(X: Any) -> bool:
 
 
 def choose_storage(X: Any, kernel_name: str) -> str:
-    """Choose the representation that ``storage="auto"`` stands for.
+    """Choose the representation for ``storage="auto"``.
 
-    Binary data go into packed bits where a row's words are fewer than its ones and the
-    kernel is not linear (a folded weight vector wants the positions of the ones), else
-    into index lists; other data into CSR when at most a quarter of it is non-zero.
+    Binary data are stored as packed bits if a row has fewer words than ones and the kernel is not linear (a
+    folded weight vector needs the positions of the ones), else as index lists. Other data are stored as CSR
+    if at most a quarter is nonzero, else dense.
     """
     n, d = X.shape
     nonzeros = X.nnz if sp.issparse(X) else int(np.count_nonzero(X))
@@ -91,12 +91,12 @@ def choose_storage(X: Any, kernel_name: str) -> str:
 
 
 def check_range(X: Any, kernel: Any) -> None:
-    """Refuse examples whose kernel values overflow, or come so near to it that sums of them would.
+    """Refuse examples whose kernel values overflow, or are so large that sums of them could.
 
     Parameters
     ----------
     X : ndarray or CSR array, shape (n, d)
-        The examples; of a precomputed kernel its values.
+        The examples; for a precomputed kernel its values.
     kernel : Kernel
         The kernel.
 
@@ -131,14 +131,14 @@ def check_range(X: Any, kernel: Any) -> None:
 
 
 def distances_cancel(X: Any, gamma: float) -> bool:
-    """Tell whether ``|x|^2 + |z|^2 - 2 x.z`` loses what a Gaussian kernel needs of ``|x - z|^2``."""
+    """Tell whether ``|x|^2 + |z|^2 - 2 x.z`` is too inaccurate as ``|x - z|^2`` for a Gaussian kernel."""
     return bool(gamma * 4.0 * np.finfo(float).eps * float(_squared_norms(X).max()) > _CANCELS)
 
 
 def centred(X: Any) -> Any:
-    """Return examples less the mean of each column; of sparse ones, of columns without a zero.
+    """Return examples minus the column means; for sparse examples, only of columns without a zero.
 
-    Distances do not change, but their rounding, where all examples are far from the origin.
+    Distances do not change, but their rounding errors decrease if all examples are far from the origin.
     """
     if not sp.issparse(X):
         return X - X.mean(axis=0)
@@ -157,14 +157,14 @@ def distance_examples(X: Any, storage: str, gamma: float) -> tuple[Any, str, boo
     X : ndarray or CSR array, shape (n, d)
         Examples that are not binary.
     storage : {"dense", "csr"}
-        How they are to be stored.
+        The requested storage.
     gamma : float
-        Of the kernel.
+        Parameter of the kernel.
 
     Raises
     ------
     ValueError
-        If differences are needed and the examples, written out, would take more than 1 GiB.
+        If differences are needed and the examples as dense rows would take more than 1 GiB.
     """
     if not distances_cancel(X, gamma):
         return X, storage, False
@@ -180,7 +180,7 @@ def distance_examples(X: Any, storage: str, gamma: float) -> tuple[Any, str, boo
 
 
 def build_store(X: Any, storage: str, kernel: Any, differences: bool = False) -> Store:
-    """Lay out ``X`` as ``storage`` says.
+    """Build the representation ``storage`` of ``X``.
 
     Parameters
     ----------
@@ -189,9 +189,9 @@ def build_store(X: Any, storage: str, kernel: Any, differences: bool = False) ->
     storage : {"dense", "csr", "index", "bits", "precomputed"}
         The representation; ``index`` and ``bits`` need binary data, ``precomputed`` kernel values.
     kernel : Kernel
-        Its parameters are stored beside the data.
+        Its parameters are stored with the data.
     differences : bool
-        Whether the row functions take squared distances from differences; norms are then 0.
+        Whether the row functions compute squared distances from differences; norms are then 0.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def build_store(X: Any, storage: str, kernel: Any, differences: bool = False) ->
     Raises
     ------
     ValueError
-        If ``index`` or ``bits`` is asked for data that are not binary.
+        If ``index`` or ``bits`` is requested for data that are not binary.
     """
     n, d = X.shape
     binary = is_binary(X)
@@ -239,7 +239,7 @@ def build_store(X: Any, storage: str, kernel: Any, differences: bool = False) ->
 
 
 def pack_bits(csr: Any) -> npt.NDArray[np.uint64]:
-    """Pack a binary CSR matrix (n, d) into words, shape (n, ceil(d / 64)), at least one word a row."""
+    """Pack a binary CSR matrix (n, d) into words, shape (n, ceil(d / 64)), at least one word per row."""
     n, d = csr.shape
     words = max((d + 63) // 64, 1)
     bits = np.zeros((n, words), dtype=np.uint64)
@@ -266,7 +266,7 @@ def _squared_norms(X: Any) -> npt.NDArray[np.float64]:
     """Return ``x_i . x_i``, shape (n,)."""
     if sp.issparse(X):
         norms = np.zeros(X.shape[0])
-        for first in range(0, X.shape[0], _NORM_ROWS):  # the squares of all at once are a copy of X
+        for first in range(0, X.shape[0], _NORM_ROWS):  # squaring all rows at once would copy X
             part = X[first : first + _NORM_ROWS]
             norms[first : first + _NORM_ROWS] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
         return norms
