@@ -22,13 +22,14 @@ from svmrepro.workflow.graph.plan import Plan, makes_files, one_of
 from svmrepro.workflow.graph.snakemake_output import spare_terminal
 from svmrepro.workflow.steps.closing import closing
 
-# Thousands of jobs are millions of objects, nearly all of which live to the end: looking through them for
-# garbage again and again takes longer than the memory is worth (some 600 MB for 20,000 jobs).
+# Thousands of jobs are millions of objects, and nearly all live to the end. Scanning them for garbage again
+# and again costs more time than the memory is worth (some 600 MB for 20,000 jobs).
 gc.disable()
 
 try:
     PLAN = Plan(config, Path(workflow.basedir) / "config")
-    # Before Snakemake looks at what is there; a job that it runs elsewhere belongs to a run that has the lock.
+    # Lock before Snakemake looks at existing files. A job's own Snakemake process belongs to a run that holds
+    # the lock.
     if workflow.is_main_process and makes_files(sys.argv[1:]):
         PLAN.alone()
 except StepError as error:
@@ -55,11 +56,11 @@ rule all:
     localrule: True
 
 
-# What `snakemake --lint` reports, and why it stays:
+# Findings of `snakemake --lint` that are intended:
 # - no conda environment or container: all rules share .venv, which ./run makes from requirements.lock.
 # - STEPS, PLAN and workflow in shell commands: they hold the paths of Python and of the configuration. As params,
-#   every changed setting would make every job out of date; params hold what really decides, by fingerprint.
-# - no log for fetch, check, reference and compare: they print their answer to the person who asks.
+#   any changed setting would make every job out of date. The params hold fingerprints of what matters.
+# - no log for fetch, check, reference and compare: they print their answer on the terminal.
 include: "workflow/rules/data.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/analyse.smk"

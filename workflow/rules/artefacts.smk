@@ -1,9 +1,9 @@
-# Tables and figures: a rule for those that are made of the same files, and a name for each by which it can be asked
-# for; the report says of each what it shows.
+# One rule for all tables, or all figures, with the same inputs, and one target name for each artefact. Each
+# artefact gets a caption in the report.
 #
-# A label with two values, each of half of a heading's results ("form: table" and "form: plot"), would become a switch
-# between two views of each result, and a report with results that have one view alone goes blank there. So forms
-# are labels of their own.
+# The forms are separate labels, not two values of one label ("form: table", "form: plot"). With two such
+# values, Snakemake's report turns the label into a switch between two views, and goes blank for results with
+# only one view.
 
 
 def tables(paper, artefacts):
