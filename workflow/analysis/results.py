@@ -147,7 +147,7 @@ class Results:
         return [name for name in names if self.compared(name)] or names
 
     def provenance(self) -> str:
-        """Describe the origin of the numbers: scale, date, machine, commit, counts of runs and flagged runs."""
+        """Describe the origin of the numbers: scale, date, machine, commit, numbers of runs and flags."""
         measured = [run for run in self.runs.runs if run.number("cpu_seconds") is not None]
         parts = [f"{self.paper.title}", f"{self.scale} scale"]
         if measured:
