@@ -3,13 +3,13 @@ The papers' experiments, from data to verdicts.
 
     snakemake --cores all                        every table and figure of the configuration's papers
     snakemake --cores all --config scale=smoke   the same at another scale (smoke, paper)
-    snakemake --cores all platt1998              one paper; so with an experiment (adult-linear), an artefact
+    snakemake --cores all platt1998              one paper; likewise an experiment (adult-linear), an artefact
                                                  (scaling) or a file (results/default/platt1998/scaling.md)
     snakemake --cores all check                  the verdicts on the claims, compared with the reference run
     snakemake --cores all compare --config against=<folder>
-                                                 this run beside another one's results, or beside a reference
+                                                 compare this run with another run's results, or with a reference
     snakemake --cores all report                 one HTML file with everything
-    snakemake fetch                              try again to get data that could not be had
+    snakemake fetch                              retry the data that were unavailable
 """
 
 import gc

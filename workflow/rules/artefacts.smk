@@ -7,7 +7,7 @@
 
 
 def tables(paper, artefacts):
-    """Return the files of some tables, with what the report says of them."""
+    """Return the output files of tables, with their report entries."""
     return [
         file
         for each in artefacts
@@ -17,7 +17,7 @@ def tables(paper, artefacts):
 
 
 def figures(paper, artefacts):
-    """Return the files of some figures, with what the report says of them."""
+    """Return the output files of figures, with their report entries."""
     return [
         file
         for each in artefacts
@@ -27,7 +27,7 @@ def figures(paper, artefacts):
 
 
 def shown(paper, artefact, file, label, form):
-    """Return a file that the report shows."""
+    """Mark a file for the report, with its caption and labels."""
     return report(
         file,
         caption=f"../report/{artefact.kind}.rst",
