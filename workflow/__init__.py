@@ -1,4 +1,4 @@
-"""The workflow: from a configuration to tables, figures and verdicts. Arrows point upwards in this list.
+"""The workflow: from a configuration to tables, figures and verdicts. Imports point upwards in this list.
 
 errors          failures outside the program's control, reported in one line
 files           files that are either complete or absent

@@ -131,7 +131,7 @@ def median_interval(values: Sequence[float]) -> Interval:
 def mean_interval(values: Sequence[float]) -> Interval:
     """Return the mean with Student's 95 % interval; equal values have an exact one.
 
-    One or two values have no interval: that of two values would be 13 times as wide as their distance.
+    Student's interval of two values is 13 times as wide as their distance, so two values have none, like one.
 
     Raises
     ------

@@ -24,6 +24,6 @@ def effective_settings(contender: Contender, axes: Sequence[str], kernel: str) -
 
 def own_options(contender: Contender) -> dict[str, Any]:
     """Return the default options of a contender's solver; empty for a user's own solver."""
-    from svmrepro.solvers import SOLVERS  # takes longer to load than most tables to make
+    from svmrepro.solvers import SOLVERS  # slow to load
 
     return dict(SOLVERS[contender.solver].options) if contender.solver in SOLVERS else {}

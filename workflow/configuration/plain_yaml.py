@@ -29,7 +29,7 @@ _TIMESTAMP = "tag:yaml.org,2002:timestamp"
 class Loader(_BASE):  # type: ignore[misc]
     """PyYAML's safe loader, except that duplicate keys are errors and dates stay text."""
 
-    yaml_implicit_resolvers = {  # noqa: RUF012  PyYAML's own way to say it
+    yaml_implicit_resolvers = {  # noqa: RUF012  required by PyYAML
         first: [(tag, form) for tag, form in forms if tag != _TIMESTAMP]
         for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }

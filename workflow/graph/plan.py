@@ -75,7 +75,7 @@ class Plan:
         register(self.config)
         check_own(self.config)
         if self.config.against is not None:
-            paths.papers_in(Path(self.config.against))  # said now, not after hours of measuring
+            paths.papers_in(Path(self.config.against))  # fail now, not after hours of measuring
         self.began = time.time()
         folder = paths.results(self.config) / ".config"
         text = dump_config(self.config)

@@ -19,9 +19,9 @@ def run_step(step: Callable[..., int | None]) -> NoReturn:
     Parameters
     ----------
     step
-        A function of the configuration and further parameters. ``paper: str`` becomes the option ``--paper
-        PAPER``, a ``bool`` a switch, and a ``Sequence`` an option with several values. A parameter with a
-        default is optional. The function returns an exit code, or None for 0.
+        A function of the configuration and further parameters. ``paper: str`` becomes an option
+        ``--paper PAPER``, a ``bool`` a switch, and a ``Sequence`` an option with several values. A parameter
+        with a default is optional. The function returns an exit code, or None for 0.
     """
     module = inspect.getmodule(step)
     assert module is not None
