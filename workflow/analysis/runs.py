@@ -394,7 +394,8 @@ def read_rows(
     Raises
     ------
     StepError
-        If the file cannot be read, lacks a required column, or has an invalid row (``file:line: column: what``).
+        If the file cannot be read, lacks a required column or has an invalid row:
+        ``file:line: column: what``.
     """
     with reading_table(path), path.open(newline="", encoding="utf-8") as handle:
         reader = csv.DictReader(handle)

@@ -6,10 +6,10 @@ Seconds are never compared.
 
 On the same hardware with the same library versions, all numbers must be equal. Elsewhere, results must agree
 within 2 % (counts also within 1). Rounding steers the path: the steps of a single row may legitimately differ
-by more between two processors. Only the median ratio over a contender's rows must therefore be within 2 % of
-1. For dense storage even that is too strict: registers of another width sum a dense dot product in another
-order, and differences of 16 % were seen in one row. There, the median of m rows must be within 25 % /
-sqrt(m).
+by more between two processors. For the path, only the median ratio over a contender's rows must therefore be
+within 2 % of 1. For dense storage even that is too strict: registers of another width sum a dense dot product
+in another order, and differences of 16 % were seen in one row. With dense storage, the median of m rows must
+be within 25 % divided by the square root of m.
 """
 
 from __future__ import annotations
@@ -300,8 +300,8 @@ def agree(name: str, was: float, value: float, *, same_machine: bool) -> bool:
     was, value : float
         Values in the two runs.
     same_machine : bool
-        Whether equality is required; otherwise a relative difference up to `TOLERANCE` is allowed (or of 1 in
-        a number of support vectors).
+        Whether equality is required; otherwise a relative difference up to `TOLERANCE` is allowed, and in a
+        number of support vectors a difference of 1.
     """
     if same_machine:
         return abs(value - was) <= EQUAL * max(abs(was), abs(value))
