@@ -7,7 +7,7 @@ The papers' experiments, from data to verdicts.
                                                  (scaling) or a file (results/default/platt1998/scaling.md)
     snakemake --cores all check                  the verdicts on the claims, compared with the reference run
     snakemake --cores all compare --config against=<folder>
-                                                 compare this run with another run's results, or with a reference
+                                                 compare with another run's results, or with a reference
     snakemake --cores all report                 one HTML file with everything
     snakemake fetch                              retry the data that were unavailable
 """
