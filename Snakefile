@@ -3,13 +3,13 @@ The papers' experiments, from data to verdicts.
 
     snakemake --cores all                        every table and figure of the configuration's papers
     snakemake --cores all --config scale=smoke   the same at another scale (smoke, paper)
-    snakemake --cores all platt1998              one paper; so with an experiment (adult-linear), an artefact
+    snakemake --cores all platt1998              one paper; likewise an experiment (adult-linear), an artefact
                                                  (scaling) or a file (results/default/platt1998/scaling.md)
     snakemake --cores all check                  the verdicts on the claims, compared with the reference run
     snakemake --cores all compare --config against=<folder>
-                                                 this run beside another one's results, or beside a reference
+                                                 compare with another run's results, or with a reference
     snakemake --cores all report                 one HTML file with everything
-    snakemake fetch                              try again to get data that could not be had
+    snakemake fetch                              retry the data that were unavailable
 """
 
 import gc
@@ -22,13 +22,14 @@ from svmrepro.workflow.graph.plan import Plan, makes_files, one_of
 from svmrepro.workflow.graph.snakemake_output import spare_terminal
 from svmrepro.workflow.steps.closing import closing
 
-# Thousands of jobs are millions of objects, nearly all of which live to the end: looking through them for
-# garbage again and again takes longer than the memory is worth (some 600 MB for 20,000 jobs).
+# Thousands of jobs are millions of objects, and nearly all live to the end. Scanning them for garbage again
+# and again costs more time than the memory is worth (some 600 MB for 20,000 jobs).
 gc.disable()
 
 try:
     PLAN = Plan(config, Path(workflow.basedir) / "config")
-    # Before Snakemake looks at what is there; a job that it runs elsewhere belongs to a run that has the lock.
+    # Lock before Snakemake looks at existing files. A job's own Snakemake process belongs to a run that holds
+    # the lock.
     if workflow.is_main_process and makes_files(sys.argv[1:]):
         PLAN.alone()
 except StepError as error:
@@ -55,11 +56,11 @@ rule all:
     localrule: True
 
 
-# What `snakemake --lint` reports, and why it stays:
+# Findings of `snakemake --lint` that are intended:
 # - no conda environment or container: all rules share .venv, which ./run makes from requirements.lock.
 # - STEPS, PLAN and workflow in shell commands: they hold the paths of Python and of the configuration. As params,
-#   every changed setting would make every job out of date; params hold what really decides, by fingerprint.
-# - no log for fetch, check, reference and compare: they print their answer to the person who asks.
+#   any changed setting would make every job out of date. The params hold fingerprints of what matters.
+# - no log for fetch, check, reference and compare: they print their answer on the terminal.
 include: "workflow/rules/data.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/analyse.smk"

@@ -1,4 +1,4 @@
-"""The one way in which a step fails: one line that a person can act on, and exit code 1."""
+"""How steps fail: one line that a user can act on, and exit code 1."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 
 
 class StepError(Exception):
-    """A fault outside the program (configuration, disk, data), told in one line that names its place."""
+    """A failure outside the program (configuration, disk, data), told in one line that names its place."""
 
 
 @contextmanager
 def reading_table(path: Path) -> Iterator[None]:
     """
-    Turn what can go wrong with a file of comma-separated values into one line that names it.
+    Convert errors in reading a CSV file into one line that names the file.
 
     Raises
     ------
     StepError
-        If it cannot be read, is no UTF-8 text or no such table.
+        If it cannot be read, is not UTF-8 text or is not a table.
     """
     try:
         yield
@@ -34,7 +34,7 @@ def reading_table(path: Path) -> Iterator[None]:
 
 def one_line(error: BaseException) -> str:
     """
-    Tell an error in one line.
+    Describe an error in one line.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def one_line(error: BaseException) -> str:
     Returns
     -------
     str
-        Its message with line breaks folded; operating system errors name the file and the cause.
+        Its message with line breaks folded; for operating system errors, the file and the cause.
     """
     if isinstance(error, OSError) and error.strerror:
         name = f"{os.fspath(error.filename)}: " if error.filename else ""
@@ -55,17 +55,17 @@ def one_line(error: BaseException) -> str:
 
 def cause(error: OSError) -> str:
     """
-    Tell why the system refused, without the name of the file.
+    Describe why the operating system refused, without the file name.
 
     Parameters
     ----------
     error
-        What an operation on a file raised.
+        Raised by a file operation.
 
     Returns
     -------
     str
-        Such as ``no space left on device``.
+        For example ``no space left on device``.
     """
     return error.strerror.lower() if error.strerror else one_line(error)
 
@@ -74,8 +74,8 @@ def run_safely(work: Callable[[], int]) -> int:
     """
     Run a step and return the exit code of its process.
 
-    Faults that are nobody's programming error (:class:`StepError`, a full disk, an unwritable folder) are
-    printed as one line; everything else keeps its traceback, because it is ours to mend.
+    Failures that are not programming errors (:class:`StepError`, a full disk, an unwritable folder) are
+    printed as one line. Other exceptions keep their traceback, because they are bugs of this project.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Files that appear complete or not at all, whoever reads, kills or fills the disk meanwhile."""
+"""Atomic files: they appear complete or not at all, despite concurrent readers, kills or a full disk."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from svmrepro.workflow.errors import StepError, cause
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
-    Yield a temporary path beside ``path`` that takes its name when the block ends well.
+    Yield a temporary path next to ``path``, which is renamed to ``path`` when the block succeeds.
 
     Parameters
     ----------
     path
-        The final file; missing parent folders are made.
+        The final file; missing parent folders are created.
 
     Yields
     ------
     Path
-        An empty file with the suffix of ``path``, for libraries that pick a format by it.
+        An empty file with the suffix of ``path``, for libraries that choose a format by the suffix.
 
     Raises
     ------
     StepError
-        If the folder or the file cannot be written (no permission, no space left). Nothing is left behind and
-        an older file of that name stays as it was.
+        If the folder or the file cannot be written (no permission, no space left). Nothing is left behind,
+        and an existing file of that name is unchanged.
     """
     final = Path(path)
     try:
@@ -45,7 +45,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        # mkstemp makes private files; results are for everybody whom the umask lets in.
+        # mkstemp creates private files; results should follow the umask.
         temporary.chmod(0o666 & ~_umask())
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
@@ -60,14 +60,14 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> None:
     """
-    Write a whole file at once: it appears complete under its name or not at all.
+    Write a whole file at once, so that it appears complete or not at all.
 
     Parameters
     ----------
     path
-        The file; missing parent folders are made.
+        The file; missing parent folders are created.
     content
-        Text (written as UTF-8 with the line ends it has) or bytes.
+        Text (written as UTF-8 with unchanged line ends) or bytes.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> None:
 
 
 def _sweep(final: Path) -> None:
-    """Take away what killed writers of the same file left half-done."""
+    """Remove temporary files left by killed writers of the same file."""
     for path in final.parent.glob(f".{glob.escape(final.stem)}.*-*{glob.escape(final.suffix)}"):
         owner = path.name.removeprefix(f".{final.stem}.").partition("-")[0]
         if owner.isdigit() and not _alive(int(owner)):

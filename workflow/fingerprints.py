@@ -1,12 +1,13 @@
 """
-Fingerprints of the code that makes results; a result whose fingerprint changes is out of date.
+Fingerprints of the code behind results. A result is out of date when its fingerprint changes.
 
-What decides that a problem is measured again is `svmrepro.workflow.configuration.jobs.Instance.key`, which
-includes the fingerprints of its solvers. `svmrepro.solvers.source_code` computes those of this project's.
+Whether a problem is measured again depends on `svmrepro.workflow.configuration.jobs.Instance.key`, which
+includes the fingerprints of its solvers. For this project's solvers, `svmrepro.solvers.source_code` computes
+them.
 
-Snakemake compares files and parameters, not imported code. Each kind of job therefore carries a fingerprint
-of the source that it runs as a parameter: solvers by name for measurements, modules of the workflow for the
-steps that analyse. Nothing is imported for it: names are followed in the source.
+Snakemake compares files and parameters, but not imported code. Each kind of job therefore has a parameter
+with the fingerprint of the source that it runs: solvers by name for measurements, workflow modules for the
+analysis. Fingerprints need no imports, because references are followed in the source text.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def solver_fingerprint(solver: str) -> str:
     Parameters
     ----------
     solver
-        A name of ``SOLVERS``, or ``package.module:function`` of a user's own: then every Python file of its
-        top-level package (or its one module) counts.
+        A name of ``SOLVERS``, or a user's ``package.module:function``. The latter is hashed with every Python
+        file of its top-level package, or with its single module.
 
     Returns
     -------
@@ -47,7 +48,7 @@ def solver_fingerprint(solver: str) -> str:
     Raises
     ------
     StepError
-        If a user's module is not to be found.
+        If a user's module cannot be found.
     """
     if ":" not in solver:
         from svmrepro.solvers import fingerprint
@@ -57,7 +58,7 @@ def solver_fingerprint(solver: str) -> str:
     spec = PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
     if spec is None:
         with suppress(ValueError):
-            spec = find_spec(top)  # knows what is installed editable
+            spec = find_spec(top)  # finds editable installs too
     if spec is None or (spec.origin is None and not spec.submodule_search_locations):
         raise StepError(f"there is no module {top!r} on the Python path")
     if spec.submodule_search_locations:
@@ -70,12 +71,12 @@ def solver_fingerprint(solver: str) -> str:
 @cache
 def step_fingerprint(*modules: str) -> str:
     """
-    Hash the source of a step and of all that it reaches in this project, the solvers left out.
+    Hash the source of a step and of all modules of this project that it uses, except solvers.
 
     Parameters
     ----------
     *modules
-        The step's module and others that it loads by name, such as ``steps.plot`` and ``figures.loglog``.
+        The step's module and modules that it loads by name, such as ``steps.plot`` and ``figures.loglog``.
 
     Returns
     -------
@@ -84,29 +85,29 @@ def step_fingerprint(*modules: str) -> str:
     """
     from svmrepro.solvers.source_code import source
 
-    # Solvers have their own fingerprints, by name.
+    # Solvers have fingerprints of their own.
     return source().fingerprint(tuple(f"workflow.{module}" for module in modules), without=("solvers",))
 
 
 @cache
 def registry_fingerprint() -> str:
-    """Hash the registry of data sets: a new source or checksum is a reason to try again."""
+    """Hash the registry of data sets, so that a new source or checksum triggers another attempt."""
     return _hash([_REGISTRY])
 
 
 @cache
 def templates_fingerprint() -> str:
-    """Hash the templates and styles of HTML pages."""
+    """Hash the templates and styles of the HTML pages."""
     return _hash(list((Path(__file__).resolve().parent / "templates").iterdir()))
 
 
 @cache
 def compiled_key() -> str:
     """
-    Name the folder of compiled code.
+    Return the name of the folder of compiled code.
 
-    numba's own cache does not notice that a function in another module changed, so that its folder is named
-    by the source of all solvers and by the versions that compiled it.
+    numba's cache does not notice changes in functions of other modules. The folder name therefore depends on
+    the source of all solvers and on the versions of the compiling packages.
 
     Returns
     -------
@@ -122,12 +123,12 @@ def compiled_key() -> str:
 
 def compiled_dir() -> Path:
     """
-    Return the folder of compiled code: ``.numba/<key>``, or ``$NUMBA_CACHE_DIR/<key>`` where that is set.
+    Return the folder of compiled code: ``.numba/<key>``, or ``$NUMBA_CACHE_DIR/<key>`` if that is set.
 
     Returns
     -------
     Path
-        It may not exist yet. A process that was given this folder as its ``NUMBA_CACHE_DIR`` gets the same.
+        It may not exist yet. If ``NUMBA_CACHE_DIR`` is already this folder, it is returned unchanged.
     """
     folder = Path(os.environ.get("NUMBA_CACHE_DIR") or ".numba").absolute()
     return folder if folder.name == compiled_key() else folder / compiled_key()
@@ -135,12 +136,12 @@ def compiled_dir() -> Path:
 
 def digest(value: object) -> str:
     """
-    Hash plain data, whatever the order of its keys.
+    Hash plain data, independent of the order of keys.
 
     Parameters
     ----------
     value
-        Anything that JSON can hold.
+        Any JSON value.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Locks between processes of a run, which say in one line what is wrong."""
+"""Locks between the processes of a run; failures are reported in one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lock(path: str | os.PathLike[str], waiting: Waiting | None = None) -> Iterat
     Raises
     ------
     StepError
-        If the lock file cannot be made.
+        If the lock file cannot be created.
     """
     with _held([Path(path)], Path(path), waiting):
         yield
@@ -29,12 +29,12 @@ def lock(path: str | os.PathLike[str], waiting: Waiting | None = None) -> Iterat
 
 @contextmanager
 def any_lock(folder: Path, slots: int, waiting: Waiting | None = None) -> Iterator[int]:
-    """Hold one of the lock files of a folder, for at most ``slots`` processes at a time; yield its number.
+    """Hold one of ``slots`` lock files in a folder, which admits that many processes; yield its number.
 
     Raises
     ------
     StepError
-        If the lock files cannot be made.
+        If the lock files cannot be created.
     """
     with _held([folder / f"slot-{slot}.lock" for slot in range(slots)], folder, waiting) as slot:
         yield slot
@@ -42,7 +42,7 @@ def any_lock(folder: Path, slots: int, waiting: Waiting | None = None) -> Iterat
 
 @contextmanager
 def _held(files: list[Path], named: Path, waiting: Waiting | None) -> Iterator[int]:
-    # Not at the top: the package imports NumPy, and steps set the number of its threads first.
+    # Imported late: the package imports NumPy, and steps must set the number of threads first.
     from svmrepro.datasets.locks import hold_one
 
     with ExitStack() as stack:

@@ -1,17 +1,17 @@
-"""From measurements to numbers with intervals.
+"""From measurements to estimates with intervals.
 
 runs             measured runs, by contender and size
-results          all that a table, figure or claim may use
+results          all inputs of tables, figures and claims
 printed_numbers  the papers' own numbers
-intervals        medians, means and ratios, each with its interval
-power_law        scaling exponents, with intervals
-paired_tests     signed-rank tests and their correction
+intervals        medians, means and ratios with intervals
+power_law        scaling exponents with intervals
+paired_tests     signed-rank tests and Holm's correction
 permutations     problems measured over permutations
 curves           a quantity over n, C or eps
 step_lengths     histograms of step lengths
 tidy             records as tidy CSV
-parquet          a paper's results with typed columns
+parquet          a paper's results as Parquet, with typed columns
 fits             exponents and ratios of an experiment, as CSV
-number_text      numbers as people read them
-field_types      what the fields of a file may hold
+number_text      formatting of numbers
+field_types      valid contents of the fields of a file
 """

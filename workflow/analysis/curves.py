@@ -1,21 +1,21 @@
-"""What is drawn and judged over n, C or eps: the points of one contender on one experiment.
+"""Curves over n, C or eps: the points of one contender on one experiment.
 
 A *quantity* is a mapping of the YAML:
 
 ``of``
-    A column of the measurements (``iterations``, ``cpu_seconds``), or ``performance``: the first of the
-    experiment's measures on its test set, in percentage points.
+    A column of the measurements (``iterations``, ``cpu_seconds``), or ``performance``: the experiment's first
+    measure on its test set, in percentage points.
 ``minus``
-    Another contender, whose value at the same place is taken away.
+    Another contender, whose value at the same point is subtracted.
 ``minus_at``
-    A value on the axis: the contender's own value there is taken away.
+    A value on the axis; the contender's own value there is subtracted.
 ``over``, ``over_at``
-    The same with a division. What is divided is paired within one process, repeat by repeat.
+    The same with division. Quotients are formed within one process, repeat by repeat.
 ``short_of``
-    Another contender, whose primal objective P is the yardstick: the value is ``(P - L) / P`` with the
-    contender's own lower bound L (Joachims 2006, section 4.6).
+    Another contender, whose primal objective P is the reference: the value is ``(P - L) / P``, where L is the
+    contender's own lower bound (Joachims 2006, section 4.6).
 ``best``
-    True: of the values on the axis the one of the best performance on the test set is taken for each size.
+    True: for each size, use the value on the axis with the best performance on the test set.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from svmrepro.workflow.analysis.runs import CPU, Group, pairs
 from svmrepro.workflow.errors import StepError
 
 AXES = {"n": "training examples", "C_total": "C (n times the bound of a multiplier)", "eps": "ε"}
-"""Parameter -> label of its axis."""
+"""Parameter -> axis label."""
 
 KEYS = frozenset({"of", "minus", "minus_at", "over", "over_at", "short_of", "best"})
 """The keys of a quantity."""
@@ -43,7 +43,7 @@ Place = tuple[int, float | None]
 
 @dataclass(frozen=True)
 class Point:
-    """A median with its interval at one value of the parameter."""
+    """A median with its interval, at one value of the parameter."""
 
     x: float
     y: Interval
@@ -52,18 +52,18 @@ class Point:
 def curve(
     results: Results, experiment: str, contender: str, x: str, quantity: Mapping[str, Any]
 ) -> list[Point]:
-    """Return the points of a curve, ascending; without those that were not measured.
+    """Return the measured points of a curve, in ascending order.
 
     Parameters
     ----------
     results : Results
-        With the experiment loaded.
+        Results with the experiment loaded.
     experiment, contender : str
-        Whose.
+        Names of the experiment and the contender.
     x : {"n", "C_total", "eps"}
-        The parameter. Over another one than n, the largest size counts at which there is a point.
+        The parameter. For C_total and eps, the largest size with any point is used.
     quantity : mapping
-        See the module.
+        See the module docstring.
 
     Raises
     ------
@@ -88,12 +88,12 @@ def curve(
 
 
 def exponent(points: list[Point], name: str) -> Fit:
-    """Fit a power law to a curve; ``name`` seeds the resampling."""
+    """Fit a power law to a curve; ``name`` seeds the bootstrap."""
     return fit_power_law({point.x: [point.y.value] for point in points}, name)
 
 
 def by_place(results: Results, experiment: str, contender: str) -> dict[Place, Group]:
-    """Return the runs of a contender by size and value on the axis."""
+    """Return the runs of a contender by size and point on the axis."""
     runs = results.runs
     return {
         (n, point): runs.group(experiment, contender, n, point)
@@ -103,12 +103,12 @@ def by_place(results: Results, experiment: str, contender: str) -> dict[Place, G
 
 
 def absent(results: Results, experiment: str, contender: str) -> str:
-    """Say in a few words why a contender has no point at all."""
+    """Return in a few words why a contender has no point."""
     if contender not in results.experiment(experiment).contenders:
         return "not in this experiment"
     groups = by_place(results, experiment, contender)
     reason = next(iter(groups.values())).untimed if groups else "not run"
-    # Where it has runs, what they are compared with has none.
+    # The contender itself has runs, so the one it is compared with has none.
     return ": ".join(reason.split(": ")[:2]) or "not measured by the solver compared with"
 
 
@@ -119,7 +119,7 @@ def _chosen(
     x: str,
     quantity: Mapping[str, Any],
 ) -> list[Place]:
-    """Return the places that make points: all, the best of each size, or those of the largest size."""
+    """Return the places of a curve's points: all, the best per size, or those of the largest size."""
     solved = [place for place, group in groups.items() if group.solved]
     if quantity.get("best"):
         column = _column(results, experiment, {"of": PERFORMANCE})
@@ -136,7 +136,7 @@ def _chosen(
 
 
 def _value(own: Group, other: Group | None, column: str, quantity: Mapping[str, Any]) -> Interval | None:
-    """Return the quantity of runs, beside those it compares with; None where it was not measured."""
+    """Return a quantity of runs, relative to others where it asks for that; None if not measured."""
     if other is None:
         if quantity.get("of") != PERFORMANCE:
             return own.interval(column)
@@ -157,7 +157,7 @@ def _value(own: Group, other: Group | None, column: str, quantity: Mapping[str, 
 
 
 def _other(others: Mapping[Place, Group], place: Place, quantity: Mapping[str, Any]) -> Group | None:
-    """Return the runs that a quantity compares with at one place; None if it compares with none."""
+    """Return the runs that a quantity compares with at one place; None if there is no comparison."""
     if quantity.keys() & {"minus", "over", "short_of"}:
         return others.get(place, Group(()))
     for key in ("minus_at", "over_at"):
@@ -167,7 +167,7 @@ def _other(others: Mapping[Place, Group], place: Place, quantity: Mapping[str, A
 
 
 def _column(results: Results, experiment: str, quantity: Mapping[str, Any]) -> str:
-    """Return the column of the measurements that a quantity is of."""
+    """Return the measurements' column that a quantity refers to."""
     of = str(quantity.get("of", CPU))
     if of != PERFORMANCE:
         return of

@@ -1,8 +1,8 @@
-"""What the fields of files of results may hold: such a file may be a stranger's, or spoilt.
+"""Valid contents of the fields of result files, which may come from elsewhere or be corrupt.
 
-A kind takes a field's text, returns what it means and raises ValueError in a few words if it means nothing.
-What no measurement can have is refused here, so that nothing behind has to expect it: a number that is not
-finite or beyond all measure, a count below zero, a name with a line break.
+A kind parses the text of a field, or raises ValueError with a short reason. Impossible measurements are
+rejected here, so that later code need not expect them: numbers that are not finite or are absurdly large,
+negative counts, names with line breaks.
 """
 
 from __future__ import annotations
@@ -16,42 +16,42 @@ from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.measurement.journal_line import counted, shown
 
 Kind = Callable[[str], object]
-"""Reads a text; raises ValueError."""
+"""Parses a text; raises ValueError."""
 
 MOST, LEAST = 1e100, 1e-100
-"""No number of a measurement is larger, and none but zero smaller: products of a few stay finite."""
+"""Largest magnitude of a measured number, and smallest except zero: products of a few stay finite."""
 
 LONGEST = 300
-"""Characters of a name."""
+"""Maximum length of a name, in characters."""
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _DATE = re.compile(r"(?:\d{4}-\d\d-\d\d(?:T[0-9:.]{1,20}(?:Z|[+-]\d\d:\d\d)?)?)?", re.ASCII)
-# Control characters, line and paragraph separators, and halves of pairs that no encoding writes.
+# Control characters, line and paragraph separators, and lone surrogates.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def told(columns: Sequence[str], texts: Sequence[str | None]) -> str:
-    """Return what a row is about, for a message: ``n 50, contender smo``."""
+    """Identify a row in a message: ``n 50, contender smo``."""
     return ", ".join(f"{column} {shown(text)}" for column, text in zip(columns, texts, strict=True) if text)
 
 
-@lru_cache(4096)  # the same ones stand in every row
+@lru_cache(4096)  # the same texts recur in every row
 def words(text: str) -> str:
-    """Read words, which may be none."""
+    """Read a text, possibly empty."""
     if _UNPRINTABLE.search(text):
         raise ValueError(f"{shown(text)} holds a character that cannot be printed")
     return text
 
 
 def name(text: str) -> str:
-    """Read a name: of a paper, an experiment, a contender, a claim."""
+    """Read the name of a paper, experiment, contender or claim."""
     if not text.strip() or len(text) > LONGEST:
         raise ValueError(f"{shown(text)} is no name")
     return words(text)
 
 
 def date(text: str) -> str:
-    """Read a time as ISO 8601 writes it, or nothing."""
+    """Read an ISO 8601 time, or an empty text."""
     if not _DATE.fullmatch(text):
         raise ValueError(f"{shown(text)} is no date")
     return text
@@ -65,14 +65,14 @@ def number(text: str) -> float:
 
 
 def measured(value: float) -> float:
-    """Return a number that a measurement can have."""
+    """Check that a number is a possible measurement."""
     if not abs(value) <= MOST:  # nan too
         raise ValueError(f"{shown(value)} is beyond all measure")
     return value
 
 
 def positive(text: str) -> float:
-    """Read a number above zero, such as a ratio."""
+    """Read a positive number, such as a ratio."""
     value = number(text)
     if value < LEAST:
         raise ValueError(f"{shown(text)} is not positive")
@@ -80,7 +80,7 @@ def positive(text: str) -> float:
 
 
 def seconds(text: str) -> float:
-    """Read a number that is not negative."""
+    """Read a non-negative number."""
     value = number(text)
     if value < 0:
         raise ValueError(f"{shown(text)} is negative")
@@ -88,26 +88,26 @@ def seconds(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """Read a whole number that is not negative."""
+    """Read a non-negative integer."""
     return counted(number(text))
 
 
 def size(text: str) -> int:
-    """Read a number of examples, as it is written: without sign, point or leading zero."""
+    """Read a number of examples, without sign, decimal point or leading zero."""
     if not text.isdecimal() or not text.isascii() or text[0] == "0" or len(text) > 15:
         raise ValueError(f"{shown(text)} is no number of examples")
     return int(text)
 
 
 def flag(text: str) -> bool:
-    """Read whether something is so."""
+    """Read a truth value."""
     if text.lower() not in ("true", "false", "1", "0"):
         raise ValueError(f"{shown(text)} is neither true nor false")
     return text.lower() in ("true", "1")
 
 
 def one_of(known: Collection[str]) -> Kind:
-    """Return the kind of a word that is one of those."""
+    """Return the kind of a field with a fixed set of values."""
 
     def read(text: str) -> str:
         if text not in known:
@@ -123,12 +123,12 @@ def optional(kind: Kind) -> Kind:
 
 
 def interval(value: str, low: str, high: str) -> Interval:
-    """Read an estimate and the ends of its interval, which are both there or not.
+    """Read an estimate and the ends of its interval; the ends may both be empty.
 
     Raises
     ------
     ValueError
-        If one of them is no number, or the ends do not hold the estimate.
+        If a text is not a number, or the interval does not contain the estimate.
     """
     middle = number(value)
     if not low and not high:
@@ -140,16 +140,16 @@ def interval(value: str, low: str, high: str) -> Interval:
 
 @dataclass(frozen=True)
 class FieldType:
-    """What the rows of a table have to be.
+    """Requirements on the rows of a table.
 
     Attributes
     ----------
     kind_of : callable
-        Column -> what its fields hold; None: any text.
+        Column -> kind of its fields, or None for any text.
     unique : tuple of str
-        Columns in which no two rows agree; none: rows may be alike.
+        Columns that identify a row: no two rows agree in all of them. Empty: rows may repeat.
     whole : callable
-        Called with a row whose fields are as they have to be; raises ValueError if they do not fit together.
+        Called with a row whose fields are valid; raises ValueError if they contradict each other.
     """
 
     kind_of: Callable[[str], Kind | None] = lambda column: None
@@ -157,7 +157,7 @@ class FieldType:
     whole: Callable[[Mapping[str, str]], object] = lambda row: None
 
     def fault(self, row: Mapping[str, str], checks: Sequence[tuple[str, Kind]]) -> str | None:
-        """Return what is wrong with a row, None if nothing is."""
+        """Return what is wrong with a row, or None."""
         for column, kind in checks:
             try:
                 kind(row[column])
@@ -170,9 +170,9 @@ class FieldType:
         return None
 
     def checks(self, columns: Sequence[str]) -> list[tuple[str, Kind]]:
-        """Return the columns that hold something, each with its kind."""
+        """Return the columns with a kind, each with its kind."""
         return [(column, kind) for column in columns if (kind := self.kind_of(column)) is not None]
 
 
 ANY = FieldType()
-"""Rows of texts, whatever they are."""
+"""Rows of arbitrary texts."""

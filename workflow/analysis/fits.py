@@ -1,13 +1,13 @@
 """Exponents and ratios of one experiment: ``fits.csv`` and ``ratios.csv``.
 
-``fits.csv``: one line for each contender and quantity (``cpu_seconds``, and ``work``, the counted
-elementary operations of `svmrepro.workflow.analysis.runs`), and one for each column of seconds that the paper
-prints, refitted in the same way (``source`` is ``measured`` or ``paper``). The intervals are those of
-`svmrepro.workflow.analysis.power_law`. Of an experiment with an axis the exponent is that of its points, at
-the largest size, and it has no ratios.
+``fits.csv`` has one line per contender and quantity: ``cpu_seconds``, and ``work``, the counted elementary
+operations (`svmrepro.workflow.analysis.runs`). It also has a line for each column of seconds printed in the
+paper, refitted in the same way (``source`` is ``measured`` or ``paper``). The intervals are those of
+`svmrepro.workflow.analysis.power_law`. In an experiment with an axis, the fit is over the points of the axis
+at the largest size, and there are no ratios.
 
-``ratios.csv``: for each size, quantity and pair of contenders the median of the ratios of runs on the same
-problem, of seconds that a single process made side by side. Only one order of a pair is written: the other
+``ratios.csv`` has one line per size, quantity and pair of contenders: the median ratio over runs on the same
+problem. Ratios of seconds are formed within one process. Each pair is written in one order only, as the other
 is its inverse.
 """
 
@@ -54,19 +54,20 @@ def fit_experiment(runs: Runs, experiment: Experiment, numbers: PaperNumbers) ->
 
 
 def compare_contenders(runs: Runs, experiment: Experiment) -> list[dict[str, str]]:
-    """Return the lines of ``ratios.csv``: of each pair of contenders the later one over the earlier."""
+    """Return the lines of ``ratios.csv``: for each pair of contenders, the later over the earlier."""
     lines: list[dict[str, str]] = []
     for first, second in combinations(experiment.contenders, 2):
-        # In another encoding it is another problem.
+        # Another encoding makes another problem.
         if experiment.contenders[first].encoding != experiment.contenders[second].encoding:
             continue
         for quantity in QUANTITIES:
             paired: dict[int, tuple[list[float], list[float]]] = {}
             for n in runs.sizes(experiment.name):
                 below, above = (runs.group(experiment.name, label, n) for label in (first, second))
-                # Counts are the same in every process: a job that was killed and started anew loses no pair.
+                # Counts do not depend on the process, so a job that was killed and restarted loses no pair.
                 paired[n] = pairs(above, below, quantity, anywhere=True)
-            # Counts are exact: one pair is enough. Seconds of one pair borrow the scatter of the other sizes.
+            # Counts are exact: one pair is enough. For seconds, a single pair borrows the scatter of other
+            # sizes.
             scatter = Scatter(0.0, 1) if quantity == WORK else pooled_scatter(paired.values())
             for n, (numerators, denominators) in paired.items():
                 if numerators:
@@ -109,7 +110,7 @@ def read_fits(files: Iterable[Path]) -> dict[tuple[str, str, str, str], Fit]:
     Raises
     ------
     StepError
-        If a file cannot be read or is not what ``fit_experiment`` writes: ``file:line: column: what``.
+        If a file cannot be read or was not written by ``fit_experiment``: ``file:line: column: what``.
     """
     fits: dict[tuple[str, str, str, str], Fit] = {}
     for path in files:
@@ -128,7 +129,7 @@ def read_ratios(files: Iterable[Path]) -> dict[tuple[str, int, str, str, str], I
     Raises
     ------
     StepError
-        If a file cannot be read or is not what ``compare_contenders`` writes: ``file:line: column: what``.
+        If a file cannot be read or was not written by ``compare_contenders``: ``file:line: column: what``.
     """
     ratios: dict[tuple[str, int, str, str, str], Interval] = {}
     for path in files:
@@ -158,7 +159,7 @@ def _texts(interval: Interval) -> tuple[str, str, str]:
 
 
 def _size(text: str) -> float:
-    """Return a size as a whole number, and a point of an axis as it is."""
+    """Read a size as an integer, and a point of an axis as a float."""
     return int(text) if text.isdecimal() else float(text)
 
 
@@ -167,7 +168,7 @@ def _text(value: float | None) -> str:
 
 
 def lines_to_csv(columns: Sequence[str], lines: Sequence[Mapping[str, str]]) -> str:
-    """Return lines as CSV, in the order of the columns."""
+    """Return lines as CSV with the given columns."""
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, lineterminator="\n")
     writer.writeheader()

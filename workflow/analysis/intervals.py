@@ -1,4 +1,4 @@
-"""Intervals of 95 %: medians, means, and ratios of paired measurements.
+"""95 % intervals of medians, means, and ratios of paired measurements.
 
 References
 ----------
@@ -19,10 +19,9 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with the ends of its 95 % interval; the ends are None where there is none.
+    """An estimate with the ends of its 95 % interval; the ends are None if there is no interval.
 
-    ``low <= value <= high`` always holds where the ends exist. An exact number (a count) has
-    ``low == value == high``.
+    If the ends exist, ``low <= value <= high``. An exact number (a count) has ``low == value == high``.
     """
 
     value: float
@@ -37,16 +36,16 @@ class Interval:
 
     @classmethod
     def exact(cls, value: float) -> Interval:
-        """Return the interval of a number that is known exactly."""
+        """Return the interval of an exactly known number."""
         return cls(value, value, value)
 
     def minus(self, other: Interval) -> Interval:
-        """Return the interval of a difference of two independent estimates.
+        """Return the interval of the difference of two independent estimates.
 
-        Zou and Donner's recovery of variances (MOVER): with d the difference of the estimates,
-        ``low = d - hypot(a - a_low, b_high - b)`` and ``high = d + hypot(a_high - a, b - b_low)``.
-        Measurements on the same subsets are, if anything, positively correlated, so that this is
-        wide rather than short.
+        The method of variance estimates recovery of Zou and Donner (MOVER). With d the difference of the
+        estimates, ``low = d - hypot(a - a_low, b_high - b)`` and ``high = d + hypot(a_high - a, b - b_low)``.
+        Measurements on the same subsets are positively correlated, if at all, so the interval is
+        conservative.
         """
         value = self.value - other.value
         if self.low is None or self.high is None or other.low is None or other.high is None:
@@ -56,7 +55,7 @@ class Interval:
         return Interval(value, low, high)
 
     def overlaps(self, other: Interval) -> bool | None:
-        """Whether the two intervals have a point in common; None if either has no ends."""
+        """Whether the intervals overlap; None if either has no ends."""
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return None
         return self.low <= other.high and other.low <= self.high
@@ -70,7 +69,7 @@ _STUDENT = (
 )  # fmt: skip
 """SciPy's two-sided 95 % quantiles of Student's t for 1, 2, ... degrees of freedom.
 
-Importing SciPy takes half of the time of a step that makes a table.
+Tabulated because importing SciPy takes half the time of a step that makes a table.
 """
 
 
@@ -79,7 +78,7 @@ NORMAL_QUANTILE = 1.959963984540054
 
 
 FEWEST_SPREAD = 3
-"""Values from whose spread an interval of their mean is made."""
+"""Fewest values for an interval of their mean."""
 
 
 def student_quantile(freedom: int) -> float:
@@ -94,20 +93,20 @@ def student_quantile(freedom: int) -> float:
 def median_interval(values: Sequence[float]) -> Interval:
     """Return the median of positive values with a 95 % interval.
 
-    Up to five values: Student's interval of the mean logarithm, widened where needed to hold the
-    median (with three repeats no distribution-free interval reaches 95 %). Six and more: the
-    distribution-free interval between order statistics (sign test), which needs no normality.
-    One value has no interval, and equal values (counts) have an exact one.
+    For up to five values, this is Student's interval of the mean logarithm, widened where needed to contain
+    the median (with three repeats no distribution-free interval reaches 95 %). For six or more, it is the
+    distribution-free interval between order statistics (sign test), which needs no normality. A single value
+    has no interval; equal values (counts) have an exact one.
 
     Parameters
     ----------
     values : sequence of float
-        Positive numbers; or any numbers if they are all equal.
+        Positive numbers, or any numbers if they are all equal.
 
     Raises
     ------
     ValueError
-        If there is no value, or a differing one is not positive.
+        If there is no value, or the values differ and one is not positive.
     """
     if not values:
         raise ValueError("no values")
@@ -130,9 +129,9 @@ def median_interval(values: Sequence[float]) -> Interval:
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """Return the mean of values with Student's 95 % interval; equal values have an exact one.
+    """Return the mean with Student's 95 % interval; equal values have an exact one.
 
-    One value has none, and two have none worth the name: it would be 13 times as wide as they are apart.
+    Student's interval of two values is 13 times as wide as their distance, so two values have none, like one.
 
     Raises
     ------
@@ -152,15 +151,15 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
 
 def mean_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> Interval:
-    """Return the ratio of the means of pairs with a 95 % interval.
+    """Return the ratio of the means of paired values with a 95 % interval.
 
-    The interval is the ratio estimator's: Student's, of the residuals ``a_i - r b_i`` over the mean of b; one
-    or two pairs have none.
+    The interval is that of the ratio estimator: Student's, from the residuals ``a_i - r b_i`` over the mean
+    of b. One or two pairs have no interval.
 
     Raises
     ------
     ValueError
-        If there are no pairs, or the denominators' mean is not positive.
+        If there are no pairs, or the mean of the denominators is not positive.
     """
     above, below = (np.asarray(values, dtype=np.float64) for values in (numerators, denominators))
     if above.shape != below.shape or not above.size or below.mean() <= 0:
@@ -175,14 +174,14 @@ def mean_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> In
 
 @dataclass(frozen=True)
 class Scatter:
-    """Spread of single log ratios, pooled over several sizes: standard deviation and degrees of freedom."""
+    """Scatter of single log ratios, pooled over sizes: standard deviation and degrees of freedom."""
 
     deviation: float
     freedom: int
 
 
 def pooled_scatter(paired: Iterable[tuple[Sequence[float], Sequence[float]]]) -> Scatter | None:
-    """Return the spread of log ratios within sizes, over all sizes; None if no size has two pairs."""
+    """Return the scatter of log ratios within sizes, pooled over sizes; None if no size has two pairs."""
     squares, freedom = 0.0, 0
     for numerators, denominators in paired:
         if len(numerators) > 1:
@@ -197,10 +196,10 @@ def ratio_interval(
 ) -> Interval:
     """Return the median of paired ratios with its interval (see `median_interval`).
 
-    Entry i of both sequences comes from the same repeat of the same process, so that whatever slowed
-    the machine for a while slowed both. A single pair (a long run is not repeated) has an interval if the
-    `scatter` at the other sizes is known: Student's, of one ratio. Relative noise falls with the length of a
-    run, so that this is wide rather than short.
+    Entry i of both sequences comes from the same repeat of the same process, so that temporary slowdowns of
+    the machine affect both. A single pair (long runs are not repeated) has an interval if the `scatter` at
+    the other sizes is known: Student's interval of one ratio. Relative noise decreases with the length of a
+    run, so this interval is conservative.
     """
     if len(numerators) != len(denominators):
         raise ValueError("ratios need pairs")
@@ -214,7 +213,7 @@ def ratio_interval(
 
 
 def _sign_test_skip(count: int) -> int:
-    """How many order statistics to skip on each side so that the interval still covers 95 %."""
+    """Return how many order statistics to skip on each side without losing 95 % coverage."""
     tail, skip, mass = (1 - LEVEL) / 2, 0, 0.5**count
     while True:
         following = mass + math.comb(count, skip + 1) * 0.5**count

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Formatting of numbers for readers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """Format with so many significant digits, thousands separated: 0.00712, 1.23, 20,700, 3.7e-12."""
+    """Format with the given significant digits and thousands separators: 0.00712, 1.23, 20,700, 3.7e-12."""
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be shown in a table")
     if value == 0:

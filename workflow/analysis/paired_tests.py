@@ -1,8 +1,8 @@
-"""Paired tests: Wilcoxon's signed ranks, and Holm's correction for many of them.
+"""Paired tests: Wilcoxon's signed-rank test, and Holm's correction for multiple tests.
 
-Two contenders that ran on the same permutations of a data set give pairs. The test asks whether their
-differences are symmetric around zero; it is two-sided, leaves out pairs without a difference, as Wilcoxon
-did, and needs at least six pairs to reach 0.05.
+Two contenders that ran on the same permutations of a data set give pairs of values. The two-sided test asks
+whether their differences are symmetric around zero. Pairs without a difference are dropped, as in Wilcoxon's
+paper. At least six pairs are needed to reach p < 0.05.
 
 References
 ----------
@@ -18,31 +18,31 @@ from dataclasses import dataclass
 import numpy as np
 
 LEVEL = 0.05
-"""Where a difference counts as significant: the paper's level."""
+"""Significance level, as in the paper."""
 
 FEWEST = 6
-"""Pairs without which no two-sided test can reach `LEVEL`."""
+"""Fewest pairs with which a two-sided test can reach `LEVEL`."""
 
 _ENUMERATED = 13
 
 LARGER, SMALLER = ">>", "<<"
-"""Marks of a significant difference, as the PA-SMO paper prints it."""
+"""Marks of a significant difference, as printed in the PA-SMO paper."""
 
 
 @dataclass(frozen=True)
 class SignedRank:
-    """Outcome of a test of pairs.
+    """Result of a paired signed-rank test.
 
     Attributes
     ----------
     pairs : int
-        How many there are.
+        Number of pairs.
     larger, smaller : int
-        In how many of them the first value is larger, and smaller.
+        Number of pairs whose first value is larger, or smaller.
     sign : int
         1 if the first values tend to be larger (by rank sum), -1 if smaller, else 0.
     p : float or None
-        Two-sided; None without pairs. 1 where no pair differs.
+        Two-sided p-value. None without pairs, 1 if no pair differs.
     """
 
     pairs: int
@@ -52,24 +52,24 @@ class SignedRank:
     p: float | None
 
     def mark(self, p: float | None) -> str:
-        """Return the mark that a probability earns this difference: `LARGER`, `SMALLER` or none."""
+        """Return the mark for a p-value: `LARGER`, `SMALLER` or ""."""
         if p is None or p >= LEVEL:
             return ""
         return {1: LARGER, -1: SMALLER}.get(self.sign, "")
 
 
 def signed_rank(first: Sequence[float], second: Sequence[float]) -> SignedRank:
-    """Test pairs of values.
+    """Test whether paired values differ.
 
     Parameters
     ----------
     first, second : sequence of float
-        Of the same length, in the same order.
+        Paired values, of equal length.
 
     Returns
     -------
     SignedRank
-        With the exact probability up to 13 pairs, and up to 50 where no two differences are as large.
+        The p-value is exact for up to 13 pairs, and for up to 50 if no two absolute differences are equal.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def signed_rank(first: Sequence[float], second: Sequence[float]) -> SignedRank:
     """
     if len(first) != len(second):
         raise ValueError("a paired test needs pairs")
-    # A tenth of a second to import, for few of those who import this module.
+    # Imported here because it takes a tenth of a second, and few importers of this module run a test.
     from scipy.stats import permutation_test, rankdata, wilcoxon
 
     differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
@@ -89,7 +89,8 @@ def signed_rank(first: Sequence[float], second: Sequence[float]) -> SignedRank:
     ranks = rankdata(np.abs(moved))
     sign = int(np.sign(ranks[moved > 0].sum() - ranks[moved < 0].sum()))
     if np.unique(ranks).size < ranks.size <= _ENUMERATED:
-        # What wilcoxon does with ties, a thousand times faster: it ranks anew for each choice of signs.
+        # The p-value that `wilcoxon` computes for ties, but a thousand times faster: `wilcoxon` ranks the
+        # differences again for each choice of signs.
         test = permutation_test(
             (np.sign(moved) * ranks,),
             lambda signed, axis: np.maximum(signed, 0.0).sum(axis=axis),
@@ -103,17 +104,17 @@ def signed_rank(first: Sequence[float], second: Sequence[float]) -> SignedRank:
 
 
 def holm(probabilities: Sequence[float | None]) -> list[float | None]:
-    """Correct the probabilities of one family of tests.
+    """Apply Holm's correction to one family of tests.
 
     Parameters
     ----------
     probabilities : sequence of float or None
-        None where there was no test: it is no member of the family.
+        P-values; None marks a missing test, which does not count as a member of the family.
 
     Returns
     -------
     list of float or None
-        In the same order: the smallest level of the whole family at which the test still rejects.
+        Adjusted p-values in the same order: the smallest family-wise level at which the test still rejects.
     """
     known = sorted((p, place) for place, p in enumerate(probabilities) if p is not None)
     corrected: list[float | None] = [None] * len(probabilities)

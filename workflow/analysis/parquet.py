@@ -1,7 +1,7 @@
-"""Tables of results with typed columns, as Parquet beside the CSV.
+"""Result tables with typed columns, written as Parquet beside the CSV.
 
-The step ``collect`` alone imports this module, once a paper: importing pandas takes half a second, which the
-steps that run for every table and figure would pay each time.
+Only the step ``collect`` imports this module, once per paper. Importing pandas takes half a second, which
+every step that makes a table or figure would otherwise pay.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _TYPES = {
     **dict.fromkeys(_BOOLEANS, "boolean"),
     **dict.fromkeys(_TEXTS, "string"),
 }
-"""Column, or the first parts of its name -> type; the longest name counts. Other columns are text."""
+"""Column name or prefix of it -> type; the longest match applies. All other columns are text."""
 
 _INFERRED = ("options", "info")
-"""Groups of columns that differ from solver to solver: their values tell the type."""
+"""Groups of columns that differ between solvers; pandas infers their types."""
 
 
 def typed(text: str) -> pd.DataFrame:
-    """Return a table of results with the types of its columns.
+    """Parse a result table with typed columns.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def typed(text: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame, shape (rows, columns)
-        Integers, floats, booleans and strings of pandas' nullable types; an empty field is missing.
+        Columns of pandas' nullable integers, floats, booleans and strings; empty fields are missing values.
     """
     header = next(csv.reader(io.StringIO(text)))
     types = {column: found for column in header if (found := _type_of(column))}
@@ -62,7 +62,7 @@ def typed(text: str) -> pd.DataFrame:
 
 
 def write_parquet(text: str, path: Path) -> None:
-    """Write a table of results, given as CSV, with typed columns."""
+    """Write a result table, given as CSV, as Parquet with typed columns."""
     typed(text).to_parquet(path, index=False)
 
 

@@ -1,7 +1,7 @@
-"""Problems measured over permutations: which there are, pairs of contenders, and cells of tables about them.
+"""Problems measured over permutations: the list of problems, pairs of contenders, and texts for tables.
 
-The tables of the PA-SMO paper have one row a data set. A row's size may be the paper's, a smaller one at
-a smaller scale, or none where the scale leaves the data set out.
+The tables of the PA-SMO paper have one row per data set. The measured size of a row may be the paper's, a
+smaller one at a smaller scale, or None if the scale omits the data set.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COUNTS = {
     "support_vectors": (("certificate.n_bound", "certificate.n_nonbound"), "support vectors"),
     "bounded_support_vectors": (("certificate.n_bound",), "bounded support vectors"),
 }
-"""Column of the paper's table -> columns of the measurements that add up to it, header."""
+"""Column of the paper's table -> columns of the measurements whose sum it is, header."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class PermutedProblem:
     Attributes
     ----------
     n : int or None
-        Training rows measured; None if the scale leaves the problem out.
+        Training rows measured; None if the scale omits the problem.
     n_paper : int or None
-        The paper's size where it is that of these rows (it counts one row less in one set).
+        The paper's size, if these rows are the paper's set (in one set the paper counts one row less).
     n_printed : int or None
-        The paper's size, whatever was measured.
+        The size that the paper prints, whatever was measured.
     """
 
     name: str
@@ -48,15 +48,15 @@ class PermutedProblem:
 
     @property
     def row(self) -> SizeRow:
-        """The size as results look it up."""
+        """The size as a key into results."""
         return SizeRow(self.n, self.n_printed if self.n is None else self.n_paper)
 
 
 def problems(results: Results, names: Iterable[str], table: str) -> list[PermutedProblem]:
     """Return the problems of some experiments, in the order of the paper's table.
 
-    Problems of the paper's table that the configuration has not are among them, without a size, when the
-    artefact is about all experiments of the paper.
+    If the artefact covers all experiments of the paper, problems that the configuration lacks are included,
+    without a size.
     """
     known = list(names)
     printed = results.numbers.experiments(table)
@@ -76,7 +76,7 @@ def problems(results: Results, names: Iterable[str], table: str) -> list[Permute
 
 
 def why_missing(results: Results, problem: PermutedProblem, contender: str) -> str:
-    """Say why a contender has no number on a problem; "" if it has one."""
+    """Return why a contender has no number on a problem; "" if it has one."""
     if problem.name not in results.paper.experiments:
         return f"not run: not part of the {results.scale} scale"
     return results.why_missing(problem.name, contender, problem.row)
@@ -84,14 +84,14 @@ def why_missing(results: Results, problem: PermutedProblem, contender: str) -> s
 
 @dataclass(frozen=True)
 class Pairing:
-    """Two contenders on the same permutations of one problem: a quantity's values, pair by pair."""
+    """Values of one quantity for two contenders on the same permutations, pair by pair."""
 
     first: tuple[float, ...]
     second: tuple[float, ...]
 
     @cached_property
     def test(self) -> SignedRank:
-        """The paired test."""
+        """The paired signed-rank test."""
         return signed_rank(self.first, self.second)
 
     @property
@@ -102,14 +102,14 @@ class Pairing:
         return sum(self.second) / sum(self.first) - 1.0
 
     def means(self) -> tuple[Interval | None, Interval | None]:
-        """Return both means over the pairs with their intervals."""
+        """Return the means of both contenders over the pairs, with intervals."""
         if not self.first:
             return None, None
         return mean_interval(self.first), mean_interval(self.second)
 
 
 def pair_up(results: Results, problem: PermutedProblem, contenders: Sequence[str], quantity: str) -> Pairing:
-    """Return what two contenders have in common on a problem; no pairs where one of them is missing."""
+    """Pair the runs of two contenders on a problem; there are no pairs if either has no runs."""
     first, second = (results.group(problem.name, label, problem.n) for label in contenders)
     left, right = pairs(first, second, quantity, anywhere=True)
     return Pairing(tuple(left), tuple(right))
@@ -117,17 +117,17 @@ def pair_up(results: Results, problem: PermutedProblem, contenders: Sequence[str
 
 @dataclass(frozen=True)
 class Family:
-    """The same comparison on several problems, with its probabilities corrected for their number."""
+    """One comparison on several problems, with p-values corrected for their number."""
 
     pairings: tuple[Pairing, ...]
 
     @cached_property
     def corrected(self) -> tuple[float | None, ...]:
-        """Holm's probabilities, one a problem."""
+        """P-values after Holm's correction, one per problem."""
         return tuple(holm([pairing.test.p for pairing in self.pairings]))
 
     def count(self, mark: str, *, corrected: bool = False) -> int:
-        """Count the problems with a mark."""
+        """Count the problems with a given mark."""
         return sum(
             pairing.test.mark(p if corrected else pairing.test.p) == mark
             for pairing, p in zip(self.pairings, self.corrected, strict=True)
@@ -135,11 +135,11 @@ class Family:
 
     @property
     def tested(self) -> int:
-        """On how many problems there are enough pairs for a test to decide."""
+        """Number of problems with enough pairs for a test."""
         return sum(len(pairing.first) >= FEWEST for pairing in self.pairings)
 
     def undecided(self, enough: int, *, corrected: bool = False) -> list[int]:
-        """Return how many pairs a tested problem without a mark has, for each with fewer than ``enough``."""
+        """Return the numbers of pairs, below ``enough``, of the tested problems without a mark."""
         return [
             size
             for pairing, p in zip(self.pairings, self.corrected, strict=True)
@@ -159,7 +159,7 @@ def family(
 
 
 def size_notes(rows: Sequence[PermutedProblem], results: Results) -> list[str]:
-    """Say of which problems smaller ones were measured; nothing if of none."""
+    """Say which problems were measured at a smaller size than the paper's; empty if none."""
     from svmrepro import datasets
 
     smaller = [problem for problem in rows if problem.n is not None and problem.n_paper is None]
@@ -178,14 +178,14 @@ def size_notes(rows: Sequence[PermutedProblem], results: Results) -> list[str]:
 
 
 def p_text(p: float | None) -> str:
-    """Write a probability: "0.03", "< 0.0001"."""
+    """Format a p-value: "0.03", "< 0.0001"."""
     if p is None:
         return ""
     return "< 0.0001" if p < 1e-4 else significant(p, 2)
 
 
 def tally(what: str, family_: Family, contenders: Sequence[str]) -> str:
-    """Say on how many problems the second contender has less, and more, of something; "" without a test."""
+    """Say on how many problems the second contender has significantly less, and more; "" without a test."""
     if not family_.tested:
         return ""
     first, second = (display_name(label) for label in contenders)
@@ -198,7 +198,7 @@ def tally(what: str, family_: Family, contenders: Sequence[str]) -> str:
 
 
 def load_notes(results: Results, rows: Iterable[PermutedProblem], contenders: Sequence[str]) -> list[str]:
-    """Name the data sets on which all runs met other load; nothing if there are none."""
+    """List the data sets on which other load disturbed every run; empty if none."""
     measured = [problem for problem in rows if problem.n is not None]
     suspect = [
         problem.title

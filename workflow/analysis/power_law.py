@@ -7,27 +7,26 @@ log-log plot"), with medians in place of single runs.
 
 How the interval of an exponent is made
 ---------------------------------------
-Two things move a slope: the points do not lie on a line (the bigger of the two: a
-power law is only a summary of an algorithm), and each median is itself uncertain.
-Both are bootstrapped, :data:`DRAWS` times, with a seed that depends on nothing but the
-name of the series, so that the same measurements always give the same interval:
+Two things move a slope. The points do not lie on a line, since a power law is only a
+summary of an algorithm; this is the larger effect. And each median is itself uncertain.
+Both are bootstrapped, :data:`DRAWS` times, with a seed that depends only on the name of
+the series, so that the same measurements always give the same interval:
 
-* *residuals*: the vertical distances to the line, divided by :math:`\sqrt{1-h_k}`
-  (:math:`h_k` the leverage: a fitted line passes closer to its end points than the
-  noise does) and centred, are drawn with replacement and laid on the fitted line.
-  With few points a percentile interval of such draws is too short, as the normal
-  quantile is shorter than Student's; each draw's deviation is therefore stretched by
+* *residuals*: the vertical distances to the line are divided by :math:`\sqrt{1-h_k}`
+  (:math:`h_k` is the leverage: a fitted line passes closer to its end points than the
+  noise does), centred, drawn with replacement and added to the fitted line. With few
+  points a percentile interval of such draws is too short, as the normal quantile is
+  shorter than Student's. Each draw's deviation is therefore stretched by
   :math:`t_{0.975, m-2} / z_{0.975}` (Hesterberg 2015, "expanded percentile interval").
-* *repeats*: at each size the R repeats are drawn with replacement and the change of the
+* *repeats*: at each size the R repeats are drawn with replacement, and the change of the
   median's logarithm is added, stretched by :math:`\sqrt{R/(R-1)}`.
 
-The interval is symmetric: its half-width is the 95 % quantile of the absolute deviations (each
-residual draw has a random sign, so there is no skew to keep). The repeats' noise is part of the residuals
-too, so the interval is a little wide rather than a little short; it cannot collapse when
-three medians happen to be collinear. Simulated coverage is asserted in the tests.
+The interval is symmetric: its half-width is the 95 % quantile of the absolute deviations
+(each residual draw has a random sign, so there is no skew to keep). The noise of the
+repeats is also part of the residuals, so the interval is slightly conservative. It cannot
+collapse when three medians happen to be collinear. The tests assert simulated coverage.
 
-Fewer than three points leave nothing to judge a line by: the exponent is given without
-an interval, and a single point gives no exponent.
+With fewer than three points there is no interval; with a single point there is no exponent.
 
 References
 ----------
@@ -47,7 +46,7 @@ from numpy.typing import NDArray
 from svmrepro.workflow.analysis.intervals import LEVEL, NORMAL_QUANTILE, Interval, student_quantile
 
 DRAWS = 4000
-"""Bootstrap draws of one exponent; its interval's ends are then good to about 2 % of its width."""
+"""Bootstrap draws per exponent; the ends of its interval are then good to about 2 % of its width."""
 
 METHOD_REPEATS = "least squares on log-log medians; expanded percentile bootstrap over repeats and residuals"
 METHOD_SINGLE = "least squares on log-log values; expanded percentile bootstrap over residuals"
@@ -61,15 +60,15 @@ class Fit:
     Attributes
     ----------
     exponent : Interval or None
-        None if there are fewer than two sizes.
+        None for fewer than two sizes.
     intercept : float or None
         Natural logarithm of the fitted value at n = 1.
     points : int
         Number of sizes.
     n_min, n_max : int or float
-        The smallest and the largest (0 if there are none); of an experiment with an axis, points of it.
+        Smallest and largest size (0 if there are none); in an experiment with an axis, points of the axis.
     method, note : str
-        How the interval was made, and what a reader must know about this one ("" if nothing).
+        How the interval was made, and a remark for readers ("" if none).
     """
 
     exponent: Interval | None
@@ -98,17 +97,17 @@ def fit_power_law(
     Parameters
     ----------
     series : mapping of float to sequence of float
-        Size, or point of an experiment's axis, to its repeats. Values that are not positive have no
+        Size (or point of an experiment's axis) -> values of its repeats. Values that are not positive have no
         logarithm; a size with such a median is left out, and the note says so.
     seed_name : str
-        Name of the series, which alone decides the bootstrap's random numbers.
+        Name of the series; the only input of the bootstrap's seed.
     draws : int
         Number of bootstrap draws.
 
     Returns
     -------
     Fit
-        See the module's docstring for the interval.
+        See the module docstring for the interval.
     """
     usable: dict[float, NDArray[np.float64]] = {}
     left_out: list[float] = []
@@ -137,7 +136,7 @@ def fit_power_law(
         return Fit(Interval(slope), intercept, m, n_min, n_max, METHOD_NONE, note)
 
     rng = np.random.default_rng(zlib.crc32(seed_name.encode()))
-    weights = centred / spread  # the slope is weights @ y, so a draw's deviation is weights @ its noise
+    weights = centred / spread  # slope = weights @ y, so a draw's deviation is weights @ its noise
     deviations = _residual_deviations(x, y - intercept - slope * x, weights, draws, rng)
     repeats = _repeat_deviations(list(usable.values()), weights, draws, rng)
     half = float(np.quantile(np.abs(deviations + repeats), LEVEL))
@@ -153,7 +152,7 @@ def _residual_deviations(
     draws: int,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Slope deviations of residuals drawn with replacement, shape (draws,)."""
+    """Return the slope deviations of residuals drawn with replacement, shape (draws,)."""
     m = x.size
     leverage = 1.0 / m + weights**2 * float(((x - x.mean()) ** 2).sum())
     modified = residuals / np.sqrt(np.maximum(1.0 - leverage, 1e-12))
@@ -170,7 +169,7 @@ def _repeat_deviations(
     draws: int,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Slope deviations of medians over repeats drawn with replacement, shape (draws,)."""
+    """Return the slope deviations of medians over repeats drawn with replacement, shape (draws,)."""
     total = np.zeros(draws)
     for weight, values in zip(weights, repeats, strict=True):
         count = values.size
@@ -183,5 +182,5 @@ def _repeat_deviations(
 
 
 def _join(first: str, second: str) -> str:
-    """Join two notes with a semicolon, leaving out empty ones."""
+    """Join two notes with a semicolon, skipping empty ones."""
     return "; ".join(part for part in (first, second) if part)

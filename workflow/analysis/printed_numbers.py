@@ -1,15 +1,15 @@
-"""The papers' own numbers: ``config/papers/<paper>_<table>.csv``, read by one convention.
+"""The papers' printed numbers, read from ``config/papers/<paper>_<table>.csv``.
 
-A file has the columns ``experiment`` and (unless it is about whole experiments) ``n``, the paper's size,
-and one column per number. A number of a contender is named ``<contender>_<quantity>``, with underscores
-for the contender's dashes (``smo_seconds``, ``chunking_exponent``); ``nonbound_support_vectors`` and
+A file has the column ``experiment``, the column ``n`` (the paper's size) unless it is about whole
+experiments, and one column per number. A contender's number is named ``<contender>_<quantity>``, with
+underscores for dashes (``smo_seconds``, ``chunking_exponent``). ``nonbound_support_vectors`` and
 ``bound_support_vectors`` are properties of the problem. An empty cell is the paper's "N/A". Numbers are
 copied as printed; nothing is computed here.
 
-Files that mean something to the harness: ``timings`` (seconds and support vectors by size), ``scaling``
-(printed exponents) and ``sparse_vs_dense`` (``<contender>_sparse_seconds``,
-``<contender>_dense_seconds``). A paper that prints no such table simply has no such file. ``facts`` is a
-list of words, ``fact,value``: ``machine`` is the computer that the paper's seconds come from.
+These files have a meaning of their own: ``timings`` (seconds and support vectors by size), ``scaling``
+(printed exponents) and ``sparse_vs_dense`` (``<contender>_sparse_seconds``, ``<contender>_dense_seconds``). A
+paper without such a table has no such file. ``facts`` lists words as ``fact,value``: ``machine`` is the
+computer on which the paper's seconds were measured.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ from svmrepro.workflow.analysis.runs import read_rows
 TIMINGS, SCALING, SPARSE, FACTS = "timings", "scaling", "sparse_vs_dense", "facts"
 
 SUPPORT_VECTORS = {"nonbound": "nonbound_support_vectors", "bound": "bound_support_vectors"}
-"""Column of the paper's count of support vectors strictly inside the box, and of those at C."""
+"""Columns of the paper's counts of support vectors strictly inside the box, and at C."""
 
 
 @dataclass(frozen=True)
 class PaperNumbers:
-    """One paper's printed numbers.
+    """The printed numbers of one paper.
 
     Parameters
     ----------
     folder : Path
         The folder ``config/papers``.
     paper : str
-        Name of the paper, the prefix of its files.
+        Name of the paper, which is the prefix of its files.
     """
 
     folder: Path
     paper: str
 
     def sizes(self, experiment: str, table: str = TIMINGS) -> tuple[int, ...]:
-        """Return the paper's sizes of an experiment, in its order; empty if it prints none."""
+        """Return the paper's sizes of an experiment, in its order; empty if there are none."""
         return tuple(n for name, n in self._tables.get(table, {}) if name == experiment and n is not None)
 
     def experiments(self, table: str) -> tuple[str, ...]:
-        """Return the experiments of which a table has rows, in its order."""
+        """Return the experiments with rows in a table, in its order."""
         return tuple(dict.fromkeys(name for name, _ in self._tables.get(table, {})))
 
     def value(self, table: str, experiment: str, n: int | None, column: str) -> float | None:
-        """Return one printed number; None where the paper has none ("N/A", no such row, column or file)."""
+        """Return one printed number; None if the paper has none ("N/A", or no such row, column or file)."""
         text = self.text(table, experiment, n, column)
         return float(text) if text else None
 
     def text(self, table: str, experiment: str, n: int | None, column: str) -> str:
-        """Return one number as the paper prints it, "" where it has none."""
+        """Return one number as printed, "" if the paper has none."""
         return self._tables.get(table, {}).get((experiment, n), {}).get(column, "")
 
     def seconds(self, experiment: str, n: int | None, contender: str) -> float | None:
@@ -66,7 +66,7 @@ class PaperNumbers:
         return None if n is None else self.value(TIMINGS, experiment, n, f"{snake(contender)}_seconds")
 
     def prints_seconds_of(self, experiment: str, contender: str) -> bool:
-        """Whether the timing table has a column for the contender (its cells may be N/A)."""
+        """Whether the timing table has a column for the contender (whose cells may be N/A)."""
         column = f"{snake(contender)}_seconds"
         return any(
             column in row for (name, _), row in self._tables.get(TIMINGS, {}).items() if name == experiment
@@ -80,7 +80,7 @@ class PaperNumbers:
         return None if value is None else int(value)
 
     def series(self, experiment: str, contender: str) -> dict[int, list[float]]:
-        """Return the printed seconds by size, shaped for `scaling.fit_power_law`; no N/A rows."""
+        """Return the printed seconds by size, without N/A rows, in the form for `power_law.fit_power_law`."""
         found = {n: self.seconds(experiment, n, contender) for n in self.sizes(experiment)}
         return {n: [value] for n, value in found.items() if value is not None}
 
@@ -89,12 +89,12 @@ class PaperNumbers:
         return self.value(SCALING, experiment, None, f"{snake(contender)}_exponent")
 
     def sparse_seconds(self, experiment: str, n: int | None, contender: str, form: str) -> float | None:
-        """Return the printed seconds with the "sparse" or the "dense" inputs."""
+        """Return the printed seconds with "sparse" or "dense" inputs."""
         return None if n is None else self.value(SPARSE, experiment, n, f"{snake(contender)}_{form}_seconds")
 
     @cached_property
     def machine(self) -> str:
-        """The computer that the paper's seconds come from, "" if it is not told."""
+        """The computer on which the paper's seconds were measured, "" if unknown."""
         path = self.folder / f"{self.paper}_{FACTS}.csv"
         if not path.is_file():
             return ""
@@ -110,7 +110,7 @@ class PaperNumbers:
 
 
 def snake(contender: str) -> str:
-    """Return a contender's label as the files spell it: smo-bits -> smo_bits."""
+    """Return a contender's label as spelled in the files: smo-bits -> smo_bits."""
     return contender.replace("-", "_")
 
 

@@ -1,8 +1,8 @@
-"""All that a table, a plot or a claim may look at: measured runs, fits, ratios and the paper's numbers.
+"""Everything that tables, figures and claims use: measured runs, fits, ratios and the paper's numbers.
 
-`Results` joins them, so that the builders ask questions ("the ratio of these two at this size") and know no
-file. Sizes are the files' of today; `Results.paper_size` gives the paper's own where it differs (11,221 of
-11,220): the join is on the file, not on n.
+`Results` joins them, so that builders need no knowledge of files. Sizes are those of today's files.
+`Results.paper_size` gives the paper's size where it differs (the paper's 11,221 is 11,220 here): rows are
+joined by file, not by n.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ ACRONYMS = {
     "onedal": "oneDAL",
     "thundersvm": "ThunderSVM",
 }
-"""First words that are not simply capitalised when a contender's label is shown to people."""
+"""First words of labels that are acronyms, with their spelling; other labels are just capitalised."""
 
 STORAGES = ("bits", "dense", "csr", "index")
-"""Last words of a label that tell how the data are stored."""
+"""Last words of labels that name the storage of the data."""
 
 
 @dataclass(frozen=True)
 class SizeRow:
-    """One size of one experiment: `n` as measured (or None) and `n_paper` as printed (or None)."""
+    """One size of one experiment: `n` as measured and `n_paper` as printed; either may be None."""
 
     n: int | None
     n_paper: int | None
 
     @property
     def size(self) -> int:
-        """The size to show: the measured one, the paper's where nothing was measured."""
+        """The size to display: the measured one, or the paper's if nothing was measured."""
         chosen = self.n if self.n is not None else self.n_paper
         if chosen is None:
             raise ValueError("a row has a size")
@@ -59,7 +59,7 @@ class SizeRow:
 
 @dataclass(frozen=True)
 class Results:
-    """Everything known about some experiments of one paper at one scale."""
+    """Everything known about the experiments of one paper at one scale."""
 
     config: Config
     paper: Paper
@@ -78,7 +78,7 @@ class Results:
         return self.paper.experiments[name]
 
     def rows(self, experiment: str) -> list[SizeRow]:
-        """Return the sizes to show, ascending: those configured, and those that only the paper has."""
+        """Return the sizes to display, ascending: the configured ones and those that only the paper has."""
         known = self.experiment(experiment)
         ours = dict.fromkeys((*known.sizes, *self.runs.sizes(experiment)))
         rows = [SizeRow(n, self.paper_size(experiment, n)) for n in ours]
@@ -87,7 +87,7 @@ class Results:
         return sorted(rows, key=lambda row: row.size)
 
     def paper_size(self, experiment: str, n: int) -> int | None:
-        """Return the paper's size of the problem that has n examples today; None if it has no such row."""
+        """Return the paper's size of a problem with n examples today; None if the paper has no such row."""
         mapped = self.experiment(experiment).paper_sizes.get(n, n)
         return mapped if mapped in self.numbers.sizes(experiment) else None
 
@@ -96,7 +96,7 @@ class Results:
         return Group(()) if n is None else self.runs.group(experiment, contender, n)
 
     def all_suspect(self, experiment: str) -> bool:
-        """Whether the seconds of every contender at every size rest on flagged runs alone."""
+        """Whether all seconds of an experiment, of every contender and size, come from flagged runs only."""
         groups = [
             self.group(experiment, contender, n)
             for contender in self.runs.contenders(experiment)
@@ -105,7 +105,7 @@ class Results:
         return all(group.suspect for group in groups if group.timed)
 
     def why_missing(self, experiment: str, contender: str, row: SizeRow) -> str:
-        """Say why a contender has no number at a size; "" if it has one."""
+        """Return why a contender has no number at a size; "" if it has one."""
         if contender not in self.experiment(experiment).contenders:
             return "not run: not in this experiment"
         if row.n is None:
@@ -113,11 +113,11 @@ class Results:
         return self.group(experiment, contender, row.n).reason
 
     def fit(self, experiment: str, contender: str, quantity: str, source: str = MEASURED) -> Fit | None:
-        """Return a fitted power law, None if there is no such line in ``fits.csv``."""
+        """Return a fitted power law; None if ``fits.csv`` has no such line."""
         return self.fits.get((experiment, contender, quantity, source))
 
     def paper_fit(self, experiment: str, contender: str) -> Fit | None:
-        """Return the power law refitted to the paper's own seconds."""
+        """Return the power law fitted to the paper's own seconds."""
         return self.fit(experiment, contender, "cpu_seconds", PAPER)
 
     def ratio(self, experiment: str, n: int, above: str, below: str, quantity: str) -> Interval | None:
@@ -133,21 +133,21 @@ class Results:
         return Interval(1 / inverse.value, 1 / inverse.high, 1 / inverse.low)
 
     def compared(self, experiment: str) -> tuple[str, ...]:
-        """Return the contenders that the paper times in this experiment, in the YAML's order."""
+        """Return the contenders of an experiment that the paper times, in the order of the YAML."""
         contenders = self.experiment(experiment).contenders
         return tuple(label for label in contenders if self.numbers.prints_seconds_of(experiment, label))
 
     def main(self, experiment: str) -> tuple[str, ...]:
-        """Return the contenders that an experiment is about: those that the paper times, or the first two."""
+        """Return the main contenders of an experiment: those that the paper times, else the first two."""
         return self.compared(experiment) or tuple(self.experiment(experiment).contenders)[:2]
 
     def shared(self, experiments: Iterable[str]) -> list[str]:
-        """Return the experiments that the paper times too; all of them where it times none."""
+        """Return the experiments that the paper times as well, or all if it times none."""
         names = list(experiments)
         return [name for name in names if self.compared(name)] or names
 
     def provenance(self) -> str:
-        """Say where the numbers come from: scale, date, machine, commit, runs and how many are flagged."""
+        """Describe the origin of the numbers: scale, date, machine, commit, numbers of runs and flags."""
         measured = [run for run in self.runs.runs if run.number("cpu_seconds") is not None]
         parts = [f"{self.paper.title}", f"{self.scale} scale"]
         if measured:
@@ -163,7 +163,7 @@ class Results:
         return said + self._other_hardware() + self._missing_data() + self._missing_packages()
 
     def _missing_data(self) -> str:
-        """Say which data sets could not be had, and why; "" if all could."""
+        """Describe which data sets are unavailable, and why; "" if none."""
         reasons = dict.fromkeys(
             reason
             for run in self.runs.runs
@@ -172,7 +172,7 @@ class Results:
         return "".join(f" {reason[0].upper()}{reason[1:]}." for reason in reasons)
 
     def _missing_packages(self) -> str:
-        """Say which solvers' packages are not installed, and how to get them; "" if all are."""
+        """Describe which solvers' packages are missing, and how to install them; "" if none."""
         packages = {
             found[1]
             for run in self.runs.runs
@@ -182,7 +182,7 @@ class Results:
         return f" To measure solvers that are not installed: ./run pip install {names}." if packages else ""
 
     def _other_hardware(self) -> str:
-        """Say which runs count for no seconds, for they were made on other hardware; "" if there are none."""
+        """Describe which runs contribute no seconds because they ran on other hardware; "" if none."""
         said = []
         for name, hardware in sorted(self.runs.timing_hardware.items()):
             others = Counter(
@@ -204,7 +204,7 @@ class Results:
 
 
 def load(config: Config, paper: str, experiments: Iterable[str]) -> Results:
-    """Read what was measured and fitted for some experiments of a paper."""
+    """Read the measurements and fits of some experiments of a paper."""
     names = list(experiments)
     return Results(
         config=config,
@@ -217,19 +217,19 @@ def load(config: Config, paper: str, experiments: Iterable[str]) -> Results:
 
 
 def short_commit(commit: str) -> str:
-    """Return the beginning of a commit's name, with the sign of a checkout that had been changed."""
+    """Return an abbreviated commit hash, with the mark of a modified checkout."""
     return commit[:10] + ("+" if commit.endswith("+") else "")
 
 
 def display_name(label: str) -> str:
-    """Return a contender's label as people read it.
+    """Return the display name of a contender's label.
 
     smo-bits is "SMO, bits", smo-fixed-threshold "SMO, fixed threshold", violating-pair-bits
     "Violating pair, bits".
     """
     words = label.split("-")
     storage = [words.pop()] if len(words) > 1 and words[-1] in STORAGES else []
-    if words[0] in ACRONYMS:  # a solver that all the papers know, and which variant of it
+    if words[0] in ACRONYMS:  # a known solver, then its variant
         name = ", ".join(filter(None, [ACRONYMS[words[0]], " ".join(words[1:])]))
     else:
         name = " ".join(words)
@@ -238,7 +238,7 @@ def display_name(label: str) -> str:
 
 
 def describe_problem(experiment: Experiment) -> str:
-    """Return an experiment's problem in one line: data set, kernel, C."""
+    """Describe an experiment's problem in one line: data set, kernel, C."""
     kernel = dict(experiment.kernel)
     name = str(kernel.pop("name"))
     settings = ", ".join(f"{key} = {value:g}" for key, value in kernel.items())
@@ -256,5 +256,5 @@ def _told(hardware: str) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Write a count with its noun: 1 run, 2 runs."""
+    """Format a count with its noun: 1 run, 2 runs."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")

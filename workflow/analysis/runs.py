@@ -1,8 +1,8 @@
 """Measured runs as the analysis sees them: ``measurements.csv``, grouped by contender and size.
 
-The file is tidy: one line a run, nested keys of the JSON record joined with dots
-(``certificate.n_bound``). A `Group` is all repeats of one contender on one problem, and knows which of
-them may be timed, or why there is nothing to show.
+The file is tidy: one line per run, with the nested keys of the JSON record joined by dots
+(``certificate.n_bound``). A `Group` holds all repeats of one contender on one problem. It knows which of them
+may be timed, or why there is nothing to show.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from svmrepro.workflow.measurement.journal_line import STATUSES
 
 CPU, WORK = "cpu_seconds", "work"
 QUANTITIES = (CPU, WORK)
-"""What is fitted and compared: seconds of the solving thread, and counted elementary operations."""
+"""Quantities that are fitted and compared: CPU seconds of the solving thread, and counted operations."""
 
 WORK_TERMS = ("work.nonzeros", "work.hessian_entries", "work.gradient_updates")
-"""Counters that add up to the counted work: input components touched by dot products and updates, Hessian
-entries touched by matrix products, gradient entries updated. A solver reports those it has."""
+"""Counters whose sum is the counted work: input components touched by dot products and updates, Hessian
+entries touched by matrix products, gradient entries updated. Solvers report the ones that apply."""
 
 
 RELATIVE_GAP = "certificate.relative_gap"
-"""The duality gap over the primal objective, worked out of the two; no column of its own."""
+"""The duality gap divided by the primal objective; derived, not a column of its own."""
 
 NO_DATA = re.compile(r"((?:test set: )?data set \S+ not available): (?:([^\s:]+): )?")
-"""The beginning of the reason why a row was not run that says whose data are missing, and which file."""
+"""Prefix of a reason *not run* for missing data; it names the data set and the file."""
 
 NOT_INSTALLED = re.compile(r"not installed: (\S+)")
-"""The beginning of the reason why a solver of other people's was not run, with the name of its package."""
+"""Prefix of a reason *not run* for a peer solver whose package is missing; it names the package."""
 
 _GIBI = 2.0**30
 
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """One line of ``measurements.csv``; `fields` holds all its columns as text, empty for null."""
+    """One line of ``measurements.csv``; `fields` holds all columns as text, empty for null."""
 
     fields: Mapping[str, str]
 
@@ -65,7 +65,7 @@ class MeasuredRun:
 
     @property
     def point(self) -> float | None:
-        """Value on the experiment's axis; None if it has none, or if the run stands for all points."""
+        """Value on the experiment's axis; None without an axis, or if the run stands for all points."""
         return self.number("point")
 
     @property
@@ -75,24 +75,24 @@ class MeasuredRun:
 
     @property
     def flagged(self) -> bool:
-        """Whether the clock of this run is suspect (other load on the machine)."""
+        """Whether the seconds of this run are doubtful (other load on the machine)."""
         return self.fields["flagged"].lower() in ("true", "1")
 
     @property
     def solved(self) -> bool:
-        """Whether the run ended at an optimum that its certificate confirms."""
+        """Whether the run ended at an optimum confirmed by its certificate."""
         return self.status == "optimal" and self.fields.get("certificate.passed", "").lower() in ("true", "1")
 
     @property
     def pair(self) -> tuple[str, str, str]:
-        """What two runs must share for their ratio to be formed: process, seed and repeat."""
+        """Process, seed and repeat: two runs must share these for their ratio to be formed."""
         return (self.fields.get("run_id", ""), self.fields.get("seed", ""), self.fields["repeat"])
 
     @property
     def hardware(self) -> str:
-        """What it was measured on, as far as seconds know: processor, cores and memory; "" if not told."""
+        """Hardware of the run as far as it affects seconds: processor, cores, memory; "" if unknown."""
         memory = self.number("machine.memory_bytes")
-        # Machines of one kind differ by the few megabytes that their kernels keep for themselves.
+        # Memory is rounded: machines of one kind differ by a few megabytes reserved by their kernels.
         size = "" if memory is None else f"{round(memory / _GIBI)} GiB"
         cores, threads = self.fields.get("machine.cores", ""), self.fields.get("machine.threads", "")
         cpu, kind = (self.fields.get(f"machine.{name}", "") for name in ("cpu", "cpu_id"))
@@ -105,9 +105,9 @@ class MeasuredRun:
         return ", ".join(filter(None, told))
 
     def number(self, column: str) -> float | None:
-        """Return a column's number, None where it is empty or absent.
+        """Return the number in a column; None if it is empty or absent.
 
-        `work` is the sum of its terms, `RELATIVE_GAP` a quotient, which is None where the objective is 0.
+        `work` is the sum of its terms. `RELATIVE_GAP` is a quotient, and None if the objective is 0.
         """
         if column == WORK:
             terms = [self.number(term) for term in WORK_TERMS]
@@ -123,12 +123,12 @@ class MeasuredRun:
 
 @dataclass(frozen=True)
 class Group:
-    """All runs of one contender at one size of one experiment (at least none).
+    """All runs (at least zero) of one contender at one size of one experiment.
 
     Attributes
     ----------
     hardware : str or None
-        The only one on which seconds count here (`MeasuredRun.hardware`); None: there is but one.
+        The hardware whose seconds count (`MeasuredRun.hardware`); None if all runs share one.
     """
 
     runs: tuple[MeasuredRun, ...]
@@ -136,33 +136,33 @@ class Group:
 
     @cached_property
     def solved(self) -> tuple[MeasuredRun, ...]:
-        """The runs that ended certified."""
+        """The certified runs."""
         return tuple(run for run in self.runs if run.solved)
 
     @cached_property
     def timed(self) -> tuple[MeasuredRun, ...]:
-        """The runs whose seconds count, of one hardware: the unflagged ones; if all are flagged, all."""
+        """Solved runs on `hardware` whose seconds count: the unflagged ones, or all if all are flagged."""
         here = tuple(run for run in self.solved if self.hardware in (None, run.hardware))
         return tuple(run for run in here if not run.flagged) or here
 
     @property
     def suspect(self) -> bool:
-        """Whether the seconds rest on flagged runs alone."""
+        """Whether all timed runs are flagged."""
         return bool(self.timed) and all(run.flagged for run in self.timed)
 
     @property
     def elsewhere(self) -> bool:
-        """Whether there are results and no seconds, for all of it was measured on other hardware."""
+        """Whether there are results but no seconds, because all runs were made on other hardware."""
         return bool(self.solved) and not self.timed
 
     @property
     def untimed(self) -> str:
-        """Why there are no seconds, in a few words; "" if there are."""
+        """Short reason why there are no seconds; "" if there are."""
         return "not timed: solved on other hardware" if self.elsewhere else self.reason
 
     @property
     def reason(self) -> str:
-        """Why there is nothing to show, in a few words; "" if there is."""
+        """Short reason why there is nothing to show; "" if there is."""
         if self.solved:
             return ""
         if not self.runs:
@@ -172,7 +172,7 @@ class Group:
         if run.status == "not_run":
             missing = NO_DATA.match(said)
             if missing:
-                # What each source of the data said is told once, below the table.
+                # The answers of each download source are listed once, below the table.
                 said = missing[1] + (f" ({missing[2]})" if missing[2] else "")
             if NOT_INSTALLED.match(said):
                 return said
@@ -190,17 +190,17 @@ class Group:
         return f"failed: {said}" if said else f"failed: {run.status}"
 
     def values(self, column: str) -> list[float]:
-        """Return a column over the runs that count for it: `timed` for seconds, `solved` otherwise."""
+        """Return a column over the runs that count for it: `timed` for seconds, otherwise `solved`."""
         chosen = self.timed if column == CPU else self.solved
         return [value for run in chosen if (value := run.number(column)) is not None]
 
     def median(self, column: str) -> float | None:
-        """Return the median of a column, None if no run has it."""
+        """Return the median of a column; None if no run has a value."""
         values = self.values(column)
         return statistics.median(values) if values else None
 
     def interval(self, column: str) -> Interval | None:
-        """Return the median of a column of positive numbers with its 95 % interval."""
+        """Return the median of a column of positive numbers, with its 95 % interval."""
         values = self.values(column)
         if not values or (min(values) <= 0 and min(values) != max(values)):
             return Interval(statistics.median(values)) if values else None
@@ -222,10 +222,11 @@ class Runs:
 
     @cached_property
     def timing_hardware(self) -> Mapping[str, str]:
-        """Return the hardware on which seconds count, of each experiment that was solved on several.
+        """Return the hardware whose seconds count, for each experiment that ran on several kinds.
 
-        It is the one on which most of its problems were solved; of those the one with most runs; then the
-        first. Seconds of the others are compared with nothing; counts and objectives are the same everywhere.
+        This is the hardware on which most of the experiment's problems were solved; ties go to the one with
+        more runs, then to the first. Seconds from other hardware are not compared with anything. Counts and
+        objectives are the same everywhere.
         """
         found: dict[str, dict[str, list[MeasuredRun]]] = {}
         for run in self.runs:
@@ -242,35 +243,35 @@ class Runs:
 
     def group(self, experiment: str, contender: str, n: int, point: float | None = None) -> Group:
         """
-        Return the runs of one contender at one size, and at one point of the axis if there is one.
+        Return the runs of one contender at one size, and at one point of the axis if given.
 
-        Runs without a point are those of an experiment without an axis, or stand for every point, as those of
-        a contender with a tolerance of its own do over eps. A group without runs if there are none.
+        Runs without a point belong to an experiment without an axis, or stand for every point: a contender
+        with its own tolerance does not depend on an eps axis. The group is empty if there are no runs.
         """
         found = self._groups.get((experiment, contender, n, point))
         return found or self._groups.get((experiment, contender, n, None), Group(()))
 
     def sizes(self, experiment: str) -> tuple[int, ...]:
-        """Return the sizes that occur, ascending."""
+        """Return the sizes, ascending."""
         return tuple(sorted({n for name, _, n, _ in self._groups if name == experiment}))
 
     def points(self, experiment: str) -> tuple[float, ...]:
-        """Return the points of the axis that occur, ascending; none if the experiment has no axis."""
+        """Return the points of the axis, ascending; empty if the experiment has no axis."""
         found = {point for name, _, _, point in self._groups if name == experiment}
         return tuple(sorted(point for point in found if point is not None))
 
     def contenders(self, experiment: str) -> tuple[str, ...]:
-        """Return the contenders that occur, in order of appearance."""
+        """Return the contenders in order of appearance."""
         return tuple(dict.fromkeys(label for name, label, _, _ in self._groups if name == experiment))
 
     def series(
         self, experiment: str, contender: str, quantity: str, point: float | None = None
     ) -> dict[float, list[float]]:
         """
-        Return size -> values of the repeats, for `scaling.fit_power_law`, where there are any.
+        Return size -> values of the repeats, for `power_law.fit_power_law`; sizes without values are omitted.
 
-        Of an experiment with an axis: at that point of it; without one, what :meth:`along` gives at the
-        largest size.
+        In an experiment with an axis, ``point`` selects one point of it; without ``point`` the result is that
+        of :meth:`along` at the largest size.
         """
         sizes = self.sizes(experiment)
         if point is None and self.points(experiment):
@@ -279,7 +280,7 @@ class Runs:
         return {n: values for n, values in found.items() if values}
 
     def along(self, experiment: str, contender: str, quantity: str, n: int) -> dict[float, list[float]]:
-        """Return point of the axis -> values of the repeats made there at one size, where there are any."""
+        """Return point of the axis -> values of the repeats at one size, omitting points without values."""
         found = {
             point: group.values(quantity)
             for (*whose, point), group in self._groups.items()
@@ -293,14 +294,15 @@ def pairs(
 ) -> tuple[list[float], list[float]]:
     """Return the values of two contenders that ran side by side, in the same order.
 
-    A pair shares process, seed and repeat; where unflagged pairs exist only they count for seconds, and where
-    the experiment was measured on several kinds of hardware only those of one (`Runs.timing_hardware`).
-    With ``anywhere`` it need not share the process: a count is the same in each. Seconds of two processes are
-    paired only where no pair shares one, as after a kill in the midst of a row, and on hardware of one kind.
+    A pair shares process, seed and repeat. With ``anywhere``, counts may also be paired across processes,
+    since a count is the same in each. For seconds, unflagged pairs are preferred, and an experiment measured
+    on several kinds of hardware uses only one of them (`Runs.timing_hardware`). Seconds of two processes are
+    paired only if no pair shares a process (a job was killed in the middle of a row) and the hardware is the
+    same.
     """
     both = _matched(first, second, 1 if anywhere and quantity != CPU else 0)
     if quantity == CPU:
-        # All pairs have to share the hardware; those of one process do by themselves.
+        # Both runs of a pair must share the hardware; within one process they always do.
         both = both or [(a, b) for a, b in _matched(first, second, 1) if a.hardware == b.hardware]
         both = [(a, b) for a, b in both if first.hardware in (None, a.hardware)]
         both = [(a, b) for a, b in both if not (a.flagged or b.flagged)] or both
@@ -310,7 +312,7 @@ def pairs(
 
 
 def _matched(first: Group, second: Group, start: int) -> list[tuple[MeasuredRun, MeasuredRun]]:
-    """Return the solved runs of two contenders that agree in `MeasuredRun.pair` from a position on."""
+    """Pair the solved runs of two contenders that agree in `MeasuredRun.pair[start:]`."""
     right = {run.pair[start:]: run for run in second.solved}
     return [(run, right[run.pair[start:]]) for run in first.solved if run.pair[start:] in right]
 
@@ -344,7 +346,7 @@ _KINDS: Mapping[str, Kind] = {
 
 
 def _kind(column: str) -> Kind | None:
-    """Return what a column of measurements holds; None if that may be anything."""
+    """Return the kind of a column of measurements; None for any text."""
     if column in _KINDS:
         return _KINDS[column]
     group = column.partition(".")[0]
@@ -352,7 +354,7 @@ def _kind(column: str) -> Kind | None:
         return field_types.optional(field_types.count)
     if group == "performance":
         return field_types.optional(field_types.number)
-    # A later version's certificates say more.
+    # Certificates of later versions may have more fields.
     return field_types.words if group in ("machine", "certificate") else None
 
 
@@ -365,8 +367,8 @@ def read_runs(files: Iterable[Path]) -> Runs:
     Raises
     ------
     StepError
-        If a file is missing, lacks a column that every record has, holds what no measurement has, or the same
-        run twice: ``file:line: column: what``.
+        If a file is missing, lacks a required column, holds an impossible measurement, or holds the same run
+        twice: ``file:line: column: what``.
     """
     runs: list[MeasuredRun] = []
     for path in files:
@@ -378,22 +380,22 @@ def read_runs(files: Iterable[Path]) -> Runs:
 def read_rows(
     path: Path, required: Sequence[str] = (), form: FieldType = field_types.ANY
 ) -> list[dict[str, str]]:
-    """Read a CSV file of this harness as a list of rows of text.
+    """Read one of this project's CSV files as rows of text.
 
     Parameters
     ----------
     path : Path
         The file.
     required : sequence of str
-        Columns without which it is of no use.
-    form : Form
-        What its rows have to be.
+        Columns that must be present.
+    form : FieldType
+        Requirements on the rows.
 
     Raises
     ------
     StepError
-        If the file cannot be read or lacks a required column, or ``file:line: column: what`` of a row that
-        is not as it has to be.
+        If the file cannot be read, lacks a required column or has an invalid row:
+        ``file:line: column: what``.
     """
     with reading_table(path), path.open(newline="", encoding="utf-8") as handle:
         reader = csv.DictReader(handle)
@@ -423,7 +425,7 @@ def read_rows(
 
 
 def _plain(text: str) -> str:
-    """Drop the decimals of a whole number: 128.0 -> 128."""
+    """Drop the decimals of an integer: 128.0 -> 128."""
     try:
         return f"{float(text):g}"
     except ValueError:

@@ -1,4 +1,4 @@
-"""Histograms of the lengths of steps, as solvers count them: bins, and sums over the permutations."""
+"""Histograms of step lengths as counted by the solvers: bins, and sums over permutations."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import numpy.typing as npt
 from svmrepro.workflow.analysis.results import Results
 
 LOW, WIDTH = -2.05, 0.1
-"""Where the first bin begins on the axis of Glasmachers 2008, Figure 3, and how wide each is; one of them has
-its middle at 0. (`svmrepro.solvers.decomposition.second_order_iteration.tally` fills them.)"""
+"""Start of the first bin on the axis of Glasmachers 2008, Figure 3, and width of each bin; one bin is centred
+at 0. `svmrepro.solvers.decomposition.second_order_iteration.tally` fills the bins."""
 
 COUNTS = npt.NDArray[np.int64]
 
 
 def length(place: float) -> float:
-    """Return the length at a place of the axis, relative to Newton's step, less 1."""
+    """Return the step length at a position on the axis: relative to Newton's step, minus 1."""
     return math.copysign(10 ** (place * place / 2) - 1, place)
 
 
 def edges(bins: int) -> list[float]:
-    """Return the ends of the bins on the axis, one more than there are bins."""
+    """Return the edges of the bins on the axis, one more than there are bins."""
     return [LOW + WIDTH * place for place in range(bins + 1)]
 
 
 def lengths(results: Results, experiment: str, label: str, n: int) -> tuple[COUNTS, COUNTS, int]:
-    """Return the counts of steps that were not planned and of those that were, and of how many runs.
+    """Return histograms of the unplanned and the planned steps, and the number of runs.
 
-    Both are empty where nothing was counted.
+    Both histograms are empty if nothing was counted.
     """
     sums = []
     runs = results.group(experiment, label, n).solved

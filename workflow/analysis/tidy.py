@@ -1,4 +1,4 @@
-"""Records to tidy CSV: one line a run, nested keys joined with dots."""
+"""Records as tidy CSV: one line per run, nested keys joined by dots."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LEADING = (
     "paper", "experiment", "dataset", "n", "n_paper", "contender", "seed", "repeat", "status", "reason",
     "flagged", "flag_reason", "cpu_seconds", "wall_seconds", "iterations", "kernel_evaluations",
 )  # fmt: skip
-"""Columns that come first; the others follow in the order of the record, those of its nested parts sorted."""
+"""Leading columns. The others follow in the order of the record, with nested ones last and sorted."""
 
 IDENTITY = ("experiment", "n", "point", "seed", "contender", "repeat")
-"""What makes a run the same run: two lines that agree in all of it would count one measurement twice."""
+"""Fields that identify a run. Two lines that agree in all of them would count one measurement twice."""
 
 
 def flatten(record: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return a record with nested keys joined by dots and values as CSV text.
+    """Flatten a record: nested keys joined by dots, values as CSV text.
 
     None becomes the empty text, a boolean ``true`` or ``false``, a list its JSON; numbers keep full
     precision.
@@ -51,7 +51,7 @@ def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
     Raises
     ------
     StepError
-        If two lines are of the same run, naming both files.
+        If two lines describe the same run; the message names both files.
     """
     rows: list[dict[str, str]] = []
     seen: dict[tuple[str, ...], Path] = {}
@@ -80,7 +80,7 @@ def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
 
 
 def to_csv(rows: Sequence[Mapping[str, str]], leading: Sequence[str] = LEADING) -> str:
-    """Return rows as CSV: `leading` columns first, then the others, dotted ones last and sorted."""
+    """Return rows as CSV: `leading` columns first, then the others, with dotted ones last and sorted."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     plain = [name for name in names if name not in leading and "." not in name]
     dotted = sorted(name for name in names if name not in leading and "." in name)
@@ -92,7 +92,7 @@ def to_csv(rows: Sequence[Mapping[str, str]], leading: Sequence[str] = LEADING) 
 
 
 def join(files: Sequence[Path]) -> str:
-    """Return several CSV files as one, with the union of their columns in order of appearance."""
+    """Concatenate CSV files, with the union of their columns in order of appearance."""
     rows = [row for path in files for row in read_rows(path)]
     header = next(csv.reader(io.StringIO(files[0].read_text(encoding="utf-8")))) if files else []
     leading = LEADING if set(LEADING) <= set(header) else tuple(header)

@@ -1,7 +1,7 @@
-"""One of two runs that are compared: what a results folder, or a committed reference, tells about it.
+"""One of two runs to be compared, read from a results folder or a committed reference.
 
-A results folder has the measurements themselves; a reference has the record of its check (counts and
-verdicts), fits, ratios and tables. What a folder has is taken, and what it lacks is named.
+A results folder has the measurements themselves. A reference has the record of its check (counts and
+verdicts), fits, ratios and tables. Whatever a folder has is used; what it lacks is listed.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ RatioKey = tuple[str, str, int, str, str, str]
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One run, as far as its folder tells.
+    """One run, as far as its folder describes it.
 
     Attributes
     ----------
     folder : Path
-        Where it was read.
+        The folder it was read from.
     scale : str
-        Its scale, "" if nothing says it.
+        Its scale, "" if unknown.
     measured : str
         Time of its last measurement, ISO 8601, or "".
     machine : mapping
         Processor, BLAS, Python and library versions
-        (`svmrepro.workflow.judgement.reference_check.machine_identity`); empty if they are not known, or not
-        the same throughout.
+        (`svmrepro.workflow.judgement.reference_check.machine_identity`); empty if unknown or not the same
+        throughout.
     commits : tuple of str
-        Commits of this project that measured; empty where only a record of the check is left.
+        Commits of this project that made the measurements; empty if only a record of the check is available.
     papers : tuple of str
-        What it has anything of.
+        Papers with any results.
     rows : sequence of mapping
-        An entry for each problem, seed and contender, made by
+        One entry per problem, seed and contender, made by
         `svmrepro.workflow.judgement.reference_check.summarise`.
     fits, ratios : mapping
-        Measured exponents; ratios between contenders of one process.
+        Measured exponents; ratios between contenders within one process.
     claims : mapping
-        Paper -> claim -> (verdict, what was measured or "").
+        Paper -> claim -> (verdict, measured value or "").
     lacking : tuple of str
-        What the folder has not, in words.
+        Descriptions of what the folder lacks.
     """
 
     folder: Path
@@ -71,7 +71,7 @@ class ComparedRun:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What `svmrepro.workflow.judgement.reference_check.compare` takes."""
+        """The record that `svmrepro.workflow.judgement.reference_check.compare` takes."""
         verdicts = {
             paper: {name: verdict for name, (verdict, _) in claims.items()}
             for paper, claims in self.claims.items()
@@ -80,19 +80,19 @@ class ComparedRun:
 
 
 def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
-    """Read what a folder holds of some papers.
+    """Read the results of some papers from a folder.
 
     Parameters
     ----------
     folder : Path
         ``results/<scale>`` of a run, or ``results/reference/<scale>``.
     papers : iterable of str
-        Those to be compared; others that it may hold are left aside.
+        Papers to be compared; others in the folder are ignored.
 
     Raises
     ------
     StepError
-        If it holds no results, or a file in it is not what its name says.
+        If there are no results, or a file is invalid.
     """
     present = papers_in(folder)
     wanted = list(papers)
@@ -132,7 +132,7 @@ def _read(folder: Path, present: Sequence[str], wanted: Sequence[str]) -> Compar
         record = read_record(folder / "check.json")
         from_record = [row for row in record["rows"] if row["paper"] in unmeasured]
         rows_known += from_record
-        # Two machines in one folder are as good as none known.
+        # Two machines in one folder count as unknown.
         if from_record and (not runs.runs or record["machine"] != machine):
             machine = {} if runs.runs else record["machine"]
         times.append(record["measured"])

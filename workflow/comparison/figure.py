@@ -1,8 +1,8 @@
-"""Two runs of a paper in one figure: ratios within each run against each other, and counts by contender.
+"""Figure comparing two runs of a paper: ratios between contenders, and counts.
 
-Left, a point for two contenders on a problem: the ratio of their seconds in the other run, and in this one,
-with 95 % intervals; on the diagonal the two runs say the same. Right, for each contender, how its counts in
-this run compare with the other's: the median over the rows, with its interval and, thinner, the extremes.
+Left: one point per pair of contenders and problem, the ratio of their seconds in the other run and in this
+one, with 95 % intervals. On the diagonal both runs agree. Right: for each contender, the ratio of its counts
+in this run to those in the other; the median over the rows with its interval, and thin lines to the extremes.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ COUNTS = {
     "kernel_evaluations": (0.0, "kernel evaluations"),
     WORK: (-0.25, "work"),
 }
-"""Count -> height of its mark above the contender's line, and its name."""
+"""Count -> height of its mark above the contender's line, name."""
 
 NARROWEST = 0.02
-"""The axis of the counts shows at least so much on either side of 1: below it there is nothing to see."""
+"""Minimum range of the axis of counts on either side of 1; smaller differences cannot be seen."""
 
 MOST_NAMED = 26
-"""Contenders that can be told apart in one panel; of more, those that differ most are shown."""
+"""Maximum number of contenders distinguishable in one panel; of more, those that differ most are shown."""
 
 
 def build(pair: PairedRuns, paper: str) -> Figure:
-    """Draw one paper, two columns wide."""
+    """Draw the figure of one paper, two columns wide."""
     found = _counts(pair, paper)
     figure = new_figure(PAGE, max(3.1, 0.9 + 0.19 * len(found)))
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.05))
@@ -45,7 +45,7 @@ def build(pair: PairedRuns, paper: str) -> Figure:
 
 
 def _ratios(axes: Axes, pair: PairedRuns, paper: str) -> None:
-    """Draw the ratios of seconds; only the pairs with each experiment's first contender, or they repeat."""
+    """Draw the ratios of seconds to each experiment's first contender; other pairs would be redundant."""
     both = {key: found for key, found in pair.ratios.items() if key[0] == paper and key[-1] == CPU}
     first: dict[str, str] = {}
     for key in both:
@@ -90,7 +90,7 @@ def _ratios(axes: Axes, pair: PairedRuns, paper: str) -> None:
 
 
 def _counts(pair: PairedRuns, paper: str) -> dict[str, dict[str, list[float]]]:
-    """Return contender -> count -> ratio of each row; of many contenders those farthest from 1."""
+    """Return contender -> count -> ratios of its rows; of many contenders, those farthest from 1."""
     found: dict[str, dict[str, list[float]]] = {}
     for row in pair.rows:
         if row.key[0] == paper and row.pairs:

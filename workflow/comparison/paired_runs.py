@@ -1,9 +1,9 @@
-"""Two runs side by side: what both measured, as ratios with intervals, and whether they agree.
+"""Results that two runs have in common, as ratios with intervals, and whether they agree.
 
-The rules are those of the check (`svmrepro.workflow.judgement.reference_check`): counts and objectives must
-be equal on the same hardware and lock, elsewhere within 2 %, where rounding may steer a single row's path
-further. Seconds are never compared across runs; what is compared is the ratio of two contenders' seconds
-within each run, and the exponents, both by their intervals.
+The rules are those of the check (`svmrepro.workflow.judgement.reference_check`). Counts and objectives must
+be equal on the same hardware and lock. Elsewhere they must agree within 2 %, although rounding may steer the
+path of a single row further away. Seconds are never compared across runs. What is compared, by intervals, are
+the exponents and the ratios of two contenders' seconds within each run.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from svmrepro.workflow.judgement.claims import UNMEASURED
 from svmrepro.workflow.judgement.reference_check import FAILED, PATH, RESULTS, ReferenceCheck, agree, compare
 
 SAME, CLOSE, ELSEWHERE, DIFFERS = "equal", "within 2 %", "another path", "differs"
-"""What can be said of a row's counts; the third: same result within 2 %, by a path that rounding steered."""
+"""Verdicts on a row's counts. The third means: the same result within 2 %, on a path steered by rounding."""
 
 UNCHANGED, CHANGED, ALONE = "same", "changed", "in one run only"
-"""How the verdicts on a claim compare."""
+"""Comparison of the verdicts on a claim."""
 
 UNSOLVED, SETTINGS = "not solved in both", "other settings"
 """Why a row that both runs have is not compared."""
@@ -39,31 +39,31 @@ NAMES = {
     "kernel_evaluations": "kernel evaluations",
     WORK: "counted work",
 }
-"""What is shown of each row: the terms of the counted work as one sum."""
+"""Numbers shown for each row; the terms of the counted work are summed."""
 
 _FARTHEST = 700.0
-"""The largest logarithm of a number; an interval that ends beyond it says nothing."""
+"""Logarithm of the largest float; an interval with an end beyond it carries no information."""
 
 RowKey = tuple[str, str, int, str, str]
-"""Paper, experiment, n, contender, and the point on the experiment's axis ("" without one)."""
+"""Paper, experiment, n, contender, and point on the experiment's axis ("" without an axis)."""
 
 
 @dataclass(frozen=True)
 class MatchedRow:
-    """One contender on one problem in both runs, over the seeds or permutations that both have.
+    """One contender on one problem in both runs, over their common seeds or permutations.
 
     Attributes
     ----------
     key : RowKey
-        What names it.
+        Identifies the row.
     pairs : int
-        Seeds that are compared.
+        Number of seeds compared.
     verdict : str
-        One of the words above.
+        One of the verdicts above.
     detail : str
-        What differs, "" if nothing does.
+        What differs; "" if nothing does.
     values : mapping
-        Key of `NAMES` -> (here, there), a value for each pair.
+        Key of `NAMES` -> (values here, values there), one value per pair.
     """
 
     key: RowKey
@@ -73,7 +73,7 @@ class MatchedRow:
     values: Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
     def ratio(self, name: str) -> Interval | None:
-        """Return here over there: the median over the pairs, exact where there is one; None if undefined."""
+        """Return the median ratio here / there over the pairs, exact for a single pair; None if undefined."""
         found = ratios(*self.values.get(name, ((), ())))
         if not found:
             return None
@@ -82,7 +82,7 @@ class MatchedRow:
 
 @dataclass(frozen=True)
 class PairedRuns:
-    """A run and another one, which it is compared with."""
+    """A run and the run that it is compared with."""
 
     here: ComparedRun
     there: ComparedRun
@@ -91,7 +91,7 @@ class PairedRuns:
 
     @cached_property
     def outcome(self) -> ReferenceCheck:
-        """What the check would say were the other run the reference; of another scale, of its rows alone."""
+        """Result of the check with the other run as reference; across scales, of the common rows only."""
         before = self.there.record
         if self.here.scale != self.there.scale:
             before["claims"] = {}
@@ -99,24 +99,24 @@ class PairedRuns:
 
     @property
     def same_machine(self) -> bool:
-        """Whether hardware and library versions are the same, so that counts must be."""
+        """Whether hardware and library versions are equal, so that counts must be equal too."""
         return self.outcome.same_machine
 
     @cached_property
     def rows(self) -> list[MatchedRow]:
-        """The rows that both runs have, in this run's order."""
+        """Rows that both runs have, in this run's order."""
         here, there = _by_row(self.here.rows), _by_row(self.there.rows)
         return [self._row(key, here[key], there[key]) for key in here if key in there]
 
     @cached_property
     def alone(self) -> tuple[list[RowKey], list[RowKey]]:
-        """The rows that only this run has, and those that only the other one has."""
+        """Rows of this run only, and rows of the other run only."""
         here, there = _by_row(self.here.rows), _by_row(self.there.rows)
         return [key for key in here if key not in there], [key for key in there if key not in here]
 
     @cached_property
     def exponents(self) -> dict[FitKey, tuple[Fit, Fit]]:
-        """The exponents that both runs have."""
+        """Exponents that both runs have."""
         here, there = self.here.fits, self.there.fits
         return {
             key: (fit, there[key])
@@ -126,13 +126,13 @@ class PairedRuns:
 
     @cached_property
     def ratios(self) -> dict[RatioKey, tuple[Interval, Interval]]:
-        """The ratios between two contenders that both runs formed, each within itself."""
+        """Ratios between two contenders that both runs formed, each within itself."""
         here, there = self.here.ratios, self.there.ratios
         return {key: (ratio, there[key]) for key, ratio in here.items() if key in there}
 
     @cached_property
     def claims(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """Paper and claim -> verdict here and there, "" where it is not listed; of papers that both judge."""
+        """Paper and claim -> verdicts here and there, "" if not listed; for papers judged in both runs."""
         shared = [paper for paper in self.here.claims if paper in self.there.claims]
         found: dict[tuple[str, str], tuple[str, str]] = {}
         for paper in shared:
@@ -143,7 +143,7 @@ class PairedRuns:
 
     @cached_property
     def changed(self) -> list[tuple[str, str]]:
-        """The claims on which the two runs, having judged both, differ."""
+        """Claims that were judged in both runs, with different verdicts."""
         return [key for key, both in self.claims.items() if claim_change(*both) == CHANGED]
 
     def _row(
@@ -160,7 +160,7 @@ class PairedRuns:
         if not both:
             return MatchedRow(key, 0, UNSOLVED, (said or ["no seed in common"])[0], {})
         verdict, detail = _verdict([(a["counts"], b["counts"]) for a, b in both], same=self.same_machine)
-        # Limits of time and memory are met where a machine is slower; a failure is the code's.
+        # A slower machine may meet limits of time or memory; a failure is a fault of the code.
         if any(a != b and {a, b} & set(FAILED) for a, b in statuses):
             verdict, detail = DIFFERS, said[0]
         values = {}
@@ -173,16 +173,16 @@ class PairedRuns:
 
 
 def claim_change(here: str, there: str) -> str:
-    """Say how two verdicts on a claim compare: `UNCHANGED`, `CHANGED`, or `ALONE` in one of the runs."""
+    """Compare two verdicts on a claim: `UNCHANGED`, `CHANGED`, or `ALONE` if one run lacks it."""
     if here == there:
         return UNCHANGED
     return ALONE if {here, there} & {"", UNMEASURED} else CHANGED
 
 
 def ratio_of_ratios(here: Interval, there: Interval) -> Interval:
-    """Return one ratio over the other, of two runs that know nothing of each other, with a 95 % interval.
+    """Return the quotient of two ratios from independent runs, with a 95 % interval.
 
-    Zou and Donner's recovery of variances (`Interval.minus`), of the logarithms.
+    The interval is that of Zou and Donner (`Interval.minus`), applied to the logarithms.
     """
     difference = _log(here).minus(_log(there))
     low, high = difference.low, difference.high
@@ -192,7 +192,7 @@ def ratio_of_ratios(here: Interval, there: Interval) -> Interval:
 
 
 def ratios(here: Sequence[float], there: Sequence[float]) -> list[float]:
-    """Return the ratios of pairs; nothing over nothing is 1, and a pair with one zero has none."""
+    """Return the ratios of pairs; 0 / 0 counts as 1, and pairs with a single zero are omitted."""
     found = []
     for a, b in zip(here, there, strict=True):
         if a == b:
@@ -211,7 +211,7 @@ def _log(ratio: Interval) -> Interval:
 def _verdict(
     both: Sequence[tuple[Mapping[str, float], Mapping[str, float]]], *, same: bool
 ) -> tuple[str, str]:
-    """Judge a row by its worst pair; the detail names the count that differs most among the worst."""
+    """Judge a row by its worst pair; the detail names the count with the largest difference."""
     order = (SAME, CLOSE, ELSEWHERE, DIFFERS)
     worst, detail, farthest = SAME, "", 0.0
     for here, there in both:
@@ -235,7 +235,7 @@ def _verdict(
 
 
 def _by_row(entries: Sequence[Mapping[str, Any]]) -> dict[RowKey, dict[str, Mapping[str, Any]]]:
-    """Return entries by row, and within it by seed."""
+    """Group entries by row, and within a row by seed."""
     found: dict[RowKey, dict[str, Mapping[str, Any]]] = {}
     for entry in entries:
         point = entry.get("point", "")

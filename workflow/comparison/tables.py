@@ -1,4 +1,4 @@
-"""The tables of two runs side by side: summary, verdicts, counts, exponents, ratios between contenders."""
+"""Tables comparing two runs: summary, verdicts, counts, exponents, ratios between contenders."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ from svmrepro.workflow.tables.model import (
 HERE, THERE = "here", "there"
 AGREE, DISAGREE = "agree", "differ"
 JUDGED = {SAME: "good", CLOSE: "good", ELSEWHERE: "open", DIFFERS: "bad", AGREE: "good", DISAGREE: "bad"}
-"""Word -> colour."""
+"""Verdict -> colour."""
 
 HEADERS = {CPU: "CPU seconds", WORK: "counted work"}
 MOST_NAMED = 6
 
 
 def about(pair: PairedRuns) -> Table:
-    """Say what is compared: where, when, on what, by which commit, and what is not there."""
+    """Describe both runs: folder, date, machine, commit, and what is missing."""
     facts: list[tuple[str, Callable[[ComparedRun], str]]] = [
         ("folder", lambda side: str(side.folder)),
         ("scale", lambda side: side.scale),
@@ -87,7 +87,7 @@ def about(pair: PairedRuns) -> Table:
 
 
 def summary(pair: PairedRuns) -> Table:
-    """Build one line a paper: how many rows, verdicts, exponents and ratios agree."""
+    """Build one line per paper: how many rows, verdicts, exponents and ratios agree."""
     words = (SAME, CLOSE, ELSEWHERE, DIFFERS, UNSOLVED, SETTINGS)
     columns = [
         Column("paper", "paper", prose=True),
@@ -134,7 +134,7 @@ def summary(pair: PairedRuns) -> Table:
 
 
 def claims(pair: PairedRuns, papers: Sequence[str]) -> Table:
-    """Build one line a claim: both verdicts, and what was measured; changed ones first, then those judged."""
+    """Build one line per claim, with both verdicts and measured values; changed claims first, then judged."""
     found = {key: both for key, both in pair.claims.items() if key[0] in papers}
     rows = []
     for (paper, name), (here, there) in sorted(found.items(), key=lambda item: _interest(*item[1])):
@@ -166,7 +166,7 @@ def claims(pair: PairedRuns, papers: Sequence[str]) -> Table:
 
 
 def measurements(pair: PairedRuns, papers: Sequence[str]) -> Table:
-    """Build one line for each problem and contender that both runs have: counts here over there."""
+    """Build one line per problem and contender that both runs have: ratio of counts, here over there."""
     columns = [
         *_naming(papers),
         Column("point", "C or ε", prose=True, shown=any(row.key[4] for row in pair.rows)),
@@ -194,7 +194,7 @@ def measurements(pair: PairedRuns, papers: Sequence[str]) -> Table:
 
 
 def exponents(pair: PairedRuns, papers: Sequence[str]) -> Table:
-    """Build one line for each contender of an experiment: its exponents in both runs."""
+    """Build one line per contender of an experiment: its exponents in both runs."""
     keys = dict.fromkeys(key[:3] for key in pair.exponents if key[0] in papers)
     columns = [
         *_naming(papers)[:2],
@@ -226,7 +226,7 @@ def exponents(pair: PairedRuns, papers: Sequence[str]) -> Table:
 
 
 def ratios(pair: PairedRuns, papers: Sequence[str]) -> Table:
-    """Build one line for two contenders on a problem: their ratio in each run, and how the two compare."""
+    """Build one line per pair of contenders on a problem: their ratio in each run, and the quotient."""
     columns = [*_naming(papers), Column("contenders", "ratio of", prose=True)]
     for quantity in QUANTITIES:
         columns += _beside(quantity, HEADERS[quantity], "change")
@@ -270,7 +270,7 @@ TABLES: Mapping[str, Callable[[PairedRuns, Sequence[str]], Table]] = {
     "exponents": exponents,
     "ratios": ratios,
 }
-"""Name of the files -> what builds them."""
+"""File name -> function that builds the table."""
 
 
 def _summary_notes(pair: PairedRuns) -> list[str]:
@@ -295,7 +295,7 @@ def _clock_note(pair: PairedRuns) -> list[str]:
 
 
 def _beside(quantity: str, group: str, third: str) -> list[Column]:
-    """Return columns of a quantity in both runs, and of how the two compare."""
+    """Return the columns of a quantity in both runs, and of their comparison."""
     headers = {HERE: "this run", THERE: "other run", third: third}
     return [Column(f"{quantity}_{key}", header, group=group) for key, header in headers.items()]
 
@@ -333,7 +333,7 @@ def _measured(row: MatchedRow) -> dict[str, Cell]:
 
 
 def _ratio_cell(ratio: Interval) -> Cell:
-    """Show four digits, and what they hide: 1 alone is equality."""
+    """Format a ratio with enough digits that only an exact 1 reads as 1."""
     cell = number(ratio.value, ratio, digits=4)
     if ratio.value == 1.0:
         return Cell(1.0, "1", cell.interval, "" if ratio.low == ratio.high else cell.detail)
@@ -368,10 +368,10 @@ def _difference(here: Fit, there: Fit) -> Interval:
 
 
 def _compatible(interval: Interval, at: float = 0.0) -> str:
-    """Say whether an interval holds the value of no difference; without ends nothing can be said."""
+    """Return whether an interval contains the value of no difference; "" without ends."""
     if interval.low is None or interval.high is None:
         return ""
-    slack = 1e-9  # exact numbers went through logarithms
+    slack = 1e-9  # exact numbers lose digits in logarithms
     return AGREE if interval.low - slack <= at <= interval.high + slack else DISAGREE
 
 

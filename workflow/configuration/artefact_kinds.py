@@ -1,8 +1,8 @@
-"""Kinds of tables and figures: the ``kind`` of an artefact's entry, and the function that builds it.
+"""Kinds of tables and figures: the ``kind`` in an artefact's entry, and the function that builds it.
 
-A new kind is a module with a :class:`Builder`, a line in `TABLES` or `FIGURES` below, and a caption for the
-report, ``workflow/report/<kind>.rst``. Modules are named here and imported when they are needed: a kind that
-changes is made again alone, and no step loads the others.
+To add a kind, write a module with a :class:`Builder`, add a line to `TABLES` or `FIGURES` below, and a
+caption for the report, ``workflow/report/<kind>.rst``. Modules are listed by name and imported only when
+needed. A change in one kind then remakes only that kind, and no step loads the others.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Built = TypeVar("Built", covariant=True)
 
 
 class Builder(Protocol[Built]):
-    """What builds a table or a figure. It reads and writes no results itself.
+    """Function that builds a table or a figure. It neither reads nor writes result files.
 
-    The docstring of a builder names every setting that it reads from ``artefact.settings``; a kind has no
-    other options. Two settings also tell the step that no measurements are needed: ``dataset`` (the artefact
-    is about a data set) and ``example`` (its solvers run on the spot).
+    A builder's docstring names every setting that it reads from ``artefact.settings``. Two settings also tell
+    the step that no measurements are needed: ``dataset`` (the artefact describes a data set) and ``example``
+    (its solvers run within the step).
     """
 
     def __call__(self, results: Results, artefact: Artefact) -> Built:
@@ -37,21 +37,21 @@ class Builder(Protocol[Built]):
         Parameters
         ----------
         results : Results
-            Measurements, fits, ratios and the paper's numbers of ``artefact.experiments``. They may be
-            incomplete: an experiment without data still gives a table or figure, which says why.
+            Measurements, fits, ratios and the paper's numbers for ``artefact.experiments``. They may be
+            incomplete: without data, an experiment still gives a table or figure that says why.
         artefact : Artefact
             Title, caption, experiments and settings.
 
         Returns
         -------
         Table or Figure
-            A table names what is missing in its cells. A figure has its final size; the step writes it as SVG
-            and PNG.
+            A table states in its cells what is missing. A figure has its final size; the step writes it as
+            SVG and PNG.
 
         Raises
         ------
         StepError
-            If a setting has no meaning; the message names artefact and setting.
+            If a setting is invalid; the message names the artefact and the setting.
         """
 
 
@@ -62,9 +62,9 @@ class ArtefactKind(Generic[Built]):
     Attributes
     ----------
     module
-        A module below ``svmrepro.workflow``.
+        A module of ``svmrepro.workflow``.
     function
-        Its builder.
+        Name of its builder.
     """
 
     module: str
@@ -108,18 +108,18 @@ FIGURES: Mapping[str, ArtefactKind[Figure]] = {
 
 
 def table_builder(paper: str, artefact: Artefact) -> Builder[Table]:
-    """Return what builds an artefact that is a table.
+    """Return the builder of a table.
 
     Raises
     ------
     StepError
-        If it is a figure, or of a kind that does not exist.
+        If the artefact is a figure, or its kind does not exist.
     """
     return _kind(paper, artefact, "table", TABLES).load()
 
 
 def figure_builder(paper: str, artefact: Artefact) -> Builder[Figure]:
-    """Return what builds an artefact that is a figure; see `table_builder`."""
+    """Return the builder of a figure; see `table_builder`."""
     return _kind(paper, artefact, "figure", FIGURES).load()
 
 

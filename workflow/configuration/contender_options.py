@@ -1,4 +1,4 @@
-"""The options of a contender, be they set or the solver's own."""
+"""The options of a contender, set or at the solver's defaults."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from svmrepro.workflow.configuration.model import Contender
 
 
 def effective_settings(contender: Contender, axes: Sequence[str], kernel: str) -> dict[str, object]:
-    """Return a contender's storage and options by name, be they the default; None where of no use to it.
+    """Return a contender's storage and options by name, with defaults; None for those without effect.
 
-    Folding needs a linear kernel; folded, a solver asks for no kernel row, and a cache stays empty.
+    Folding requires a linear kernel. A folded solver requests no kernel rows, so its cache has no effect.
     """
     known = own_options(contender)
     options: dict[str, object] = {**known, **contender.options, "storage": contender.storage}
@@ -23,7 +23,7 @@ def effective_settings(contender: Contender, axes: Sequence[str], kernel: str) -
 
 
 def own_options(contender: Contender) -> dict[str, Any]:
-    """Return the options of a contender's solver at their defaults; none of a user's own."""
-    from svmrepro.solvers import SOLVERS  # takes longer to load than most tables to make
+    """Return the default options of a contender's solver; empty for a user's own solver."""
+    from svmrepro.solvers import SOLVERS  # slow to load
 
     return dict(SOLVERS[contender.solver].options) if contender.solver in SOLVERS else {}

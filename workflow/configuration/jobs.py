@@ -15,25 +15,27 @@ from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.fingerprints import digest
 
-#: Permutations that one job measures where a size has a job of its own.
+#: Permutations per job when each size has jobs of its own.
 BLOCK = 10
-#: Jobs of a size beyond which each measures more permutations: every job reads the journal of its experiment.
+#: Maximum number of jobs per size. A size with more permutations than BLOCK * MOST_BLOCKS gets larger blocks
+#: instead, because every job reads the whole journal of its experiment.
 MOST_BLOCKS = 100
 
 
 @dataclass(frozen=True)
 class Instance:
     """
-    An experiment at one size (and seed or permutation), on which all contenders run side by side.
+    An experiment at one size and one seed or permutation. All contenders run on it side by side.
 
     Attributes
     ----------
     n
         Number of training examples.
     seed
-        Seed of a generated data set, or number of the permutation, else None.
+        Seed of a generated data set or number of the permutation; None for neither.
     point
-        Value on the experiment's axis; None without one, and for contenders that the axis does not change.
+        Value on the experiment's axis. None without an axis, and for contenders that the axis does not
+        affect.
     """
 
     experiment: Experiment
@@ -43,7 +45,7 @@ class Instance:
 
     @property
     def contenders(self) -> tuple[Contender, ...]:
-        """The contenders that run on it."""
+        """The contenders that run on this instance."""
         experiment = self.experiment
         return tuple(
             contender
@@ -53,17 +55,17 @@ class Instance:
 
     @property
     def permutation(self) -> int | None:
-        """Number of the order of the examples; None: the data set's own order."""
+        """Number of the permutation; None for the data set's own order."""
         return None if self.experiment.permutations is None else self.seed
 
     @property
     def sample(self) -> int:
-        """Seed of the examples, which only a generated set looks at."""
+        """Seed of the examples; only generated data sets use it."""
         return 0 if self.experiment.permutations is not None else self.seed or 0
 
     @property
     def C(self) -> float:
-        """Bound of each multiplier."""
+        """Upper bound of each multiplier."""
         return self.experiment.bound(self.n, self.point)
 
     @property
@@ -74,20 +76,21 @@ class Instance:
     @cached_property
     def key(self) -> str:
         """
-        Hash all that decides what is measured.
+        Hash everything that decides what is measured.
 
-        It changes with the problem, with the data's content, with any contender and with the source of any
-        contender's solver: a changed solver re-times exactly the rows in which it competes. Titles, repeats
-        and where things lie leave it as it is.
+        The key changes with the problem, the content of the data, any contender, and the source of any
+        contender's solver. A changed solver therefore re-times exactly the rows in which it competes. Titles,
+        repeats and paths do not affect the key.
         """
-        # Reading the registry takes a moment that steps which only look for files do without.
+        # Imported here because reading the registry takes a moment, which steps that only look up files can
+        # skip.
         from svmrepro import datasets
 
         experiment = self.experiment
         try:
             data = datasets.content_key(experiment.dataset, self.n, self.sample)
         except datasets.DataError as error:
-            # A user's own file that is gone or too short is an error when it is read.
+            # A missing or too short user file raises an error later, when it is read.
             data = str(error)
         if self.permutation is not None:
             data += f";permutation={self.permutation}"
@@ -98,7 +101,8 @@ class Instance:
             "eps": self.eps,
             "contenders": [_essence(contender) for contender in self.contenders],
         }
-        # Left out where nothing is judged, so that the keys of such rows stay what they were.
+        # Omitted without a test set, so that the keys of such rows did not change when test sets were
+        # introduced.
         if experiment.test is not None:
             try:
                 essence["test"] = test_set_key(experiment, self.sample)
@@ -111,17 +115,17 @@ class Instance:
 @dataclass(frozen=True)
 class Job:
     """
-    What one process measures.
+    The rows that one process measures.
 
     Attributes
     ----------
     name
-        Unique within the experiment; part of a file's name.
+        Unique within the experiment; part of the file name.
     instances
-        Ascending in size.
+        Ascending by size.
     after
-        The job before it, of the next smaller size or the permutations before, whose limits this one must
-        know; None for the first.
+        The job that must run before this one: the next smaller size or the previous block of permutations.
+        This job must know the limits that were met there. None for the first job.
     """
 
     name: str
@@ -129,7 +133,7 @@ class Job:
     after: str | None = None
 
     def wanted(self) -> str:
-        """Hash what the job has to measure: its rows, and how often."""
+        """Hash what the job must measure: its rows and their number of repeats."""
         return digest(
             [
                 [instance.key, instance.experiment.repeats, instance.experiment.repeat_budget]
@@ -139,7 +143,7 @@ class Job:
 
 
 def instances(experiment: Experiment) -> tuple[Instance, ...]:
-    """Return all rows of an experiment, ascending in size and then in difficulty."""
+    """Return all instances of an experiment, ascending by size and then by difficulty."""
     return tuple(
         instance for n in experiment.sizes for instance in _instances_of(experiment, n, experiment.seeds)
     )
@@ -147,20 +151,20 @@ def instances(experiment: Experiment) -> tuple[Instance, ...]:
 
 def jobs(config: Config, experiment: Experiment) -> tuple[Job, ...]:
     """
-    Cut an experiment into jobs.
+    Split an experiment into jobs.
 
     Parameters
     ----------
     config
-        Its setting ``job`` says how.
+        Its setting ``job`` selects the split.
     experiment
-        One of its experiments.
+        An experiment of this configuration.
 
     Returns
     -------
     tuple of Job
-        One job ``all``, which saves a start of Python for each size, or one for each size and for each block
-        of its permutations, which a cluster's time limit hurts less.
+        A single job ``all``, which starts Python only once; or one job per size and block of permutations,
+        which suits the time limits of a cluster.
     """
     if config.job == "experiment":
         return (Job("all", instances(experiment)),)
@@ -173,7 +177,7 @@ def jobs(config: Config, experiment: Experiment) -> tuple[Job, ...]:
 
 def job(config: Config, experiment: Experiment, name: str) -> Job:
     """
-    Look a job up.
+    Look up a job by name.
 
     Raises
     ------
@@ -187,7 +191,7 @@ def job(config: Config, experiment: Experiment, name: str) -> Job:
 
 
 def _instances_of(experiment: Experiment, n: int, seeds: tuple[int | None, ...]) -> tuple[Instance, ...]:
-    """Return the rows of a size."""
+    """Return the instances of one size."""
     wanted = {point for each in experiment.contenders.values() for point in experiment.points_of(each)}
     points = [point for point in (*experiment.points, None) if point in wanted]
     return tuple(Instance(experiment, n, seed, point) for point in points for seed in seeds)
@@ -200,9 +204,9 @@ def test_set_key(experiment: Experiment, seed: int) -> str:
     Parameters
     ----------
     experiment
-        It has one.
+        An experiment with a test set.
     seed
-        Of a generated data set.
+        Seed, if the data set is generated.
     """
     from svmrepro import datasets
 
@@ -217,7 +221,7 @@ def test_set_key(experiment: Experiment, seed: int) -> str:
 
 
 def _blocks(experiment: Experiment, n: int) -> list[tuple[str, tuple[int | None, ...]]]:
-    """Return the jobs of a size: their names, and the seeds or permutations of each."""
+    """Return the jobs of one size: their names, and the seeds or permutations of each."""
     seeds = experiment.seeds
     if experiment.permutations is None or len(seeds) <= BLOCK:
         return [(f"n{n}", seeds)]
@@ -226,7 +230,7 @@ def _blocks(experiment: Experiment, n: int) -> list[tuple[str, tuple[int | None,
 
 
 def _essence(contender: Contender) -> dict[str, Any]:
-    """Return what decides a contender's run: everything but how it is called elsewhere."""
+    """Return the settings that decide a contender's run."""
     from svmrepro import datasets
 
     essence = {
@@ -239,7 +243,7 @@ def _essence(contender: Contender) -> dict[str, Any]:
         "time_limit": contender.time_limit,
         "memory_limit_mb": contender.memory_limit_mb,
     }
-    # Left out where there is none, so that the keys of rows without stay what they were.
+    # Unset options are omitted, so that the keys of older rows stay valid.
     if contender.eps is not None:
         essence["eps"] = contender.eps
     if contender.iteration_limit is not None:

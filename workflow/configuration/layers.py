@@ -1,8 +1,7 @@
 """
-Layered YAML: files and command-line settings merged key by key, each value remembering where it came from.
+Layered YAML: files and command-line settings merged key by key. Each value remembers its origin.
 
-An error about a value can so name the file and the key that a person has to change, however many layers the
-value passed through.
+An error message can thus name the file and key to change, however many layers were merged.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ T = TypeVar("T")
 
 class Layers:
     """
-    Mappings merged one over the other; later ones win, lists are replaced whole.
+    Mappings merged into one. Later layers win; lists are replaced as a whole.
 
     Attributes
     ----------
@@ -32,21 +31,21 @@ class Layers:
 
     def add(self, layer: Mapping[str, Any], origin: str) -> None:
         """
-        Merge a layer over what is there.
+        Merge a layer over the current content.
 
         Parameters
         ----------
         layer
-            A mapping; nested mappings are merged, everything else replaces.
+            Nested mappings are merged; all other values replace.
         origin
-            How messages call where it came from (a file name, ``--config``).
+            Name of the source in messages (a file name, ``--config``).
         """
         self._merge(self.content, layer, origin, ())
 
     def _merge(self, target: dict[str, Any], layer: Mapping[str, Any], origin: str, at: Key) -> None:
         for key, value in layer.items():
             path = (*at, key)
-            if origin:  # a graft brings its own
+            if origin:  # `graft` sets the origins itself
                 self._origins[path] = (origin, path)
             if isinstance(value, Mapping):
                 inner = target.get(key)
@@ -58,16 +57,16 @@ class Layers:
 
     def graft(self, other: Layers, at: Key, into: Key) -> None:
         """
-        Merge a part of other layers over what is there, keeping where its values came from.
+        Merge part of other layers over the current content. Its values keep their origins.
 
         Parameters
         ----------
         other
-            The layers that hold the part.
+            The source of the part.
         at
-            Its key there; a missing part is an empty one.
+            Key of the part in `other`; a missing part counts as empty.
         into
-            The key under which it is merged here.
+            Key in this object under which the part is merged.
         """
         part: Any = other.content
         for key in at:
@@ -80,7 +79,7 @@ class Layers:
                 self._origins[(*into, *path[len(at) :])] = origin
 
     def error(self, full: Key, what: str) -> StepError:
-        """Make the error about the value at a key of the merged content: ``file: key: what``."""
+        """Return an error about the value at a key of the merged content: ``file: key: what``."""
         for length in range(len(full), 0, -1):
             if full[:length] in self._origins:
                 origin, key = self._origins[full[:length]]
@@ -90,12 +89,12 @@ class Layers:
 
     def convert(self, kind: type[T]) -> T:
         """
-        Return the merged content as what it has to be.
+        Convert the merged content to a type.
 
         Raises
         ------
         StepError
-            For the first fault: file, key, what is wrong, what may have been meant.
+            For the first fault: file, key, what is wrong, and a suggestion.
         """
         try:
             return convert(self.content, kind, endless="iteration_limit")

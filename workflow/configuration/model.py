@@ -1,12 +1,12 @@
 """
-The configuration: what a run measures, where things lie, read once and handed on as plain frozen records.
+The configuration as frozen records: what a run measures, and where its files are.
 
-A configuration has four layers, later ones winning: ``config/config.yaml`` (the default scale), the file of
-the chosen scale (``config/<scale>.yaml``), the command line, and beneath the experiments of each paper its
-own file ``config/experiments/<paper>.yaml``. :func:`load_config` merges and checks them; the result is
-written as JSON for the steps, which read it back with :func:`read_config` in a few milliseconds.
+A configuration is merged from ``config/config.yaml`` (the default scale), the file of the chosen scale
+(``config/<scale>.yaml``) and the command line, in this order; later layers win. The result is merged over
+each paper's ``config/experiments/<paper>.yaml``. :func:`load_config` merges and checks everything. The steps
+read the result from a JSON file with :func:`read_config`, in a few milliseconds.
 
-``config/schema.yaml`` describes the fields; the records tell what is different once the file has been read.
+``config/schema.yaml`` describes the fields; the records note what differs after reading.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ import msgspec
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 
-# A whole number stays one: keys of measured rows are made of limits as they are written.
+# Integers stay integers: limits enter the keys of measured rows as they are written.
 Number = int | float
 
 
 @dataclass(frozen=True)
 class Contender:
     """
-    One solver with its options, as it takes part in an experiment.
+    A solver with its options, as it takes part in an experiment.
 
     Attributes
     ----------
     label
         Its name in tables.
     encoding, eps, permutations
-        None: the data set's own; the experiment's, or that of the axis; all of them.
+        None stands for the data set's own; the experiment's (or the axis's) value; all permutations.
     time_limit, memory_limit_mb
         None: no limit.
     iteration_limit
@@ -58,12 +58,12 @@ class Contender:
 
 class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
-    Examples on which results are judged.
+    Examples on which results are evaluated.
 
     Attributes
     ----------
     dataset
-        None: the test part of the experiment's own.
+        None: the test part of the experiment's data set.
     rows
         None: all.
     """
@@ -76,27 +76,28 @@ class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @dataclass(frozen=True)
 class Experiment:
     """
-    One problem at several sizes, and who competes on it.
+    A problem at several sizes, and the contenders that solve it.
 
     Attributes
     ----------
     C, C_total
-        One of them is None.
+        Exactly one of them is set.
     sizes
-        Training rows, ascending, counted in the files.
+        Numbers of training rows in the files, ascending.
     paper_sizes
-        The paper's own count for those of ``sizes`` that the paper has.
+        The paper's own counts, for the ``sizes`` that occur in the paper.
     seeds
-        ``(None,)`` for a downloaded set; of an experiment with permutations their numbers.
+        Seeds, or numbers of the permutations; ``(None,)`` for a downloaded set without permutations.
     repeat_budget
         None: no limit.
     permutations
-        None: the data set's own order. A generated set is else that of seed 0.
+        None: the data set's own order. For a generated set with permutations, the examples are those of seed
+        0.
     axis, points
-        ``"C"``, ``"C_total"`` or ``"eps"`` and its values, from the easiest to the hardest. None, and no
-        points, without.
+        ``"C"``, ``"C_total"`` or ``"eps"``, and its values from the easiest to the hardest; None and empty
+        without an axis.
     test
-        None without measures.
+        None if there are no measures.
     """
 
     name: str
@@ -121,24 +122,24 @@ class Experiment:
     test: HeldOut | None = None
 
     def seeds_of(self, contender: Contender) -> tuple[int | None, ...]:
-        """Return the seeds, or the permutations, in which a contender takes part."""
+        """Return the seeds, or permutations, in which a contender takes part."""
         return self.seeds if contender.permutations is None else self.seeds[: contender.permutations]
 
     def bound(self, n: int, point: float | None = None) -> float:
         """
-        Give the bound of each multiplier in (P1).
+        Return the upper bound of each multiplier in (P1).
 
         Parameters
         ----------
         n
-            Training rows.
+            Number of training rows.
         point
-            A value on the axis, if there is one.
+            Value on the axis, if any.
 
         Returns
         -------
         float
-            C, or C_total / n where the experiment fixes that.
+            C, or C_total / n if the experiment fixes C_total.
         """
         if point is not None and self.axis == "C":
             return point
@@ -150,30 +151,30 @@ class Experiment:
         return self.C_total / n
 
     def tolerance(self, point: float | None = None) -> float:
-        """Return eps, which is the value on the axis if that is its axis."""
+        """Return eps, which is the value on the axis if the axis is eps."""
         return point if point is not None and self.axis == "eps" else self.eps
 
     def on_axis(self, contender: Contender) -> bool:
-        """Tell whether the axis changes what a contender does: not eps, for one that has its own."""
+        """Tell whether the axis affects a contender; an eps axis does not if it has its own eps."""
         return self.axis is not None and not (self.axis == "eps" and contender.eps is not None)
 
     def points_of(self, contender: Contender) -> tuple[float | None, ...]:
-        """Return the points at which a contender is measured; None stands for all of them at once."""
+        """Return the points at which a contender is measured; None stands for all points at once."""
         return self.points if self.on_axis(contender) else (None,)
 
     def harder(self, place: tuple[int, float | None], other: tuple[int, float | None]) -> bool:
         """
-        Tell whether a problem takes at least as long as another one: a limit passed there is passed here too.
+        Tell whether a problem takes at least as long as another, so that a limit met there is met here too.
 
         Parameters
         ----------
         place, other
-            Size and point of each.
+            Size and point of each problem.
 
         Returns
         -------
         bool
-            Whether neither size nor point is easier; True if they are the same.
+            True if neither size nor point is easier, also if both are equal.
         """
         (n, point), (m, base) = place, other
         if point is None or base is None:
@@ -184,20 +185,20 @@ class Experiment:
 @dataclass(frozen=True)
 class Artefact:
     """
-    One table or figure of a paper.
+    A table or figure of a paper.
 
     Attributes
     ----------
     kind
-        What makes it (timing, loglog, sparse, scaling, ...).
+        Kind of table or figure (timing, loglog, sparse, scaling, ...).
     form
         ``"table"`` or ``"figure"``.
     experiments
-        The experiments it shows: those it names, else all of the paper's.
+        The experiments shown; by default all of the paper.
     settings
-        Every further key of its entry.
+        All other keys of its entry.
     single
-        Whether it is about one experiment by its nature, and not because a scale has one alone.
+        Whether it shows one experiment by definition, rather than because the scale has only one.
     """
 
     name: str
@@ -211,7 +212,7 @@ class Artefact:
 
     @property
     def measured(self) -> bool:
-        """Whether it is made of measurements, not of a data set or of a small example run on the spot."""
+        """Whether it is made from measurements, not from a data set or a small example run on the spot."""
         return not self.settings.keys() & {"dataset", "example"}
 
 
@@ -223,7 +224,7 @@ class Paper:
     Attributes
     ----------
     left_out
-        Experiments of its file that this configuration takes out.
+        Experiments of its file that this configuration removes.
     """
 
     name: str
@@ -236,16 +237,16 @@ class Paper:
 @dataclass(frozen=True)
 class Config:
     """
-    Everything a run needs to know.
+    The complete configuration of a run.
 
     Attributes
     ----------
     data_dir, results_dir, figures_dir
-        Folders, without the scale.
+        Folders, without the scale's subfolder.
     mirror, against
-        None: there is none.
+        None if not set.
     datasets
-        A user's own files: name to path.
+        Users' own files: name -> path.
     """
 
     scale: str
@@ -264,7 +265,7 @@ class Config:
 
     def experiment(self, paper: str, name: str) -> Experiment:
         """
-        Look an experiment up.
+        Look up an experiment.
 
         Raises
         ------
@@ -289,33 +290,33 @@ def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None 
     Parameters
     ----------
     overrides
-        Settings of the command line, as nested as the files; ``scale`` picks the scale's file.
+        Command-line settings, nested as in the files; ``scale`` selects the scale's file.
     folder
-        The folder ``config/``; the project's own if None.
+        The folder ``config/``; None for the project's own.
 
     Returns
     -------
     Config
-        Checked throughout: data sets, solvers, options, kernels and sizes exist.
+        Fully checked: data sets, solvers, options, kernels and sizes exist.
 
     Raises
     ------
     StepError
-        For the first fault found: file, key and what is wrong, in one line.
+        For the first error: file, key and what is wrong, in one line.
     """
-    # It needs data sets and solvers, which take a second to import: steps read the result.
+    # Imported late: it loads data sets and solvers, which takes a second. Steps read the result instead.
     from svmrepro.workflow.configuration.resolve import load
 
     return load(overrides or {}, folder or config_dir())
 
 
 def dump_config(config: Config) -> str:
-    """Return a configuration as the text that :func:`write_config` writes."""
+    """Return a configuration as the JSON text that :func:`write_config` writes."""
     return json.dumps(msgspec.to_builtins(config, enc_hook=str)) + "\n"
 
 
 def write_config(config: Config, path: Path) -> None:
-    """Write a configuration for the steps, as JSON."""
+    """Write a configuration as JSON for the steps."""
     atomic_write(path, dump_config(config))
 
 
@@ -330,7 +331,7 @@ def read_config(path: str | os.PathLike[str]) -> Config:
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-        # JSON knows no whole numbers as keys, and msgspec's own reader no infinity.
+        # JSON has no integer keys, and msgspec's reader no infinity.
         return msgspec.convert(content, Config, str_keys=True, dec_hook=lambda kind, text: kind(text))
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise StepError(f"{path}: is no resolved configuration ({error})") from error

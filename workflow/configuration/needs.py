@@ -1,4 +1,4 @@
-"""What has to be there before anything is measured: data sets, and compiled code."""
+"""Prerequisites of measurements: data sets and compiled code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from svmrepro.workflow.configuration.model import Config
 
 
 def data_sets(config: Config) -> list[str]:
-    """Return the data sets of the configuration: for training, of artefacts, for tests, each once."""
+    """Return the data sets of the configuration, for training, artefacts and tests, each once."""
     names: dict[str, None] = {}
     tests: dict[str, None] = {}
     for paper in config.papers.values():
@@ -21,18 +21,18 @@ def data_sets(config: Config) -> list[str]:
 
 def combinations(config: Config) -> list[tuple[str, str, str]]:
     """
-    List what has to be compiled.
+    List the combinations that must be compiled.
 
     Parameters
     ----------
     config
-        The scale.
+        The configuration.
 
     Returns
     -------
     list of (solver, kernel, storage)
-        Each once, sorted; a user's own solvers compile themselves, and those whose package is not installed
-        are left out.
+        Each once, sorted. Users' own solvers compile themselves, and solvers without their package are
+        omitted.
     """
     from svmrepro.solvers import SOLVERS
 

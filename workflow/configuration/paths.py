@@ -1,4 +1,4 @@
-"""Where everything that a run makes lies; the one place that knows the layout of the folders."""
+"""Paths of all files that a run makes. No other module knows the folder layout."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ __all__ = [
 ]
 
 COMPARE = "compare"
-"""Folder of a comparison of two runs, beside those of the papers, in the results and in the figures."""
+"""Folder of a comparison of two runs, next to the papers' folders in the results and the figures."""
 
 KEPT_FILES = ("measurements.csv", "fits.csv", "ratios.csv", "claims.csv")
-"""What of a paper's results another run can be compared with, besides the record of the check."""
+"""Files of a paper by which another run can be compared, besides the record of the check."""
 
 
 def results(config: Config) -> Path:
@@ -45,59 +45,60 @@ def results(config: Config) -> Path:
 
 
 def journal(config: Config, paper: str, experiment: str) -> Path:
-    """Return the journal of an experiment: every measurement ever made of it at this scale."""
+    """Return the journal of an experiment: all measurements ever made of it at this scale."""
     return results(config) / "journal" / paper / f"{experiment}.jsonl"
 
 
 def timing_slots(config: Config) -> Path:
-    """Return the folder of the locks that keep the timed jobs of this machine apart, whatever their scale.
+    """Return the folder of the locks that serialise timed jobs on this machine, across all scales.
 
-    A cluster's nodes share the folder of results, and none of them disturbs another's clocks. A job to which
-    Slurm gave cores of its own does not wait for the others of its node, whose cores would stand idle.
+    The nodes of a cluster share the results folder but do not disturb each other's timings, so each node has
+    its own locks. So does each Slurm job, which has cores of its own and need not wait for other jobs on its
+    node.
     """
     own = ".".join(filter(None, (platform.node() or "here", os.environ.get("SLURM_JOB_ID"))))
     return config.results_dir / ".timing" / re.sub(r"[^A-Za-z0-9.-]", "_", own)
 
 
 def run_lock(config: Config) -> Path:
-    """Return the lock file of the one run at a time that may write the scale's results."""
+    """Return the lock file that admits one writer at a time to the scale's results."""
     return results(config) / ".run.lock"
 
 
 def job_file(config: Config, paper: str, experiment: str, job: str) -> Path:
-    """Return the file of a job's current measurements, JSON lines."""
+    """Return the file of a job's current measurements, as JSON lines."""
     return results(config) / paper / experiment / "runs" / f"{job}.jsonl"
 
 
 def job_files(config: Config, paper: str, experiment: str) -> list[Path]:
-    """Return the files of all jobs of an experiment, in the order of the grid."""
+    """Return the files of all jobs of an experiment, in the order of its instances."""
     found = config.experiment(paper, experiment)
     return [job_file(config, paper, experiment, job.name) for job in jobs(config, found)]
 
 
 def measurements(config: Config, paper: str, experiment: str | None = None) -> Path:
-    """Return the tidy table of an experiment's measurements, or of the paper's."""
+    """Return the tidy table of measurements of an experiment, or of the whole paper."""
     return _table(config, paper, experiment, "measurements.csv")
 
 
 def fits(config: Config, paper: str, experiment: str | None = None) -> Path:
-    """Return the table of fitted exponents of an experiment, or of the paper."""
+    """Return the table of fitted exponents of an experiment, or of the whole paper."""
     return _table(config, paper, experiment, "fits.csv")
 
 
 def ratios(config: Config, paper: str, experiment: str | None = None) -> Path:
-    """Return the table of ratios between contenders of an experiment, or of the paper."""
+    """Return the table of ratios between contenders of an experiment, or of the whole paper."""
     return _table(config, paper, experiment, "ratios.csv")
 
 
 def table(config: Config, paper: str, artefact: str) -> dict[str, Path]:
-    """Return the files of a table artefact by form: csv, md, html."""
+    """Return the files of a table by form: csv, md, html."""
     folder = results(config) / paper
     return {form: folder / f"{artefact}.{form}" for form in ("csv", "md", "html")}
 
 
 def figure(config: Config, paper: str, artefact: str) -> dict[str, Path]:
-    """Return the files of a figure artefact by form: svg, png."""
+    """Return the files of a figure by form: svg, png."""
     folder = config.figures_dir / config.scale / paper
     return {form: folder / f"{artefact}.{form}" for form in ("svg", "png")}
 
@@ -108,12 +109,12 @@ def check(config: Config) -> Path:
 
 
 def reference(config: Config) -> Path:
-    """Return the folder of the committed reference run of this scale, which may not exist."""
+    """Return the folder of this scale's committed reference run; it may not exist."""
     return config_dir().parent / "results" / "reference" / config.scale
 
 
 def marker(config: Config, dataset: str) -> Path:
-    """Return the file that says whether a data set can be had."""
+    """Return the file that says whether a data set is available."""
     return config.data_dir / "available" / f"{dataset}.json"
 
 
@@ -123,12 +124,12 @@ def comparison(config: Config) -> Path:
 
 
 def papers_in(folder: Path) -> list[str]:
-    """Return the papers of which a folder holds results that can be compared; empty if only a check's record.
+    """List the papers with comparable results in a folder; empty if it holds only the record of a check.
 
     Raises
     ------
     StepError
-        If it is no results folder of a run, nor a reference.
+        If the folder is neither the results of a run nor a reference.
     """
     if not folder.is_dir():
         raise StepError(f"against: {folder} is no folder")

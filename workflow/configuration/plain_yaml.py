@@ -1,9 +1,9 @@
 """
-YAML that people or strangers wrote, read as plain data and nothing else.
+Read YAML files, also untrusted ones, as plain data.
 
-PyYAML's safe loader runs no code, but it can be made to take for ever: a few lines of anchors stand for
-billions of values, and whoever walks over them never comes back. It also fails with errors of Python's own
-on numbers that no program here could use. Both end as an error of YAML here, which knows its line.
+PyYAML's safe loader runs no code, but a few lines of nested anchors can stand for billions of values and make
+it run forever. It also raises Python errors of its own on absurd numbers. Here both are YAML errors with a
+line.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import yaml
 from svmrepro.workflow.errors import StepError, one_line
 from yaml.constructor import ConstructorError
 
-#: Values that a file may stand for once its anchors are followed; the largest here has some two thousand.
+#: Maximum number of values in a file with its anchors expanded; the project's largest has some two thousand.
 MOST_VALUES = 100_000
-#: Mappings and lists within each other.
+#: Maximum nesting depth of mappings and lists.
 DEEPEST = 40
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -27,18 +27,18 @@ _TIMESTAMP = "tag:yaml.org,2002:timestamp"
 
 
 class Loader(_BASE):  # type: ignore[misc]
-    """PyYAML's safe loader, but a key given twice is an error, not a silent loss, and dates are text."""
+    """PyYAML's safe loader, except that duplicate keys are errors and dates stay text."""
 
-    yaml_implicit_resolvers = {  # noqa: RUF012  PyYAML's own way to say it
+    yaml_implicit_resolvers = {  # noqa: RUF012  required by PyYAML
         first: [(tag, form) for tag, form in forms if tag != _TIMESTAMP]
         for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Make a mapping, each of whose keys is there once."""
+        """Construct a mapping, refusing duplicate keys."""
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            if key_node.tag == "tag:yaml.org,2002:merge":  # what it brings may be given anew
+            if key_node.tag == "tag:yaml.org,2002:merge":  # merged keys may be overridden
                 continue
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, str | int):
@@ -48,7 +48,7 @@ class Loader(_BASE):  # type: ignore[misc]
         return super().construct_mapping(node, deep)  # type: ignore[no-any-return]
 
     def construct_number(self, node: yaml.ScalarNode) -> int | float:
-        """Make a number; one that Python does not read is an error of the file."""
+        """Construct a number; one that Python cannot represent is an error of the file."""
         kind = node.tag.rpartition(":")[2]
         try:
             return getattr(self, f"construct_yaml_{kind}")(node)  # type: ignore[no-any-return]
@@ -63,7 +63,7 @@ for _kind in ("int", "float"):
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """
-    Read a file that holds a mapping.
+    Read a YAML file that holds a mapping.
 
     Parameters
     ----------
@@ -73,12 +73,12 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        Its content; an empty file gives an empty mapping.
+        Its content; empty for an empty file.
 
     Raises
     ------
     StepError
-        If it is missing, is no YAML, holds tags, gives a key twice, stands for too much, or is no mapping:
+        If the file is missing, is not YAML or not a mapping, has tags or duplicate keys, or is too large:
         file and line in one line.
     """
     try:
@@ -100,7 +100,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 def load_plain(text: str) -> Any:
     """
-    Read a document.
+    Parse a YAML document.
 
     Parameters
     ----------
@@ -110,20 +110,20 @@ def load_plain(text: str) -> Any:
     Returns
     -------
     object
-        Mappings, lists, texts, numbers, booleans and None; None for an empty document.
+        Mappings, lists, strings, numbers, booleans and None; None for an empty document.
 
     Raises
     ------
     yaml.YAMLError
-        If it is no YAML, holds tags, gives a key twice, nests deeper than :data:`DEEPEST` or stands for more
-        than :data:`MOST_VALUES` values.
+        If it is not YAML, has tags or duplicate keys, is nested deeper than :data:`DEEPEST` or has more than
+        :data:`MOST_VALUES` values.
     """
     _measure(text)
     return yaml.load(text, Loader=Loader)
 
 
 def _measure(text: str) -> None:
-    """Refuse what would take for ever, from the events alone: nothing is built yet."""
+    """Refuse documents that are too large, from the parser's events, before anything is built."""
     sizes: dict[str, int] = {}
     open_nodes: list[tuple[str | None, int]] = []
     total = 0
@@ -153,7 +153,7 @@ def _measure(text: str) -> None:
 
 
 def _refuse_tag(event: Any) -> None:
-    if event.tag is not None and event.tag != "!":  # that one only says: a text
+    if event.tag is not None and event.tag != "!":  # "!" only marks a string
         shown = event.tag.replace("tag:yaml.org,2002:", "!!")[:60]
         raise ConstructorError(
             None, None, f"holds a tag ({shown}): only plain data are read", event.start_mark
@@ -163,12 +163,12 @@ def _refuse_tag(event: Any) -> None:
 @lru_cache(4096)
 def word(text: str) -> Any:
     """
-    Return what YAML makes of a plain word: a number, a boolean, None, or the text itself.
+    Parse a plain YAML scalar: a number, a boolean, None, or the text itself.
 
     Parameters
     ----------
     text
-        A setting of the command line.
+        A command-line setting.
     """
     try:
         value = load_plain(text)
@@ -179,15 +179,15 @@ def word(text: str) -> Any:
 
 def plain(value: Any) -> Any:
     """
-    Return settings of the command line with their texts read as YAML reads a plain word.
+    Parse the texts in command-line settings as plain YAML scalars.
 
-    Snakemake leaves ``true`` and every number inside ``{...}`` or ``[...]`` as text, and reads files of
-    ``--configfile`` itself: what their anchors stand for is not known to be little.
+    Snakemake leaves ``true`` and numbers inside ``{...}`` or ``[...]`` as text. It also reads
+    ``--configfile`` itself, so that anchors in there may still expand to very large data.
 
     Raises
     ------
     ValueError
-        If there is more of it, or deeper, than a file may hold.
+        If the settings are larger or more deeply nested than a file may be.
     """
     left = MOST_VALUES
 

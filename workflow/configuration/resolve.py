@@ -1,4 +1,4 @@
-"""From the files to checked records: layers are merged, names exist, sizes fit, options are known."""
+"""From configuration files to checked records: merge layers; check names, sizes and options."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from svmrepro.workflow.configuration.settings import (
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.fingerprints import solver_fingerprint
 
-#: The scale whose settings stand in config.yaml itself.
+#: The scale whose settings are config.yaml itself.
 DEFAULT_SCALE = "default"
 
-#: Files of the folder that are no scales, and the name that the results folder keeps for itself.
+#: Files in the folder that are not scales, and a name reserved in the results folder.
 NO_SCALES = frozenset({"config", "schema", "reference"})
 
-#: Names that the folder of a scale keeps for itself.
+#: Names reserved in the folder of a scale.
 RESERVED_PAPERS = frozenset({"compare", "journal", "logs"})
 
-#: Stopping tolerance where an experiment gives none (every paper here uses it).
+#: Stopping tolerance if an experiment sets none; all the papers use it.
 DEFAULT_EPS = 1e-3
 
 
@@ -56,7 +56,7 @@ def load(overrides: Mapping[str, Any], folder: Path) -> Config:
     Raises
     ------
     StepError
-        For the first fault found: file, key and what is wrong, in one line.
+        For the first error: file, key and what is wrong, in one line.
     """
     try:
         overrides = plain(overrides)
@@ -100,7 +100,7 @@ def load(overrides: Mapping[str, Any], folder: Path) -> Config:
 
 
 def _scale_file(folder: Path, scale: object) -> Path:
-    """Return the file of a scale, or say which scales there are."""
+    """Return the file of a scale; if there is none, the error lists the scales."""
     known = {path.stem for path in folder.glob("*.yaml")} - NO_SCALES
     try:
         check_known(
@@ -112,15 +112,15 @@ def _scale_file(folder: Path, scale: object) -> Path:
 
 
 def _shown(path: Path) -> str:
-    """Call a configuration file as people do: ``config/smoke.yaml``."""
+    """Return the usual short form of a configuration file's path: ``config/smoke.yaml``."""
     return "/".join(path.parts[-3:] if path.parent.name == "experiments" else path.parts[-2:])
 
 
 def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
-    """Read a paper's file with the overrides of the configuration merged in."""
+    """Read a paper's file, with the configuration's overrides merged in."""
     layers = Layers()
     layers.add(read_yaml(path), _shown(path))
-    # Not checked yet: it is only once the overrides are merged in.
+    # Not validated yet, because validation follows the merge.
     entries = layers.content.get("experiments")
     entries = entries if isinstance(entries, dict) else {}
     paper_sizes = {name: _whole_numbers(entry) for name, entry in entries.items()}
@@ -147,7 +147,7 @@ def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
 
 
 def _whole_numbers(entry: Any) -> list[int]:
-    """Return those sizes of an experiment's entry that are whole numbers."""
+    """Return the sizes in an experiment's entry that are integers."""
     sizes = entry.get("sizes") if isinstance(entry, dict) else None
     return [n for n in sizes if isinstance(n, int)] if isinstance(sizes, list) else []
 
@@ -178,7 +178,7 @@ def _experiment(
                 contenders[label] = _contender(label, each, entry, settings, kernel)
     permutations = given(entry.permutations, None)
     override = (settings.experiments.get(paper) or {}).get(name)
-    # What is asked for of this very experiment is no matter of the scale.
+    # Settings for this particular experiment take precedence over the scale's maximum.
     asked = override is not None and override.permutations is not UNSET
     if permutations is not None and settings.most_permutations is not None and not asked:
         permutations = min(permutations, settings.most_permutations)
@@ -221,7 +221,7 @@ def _float(value: Number | UnsetType) -> float | None:
 
 
 def _file_size(name: str, n: int, own: Collection[str]) -> int:
-    """Translate a size of a paper into rows of the file; a user's own file is counted when it is read."""
+    """Translate a paper's size into rows of the file; a user's own file is checked when it is read."""
     try:
         return n if name in own else datasets.resolve_size(name, n)
     except ValueError as error:
@@ -229,7 +229,7 @@ def _file_size(name: str, n: int, own: Collection[str]) -> int:
 
 
 def _axis(entry: WholeExperiment) -> tuple[str | None, tuple[float, ...]]:
-    """Return what an experiment varies at each size, and its values from the easiest to the hardest."""
+    """Return the parameter that an experiment varies at each size, and its values from easiest to hardest."""
     if isinstance(entry.axis, UnsetType):
         return None, ()
     ((axis, values),) = to_builtins(entry.axis).items()
@@ -239,7 +239,7 @@ def _axis(entry: WholeExperiment) -> tuple[str | None, tuple[float, ...]]:
 
 
 def _test(entry: WholeExperiment, own: Collection[str], largest: int) -> HeldOut | None:
-    """Return on what results are judged."""
+    """Return the test set of an experiment, or None."""
     if isinstance(entry.measures, UnsetType):
         if entry.test is not UNSET:
             raise Fault(("test",), "needs measures")
@@ -323,7 +323,7 @@ def _contender(
     for option in contender.options:
         check_known(option, spec.options, f"option of {contender.solver!r}:", "options", option)
     try:
-        # The kernel's family and whether there is a bias; the labels are not known before the data are.
+        # Only the kernel's family and the bias are checked; the labels are unknown before the data are read.
         spec.check(SimpleNamespace(kernel=kernel, bias=contender.bias, binary=True), contender.options)
     except ValueError as error:
         raise Fault(("solver",), str(error)) from error
@@ -331,7 +331,7 @@ def _contender(
 
 
 def _steps(limit: Number | None) -> Number | None:
-    """Return a limit of steps: a whole number or inf; None is the solver's own."""
+    """Return a limit of steps as an integer or inf; None is the solver's own limit."""
     if limit is None or math.isinf(limit):
         return limit
     if limit != int(limit):
@@ -345,7 +345,7 @@ def _artefacts(
     experiments: Mapping[str, Experiment],
     declared: list[str],
 ) -> dict[str, Artefact]:
-    """Build the artefacts; one whose experiments the scale took out altogether goes with them."""
+    """Build the artefacts, without those whose experiments the scale all removes."""
     artefacts = {}
     for name, entry in entries.items():
         single = entry.experiment is not UNSET

@@ -1,6 +1,6 @@
-"""What the files of the configuration may hold, as types; ``config/schema.yaml`` says what each key means.
+"""Types of the configuration files; ``config/schema.yaml`` explains each key.
 
-A field that is UNSET was not given. Where that means something else than null, null is no default.
+UNSET marks a field that was not given. If that differs from null, null is not the default.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Name = Annotated[
         max_length=100,
     ),
 ]
-# Snakemake takes braces for wildcards.
+# Snakemake treats braces as wildcards.
 Text = Annotated[str, pattern(r"^[^{}]*\Z", "holds a brace", min_length=1)]
 Caption = Annotated[str, pattern(r"^[^{}]*\Z", "holds a brace")]
-# Where results go: a command would take a dash in front for an option.
+# Output folders. A command would take a leading dash for an option.
 Folder = Annotated[
     str,
     pattern(
@@ -37,11 +37,11 @@ Folder = Annotated[
         "is no folder that can be used: no braces, line breaks or control characters, and no '-' in front",
     ),
 ]
-# What is only read.
+# Input paths.
 Place = Annotated[str, pattern(r"^[^\x00-\x1f\x7f]+\Z", _CONTROL, min_length=1)]
 Mirror = Annotated[str, pattern(r"^[^\x00-\x1f\x7f]*\Z", _CONTROL)]
 Count = Annotated[int, Meta(ge=1)]
-# A whole number stays one: keys of measured rows are made of them as they are written.
+# Integers stay integers: such numbers enter the keys of measured rows as they are written.
 Positive = Annotated[int, Meta(gt=0)] | Annotated[float, Meta(gt=0)]
 Limit = Positive | None
 Steps = Annotated[int, Meta(ge=1)] | Annotated[float, Meta(ge=1)] | None
@@ -52,7 +52,7 @@ Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
 
 
 class FileSection(Struct, forbid_unknown_fields=True):
-    """A mapping of a file; no list in it names a thing twice."""
+    """A mapping of a file; its lists may not contain duplicates."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -62,7 +62,7 @@ class FileSection(Struct, forbid_unknown_fields=True):
 
 
 class KernelSettings(FileSection):
-    """A kernel, or what is changed of it."""
+    """A kernel, or changes of one."""
 
     name: str | UnsetType = UNSET
     gamma: Positive | UnsetType = UNSET
@@ -73,7 +73,7 @@ class KernelSettings(FileSection):
 
 
 class ContenderSettings(FileSection):
-    """A contender, or what is changed of it."""
+    """A contender, or changes of one."""
 
     solver: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
     storage: str = "auto"
@@ -88,7 +88,7 @@ class ContenderSettings(FileSection):
 
 
 class AxisSettings(FileSection):
-    """What varies at each size."""
+    """The parameter that varies at each size."""
 
     C: Points | UnsetType = UNSET
     C_total: Points | UnsetType = UNSET
@@ -101,7 +101,7 @@ class AxisSettings(FileSection):
 
 
 class ExperimentSettings(FileSection):
-    """An experiment, or what is changed of it."""
+    """An experiment, or changes of one."""
 
     title: Text | UnsetType = UNSET
     dataset: Name | UnsetType = UNSET
@@ -125,7 +125,7 @@ class ExperimentSettings(FileSection):
 
 
 class Settings(FileSection, kw_only=True):
-    """The configuration: config.yaml, a scale's file and the command line together."""
+    """The merged configuration: config.yaml, a scale's file and the command line."""
 
     scale: Name
     data_dir: Folder
@@ -147,13 +147,13 @@ class Settings(FileSection, kw_only=True):
 
 
 class OwnData(FileSection):
-    """A data set of the user's."""
+    """A user's own data set."""
 
     path: Place
 
 
 class WholeExperiment(ExperimentSettings, kw_only=True):
-    """An experiment of a paper's file, with what the configuration changes of it."""
+    """An experiment of a paper's file, with the configuration's changes merged in."""
 
     title: Text
     dataset: Name
@@ -170,7 +170,7 @@ class WholeExperiment(ExperimentSettings, kw_only=True):
 
 
 class ArtefactSettings(FileSection, forbid_unknown_fields=False):
-    """A table or figure; its kind may have settings of its own."""
+    """A table or figure; its kind may have further settings."""
 
     kind: Name
     form: Literal["table", "figure"]
@@ -194,5 +194,5 @@ class PaperFile(FileSection):
 
 
 def given(value: T | UnsetType, default: U) -> T | U:
-    """Return a value, or the default where it was not given."""
+    """Return a value, or the default if it was not given."""
     return default if isinstance(value, UnsetType) else value

@@ -1,4 +1,4 @@
-"""Plain data as types of msgspec; light, since every step loads it."""
+"""Conversion of plain data to msgspec types; kept light, since every step loads it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def typed(value: object, kind: type[T]) -> T:
     Parameters
     ----------
     value
-        What YAML or JSON made.
+        Plain data from YAML or JSON.
     kind
-        A type of msgspec.
+        A type supported by msgspec.
 
     Raises
     ------
     ValueError
-        If it does not fit: the key, and what is wrong.
+        If the value does not fit: the key, and what is wrong.
     """
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        # It takes half a second to import.
+        # Imported late, because it takes half a second.
         from svmrepro.datasets.validation import explain
 
         raise explain(error, value, kind) from None

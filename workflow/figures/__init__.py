@@ -1,11 +1,11 @@
-"""Figures: one module a kind, listed with their protocol in `svmrepro.workflow.configuration.artefact_kinds`.
+"""Figures: one module per kind; `svmrepro.workflow.configuration.artefact_kinds` lists them.
 
-style         how every figure looks
+style         appearance of all figures
 loglog        time against size
 curves        a quantity against a parameter
 exponents     exponents with intervals
 working_sets  several working sets
 step_path     planning ahead on three examples
 step_lengths  histograms of step lengths
-settings      what each setting buys
+settings      effect of each setting
 """

@@ -1,7 +1,7 @@
-"""A quantity against a parameter, a line for each data set: seconds against n, iterations against C or eps.
+"""A quantity against a parameter, one line per data set: seconds against n, iterations against C or eps.
 
-Panels stand side by side on one scale, a solver (or an experiment's variant) each; the power law that the
-paper draws as a guide is dotted. Joachims 2006, Figures 1 to 9.
+The panels, one per solver or variant of the experiment, share their axes. A dotted line shows the power law
+that the paper draws as a guide. Joachims 2006, Figures 1 to 9.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ DATA_SET_LOOKS = tuple(
     for line, group in (("-", _SOLID), ((0, (4, 1.2)), _DASHED))
     for colour, marker in group
 )
-"""Looks of the data sets: the paper's own, as it lists them, are solid, those beside them dashed."""
+"""Looks of the data sets: solid lines for the paper's own in its order, dashed for additional sets."""
 
 DOWN = MarkerStyle(CARETDOWN)
-"""Marker of what lies below the axis."""
+"""Marker of values below the axis."""
 
 BELOW = "below the axis"
-"""Name of the arrows at the foot of a panel."""
+"""Legend label of the arrows at the foot of a panel."""
 
 OWN = len(_SOLID)
-"""How many of the looks are for the paper's own sets."""
+"""Number of looks for the paper's own sets."""
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
-    """Draw the panels and, below them, the key.
+    """Draw the panels, with the legend below.
 
-    Settings of the artefact: ``panels``, a list of ``contender``, and optionally ``title``, ``guide`` (the
-    exponent of a dotted line) and ``suffix`` (its experiments are those of the artefact with so much added to
-    their names); ``x``, one of `AXES`; ``y``, a quantity of :mod:`svmrepro.workflow.analysis.curves`, default
-    CPU seconds, for all panels that have none of their own; ``label`` of the vertical axis; ``scale``,
-    ``log`` or ``linear``; ``floor``, at which the axis begins: arrows mark what lies below it.
+    Settings of the artefact: ``panels``, a list whose entries have ``contender`` and optionally ``title``,
+    ``guide`` (exponent of a dotted line) and ``suffix`` (selects the artefact's experiments whose names end
+    with it); ``x``, one of `AXES`; ``y``, a quantity of :mod:`svmrepro.workflow.analysis.curves`, default CPU
+    seconds, for panels without one of their own; ``label`` of the vertical axis; ``scale``, ``log`` or
+    ``linear``; ``floor``, the lower end of the axis, below which values are marked by arrows.
     """
     panels: Sequence[Mapping[str, Any]] = artefact.settings["panels"]
     x = artefact.settings.get("x", "n")
@@ -61,7 +61,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
         raise StepError(f"artefact '{artefact.name}': x: one of {', '.join(AXES)} expected")
     width = PAGE if len(panels) > 1 else 0.66 * PAGE
     figure = new_figure(width, 3.5 if len(panels) > 1 else 3.7)
-    # Slopes can be compared by eye where a decade is as long in every panel.
+    # Slopes can only be compared by eye if a decade has the same length in every panel.
     grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)
     handles: dict[str, Line2D] = {}
     missing: dict[str, str] = {}
@@ -81,7 +81,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
                 missing.setdefault(name, absent(results, name, panel["contender"]))
     grid.flat[0].set_ylabel(artefact.settings.get("label", "CPU seconds"))
     order = [name for panel in panels for name in _names(results, artefact, panel) if name in handles]
-    # An experiment's variant has its look and its title.
+    # A variant of an experiment shares its look and title.
     titled = {results.experiment(name).title: handles[name] for name in reversed(order)}
     entries = list(reversed(titled.values()))
     if any("guide" in panel for panel in panels):
@@ -105,7 +105,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
 def draw(
     axes: Axes, results: Results, artefact: Artefact, panel: Mapping[str, Any], x: str
 ) -> dict[str, Line2D]:
-    """Draw one panel; return a legend entry for each experiment with a point in it, by its title's name."""
+    """Draw one panel; return a legend entry for each experiment with a point in it."""
     handles: dict[str, Line2D] = {}
     everything: list[Point] = []
     shown: dict[str, Sequence[Point]] = {}
@@ -152,12 +152,12 @@ def draw(
 
 
 def _below(axes: Axes, floor: float, lines: Iterable[tuple[Sequence[Point], Any]]) -> None:
-    """Mark where points lie below the axis: of what is zero or less, a logarithmic axis shows nothing.
+    """Mark points below the axis with arrows; a logarithmic axis does not show values of zero or less.
 
-    Where several lines do so, their arrows stand side by side.
+    Arrows of several lines at one place stand side by side.
     """
     already: Counter[float] = Counter()
-    figure: Any = axes.figure  # or a part of one: its resolution is the same
+    figure: Any = axes.figure  # or a subfigure, with the same resolution
     for points, colour in lines:
         for x in (point.x for point in points if point.y.value < floor):
             beside = offset_copy(axes.transData, figure, x=6.0 * already[x], units="points")
@@ -169,7 +169,7 @@ def _below(axes: Axes, floor: float, lines: Iterable[tuple[Sequence[Point], Any]
 
 
 def _marks(panels: Iterable[Axes]) -> list[Line2D]:
-    """Return the key of what is not a data set's line: the bars of the points, arrows below the axis."""
+    """Return the legend entries other than the data sets: interval bars, and arrows below the axis."""
     drawn = list(panels)
     bars = any(
         np.ptp(np.asarray(path.vertices), axis=0)[1] > 0
@@ -191,7 +191,7 @@ def _names(results: Results, artefact: Artefact, panel: Mapping[str, Any]) -> li
 
 
 def _look(results: Results, name: str) -> Look:
-    """Return the look of an experiment: a data set has one in all of a run's figures of a paper."""
+    """Return the look of an experiment; a data set looks the same in all figures of a paper."""
     own = results.numbers.experiments(TIMINGS)
     for place, printed in enumerate(own):
         if name == printed or name.startswith(f"{printed}-"):
@@ -208,7 +208,7 @@ def _look(results: Results, name: str) -> Look:
 
 
 def _reach(point: Point) -> tuple[float, float]:
-    """Return how far a point's interval reaches below and above it."""
+    """Return the distances from a point to the ends of its interval."""
     y = point.y
     if y.low is None or y.high is None:
         return 0.0, 0.0
@@ -234,7 +234,7 @@ def _guide(axes: Axes, points: Sequence[Point], exponent: float) -> None:
 
 
 def _note(results: Results, missing: Mapping[str, str], drawn: set[str]) -> str:
-    """Say which data sets have no line at all, and why."""
+    """Name the data sets without any line, and the reasons."""
     reasons: dict[str, list[str]] = {}
     for name, reason in missing.items():
         if name not in drawn:

@@ -1,4 +1,4 @@
-"""Exponents side by side: of time, of counted work and the paper's, with intervals, a panel a solver."""
+"""Exponents of time, of counted work and of the paper, side by side with intervals, one panel per solver."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SERIES = (
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
-    """Draw the forest plot over the experiments that the paper times (or all), two columns wide."""
+    """Draw a forest plot of the experiments that the paper times (or of all), two columns wide."""
     names = results.shared(artefact.experiments)
     solvers = list(dict.fromkeys(label for name in names for label in results.main(name)))
     figure = new_figure(PAGE, 0.9 + 0.4 * max(len(names), 1))
@@ -74,12 +74,12 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10]))
     axes.set_ylim(-0.5, len(names) - 0.5)
     axes.set_yticks(range(len(names)), [results.experiment(name).title for name in reversed(names)])
-    axes.tick_params(axis="y", length=0, pad=6)  # arrows reach out
+    axes.tick_params(axis="y", length=0, pad=6)  # room for the arrows
     axes.grid(True, axis="x")
 
 
 def _range(results: Results, names: list[str], solver: str) -> tuple[float, float]:
-    """Return limits that hold all estimates and printed exponents; an interval of few sizes may run out."""
+    """Return limits that contain all estimates and printed exponents; intervals may extend beyond."""
     fits = [
         fit
         for name in names
@@ -116,7 +116,7 @@ def _mark(axes: Axes, series: _Series, exponent: Interval, y: float) -> None:
 
 
 def _handles(*, paper: bool, refitted: bool) -> list[Line2D]:
-    """Return the legend's entries; the paper's only where it has numbers, and enough of them for a fit."""
+    """Return the legend entries; those of the paper only if it has numbers, and enough of them for a fit."""
     handles = [
         entry(series.label, series.look, markerfacecolor=series.face)
         for series in (SERIES if refitted else SERIES[:-1])

@@ -30,7 +30,7 @@ from svmrepro.workflow.figures.style import (
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
-    """Draw one experiment, a column wide: medians with whiskers, fitted lines, the paper as ghosts."""
+    """Draw one experiment, one column wide: medians with whiskers, fitted lines, and the paper's points."""
     name = artefact.experiments[0]
     side = [label for label in results.experiment(name).contenders if label not in results.main(name)]
     entries = len(results.main(name)) * 2 + math.ceil(len(side) / 2)
@@ -39,7 +39,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     main, light = draw(axes, results, name, side=side)
     axes.set_title(results.experiment(name).title, loc="left")
     problem = describe_problem(results.experiment(name)).removeprefix("Data set ")
-    gap = " " if len(problem) <= 38 else "\n"  # wider than the axes, it would be cut off
+    gap = " " if len(problem) <= 38 else "\n"  # a longer title would be cut off
     label = f"training examples{gap}({problem})"
     if results.numbers.machine and results.numbers.sizes(name):
         label += f"\nhollow: the paper's seconds, on a {results.numbers.machine}"
@@ -51,12 +51,12 @@ def build(results: Results, artefact: Artefact) -> Figure:
 
 
 def build_overview(results: Results, artefact: Artefact) -> Figure:
-    """Draw the experiments that the paper times (or all), two columns wide, with the key below."""
+    """Draw the experiments that the paper times (or all), two columns wide, with the legend below."""
     names = results.shared(artefact.experiments)
     columns = 4 if len(names) <= 8 else 5
     lines = max(1, math.ceil(len(names) / columns))
     figure = new_figure(PAGE, 1.65 * lines + 0.75)
-    # Levels and slopes can be compared by eye where all panels have one scale.
+    # Heights and slopes can only be compared by eye if all panels share their axes.
     panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     sizes: set[int] = set()
     for place, (axes, name) in enumerate(zip(panels.flat, names, strict=False)):
@@ -73,7 +73,7 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
         figure.legend(
             handles=_key(results, names),
             loc="outside lower center",
-            ncols=max(1, len(results.main(names[0]))),  # the paper's points below each solver's own
+            ncols=max(1, len(results.main(names[0]))),  # the paper's points go below each solver's own
             handlelength=2.6,
             fontsize=7,
         )
@@ -83,20 +83,20 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
 def draw(
     axes: Axes, results: Results, name: str, *, side: Sequence[str] = (), short: bool = False
 ) -> tuple[list[Line2D], list[Line2D]]:
-    """Draw one experiment and return the legend's entries, the bold ones and the light ones.
+    """Draw one experiment; return the main and the additional legend entries.
 
     Parameters
     ----------
     axes : Axes
-        Empty.
+        Empty axes.
     results : Results
-        With the experiment loaded.
+        Results with the experiment loaded.
     name : str
         Name of the experiment.
     side : sequence of str
-        Contenders drawn lightly, without a fitted line.
+        Additional contenders, drawn lightly and without a fitted line.
     short : bool
-        A small multiple: exponents are written beside the lines instead of in a legend.
+        Whether this is a small panel: exponents are written beside the lines instead of in a legend.
     """
     handles: list[Line2D] = []
     light: list[Line2D] = []
@@ -128,7 +128,7 @@ def draw(
         if points:
             light.append(entry(display_name(contender), look, markersize=2.8, linewidth=0.6))
     if absent:
-        # Below the lines, which rise to the right; it takes no part in the layout, whatever its length.
+        # Placed below the lines, which rise to the right. Its length does not affect the layout.
         corner: Any = {"ha": "right", "va": "bottom", "transform": axes.transAxes}
         note = axes.text(0.98, 0.03, _absence(absent), fontsize=6, color="#555", **corner)
         note.set_in_layout(False)
@@ -141,9 +141,9 @@ def draw(
 
 
 def _looks(results: Results, name: str) -> dict[str, Look]:
-    """Return the looks of the contenders that an experiment is about.
+    """Return the looks of an experiment's main contenders.
 
-    A contender looks the same in all experiments of a paper, as long as there are looks enough for all.
+    A contender looks the same in all experiments of a paper, as long as there are enough looks.
     """
     every = solver_looks(label for other in results.paper.experiments for label in results.main(other))
     distinct = len(set(every.values())) == len(every)
@@ -193,7 +193,7 @@ def _line(axes: Axes, fit: Fit, look: Look) -> None:
 
 
 def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look) -> list[int]:
-    """Draw the paper's own points, light and hollow, with its refitted line; return its sizes."""
+    """Draw the paper's points, light and hollow, with its refitted line; return their sizes."""
     series = results.numbers.series(name, contender)
     if not series:
         return []
@@ -226,7 +226,7 @@ def _ghost_handle(results: Results, name: str, contender: str, look: Look) -> Li
 
 
 def _key(results: Results, names: Iterable[str]) -> list[Line2D]:
-    """Return the overview's key: every contender once, without exponents, beside the paper's points of it."""
+    """Return the overview's legend: each contender once, without exponents, beside the paper's points."""
     first = {label: name for name in reversed(list(names)) for label in results.main(name)}
     machine = f"\n({results.numbers.machine})" if results.numbers.machine else ""
     handles: list[Line2D] = []
@@ -243,7 +243,7 @@ def _key(results: Results, names: Iterable[str]) -> list[Line2D]:
 
 
 def _legend(figure: Figure, main: Sequence[Line2D], side: Sequence[Line2D]) -> None:
-    """Put the legend below the plot: the fitted solvers in the left column, the light ones in the right."""
+    """Place the legend below the plot: fitted solvers in the left column, additional ones in the right."""
     columns = [list(main), list(side)] if side else [list(main)]
     longest = max(len(column) for column in columns)
     blank = entry(" ")
@@ -266,14 +266,14 @@ def _ends(fit: Fit) -> str:
 
 
 def _reason(results: Results, name: str, contender: str) -> str:
-    """Say in a few words why a contender has no point at all; the tables say it in full."""
+    """Return in a few words why a contender has no points; the tables give the full reason."""
     sizes = results.runs.sizes(name)
     reason = results.group(name, contender, sizes[0]).untimed if sizes else "not run"
     return ": ".join(reason.split(": ")[:2])
 
 
 def _absence(absent: Mapping[str, str]) -> str:
-    """Return the note on contenders without a point, in short lines; said once where all share a reason."""
+    """Return the note on contenders without points, in short lines; a shared reason is given once."""
     reasons = set(absent.values())
     notes = list(reasons) if len(reasons) == 1 else [f"{name} {reason}" for name, reason in absent.items()]
     return "\n".join(line for note in notes for line in textwrap.wrap(note, 17))

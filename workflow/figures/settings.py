@@ -1,4 +1,4 @@
-"""What each setting buys a solver: seconds and counted work over those with its first settings."""
+"""Effect of each setting of a solver: seconds and counted work relative to those with its first settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from svmrepro.workflow.figures.style import LOOKS, PAGE, entry, new_figure, off_
 
 TIME_LOOK, WORK_LOOK = LOOKS[0], LOOKS[1]
 CROSSED = "#9db7d1"
-"""Light blue of the same change made beside other settings."""
+"""Light blue marks: the same change combined with other settings."""
 BAND = "#f3f5f7"
 Intervals = list[tuple[float, tuple[float, float]]]
 """Height and ends of each interval."""
@@ -32,22 +32,22 @@ class SettingLine:
 
     solver: str
     contender: str
-    """Label of the contender that has this change, which is the same in every experiment that has it."""
+    """Label of the contender with this change; it is the same in every experiment that has it."""
     changed: tuple[str, ...]
-    """Settings in which it differs from the solver's first contender; none in that of the first."""
+    """Settings that differ from those of the solver's first contender; empty for the first contender."""
 
     @property
     def first(self) -> bool:
-        """Whether the line has the solver's first settings."""
+        """Whether this is the line of the solver's first settings."""
         return not self.changed
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
-    """Draw one panel for each experiment, two columns wide, with the same lines in all of them.
+    """Draw one panel per experiment, two columns wide, with the same lines in all panels.
 
-    Each solver's first contender is the measure of its others. Shown are those that differ from it in one of
-    the artefact's ``axes`` (settings without effect do not count); light marks show the same change beside
-    other settings, wherever two contenders differ in it alone.
+    Contenders are compared with the first contender of the same solver. The lines show those that differ from
+    it in one of the artefact's ``axes`` (settings without effect do not count). Light marks show the same
+    change beside other settings, wherever two contenders differ only in it.
     """
     axes: Sequence[str] = artefact.settings["axes"]
     names = list(artefact.experiments)
@@ -119,12 +119,12 @@ class Options:
     axes: Sequence[str]
 
     def first(self, solver: str) -> str:
-        """Return the first contender of a solver, with which its others are compared."""
+        """Return the first contender of a solver, to which its others are compared."""
         contenders = self.results.experiment(self.name).contenders.values()
         return next(other.label for other in contenders if other.solver == solver)
 
     def settings(self, label: str) -> dict[str, object]:
-        """Return the settings of a contender; None for one without effect."""
+        """Return the settings of a contender, with None for settings without effect."""
         experiment = self.results.experiment(self.name)
         return effective_settings(experiment.contenders[label], self.axes, str(experiment.kernel["name"]))
 
@@ -136,14 +136,15 @@ class Options:
         )
 
     def same_change(self, line: SettingLine) -> list[tuple[str, str]]:
-        """Return the other pairs (from, to) of contenders that differ as the solver's first and this line."""
+        """Return the other pairs (from, to) of contenders that differ by the same change as this line."""
         first, contenders = self.first(line.solver), self.results.experiment(self.name).contenders
         settings = {
             label: self.settings(label) for label, each in contenders.items() if each.solver == line.solver
         }
         (changed,) = line.changed
         start, end = settings[first], settings[line.contender]
-        # Folding makes the cache useless: who is unfolded must have the same cache as here.
+        # Folding makes the cache useless, so the unfolded contender of a pair must have the same cache as
+        # here.
         fixed = [
             axis for axis in self.axes if axis == changed or (start[axis] is None) != (end[axis] is None)
         ]
@@ -212,7 +213,7 @@ def _marks(
             continue
         height = place + offset
         if found.low is not None and found.high is not None and quantity == CPU:
-            # Of very few repeats it may run out of the panel, where an arrow says so.
+            # An interval from few repeats may extend beyond the panel; an arrow then marks it.
             intervals.append((height, (found.low, found.high)))
             panel.plot([found.low, found.high], [height] * 2, color=look.colour, linewidth=1.0, zorder=3)
         panel.plot(
@@ -223,7 +224,7 @@ def _marks(
 
 
 def _words(line: SettingLine) -> str:
-    """Return a line's name: the solver's, or what was changed."""
+    """Return a line's name: the solver's, or the changed setting."""
     solver = display_name(line.solver)
     if line.first:
         return solver
@@ -232,7 +233,7 @@ def _words(line: SettingLine) -> str:
 
 
 def _handles(*, without: bool, beyond: bool) -> list[Line2D]:
-    """Return the legend's entries; dashes and arrows only where there are any."""
+    """Return the legend entries; dashes and arrows only if there are any."""
     handles = [
         entry("CPU seconds (95 % interval)", TIME_LOOK, markersize=4.5),
         entry("counted work", color=WORK_LOOK.colour, marker="D", markersize=3.6, markerfacecolor="white"),

@@ -1,4 +1,4 @@
-"""How long steps are relative to Newton's: histograms on the axis of Glasmachers 2008, Figure 3."""
+"""Histograms of step lengths relative to Newton's step, on the axis of Glasmachers 2008, Figure 3."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ COLUMNS = 3
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
-    """Draw a histogram for each experiment, summed over its permutations.
+    """Draw one histogram per experiment, summed over its permutations.
 
-    Settings of the artefact: ``contender``, which counts the lengths of its steps.
+    Settings of the artefact: ``contender``, which must count its step lengths.
     """
     label = artefact.settings["contender"]
     names = list(artefact.experiments)
@@ -74,7 +74,7 @@ def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: i
 
 
 def _tick(t: int) -> str:
-    """Return the length, less 1, at a place of the paper's axis."""
+    """Return the length, minus 1, at a position on the paper's axis."""
     value = abs(length(t))
     text = f"{value:,.1f}" if abs(t) == 1 else f"{value:,.0f}"
     return f"\N{MINUS SIGN}{text}" if t < 0 else text

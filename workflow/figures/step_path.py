@@ -1,7 +1,7 @@
-"""Planning ahead on three examples: the path in the plane of their multipliers, and the gain of a step.
+"""Planning ahead on three examples: the path in the plane of the multipliers, and the gain of a step.
 
-Both are drawn from runs of the solvers themselves (Glasmachers 2008, Figures 1 and 2): the multipliers after
-each iteration are those of a run that was stopped there.
+Both figures are drawn from real runs of the solvers (Glasmachers 2008, Figures 1 and 2). The multipliers
+after iteration k are those of a run stopped after k iterations.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import COLUMN, GHOST, PAGE, Look, entry, new_figure, solver_looks
 
-if TYPE_CHECKING:  # when a figure is drawn: the other kinds of figure do without solvers
+if TYPE_CHECKING:  # the other kinds of figures need no solvers
     from svmrepro.solvers import Problem
 
 FLOATS = npt.NDArray[np.float64]
 
 PLANE = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
-"""Two orthonormal directions, shape (2, 3), of the plane in which signed multipliers of sum 0 lie."""
+"""Two orthonormal directions, shape (2, 3), of the plane of signed multipliers with sum 0."""
 
 START = np.zeros(2)
-"""Where every run begins, in these directions: all multipliers 0."""
+"""Starting point of every run in these directions: all multipliers are 0."""
 
 ETA = 0.9
-"""Within 1 - eta ... 1 + eta Newton steps, a step gains at least 1 - eta^2 of Newton's gain (section 5)."""
+"""A step of 1 - eta ... 1 + eta Newton steps gains at least 1 - eta^2 of Newton's gain (section 5)."""
 
 LEVEL = "#c9ced4"
 """Light grey of the objective's level sets."""
 
 SPENT: tuple[tuple[int, int, Any], ...] = ((0, 1, "-"), (0, 2, (0, (4, 2))))
-"""Working sets, and the dashes of the line on which each has nothing left to gain."""
+"""Working sets, and the dash patterns of the lines on which each can gain nothing more."""
 
 MOST = 10_000
 
 
 @dataclass(frozen=True)
 class Step:
-    """One iteration: signed multipliers before and after, and its length over that of Newton's step."""
+    """One iteration: signed multipliers before and after, and length relative to Newton's step."""
 
     before: FLOATS
     after: FLOATS
     ratio: float
     gain: float
-    """Gain of the dual objective over that of Newton's step."""
+    """Gain of the dual objective, relative to that of Newton's step."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Example:
         return value
 
     def path(self, solver: str) -> list[Step]:
-        """Return the steps of a solver until it ends."""
+        """Return all steps of a solver's run."""
         from svmrepro.solvers import solve
         from svmrepro.solvers.solution import OPTIMAL
 
@@ -97,7 +97,7 @@ class Example:
         return found
 
     def _step(self, before: FLOATS, after: FLOATS) -> Step | None:
-        """Return a step; None for one without a Newton step beside it, as only a faulty solver makes."""
+        """Return a step; None if its Newton step is undefined, which only a faulty solver causes."""
         change = after - before
         slope = float((self.y - self.K @ before) @ change)
         curvature = float(change @ self.K @ change)
@@ -110,12 +110,12 @@ class Example:
 
 
 def read_example(settings: Mapping[str, Any]) -> Example:
-    """Return the problem that an artefact's ``example`` describes: ``points``, ``labels`` and ``C``.
+    """Return the problem described by an artefact's ``example``: ``points``, ``labels`` and ``C``.
 
     Raises
     ------
     StepError
-        If it is not three points with labels.
+        If it does not consist of three points with labels.
     """
     from svmrepro.solvers import Kernel, Problem
 
@@ -129,9 +129,9 @@ def read_example(settings: Mapping[str, Any]) -> Example:
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
-    """Draw the paths of some solvers side by side, over the level sets of the objective.
+    """Draw the paths of solvers side by side, over the level sets of the objective.
 
-    Settings of the artefact: ``example``, and ``solvers`` by the labels that they are shown under.
+    Settings of the artefact: ``example``, and ``solvers`` by the labels shown.
     """
     example = read_example(artefact.settings)
     solvers: Mapping[str, str] = artefact.settings["solvers"]
@@ -162,7 +162,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
 
 
 def _key(looks: list[Look]) -> dict[str, Any]:
-    """Return label -> handle of the paths; what each solver has in its own colour is shown in all of them."""
+    """Return label -> handle of the paths; a handle for several solvers shows the colours of all."""
     starts = [
         entry("", marker="o", color="white", markeredgecolor=look.colour, markersize=6) for look in looks
     ]
@@ -183,9 +183,9 @@ def _key(looks: list[Look]) -> dict[str, Any]:
 
 
 def build_gain(results: Results, artefact: Artefact) -> Figure:
-    """Draw the gain of a step against its length, and on it the steps that a run took.
+    """Draw the gain of a step against its length, and the steps of each run on that curve.
 
-    Settings of the artefact: ``example`` and ``solvers``, as those of `build`.
+    Settings of the artefact: ``example`` and ``solvers``, as for `build`.
     """
     example = read_example(artefact.settings)
     figure = new_figure(COLUMN, 2.7)
@@ -206,7 +206,7 @@ def build_gain(results: Results, artefact: Artefact) -> Figure:
             [step.gain for step in path],
             linestyle="",
             marker=looks[label].marker,
-            markerfacecolor="none",  # steps of both may be as long
+            markerfacecolor="none",  # steps of two solvers may coincide
             markeredgecolor=looks[label].colour,
             markersize=8 - 3 * place,
             label=f"steps of {display_name(label)}",
@@ -219,7 +219,7 @@ def build_gain(results: Results, artefact: Artefact) -> Figure:
 
 
 def _levels(axes: Axes, example: Example, points: FLOATS) -> None:
-    """Draw the level sets of W, and the lines on which one of two working sets has no gain left."""
+    """Draw the level sets of W, and the lines on which one of two working sets can gain nothing more."""
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.12 * float((high - low).max() or 1.0)
     horizontal = np.linspace(low[0] - margin, high[0] + margin, 300)

@@ -1,7 +1,7 @@
-"""How every figure looks: one column or two of a journal, legible at that width, readable in grey.
+"""Common style of the figures: one or two journal columns wide, legible at that width and in greyscale.
 
-Solvers are told apart by marker and line style first and by colour second. The SVG is the same bytes for
-the same numbers: no date, fixed identifiers, glyphs as paths.
+Solvers differ by marker and line style first, and by colour second. Equal numbers give byte-identical SVG
+files: no date, fixed identifiers, glyphs as paths.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 from svmrepro.workflow.files import atomic_path
 
 COLUMN, PAGE = 3.5, 7.2
-"""Widths in inches: one column, and two with the gap between them."""
+"""Widths in inches: one column, and two columns with the gap between them."""
 
 GHOST = "#8c8c8c"
 """Grey of the paper's numbers."""
@@ -59,7 +59,7 @@ SETTINGS: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Look:
-    """Colour, marker and line of one series."""
+    """Colour, marker and line style of a series."""
 
     colour: str
     marker: str
@@ -72,7 +72,7 @@ LOOKS = (
     Look("#3f7d20", "^", (0, (1, 1.2))),
     Look("#6b3fa0", "D", (0, (5, 1.5, 1, 1.5))),
 )
-"""Looks of the series of a figure, in order."""
+"""Looks of the series of a figure, in order of use."""
 
 SOLVER_LOOKS = {
     "smo": Look("#0b4f8a", "o", "-"),
@@ -81,14 +81,14 @@ SOLVER_LOOKS = {
     "svmlight": Look("#3f7d20", "^", (0, (1, 1.2))),
     "pasmo": Look("#6b3fa0", "D", (0, (5, 1.5, 1, 1.5))),
 }
-"""Looks of contenders by label, the same in every figure; those not named here take what is left."""
+"""Looks of contenders by label, the same in every figure; other contenders get the remaining looks."""
 
 SIDE_MARKERS = ("v", "P", "X", "<", ">", "*", "p", "h", "d")
-"""Markers of what is drawn lightly beside them."""
+"""Markers of additional, lightly drawn series."""
 
 
 def solver_looks(contenders: Iterable[str]) -> dict[str, Look]:
-    """Return contender -> look: its own, or one that none of the others has, as long as there are any."""
+    """Return contender -> look: its fixed look, or an unused one as long as there are any."""
     labels = list(dict.fromkeys(contenders))
     looks = {label: SOLVER_LOOKS[label] for label in labels if label in SOLVER_LOOKS}
     free = cycle([look for look in LOOKS if look not in looks.values()] or LOOKS)
@@ -96,16 +96,16 @@ def solver_looks(contenders: Iterable[str]) -> dict[str, Look]:
 
 
 def entry(label: str, look: Look | None = None, **style: Any) -> Line2D:
-    """Return an entry of a legend.
+    """Return a legend entry.
 
     Parameters
     ----------
     label : str
-        Its text.
+        Text of the entry.
     look : Look
-        Whose line and marker it shows; without one it has no line.
+        Line and marker of the entry; None for an entry without a line.
     **style
-        Properties of `Line2D` that it has instead or besides.
+        Properties of `Line2D` that override or extend the look.
     """
     shown: dict[str, Any] = {"linestyle": "none"}
     if look is not None:
@@ -115,26 +115,26 @@ def entry(label: str, look: Look | None = None, **style: Any) -> Line2D:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Apply `SETTINGS` to what is drawn inside, and to nothing else."""
+    """Apply `SETTINGS` to drawing inside the context only."""
     with mpl.rc_context(SETTINGS):
         yield
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of so many inches whose parts are laid out by themselves."""
+    """Return an empty figure of the given size in inches, with automatic layout."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def save(figure: Figure, path: Path, form: str) -> None:
-    """Write a figure as "svg" or "png" (300 dots per inch), without anything that changes from run to run."""
+    """Write a figure as "svg" or "png" (300 dots per inch), without run-dependent metadata."""
     metadata = {"Date": None, "Creator": "svmrepro"} if form == "svg" else {"Software": None}
     figure.savefig(path, format=form, dpi=300, metadata=metadata)
 
 
 def write(figure: Figure, files: Mapping[str, Path]) -> None:
-    """Write a figure in several forms; the layout is that of the first, and computed once."""
+    """Write a figure in several forms; the layout is computed once, for the first form."""
     for form, path in files.items():
         with atomic_path(path) as temporary:
             save(figure, temporary, form)
@@ -142,33 +142,33 @@ def write(figure: Figure, files: Mapping[str, Path]) -> None:
 
 
 def outer_labels(panels: npt.NDArray[Any], used: int) -> None:
-    """Hide the panels that are not used, and number the axes of the others at the left and below alone.
+    """Hide unused panels; label only the left and bottom axes of the others.
 
     Parameters
     ----------
     panels : ndarray of Axes, shape (rows, columns)
-        Panels that share both axes, filled row by row.
+        Panels with shared axes, filled row by row.
     used : int
-        How many of them have been drawn on.
+        Number of panels with a plot.
     """
     columns = panels.shape[1]
     for place, axes in enumerate(panels.flat):
         axes.set_visible(place < used)
-        lowest = place + columns >= used  # nothing is drawn below it
+        lowest = place + columns >= used  # no panel below it
         axes.tick_params(labelleft=place % columns == 0, labelbottom=lowest)
 
 
 def off_axis(axes: Axes, y: float, interval: tuple[float, float], colour: str) -> None:
-    """Mark with arrows at the borders that a horizontal interval goes on beyond them.
+    """Draw arrows at the borders where a horizontal interval extends beyond them.
 
     Parameters
     ----------
     axes : Axes
-        With its final horizontal limits.
+        Axes with their final horizontal limits.
     y : float
         Height of the interval.
     interval : (float, float)
-        Its ends; at an end that the axis shows there is no arrow.
+        Ends of the interval; an end within the limits gets no arrow.
     colour : str
         Colour of the arrows.
     """
@@ -179,17 +179,17 @@ def off_axis(axes: Axes, y: float, interval: tuple[float, float], colour: str) -
 
 
 def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
-    """Make both axes logarithmic, with round numbers on them.
+    """Make both axes logarithmic, with round tick labels.
 
     Parameters
     ----------
     axes : Axes
-        After everything is drawn on it.
+        Axes with everything drawn.
     sizes : list of int
-        All sizes shown; the horizontal axis covers them with a margin.
+        All sizes shown; the horizontal axis covers them, with a margin.
     every : bool
-        Whether 1, 2 and 5 times each power of ten are labelled on the horizontal axis; else powers of ten
-        alone, if the axis holds two of them.
+        Whether to label 1, 2 and 5 times each power of ten on the horizontal axis; otherwise only powers of
+        ten, if the axis contains two of them.
     """
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -213,14 +213,14 @@ def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
 
 
 def powers_of_ten(axis: Axis) -> None:
-    """Label a logarithmic axis at powers of ten, as powers where they are long; 2 and 5 times them if few."""
+    """Label a logarithmic axis at powers of ten, as powers if they are long; if few, also at 2 and 5."""
     low, high = axis.get_view_interval()
     few = high / low < 20
     axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=8))
     axis.set_minor_locator(NullLocator())
 
     def shown(value: float, _: object) -> str:
-        # One way of writing an axis's numbers, in all panels that share it.
+        # All numbers of an axis use one notation, in all panels that share it.
         low, high = axis.get_view_interval()
         return _power(value) if high >= 2e4 or low < 5e-4 else plain(value)
 
@@ -234,10 +234,10 @@ def _power(value: float) -> str:
 
 
 def thousands(value: float) -> str:
-    """Format a size for an axis: 500, 2k, 50k."""
+    """Format a size as an axis label: 500, 2k, 50k."""
     return f"{value:.0f}" if value < 1000 else f"{value / 1000:g}k"
 
 
 def plain(value: float) -> str:
-    """Format a power of ten without exponents where that is short: 0.001, 10, 10,000."""
+    """Format a power of ten without an exponent if that is short: 0.001, 10, 10,000."""
     return f"{value:,.0f}" if value >= 1 else f"{value:g}"

@@ -1,4 +1,4 @@
-"""Planning ahead with several working sets: mean time and iterations against how many, relative to one."""
+"""Planning ahead with several working sets: mean time and iterations, relative to one working set."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures.style import LOOKS, PAGE, Look, entry, new_figure, outer_labels
 
 SERIES = ((CPU, "mean CPU seconds", LOOKS[0]), (ITERATIONS, "mean iterations", LOOKS[1]))
-"""Column of the measurements, name, look."""
+"""Column of the measurements, label, look."""
 
 COLUMNS = 5
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
-    """Draw a panel for each data set, all on one scale, with a line of seconds and one of iterations.
+    """Draw one panel per data set with shared axes, each with a line of seconds and a line of iterations.
 
-    Settings of the artefact: ``contenders`` (the first is the unit) and ``sets`` (the number of working sets
+    Settings of the artefact: ``contenders`` (the first is the reference) and ``sets`` (number of working sets
     of each).
     """
     contenders: Sequence[str] = artefact.settings["contenders"]
@@ -55,7 +55,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
 def relative(
     results: Results, problem: PermutedProblem, contenders: Sequence[str], column: str
 ) -> list[float | None]:
-    """Return the means of a column over that of the first contender, on the permutations that both solved."""
+    """Return the means of a column relative to the first contender, on the permutations solved by both."""
     found: list[float | None] = [1.0]
     for label in contenders[1:]:
         change = pair_up(results, problem, (contenders[0], label), column).change
@@ -74,7 +74,7 @@ def _problems(results: Results, name: str) -> list[PermutedProblem]:
 
 
 def _draw(axes: Axes, values: Sequence[float | None], look: Look) -> bool:
-    """Draw a line, and crosses at the foot of the panel where it has no point; tell whether there are any."""
+    """Draw a line, and crosses at the foot of the panel for missing points; return whether any are."""
     points = [(place, 100 * value) for place, value in enumerate(values) if value is not None]
     axes.plot(
         [place for place, _ in points],

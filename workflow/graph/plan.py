@@ -1,4 +1,4 @@
-"""What the Snakefile needs to know at parse time; light, since it runs before every command."""
+"""What the Snakefile asks at parse time. Kept light, because it runs before every command."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ STEPS = (
     "compare",
 )
 
-#: Matches nothing: the wildcard of a rule that this configuration has no use for.
+#: Matches nothing. Used as the wildcard of a rule that this configuration does not need.
 NOTHING = "(?!)"
 
 
@@ -54,18 +54,19 @@ class Plan:
     Parameters
     ----------
     overrides
-        What the command line sets.
+        Settings from the command line.
     folder
-        The folder ``config/``; the project's own if None.
+        The folder ``config/``; None for the project's own.
 
     Attributes
     ----------
     config
         The checked configuration.
     file
-        Where it lies for the steps, named by its content: a run at work is not disturbed by another command.
+        The configuration file that the steps read. It is named by its content, so that a later command does
+        not disturb a run in progress.
     began
-        When this command was given, in seconds of the epoch.
+        Start time of this command, in seconds since the epoch.
     """
 
     def __init__(self, overrides: Mapping[str, Any], folder: Path | None = None) -> None:
@@ -74,7 +75,7 @@ class Plan:
         register(self.config)
         check_own(self.config)
         if self.config.against is not None:
-            paths.papers_in(Path(self.config.against))  # said now, not after hours of measuring
+            paths.papers_in(Path(self.config.against))  # fail now, not after hours of measuring
         self.began = time.time()
         folder = paths.results(self.config) / ".config"
         text = dump_config(self.config)
@@ -82,7 +83,7 @@ class Plan:
         self.file = folder / f"{name}.json"
         if not self.file.is_file():
             atomic_write(self.file, text)
-        #: The command line's settings again, for a Snakemake that one of our rules starts.
+        #: The command line's settings, for the Snakemake processes that rules start.
         self.overrides_file = folder / f"{name}.overrides.json"
         if not self.overrides_file.is_file():
             atomic_write(self.overrides_file, json.dumps(self.overrides) + "\n")
@@ -91,9 +92,9 @@ class Plan:
 
     def alone(self) -> None:
         """
-        Wait until no other run is at work in this scale's results folder, and keep others out from now on.
+        Wait until no other run uses this scale's results folder, then lock it.
 
-        The lock ends with this process, however that ends.
+        The operating system releases the lock when this process ends, even if it is killed.
         """
         self._held.enter_context(lock(paths.run_lock(self.config), self._waiting))
 
@@ -104,23 +105,23 @@ class Plan:
 
     @cached_property
     def steps(self) -> dict[str, str]:
-        """The beginning of each step's command line, safe for a shell."""
+        """The beginning of each step's command line, quoted for a shell."""
         python, config = quote(sys.executable), quote(str(self.file))
         return {name: f"{python} -m svmrepro.workflow.steps.{name} --config {config}" for name in STEPS}
 
     @cached_property
     def snakemake(self) -> str:
-        """The beginning of another Snakemake's command line, with this one's settings."""
+        """The beginning of the command line of a nested Snakemake with the same settings."""
         return f"{quote(sys.executable)} -m snakemake --configfile {quote(str(self.overrides_file))}"
 
     @cached_property
     def report_files(self) -> list[str]:
-        """Captions and looks of the report."""
+        """Captions and stylesheet of the report."""
         return _shown((config_dir().parent / "workflow" / "report").iterdir())
 
     @cached_property
     def stylesheet(self) -> str:
-        """The file with the report's looks."""
+        """The report's stylesheet."""
         return next(file for file in self.report_files if file.endswith(".css"))
 
     def code(self, module: str) -> str:
@@ -128,7 +129,7 @@ class Plan:
         return fingerprints.step_fingerprint(module)
 
     def artefacts_code(self, artefacts: Sequence[Artefact]) -> str:
-        """Return the fingerprint of the source that makes some artefacts of one form."""
+        """Return the fingerprint of the source that makes the given artefacts, which share one form."""
         step = "steps.tabulate" if artefacts[0].form == "table" else "steps.plot"
         known = {**TABLES, **FIGURES}
         kinds = sorted({known[each.kind].module for each in artefacts if each.kind in known})
@@ -139,7 +140,7 @@ class Plan:
 
     @cached_property
     def downloads(self) -> list[str]:
-        """Data sets that are downloaded, or are a user's own files."""
+        """Data sets that are downloaded, and users' own files."""
         from svmrepro import datasets
 
         return [name for name in data_sets(self.config) if not datasets.is_generated(name)]
@@ -150,27 +151,27 @@ class Plan:
         return [name for name in data_sets(self.config) if name not in self.downloads]
 
     def own_file(self, dataset: str) -> list[str]:
-        """Return the file of a user's own data set; nothing for one of the registry."""
+        """Return the file of a user's own data set; an empty list for a data set of the registry."""
         path = self.config.datasets.get(dataset)
         return [] if path is None else [path]
 
     def marker(self, dataset: str) -> str:
-        """Return the file that says whether a data set can be had."""
+        """Return the file that says whether a data set is available."""
         return str(paths.marker(self.config, dataset))
 
     @cached_property
     def sources(self) -> str:
-        """Fingerprint of where data come from, and how they are read."""
+        """Fingerprint of the data sources and of the code that reads them."""
         return fingerprints.step_fingerprint("steps.fetch") + fingerprints.registry_fingerprint()
 
     @cached_property
     def combinations(self) -> list[str]:
-        """What has to be compiled: solver, kernel and storage in one text."""
+        """What has to be compiled: solver, kernel and storage, joined into one text each."""
         return [" ".join(parts) for parts in combinations(self.config)]
 
     @cached_property
     def compiled(self) -> str:
-        """The file that says that all of it is."""
+        """The marker file written once all combinations are compiled."""
         folder = fingerprints.compiled_dir()
         shown = Path(os.path.relpath(folder))
         return str((folder if shown.parts[0] == ".." else shown) / f"{digest(self.combinations)[:12]}.txt")
@@ -186,7 +187,7 @@ class Plan:
         return self._jobs[key]
 
     def job_inputs(self, wildcards: Any) -> dict[str, Any]:
-        """Return what a job waits for: its data, the compiled code, the job of the next smaller size."""
+        """Return the inputs of a job: its data, the compiled code, and the job of the next smaller size."""
         experiment = self.config.experiment(wildcards.paper, wildcards.experiment)
         job = self.jobs(wildcards.paper, wildcards.experiment)[wildcards.job]
         needed: dict[str, Any] = {"data": self.marker(experiment.dataset), "compiled": self.compiled}
@@ -198,15 +199,16 @@ class Plan:
         return needed
 
     def job_wanted(self, wildcards: Any) -> str:
-        """Hash what a job has to measure; see :meth:`svmrepro.workflow.configuration.jobs.Job.wanted`."""
+        """Hash what a job must measure; see :meth:`svmrepro.workflow.configuration.jobs.Job.wanted`."""
         return self.jobs(wildcards.paper, wildcards.experiment)[wildcards.job].wanted()
 
     def wanted(self, paper: str, experiments: Iterable[str]) -> str:
         """
-        Hash what experiments have to measure.
+        Hash what the given experiments must measure.
 
-        It is a parameter of all that is made of them. Snakemake takes away what a failed job had made before,
-        and does not miss it where something was made of it: the next command would find nothing to do.
+        Every rule that uses their measurements has this hash as a parameter. When a job fails, Snakemake
+        deletes its old output, but does not notice that the output is missing as long as files made from it
+        exist. Without the parameter, the next command would find nothing to do.
         """
         return digest([job.wanted() for name in experiments for job in self.jobs(paper, name).values()])
 
@@ -218,7 +220,7 @@ class Plan:
     # -- analysis -----------------------------------------------------------------------------------
 
     def analyses(self, paper: str, experiments: Iterable[str]) -> list[str]:
-        """Return measurements, fits and ratios of experiments."""
+        """Return the files of measurements, fits and ratios of the given experiments."""
         return [
             str(path(self.config, paper, experiment))
             for experiment in experiments
@@ -226,11 +228,11 @@ class Plan:
         ]
 
     def paper_numbers(self, paper: str) -> list[str]:
-        """Return the files with a paper's own numbers."""
+        """Return the files of a paper's printed numbers."""
         return _shown((config_dir() / "papers").glob(f"{paper}_*.csv"))
 
     def artefact_inputs(self, paper: str, artefact: Artefact) -> list[str]:
-        """Return what an artefact is made of: experiments or a data set, and the paper's own numbers."""
+        """Return an artefact's inputs: analyses or a data set, and the paper's printed numbers."""
         if "dataset" in artefact.settings:
             return [self.marker(artefact.settings["dataset"]), *self.paper_numbers(paper)]
         if not artefact.measured:
@@ -243,7 +245,7 @@ class Plan:
         ]
 
     def artefacts_wanted(self, paper: str, artefacts: Sequence[Artefact]) -> str:
-        """Hash what has to be measured for some artefacts, or the solvers that make them on the spot."""
+        """Hash what must be measured for the given artefacts, or the solvers that they run themselves."""
         return digest([self._wanted_for(paper, artefact) for artefact in artefacts])
 
     def _wanted_for(self, paper: str, artefact: Artefact) -> str:
@@ -259,12 +261,12 @@ class Plan:
 
     def artefacts(self, form: str) -> list[tuple[str, list[Artefact]]]:
         """
-        Return the artefacts of a form (table, figure) with the names of their papers.
+        Return the artefacts of one form (table or figure), grouped by inputs, with the names of their papers.
 
         Returns
         -------
         list of (paper, artefacts)
-            Those that are made of the same files come together: one process makes them.
+            Artefacts with the same inputs are grouped: one process makes them.
         """
         return [(paper, made) for paper, made in self._artefacts if made[0].form == form]
 
@@ -278,13 +280,13 @@ class Plan:
         return list(found.values())
 
     def maker(self, paper: str, artefacts: Sequence[Artefact]) -> str:
-        """Return the name of the rule that makes some artefacts."""
+        """Return the name of the rule that makes the given artefacts."""
         first = artefacts[0]
         own = self.target(paper, first.name)
         return own if len(artefacts) == 1 else f"{paper}-{first.form}s-from-{first.name}"
 
     def settings_of(self, artefacts: Sequence[Artefact]) -> str:
-        """Hash what the entries of some artefacts say, their words included."""
+        """Hash the configuration entries of the given artefacts, including titles and captions."""
         return digest(
             [
                 {
@@ -300,7 +302,7 @@ class Plan:
         )
 
     def subcategory(self, paper: str, artefact: Artefact) -> str:
-        """Return the heading in the report under which an artefact stands."""
+        """Return the report heading under which an artefact is listed."""
         if artefact.single and artefact.measured:
             return self.config.experiment(paper, artefact.experiments[0]).title
         return "All experiments"
@@ -308,7 +310,7 @@ class Plan:
     # -- targets ------------------------------------------------------------------------------------
 
     def paper_files(self, paper: str) -> list[str]:
-        """Return everything final of a paper."""
+        """Return all final files of a paper."""
         joined = [path(self.config, paper) for path in (paths.measurements, paths.fits, paths.ratios)]
         found = self.config.papers[paper]
         files = [
@@ -320,7 +322,7 @@ class Plan:
         return [*lines, *self.analyses(paper, found.experiments), *map(str, joined), *files]
 
     def experiment_files(self, paper: str, experiment: str) -> list[str]:
-        """Return everything final that one experiment decides alone."""
+        """Return the final files that depend on one experiment alone."""
         own = [
             file
             for artefact in self.config.papers[paper].artefacts.values()
@@ -331,12 +333,12 @@ class Plan:
 
     def target(self, paper: str, name: str) -> str:
         """
-        Return the name by which a person asks for an experiment or an artefact.
+        Return the target name of an experiment or an artefact on the command line.
 
         Returns
         -------
         str
-            Its own name, or ``<paper>-<name>`` where that stands for something else too.
+            Its own name, or ``<paper>-<name>`` if that name is taken.
         """
         owners = [
             other.name
@@ -348,7 +350,7 @@ class Plan:
         return f"{paper}-{name}" if taken else name
 
 
-#: Names of rules and targets, which no experiment or artefact may take.
+#: Names of rules and targets, reserved: no experiment or artefact may use them.
 RULES = frozenset(
     {
         "all",
@@ -367,7 +369,7 @@ RULES = frozenset(
 )
 
 
-#: Options of Snakemake with which it only tells or looks something up, and makes nothing.
+#: Snakemake options that only print or inspect something and run no jobs.
 _TELLING = (
     *(
         "archive",
@@ -387,17 +389,17 @@ _TELLING = (
 
 def makes_files(arguments: Sequence[str]) -> bool:
     """
-    Tell whether a command of Snakemake runs jobs.
+    Tell whether a Snakemake command runs jobs.
 
     Parameters
     ----------
     arguments
-        Of its command line, which Snakemake has understood already.
+        Command-line arguments that Snakemake has already accepted.
 
     Returns
     -------
     bool
-        False for a dry run, a list, a graph, a report of what is there.
+        False for a dry run, a listing, a graph or a report.
     """
     from snakemake.cli import get_argument_parser
 
@@ -406,11 +408,11 @@ def makes_files(arguments: Sequence[str]) -> bool:
 
 
 def one_of(names: Iterable[str]) -> str:
-    """Return a regular expression that matches exactly these names."""
+    """Return a regular expression that matches exactly the given names."""
     return "|".join(re.escape(name) for name in names) or NOTHING
 
 
 def _shown(files: Iterable[Path]) -> list[str]:
-    """Return paths relative to the working folder where they lie below it."""
+    """Return the paths, relative to the working folder if they lie below it."""
     here = Path.cwd()
     return sorted(str(path.relative_to(here)) if path.is_relative_to(here) else str(path) for path in files)

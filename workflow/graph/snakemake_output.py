@@ -1,10 +1,10 @@
-"""What of Snakemake's own talk a person is spared; its log file keeps everything."""
+"""Hide repetitive Snakemake output on the terminal; Snakemake's log file keeps everything."""
 
 from __future__ import annotations
 
 import logging
 
-#: Beginnings of lines that are said for every job and tell nothing that the count of finished steps does not.
+#: Prefixes of lines that repeat for every job and add nothing to the count of finished steps.
 _CHATTER = (
     "Select jobs to execute",
     "Execute ",
@@ -15,13 +15,13 @@ _CHATTER = (
 
 
 def spare_terminal() -> None:
-    """Drop the chatter from Snakemake's handler for the terminal, if it has the one known here."""
+    """Filter these lines from Snakemake's terminal handler, if it has the expected name."""
     for handler in logging.getLogger("snakemake.logging").handlers:
         if handler.name == "DefaultStreamHandler":
             handler.addFilter(_tells_something)
 
 
 def _tells_something(record: logging.LogRecord) -> bool:
-    # A finished job is an event without a text of its own.
+    # Finished jobs are reported as an event without a message text.
     event = getattr(getattr(record, "event", None), "name", "")
     return event != "JOB_FINISHED" and not record.getMessage().startswith(_CHATTER)

@@ -1,7 +1,7 @@
-"""What a check.json holds, read with care: it may be a stranger's, whose run is to be compared.
+"""Read and validate a check.json, which may come from another person's run.
 
-The file has an entry for each problem and contender, with its seeds or permutations in one (``runs``); in the
-program each is a row of its own (`svmrepro.workflow.judgement.reference_check.summarise`).
+The file has one entry per problem and contender, with its seeds or permutations in a list ``runs``. In the
+program each of these is a separate row (`svmrepro.workflow.judgement.reference_check.summarise`).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _SEED = field_types.optional(field_types.count)
 CLAIM_COLUMNS = ("id", "verdict", "measured")
 _CLAIM: Mapping[str, Kind] = {"id": field_types.name, "verdict": _VERDICT, "measured": field_types.words}
 CLAIM_FORM = FieldType(_CLAIM.get, ("id",))
-"""What a table of claims holds, beside what it only quotes."""
+"""Fields of a table of claims that are used; the others only quote."""
 
 
 class _Run(Struct):
-    """What came out of a row with one seed."""
+    """Result of a row with one seed."""
 
     status: str
     counts: dict[str, int | float]
@@ -48,7 +48,7 @@ class _Run(Struct):
 
 
 class _Row(Struct):
-    """A problem and a contender."""
+    """A problem and a contender, with their runs."""
 
     paper: str
     experiment: str
@@ -69,13 +69,13 @@ class _Row(Struct):
             _check("runs", seed, _SEED)
 
     def names(self) -> list[tuple[str, ...]]:
-        """Return what names each of its runs."""
+        """Return the identifying fields of each run."""
         point = () if isinstance(self.point, UnsetType) else (self.point,)
         return [(self.paper, self.experiment, self.n, self.contender, seed, *point) for seed in self.runs]
 
 
 class _Record(Struct):
-    """The file, as far as the program reads it."""
+    """The parts of the file that the program reads."""
 
     scale: str
     measured: str
@@ -100,12 +100,12 @@ class _Record(Struct):
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Return what a check.json holds, an entry a row.
+    """Read a check.json; return it with one entry per row.
 
     Raises
     ------
     StepError
-        If there is none, one of another schema, or one that no check writes: file, key and what is wrong.
+        If the file does not exist, has another schema, or is invalid: file, key and what is wrong.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
@@ -118,7 +118,7 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of JSON, each of whose keys is there once."""
+    """Make a JSON object, refusing duplicate keys."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))

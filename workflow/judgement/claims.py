@@ -1,17 +1,18 @@
-"""A paper's checkable sentences and the verdicts on them.
+"""A paper's checkable sentences and their verdicts.
 
-``config/claims/<paper>.yaml`` lists the claims: where the sentence stands, its words, how it is read as a
+``config/claims/<paper>.yaml`` lists the claims: the place and words of the sentence, its reading as a
 quantity (`svmrepro.workflow.judgement.quantities`), the rule that decides, and the scales at which it is
-judged. A rule compares intervals, not points:
+judged. A rule is applied to intervals, not points:
 
-* *holds* - the whole interval obeys the rule;
-* *does not hold* - the whole interval breaks it;
-* *not decided* - the interval straddles the bound, or there are too few sizes for one;
+* *holds* - the whole interval satisfies the rule;
+* *does not hold* - the whole interval violates it;
+* *not decided* - the interval straddles the bound, or there are too few sizes for an interval;
 * *not measured here* - with the reason.
 
-Over several findings (experiments, sizes) ``over: all`` (the default) wants each to obey: one that breaks
-the rule decides; else one that straddles leaves it open. ``over: any`` wants one, ``over: most`` more
-than half of those measured. Findings that were not measured are counted and named, and decide nothing.
+A claim may have several findings (experiments, sizes). With ``over: all`` (the default) every finding must
+satisfy the rule: one violation decides the claim, otherwise one straddling interval leaves it undecided.
+``over: any`` requires one finding to satisfy the rule, ``over: most`` more than half of those measured.
+Findings that were not measured are counted and named, but decide nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ HOLDS, BREAKS, OPEN, UNMEASURED = "holds", "does not hold", "not decided", "not 
 VERDICTS = (HOLDS, BREAKS, OPEN, UNMEASURED)
 
 SCALES_WITHOUT_CLOCK = ("smoke",)
-"""Scales whose runs are so short that seconds mean nothing: no claim about seconds may name them."""
+"""Scales whose runs are too short to judge seconds; no claim about seconds may name them."""
 
 Rule = Literal["at-least", "at-most", "above", "below", "between", "equals"]
 
@@ -50,28 +51,28 @@ _BESIDE = {
     "certificate.gap": ("certificate.max_violation", "KKT violation"),
     RELATIVE_GAP: ("certificate.max_violation", "KKT violation"),
 }
-"""What is said beside a column of the certificate: neither of the two bounds the other."""
+"""Column of the certificate -> column and name of the quantity reported with it. Neither bounds the other."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One sentence of a paper, as it stands in the YAML.
+    """One sentence of a paper, as written in the YAML.
 
     Attributes
     ----------
     id : str
-        Unique name.
+        Unique identifier.
     where, quote, reading : str
-        Section and page; the sentence's own words; what is measured, in ours.
+        Section and page; the sentence as printed; what we measure.
     quantity : dict
         ``kind``, ``experiments`` and the kind's parameters.
     rule : dict
-        The relation that has to hold, and its number, two for ``between``.
+        The relation, and its bound; two bounds for ``between``.
     over : str
-        Over which of several findings.
+        How many findings must satisfy the rule: all, any or most.
     scales : tuple of str
-        Where it is judged.
+        Scales at which the claim is judged.
     unit : str
-        How numbers are shown: "" plain, "%" as percentages, "x" as factors.
+        Format of numbers: "" plain, "%" percentages, "x" factors.
     """
 
     id: str
@@ -86,19 +87,19 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def relation(self) -> Rule:
-        """What the rule asks for."""
+        """The relation of the rule."""
         return next(iter(self.rule))
 
     @property
     def bound(self) -> tuple[float, ...]:
-        """The rule's number, or both."""
+        """The bound of the rule; two numbers for ``between``."""
         (bound,) = self.rule.values()
         return bound if isinstance(bound, tuple) else (bound,)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, what was found, and what it decides."""
+    """A claim, its findings, and the decision."""
 
     claim: Claim
     verdict: str
@@ -107,14 +108,14 @@ class Verdict:
 
 
 def read_claims(path: Path, experiments: Sequence[str], left_out: Sequence[str] = ()) -> list[Claim]:
-    """Read a paper's claims; ``experiments: all`` in a quantity stands for all of `experiments`.
+    """Read a paper's claims. ``experiments: all`` in a quantity stands for all of `experiments`.
 
-    Experiments that the configuration has `left_out` are taken out of the quantities too.
+    Experiments in `left_out` are removed from the quantities.
 
     Raises
     ------
     StepError
-        One line naming the file, the claim and the key that is wrong.
+        One line with the file, the claim and the wrong key.
     """
     entries = read_yaml(path).get("claims")
     if not isinstance(entries, list):
@@ -139,7 +140,7 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Sequence[str] 
 
 
 def clocked_claims(config: Config) -> frozenset[tuple[str, str]]:
-    """Return the claims, as (paper, claim), that rest on measured seconds; of a paper without claims none."""
+    """Return the claims that rest on measured seconds, as (paper, claim)."""
     return frozenset(
         (name, claim.id)
         for name, paper in config.papers.items()
@@ -150,12 +151,12 @@ def clocked_claims(config: Config) -> frozenset[tuple[str, str]]:
 
 
 def claims_file(paper: str) -> Path:
-    """Return the file of a paper's claims; it may not exist."""
+    """Return the path of a paper's claims; the file may not exist."""
     return paths.config_dir() / "claims" / f"{paper}.yaml"
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
-    """Measure and decide one claim."""
+    """Measure and judge one claim."""
     if results.scale not in claim.scales:
         shown = " and ".join(claim.scales)
         return Verdict(claim, UNMEASURED, f"judged at {shown} scale only", ())
@@ -168,7 +169,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
 
 
 def _beside(claim: Claim, results: Results) -> str:
-    """Say what the duality gaps are where a claim is about KKT violations, or the other way round."""
+    """Report the duality gap beside a claim on KKT violations, or the violation beside a claim on the gap."""
     column, words = _BESIDE.get(str(claim.quantity.get("of")), ("", ""))
     if claim.quantity["kind"] != "value" or not column:
         return ""
@@ -184,7 +185,7 @@ def _beside(claim: Claim, results: Results) -> str:
 
 
 def decide(rule: str, bound: Sequence[float], interval: Interval) -> str:
-    """Apply a rule to one interval: `HOLDS`, `BREAKS` or `OPEN`."""
+    """Apply a rule to an interval: `HOLDS`, `BREAKS` or `OPEN`."""
     if interval.low is None or interval.high is None:
         return OPEN
     low, high = interval.low, interval.high
@@ -200,7 +201,7 @@ def decide(rule: str, bound: Sequence[float], interval: Interval) -> str:
 
 
 def combine(claim: Claim, findings: Sequence[Finding]) -> str:
-    """Decide a claim from all its findings; see the module's docstring."""
+    """Combine all findings of a claim into a verdict; see the module docstring."""
     decided = [
         decide(claim.relation, claim.bound, item.interval) for item in findings if item.interval is not None
     ]
@@ -216,14 +217,14 @@ def combine(claim: Claim, findings: Sequence[Finding]) -> str:
 
 
 def rule_text(claim: Claim) -> str:
-    """Say the rule in words: "at least 0.8, in most"."""
+    """Return the rule in words: "at least 0.8, in most"."""
     shown = " and ".join(_show(bound, claim.unit) for bound in claim.bound)
     where = {"all": "", "any": ", in at least one", "most": ", in most"}[claim.over]
     return f"{claim.relation.replace('-', ' ')} {shown}{where}"
 
 
 def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
-    """Say in one line what was found: the number, or how many obey and the extremes; then what is missing."""
+    """Summarise the findings in one line: the number, or counts and extremes; then what is missing."""
     measured = [item for item in findings if item.interval is not None]
     absent = [item for item in findings if item.interval is None]
     parts: list[str] = []
@@ -239,7 +240,7 @@ def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
 
 
 def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
-    """Say how many findings meet the rule, violate it or are undecided, then the worst and the range."""
+    """Count the findings that meet the rule, violate it or are undecided; add the worst and the range."""
     values = {item.label: item.interval for item in measured if item.interval is not None}
     verdicts = {label: decide(claim.relation, claim.bound, interval) for label, interval in values.items()}
     count = Counter(verdicts.values())
@@ -252,7 +253,7 @@ def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
             f"such as {_finding(claim, next(item for item in measured if verdicts[item.label] == HOLDS))}"
         )
     elif count[HOLDS] < len(measured):
-        # What breaks the rule decides; only where nothing does, what is open.
+        # Violations come first; undecided findings matter only if there are none.
         kind = BREAKS if count[BREAKS] else OPEN
         worst = max(
             (item for item in measured if verdicts[item.label] == kind),
@@ -267,7 +268,7 @@ def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
 
 
 def _beyond(claim: Claim, value: float) -> float:
-    """Return by how much a value is beyond the bound of a rule; below 0 where it obeys."""
+    """Return how far a value lies beyond the bound of the rule; negative if it satisfies the rule."""
     low, high = claim.bound[0], claim.bound[-1]
     return {
         "at-least": low - value,
@@ -298,7 +299,7 @@ def _show(number: float, unit: str) -> str:
 
 
 def _fault(claim: Claim, experiments: Sequence[str]) -> str | None:
-    """Return what is wrong with a claim and no type tells, None if nothing is."""
+    """Return what is wrong with a claim beyond its types, or None."""
     quantity, kind = claim.quantity, claim.quantity.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         return f"quantity: kind: one of {', '.join(KINDS)} expected"
@@ -322,7 +323,7 @@ def _fault(claim: Claim, experiments: Sequence[str]) -> str | None:
 
 
 def _of_experiments(claim: Claim, experiments: Sequence[str]) -> Claim:
-    """Return a claim about those of its experiments that there are here."""
+    """Return the claim restricted to the experiments of this configuration."""
     named = claim.quantity["experiments"]
     chosen = list(experiments) if named == "all" else [name for name in named if name in experiments]
     return structs.replace(claim, quantity={**claim.quantity, "experiments": chosen})

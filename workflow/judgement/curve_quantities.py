@@ -1,7 +1,7 @@
 """Quantities of claims over n, C or eps: slopes and values of curves.
 
-Common parameters besides those of a curve's quantity: ``contender``, ``x``, and ``from`` and ``to``, the
-stretch of the parameter that counts, both ends included.
+Parameters, besides those of a curve's quantity: ``contender``, ``x``, and the range ``from`` ... ``to`` of
+the parameter, ends included.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FEWEST = 3  # points of a fitted slope
 
 
 def curve_exponents(results: Results, spec: Spec) -> list[Finding]:
-    """Fit slopes of the logarithm of a quantity over the logarithm of the parameter."""
+    """Fit slopes of log quantity against log parameter."""
     findings = []
     for name in spec["experiments"]:
         points = [point for point in _points(results, name, spec) if point.y.value > 0]
@@ -30,7 +30,7 @@ def curve_exponents(results: Results, spec: Spec) -> list[Finding]:
 
 
 def curve_values(results: Results, spec: Spec) -> list[Finding]:
-    """Give the quantity at each value of the parameter."""
+    """Return the quantity at each value of the parameter."""
     findings = []
     for name in spec["experiments"]:
         points = _points(results, name, spec)
@@ -42,7 +42,7 @@ def curve_values(results: Results, spec: Spec) -> list[Finding]:
 
 
 def _points(results: Results, name: str, spec: Spec) -> list[Point]:
-    """Return the points of the stretch that counts."""
+    """Return the points within the range ``from`` ... ``to``."""
     if spec["contender"] not in results.experiment(name).contenders:
         return []
     quantity = {key: spec[key] for key in KEYS if key in spec}

@@ -1,4 +1,4 @@
-"""What a quantity of a claim gives: a number with an interval, or the reason why there is none."""
+"""Value of a claim's quantity: a number with an interval, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 from svmrepro.workflow.analysis.intervals import Interval
 
 Spec = Mapping[str, Any]
-"""A quantity of the YAML: its kind and parameters."""
+"""A quantity in the YAML: its kind and parameters."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One number that a claim is about.
+    """One number that a claim is judged by.
 
     Attributes
     ----------
     label : str
-        What it is the number of: "adult-linear, n = 1,605".
+        Description of the number: "adult-linear, n = 1,605".
     interval : Interval or None
-        The number; None if it was not measured.
+        The number; None if not measured.
     reason : str
-        Why it was not measured; "" if it was.
+        Why it was not measured; "" otherwise.
     paper : float or None
-        The paper's own number of the same thing.
+        The paper's own value.
     """
 
     label: str

@@ -1,7 +1,7 @@
-"""What claims about permutations measure: shares of data sets with a significant difference, means, counts.
+"""Quantities of claims about permutations: shares of significant data sets, mean ratios, counts.
 
 Each function is a kind of quantity, as in `svmrepro.workflow.judgement.quantities`. ``table`` names the
-paper's file with its own numbers.
+paper's file of printed numbers.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
 from svmrepro.workflow.judgement.findings import Finding, Spec
 
 DIRECTIONS = {"less": LARGER, "more": SMALLER}
-"""What the second of two contenders has -> the mark of the first against it."""
+"""Difference of the second contender -> the mark of the first against it."""
 
 
 ENOUGH = 90
-"""Pairs that can show what the paper's 100 permutations of each data set (Glasmachers 2008, section 7) could.
+"""Fewest pairs that are as conclusive as the paper's 100 permutations (Glasmachers 2008, section 7).
 
-Not all 100: the deviate of a signed-rank test grows with the root of the pairs, so that a tenth less, as the
-seconds of a few flagged runs are, takes a twentieth of it.
+It is below 100 because flagged runs may cost the seconds of a few pairs. The deviate of a signed-rank test
+grows with the square root of the number of pairs, so ten percent fewer pairs reduce it by five percent.
 """
 
 
 def significant(results: Results, spec: Spec) -> list[Finding]:
-    """Share of the data sets on which the second of ``contenders`` ``has`` significantly less, or more.
+    """Share of data sets on which the second of ``contenders`` ``has`` significantly less, or more.
 
-    ``of`` is a column of the measurements, such as iterations; with ``corrected`` the probabilities are
-    Holm's. Data sets with too few pairs for any test do not count. Where a data set has fewer than
-    `ENOUGH` (of seconds, unflagged ones if it has any), a difference may be there that so few cannot show:
-    those of them that are significant neither way make the interval's width.
+    ``of`` is a column of the measurements, such as iterations. With ``corrected``, p-values are Holm's. Data
+    sets with too few pairs for a test do not count. With fewer than `ENOUGH` pairs (for seconds: unflagged
+    ones, if there are any) a real difference may go undetected. The interval therefore extends by the data
+    sets with so few pairs and no significant difference.
     """
     rows = [problem for problem in _problems(results, spec) if problem.n is not None]
     compared = family(results, rows, spec["contenders"], spec["of"])
@@ -62,7 +62,7 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
 
 
 def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
-    """Mean of ``above`` over mean of ``below``, ``of`` a column, on the permutations that both solved."""
+    """Mean of ``above`` over mean of ``below``, of column ``of``, on the permutations that both solved."""
     findings = []
     for problem in _problems(results, spec):
         label = _label(problem)
@@ -77,7 +77,7 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
 
 
 def printed_counts(results: Results, spec: Spec) -> list[Finding]:
-    """Relative difference, without sign, of a mean count from the paper's; none up to ``slack`` vectors.
+    """Relative absolute difference of a mean count from the paper's; 0 up to ``slack`` support vectors.
 
     ``which``: support_vectors or bounded_support_vectors.
     """
@@ -99,9 +99,10 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
 
 
 def planned_lengths(results: Results, spec: Spec) -> list[Finding]:
-    """Share of the planned steps of a contender that are ``longer``, or ``shorter``, than so much.
+    """Share of a contender's planned steps that are ``longer``, or ``shorter``, than a given length.
 
-    In units of Newton's step, less 1, by bins that lie beyond it as a whole; summed over the permutations.
+    Lengths are relative to Newton's step, minus 1. Only bins entirely beyond the length count. Counts are
+    summed over the permutations.
     """
     findings = []
     for name in spec["experiments"]:
@@ -128,7 +129,7 @@ def _label(problem: PermutedProblem) -> str:
 
 
 def _printed_share(results: Results, spec: Spec) -> float | None:
-    """Return the share of the data sets that bear the paper's mark; None for what its table does not test."""
+    """Return the share of data sets with the paper's mark; None if its table does not test the quantity."""
     numbers, table = results.numbers, spec["table"]
     what = "seconds" if spec["of"] == CPU else spec["of"]
     lines = [(name, n) for name in numbers.experiments(table) for n in numbers.sizes(name, table)]

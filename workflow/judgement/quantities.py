@@ -1,11 +1,11 @@
-"""What a claim measures: each kind of quantity turns results into findings, numbers with intervals.
+"""What a claim measures: each kind of quantity turns results into findings with intervals.
 
-A claim's YAML names a kind and its parameters; the functions here look the numbers up and judge nothing. A
-`Finding` that could not be had carries the reason instead of a number.
+A claim's YAML names a kind and its parameters. The functions here look the numbers up and do not judge them.
+A `Finding` without a number carries the reason.
 
-Common parameters: ``experiments`` (a list of names), and where sizes matter ``at``: ``each`` (default),
-``largest`` (the largest size at which all that is needed was measured) or one size; ``from`` leaves out
-smaller ones.
+Common parameters: ``experiments`` (a list of names), and for quantities by size ``at``: ``each`` (default),
+``largest`` (the largest size at which everything needed was measured) or one size. ``from`` omits smaller
+sizes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
 
 
 def exponent_difference(results: Results, spec: Spec) -> list[Finding]:
-    """Exponent of ``contender`` minus that of ``minus``; the interval is that of `Interval.minus`."""
+    """Exponent of ``contender`` minus exponent of ``minus``, with the interval of `Interval.minus`."""
     findings = []
     quantity = spec.get("of", CPU)
     for name in spec["experiments"]:
@@ -48,7 +48,7 @@ def exponent_difference(results: Results, spec: Spec) -> list[Finding]:
 
 
 def ratio(results: Results, spec: Spec) -> list[Finding]:
-    """Ratio ``above`` / ``below`` of two contenders, ``of`` cpu_seconds or work, within one process."""
+    """Ratio ``above`` / ``below`` of two contenders within one process, ``of`` cpu_seconds or work."""
     above, below, quantity = spec["above"], spec["below"], spec.get("of", CPU)
 
     def look(name: str, row: SizeRow) -> Finding:
@@ -63,7 +63,7 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
 
 
 def support_vectors(results: Results, spec: Spec) -> list[Finding]:
-    """Relative difference, without sign, of a count from the paper's; ``which``: nonbound, bound, total."""
+    """Relative absolute difference of a count from the paper's; ``which``: nonbound, bound, total."""
     kinds = {"nonbound": ("nonbound",), "bound": ("bound",), "total": ("nonbound", "bound")}[spec["which"]]
 
     def look(name: str, row: SizeRow) -> Finding:
@@ -83,9 +83,9 @@ def support_vectors(results: Results, spec: Spec) -> list[Finding]:
 
 
 def value(results: Results, spec: Spec) -> list[Finding]:
-    """One column ``of`` the measurements for each of ``contenders``, divided by the sum of columns ``per``.
+    """Column ``of`` for each of ``contenders``, divided by the sum of the columns ``per``.
 
-    The interval is the range over all certified runs, so that a rule speaks of every run.
+    The interval is the range over all certified runs, so that the rule applies to every run.
     """
     divisors: Sequence[str] = spec.get("per", ())
 
@@ -107,7 +107,7 @@ def value(results: Results, spec: Spec) -> list[Finding]:
 
 
 def agreement(results: Results, spec: Spec) -> list[Finding]:
-    """Relative difference between two ``contenders``, without sign, of a column (or sum) ``of``."""
+    """Relative absolute difference between two ``contenders`` in a column (or sum of columns) ``of``."""
     first, second = spec["contenders"]
     columns: list[str] = [spec["of"]] if isinstance(spec["of"], str) else spec["of"]
 
@@ -128,7 +128,7 @@ def agreement(results: Results, spec: Spec) -> list[Finding]:
 
 
 def limit_pattern(results: Results, spec: Spec) -> list[Finding]:
-    """1 where ``contender`` passes its memory limit if and only if the paper's cell is N/A, else 0."""
+    """1 if ``contender`` exceeds its memory limit exactly where the paper's cell is N/A, else 0."""
     contender = spec["contender"]
 
     def look(name: str, row: SizeRow) -> Finding:
@@ -184,7 +184,7 @@ KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], frozenset[str],
         frozenset({"longer", "shorter"}),
     ),
 }
-"""Kind -> function, required parameters, optional ones (besides ``kind`` and ``experiments``)."""
+"""Kind -> function, required parameters, optional parameters (besides ``kind`` and ``experiments``)."""
 
 
 def needs_clock(spec: Spec) -> bool:
@@ -195,7 +195,7 @@ def needs_clock(spec: Spec) -> bool:
 
 
 def _exponent(results: Results, name: str, contender: str, quantity: str) -> tuple[Interval | None, str]:
-    """Return an exponent, or None and the reason."""
+    """Return an exponent and "", or None and the reason."""
     if contender not in results.experiment(name).contenders:
         return None, "not in this experiment"
     fit = results.fit(name, contender, quantity)
@@ -207,7 +207,7 @@ def _exponent(results: Results, name: str, contender: str, quantity: str) -> tup
 
 
 def _by_size(results: Results, spec: Spec, look: Callable[[str, SizeRow], Finding]) -> list[Finding]:
-    """Apply `look` to the sizes that ``at`` and ``from`` choose, experiment by experiment."""
+    """Apply `look` to the sizes selected by ``at`` and ``from``, experiment by experiment."""
     at, smallest = spec.get("at", "each"), spec.get("from", 0)
     findings: list[Finding] = []
     for name in spec["experiments"]:
@@ -227,7 +227,7 @@ def _by_size(results: Results, spec: Spec, look: Callable[[str, SizeRow], Findin
 
 
 def _values(group: Group, column: str, divisors: Sequence[str]) -> list[float]:
-    """Return the column over the certified runs, divided by the sum of `divisors` where there are any."""
+    """Return a column over the certified runs, divided by the sum of `divisors` if there are any."""
     values = []
     for run in group.solved:
         top = run.number(column)
@@ -238,7 +238,7 @@ def _values(group: Group, column: str, divisors: Sequence[str]) -> list[float]:
 
 
 def _paper_ratio(results: Results, name: str, row: SizeRow, above: str, below: str) -> float | None:
-    """Return the paper's ratio of seconds, from its timing table or its sparse / non-sparse one."""
+    """Return the paper's ratio of seconds, from its timing table or its sparse/non-sparse table."""
     numbers, n = results.numbers, row.n_paper
     top, bottom = numbers.seconds(name, n, above), numbers.seconds(name, n, below)
     if above == f"{below}-dense":
@@ -251,7 +251,7 @@ def _paper_ratio(results: Results, name: str, row: SizeRow, above: str, below: s
 
 
 def _memory_stop(results: Results, name: str, contender: str, row: SizeRow) -> bool | None:
-    """Whether the memory limit stopped a contender at this size or a smaller one; None if not known."""
+    """Whether the memory limit stopped a contender at this or a smaller size; None if unknown."""
     for n in sorted(results.runs.sizes(name)):
         group = results.group(name, contender, n)
         if row.n is not None and n <= row.n and any(run.status == "memory_limit" for run in group.runs):

@@ -1,14 +1,15 @@
-"""A run boiled down to what must come out the same elsewhere, and the comparison of two such summaries.
+"""Summarise the results of a run that must be reproducible elsewhere, and compare two such summaries.
 
-What is compared, row by row: the dual objective (of a cutting plane its lower bound) and the numbers of
-support vectors (*results*), and the iterations, kernel evaluations and counted work (*path*). Seconds are
-never compared.
+Two groups of numbers are compared row by row. *Results* are the dual objective (for cutting planes, its lower
+bound) and the numbers of support vectors. The *path* is the iterations, kernel evaluations and counted work.
+Seconds are never compared.
 
-On the same hardware with the same library versions everything must be equal. Elsewhere the results must
-agree within 2 % (a count also within 1). Rounding steers the path: one row's steps may differ by more
-between two processors for no fault of anybody's, so there a contender's median ratio over its rows must
-be within 2 % of 1. Registers of another width add up a dense dot product in another order, and 16 % were seen
-in one row: of m rows with dense storage the median must be within 25 % over the root of m.
+On the same hardware with the same library versions, all numbers must be equal. Elsewhere, results must agree
+within 2 % (counts also within 1). Rounding steers the path: the steps of a single row may legitimately differ
+by more between two processors. For the path, only the median ratio over a contender's rows must therefore be
+within 2 % of 1. For dense storage even that is too strict: registers of another width sum a dense dot product
+in another order, and differences of 16 % were seen in one row. With dense storage, the median of m rows must
+be within 25 % divided by the square root of m.
 """
 
 from __future__ import annotations
@@ -27,46 +28,46 @@ TOLERANCE = 0.02
 """Relative difference allowed between different machines."""
 
 ONE_PATH = 0.25
-"""What another order of sums may change in the steps of one row; the median of m rows varies by less."""
+"""Allowed effect of summation order on the steps of one dense row; the median of m rows varies by less."""
 
 EQUAL = 1e-9
-"""Relative difference still called equal: what printing a number and reading it back may cost."""
+"""Relative difference that still counts as equal: the loss of printing a number and reading it back."""
 
 OBJECTIVES = ("certificate.dual", "certificate.relaxed")
 RESULTS = (*OBJECTIVES, "certificate.n_bound", "certificate.n_nonbound")
 PATH = ("iterations", "kernel_evaluations", "work.nonzeros", "work.hessian_entries", "work.gradient_updates")
 
 PROBLEM = ("paper", "experiment", "n", "seed", "contender")
-"""What names a row; of an experiment with an axis its ``point`` too."""
+"""Fields that identify a row; in an experiment with an axis, ``point`` as well."""
 
 SETTING = ("solver", "storage", "bias", "C", "eps")
-"""Fields that must agree for two rows to be comparable, beside ``kernel.*``, ``options.*``, ``encoding*``."""
+"""Fields that must agree for rows to be comparable, as must ``kernel.*``, ``options.*``, ``encoding*``."""
 
 FAILED = ("uncertified", "error", "iteration_limit")
-"""Statuses that are a fault of the code, wherever it runs; missing data are not."""
+"""Statuses that are faults of the code on any machine; missing data are not."""
 
 LIMITED = ("time_limit", "memory_limit")
-"""Statuses that a slower or smaller machine explains at a contender's larger sizes, not at its smallest."""
+"""Statuses that a slower or smaller machine explains at larger sizes, but not at a contender's smallest."""
 
 
-#: Ratios of a count to the reference's, by paper, contender, count, and whether storage is dense.
+#: Ratios of counts to the reference's, by paper, contender, count, and whether storage is dense.
 Paths = dict[tuple[str, str, str, bool], list[float]]
 
 
 @dataclass
 class ReferenceCheck:
-    """What a comparison with the reference found.
+    """Outcome of a comparison with the reference.
 
     Attributes
     ----------
     same_machine : bool
-        Whether hardware and library versions are those of the reference, so that equality is asked for.
+        Whether hardware and library versions equal the reference's, so that equality is required.
     faults : list of str
-        Each a reason to fail, in one line.
+        Reasons to fail, one line each.
     remarks : list of str
-        What a reader should know and nobody need mend: rows or claims that were not measured here.
+        Information that requires no action: rows or claims that were not measured here.
     rows, of : int
-        Number of rows compared, and of those that the reference has of this run's papers.
+        Number of rows compared, and number of the reference's rows for the papers of this run.
     """
 
     same_machine: bool
@@ -77,9 +78,9 @@ class ReferenceCheck:
 
 
 def summarise(runs: Runs) -> list[dict[str, Any]]:
-    """Return one entry for each row and contender: what names it, its settings, status and counts.
+    """Summarise each row and contender: identifying fields, settings, status and counts.
 
-    The repeats of a row are the same computation; the counts are those of the first certified one.
+    The repeats of a row are the same computation; the counts are those of the first certified repeat.
     """
     chosen: dict[tuple[str, ...], MeasuredRun] = {}
     for run in runs.runs:
@@ -108,7 +109,7 @@ def summarise(runs: Runs) -> list[dict[str, Any]]:
 
 
 def fold(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return entries of `summarise` with those that differ in the seed alone as one, ``runs`` by seed."""
+    """Merge the entries of `summarise` that differ only in the seed; ``runs`` holds the seeds."""
     folded: dict[str, dict[str, Any]] = {}
     for entry in entries:
         shared = {name: value for name, value in entry.items() if name not in ("seed", "status", "counts")}
@@ -118,7 +119,7 @@ def fold(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def unfold(groups: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the entries that `fold` was given."""
+    """Invert `fold`."""
     return [
         {**{name: value for name, value in group.items() if name != "runs"}, "seed": seed, **run}
         for group in groups
@@ -127,9 +128,9 @@ def unfold(groups: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def machine_identity(runs: Runs) -> dict[str, str]:
-    """Return what "same hardware and lock" means: processor, BLAS, versions of Python and the libraries.
+    """Return what defines "same hardware and lock": processor, BLAS, versions of Python and the libraries.
 
-    Empty if the runs come from machines that differ in any of it (or there are none).
+    Empty if there are no runs, or if they come from machines that differ in any of these.
     """
     names = ("machine.cpu", "machine.cpu_id", "machine.blas", "machine.python")
     identities = {
@@ -147,7 +148,7 @@ def machine_identity(runs: Runs) -> dict[str, str]:
 
 
 def machine_records(runs: Runs) -> list[dict[str, str]]:
-    """Return all that is known of the machines of the runs, each once: memory, commit and so on."""
+    """Return the distinct machine records of the runs, complete with memory, commit and so on."""
     found = {
         tuple(
             (name.removeprefix("machine."), text)
@@ -168,23 +169,23 @@ def compare(
     complete: bool = False,
     clocked: Container[tuple[str, str]] = frozenset(),
 ) -> ReferenceCheck:
-    """Compare a run's record (see `svmrepro.workflow.steps.check`) with the reference's.
+    """Compare the record of a run (see `svmrepro.workflow.steps.check`) with the reference.
 
-    Faults:
+    Faults are:
 
-    - a claim that held and is now broken, undecided or no longer listed;
-    - results or counts that differ by more than the module allows;
-    - a row that met a limit, if it is the smallest of its contender that the reference solved;
+    - a claim that held and is now violated, undecided or no longer listed;
+    - results or counts that differ by more than the module docstring allows;
+    - a row that met a limit, if it is the smallest that the reference solved with this contender;
     - a row that its experiment no longer has, or has with other settings, if ``whole``.
 
-    Remarks:
+    Remarks are:
 
-    - a claim about seconds that is now undecided (``clocked`` has them, as (paper, claim)): intervals are
+    - a claim about seconds (listed in ``clocked`` as (paper, claim)) that is now undecided: intervals are
       wider on a noisier machine;
-    - a claim or a row that was not measured here: no data, no such package, a limit at a larger size, or an
-      experiment that this run leaves out. With ``complete`` these are faults.
+    - a claim or row that was not measured here: missing data or package, a limit at a larger size, or an
+      experiment that this run omits. With ``complete`` these are faults.
 
-    Papers that this run leaves out are not compared.
+    Papers that this run omits are not compared.
     """
     same = bool(reference["machine"]) and reference["machine"] == current["machine"]
     found = ReferenceCheck(same)
@@ -216,7 +217,7 @@ def _compare_rows(
     found: ReferenceCheck,
     whole: bool,
 ) -> list[str]:
-    """Compare what both have; return the rows of the reference that were not measured here."""
+    """Compare the rows; return those of the reference that were not measured here."""
     now = {_key(entry): entry for entry in after}
     paths: Paths = {}
     absent: list[str] = []
@@ -273,7 +274,7 @@ def _compare_counts(
     found: ReferenceCheck,
     paths: Paths,
 ) -> None:
-    """Compare one row; where rounding may steer the path, leave its ratios in `paths` for later."""
+    """Compare one row. If rounding may steer the path, store its ratios in `paths` for later."""
     for name, was in old["counts"].items():
         value = new["counts"].get(name)
         if value is None:
@@ -290,17 +291,17 @@ def _compare_counts(
 
 
 def agree(name: str, was: float, value: float, *, same_machine: bool) -> bool:
-    """Whether a count or an objective is what it was, as far as the two machines allow it to be told.
+    """Whether a count or an objective agrees in two runs, as far as the two machines allow.
 
     Parameters
     ----------
     name : str
         One of `RESULTS` or `PATH`.
     was, value : float
-        In the two runs.
+        Values in the two runs.
     same_machine : bool
-        Whether to ask for equality; else for a relative difference of at most `TOLERANCE` (a number of
-        support vectors also within 1).
+        Whether equality is required; otherwise a relative difference up to `TOLERANCE` is allowed, and in a
+        number of support vectors a difference of 1.
     """
     if same_machine:
         return abs(value - was) <= EQUAL * max(abs(was), abs(value))
@@ -309,7 +310,7 @@ def agree(name: str, was: float, value: float, *, same_machine: bool) -> bool:
 
 
 def _smallest(entries: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], int]:
-    """Return the smallest size that each contender of an experiment has solved."""
+    """Return the smallest size that each contender of an experiment solved."""
     found: dict[tuple[str, ...], int] = {}
     for entry in entries:
         if entry["counts"]:

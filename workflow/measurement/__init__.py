@@ -1,11 +1,11 @@
-"""Measuring: one contender on one problem at a time.
+"""Measuring: runs of one contender on one problem at a time.
 
 contender_run  one run: clock, meter, certificate
 flags          whether other load makes a run's seconds doubtful
 journal_line   the record of a run, one line of JSON
-journal        these lines on disk, written as they are made
-machine        what a run was made on
+journal        the file of these lines, written as they are made
+machine        description of the machine, and other load on it
 data_sets      the arrays of a problem
-progress       what a person sees meanwhile
-forecast       what is left, and for how long
+progress       progress messages
+forecast       remaining runs and time
 """

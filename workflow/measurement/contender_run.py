@@ -1,4 +1,4 @@
-"""One run of one contender on one problem: clock, meter, certificate, and what becomes of them."""
+"""One run of one contender on one problem: clock, meter, certificate, and the resulting record."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from svmrepro.workflow.measurement.flags import flag_reasons
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, counted, finite
 from svmrepro.workflow.measurement.machine import Meter, copy_bandwidth, load_average
 
-#: What the certificate of a user's own solver may show, in units of eps.
+#: Largest violation, in units of eps, with which the certificate accepts a user's own solver.
 USER_TOLERANCE = 2.0
 
-#: A result counts although it took longer than its limit by this factor ...
+#: A result still counts if it exceeds its time limit by up to this factor ...
 OVERRUN = 1.1
-#: ... and so many seconds: solvers look at the clock now and then only.
+#: ... and this many seconds, because solvers check the clock only now and then.
 OVERRUN_GRAIN = 0.1
 
-#: Bytes of kernel values that the judge keeps between two solutions of the same examples.
+#: Maximum size in bytes of the kernel matrix that the judge keeps for all solutions of the same examples.
 GRAM_BYTES = 2**29
 
-#: Examples of each class in the run that warms a user's own solver.
+#: Examples per class in the warm-up run of a user's own solver.
 _WARM_ROWS = 8
 
-#: A requirement of an extra, in the words of this project's metadata: its package and the extra.
+#: A requirement of an extra in this project's package metadata: package and extra.
 _REQUIREMENT = re.compile(r"""([\w.-]+).*\bextra == ["']([\w-]+)["']""")
 
 _LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
@@ -47,7 +47,7 @@ _LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
 
 class ContenderRuns:
     """
-    The contenders of one row, on the same arrays.
+    The contenders of one row, on shared arrays.
 
     Parameters
     ----------
@@ -56,16 +56,17 @@ class ContenderRuns:
     X, y
         Examples (n, d) and labels (n,).
     encode
-        Gives the same examples in the encoding of this name, for the contenders that ask for one.
+        Returns the same examples in a named encoding, for contenders that ask for one.
     point
         Value on the experiment's axis, if it has one.
     test
-        Examples (k, d) and labels (k,) on which results are judged by the experiment's measures.
+        Examples (k, d) and labels (k,) of the test set for the experiment's measures.
 
     Notes
     -----
-    Representations are built once for each storage and shared by the contenders that use it. A solver of a
-    user's own gets a copy for each run: what it does to its arrays is not done to the others or the judge.
+    Each representation is built once per storage and shared by the contenders that use it. A user's own
+    solver gets a fresh copy for each run, so that changes to its arrays affect neither other contenders nor
+    the judge.
     """
 
     def __init__(
@@ -86,17 +87,17 @@ class ContenderRuns:
         self._examples: dict[str | None, Any] = {None: X}
         self._problems: dict[tuple[str, bool, str | None], Problem] = {}
         self._ready: set[str] = set()
-        #: The judge's kernel values by encoding.
+        #: Kernel matrices of the judge, by encoding.
         self._grams: dict[str | None, npt.NDArray[np.float64]] = {}
 
     def prepare(self, contender: Contender) -> Problem:
         """
-        Build the representation and load the compiled code that a contender needs, before any clock runs.
+        Build the representation and load the compiled code that a contender needs. None of this is timed.
 
         Returns
         -------
         Problem
-            Prepared, for the certificate and, save a user's own, for the solver.
+            Prepared for the certificate and, except for a user's own solver, for the solver.
         """
         key = (contender.storage, contender.bias, contender.encoding)
         if key not in self._problems:
@@ -112,16 +113,16 @@ class ContenderRuns:
             else:
                 warm(contender.solver, problem.kernel, problem.storage)
                 solver = SOLVERS[contender.solver].load()
-                if isinstance(solver, Prepares):  # a layout of the examples is no memory of the run's
+                if isinstance(solver, Prepares):  # untimed; its memory is not the run's
                     solver.prepare(problem)
             self._ready.add(contender.label)
         return problem
 
     def _gram(self, contender: Contender, problem: Problem) -> npt.NDArray[np.float64] | None:
-        """Return the judge's kernel values, which all solutions of the same examples share.
+        """Return the judge's kernel matrix, which all solutions of the same examples share; None if not kept.
 
-        The first of them too: it is another one in a process that goes on after a kill, and the last digits
-        of a verdict must not tell which.
+        It is also used for the first solution. After a restart another solution may be the first in its
+        process, and the last digits of a certificate must not depend on that.
         """
         if problem.kernel.name == "linear" or 8 * problem.n**2 > GRAM_BYTES:
             return None
@@ -130,29 +131,29 @@ class ContenderRuns:
         return self._grams[contender.encoding]
 
     def _tolerance(self, contender: Contender) -> float:
-        """Return the stopping tolerance of a contender."""
+        """Return a contender's stopping tolerance."""
         return self._eps if contender.eps is None else contender.eps
 
     def _encoded(self, name: str | None) -> Any:
-        """Return the examples in an encoding; each is made once, and only if somebody asks for it."""
+        """Return the examples in an encoding; each encoding is made once, on demand."""
         if name not in self._examples:
             assert name is not None and self._encode is not None
             self._examples[name] = self._encode(name)
         return self._examples[name]
 
     def _copy(self, contender: Contender, problem: Problem, rows: Any = slice(None)) -> Problem:
-        """Return the problem, or the one of some rows, on arrays of its own."""
+        """Return a copy of the problem, or of some of its rows, with arrays of its own."""
         X, y = problem.X[rows].copy(), problem.y[rows].copy()
         copy = Problem(X, y, problem.C, problem.kernel, bias=problem.bias, storage=contender.storage)
         copy.prepare()
         return copy
 
     def _warm(self, contender: Contender, problem: Problem) -> None:
-        """Run a user's own solver on a few rows, so that what it imports or compiles is not timed."""
+        """Run a user's own solver on a few rows, so that its imports and compilation are not timed."""
         solver = _solver(contender, self._tolerance(contender))
         labels = np.unique(problem.y)[[0, -1]]
         rows = np.sort([row for label in labels for row in np.flatnonzero(problem.y == label)[:_WARM_ROWS]])
-        # What goes wrong here goes wrong in the run, or does not matter.
+        # An error here recurs in the run itself, or does not matter.
         with suppress(Exception, SystemExit):
             solver(self._copy(contender, problem, rows))
 
@@ -163,14 +164,14 @@ class ContenderRuns:
         Parameters
         ----------
         contender
-            Who.
+            The contender.
 
         Returns
         -------
         dict
-            ``status`` and the fields of :data:`~svmrepro.workflow.measurement.journal_line.NO_RESULT`. A
-            contender that raises has status ``error`` with the reason, a peer that is not installed
-            ``not_run``: the others go on.
+            ``status`` and the fields of :data:`~svmrepro.workflow.measurement.journal_line.NO_RESULT`. If a
+            contender raises, its status is ``error`` with the reason; for a peer that is not installed it is
+            ``not_run``. The other contenders continue.
         """
         result: dict[str, Any] = dict(NO_RESULT)
         try:
@@ -188,12 +189,12 @@ class ContenderRuns:
         except NotInstalled:
             return {**NO_RESULT, "status": "not_run", "reason": not_installed(contender.solver)}
         except (Exception, SystemExit) as error:
-            # Whatever a solver, perhaps a user's own, runs into is its result, not the end of the job.
+            # Whatever a solver raises, also a user's own, is its result and must not end the job.
             return {**NO_RESULT, "status": "error", "reason": _reason(error, contender)}
         return result
 
     def _performance(self, problem: Problem, solution: Solution) -> dict[str, Any]:
-        """Return what the experiment's measures say on the test set, also of a run that met a limit."""
+        """Return the experiment's measures on the test set, also for a run that met a limit."""
         if self._test is None or (solution.alpha is None and solution.weights is None):
             return {}
         X, y = self._test
@@ -202,7 +203,7 @@ class ContenderRuns:
 
 
 def _solver(contender: Contender, eps: float) -> Callable[[Problem], Solution]:
-    """Return the call to be timed."""
+    """Return the function to be timed."""
     if ":" not in contender.solver:
         return lambda problem: solve(
             problem,
@@ -211,7 +212,7 @@ def _solver(contender: Contender, eps: float) -> Callable[[Problem], Solution]:
             time_limit=contender.time_limit,
             memory_limit_mb=contender.memory_limit_mb,
             iteration_limit=contender.iteration_limit,
-            verify=False,  # every result is certified here
+            verify=False,  # every result is certified in this module
             **contender.options,
         )
     function = _user_function(contender.solver)
@@ -226,7 +227,7 @@ def _solver(contender: Contender, eps: float) -> Callable[[Problem], Solution]:
 
 
 def not_installed(solver: str) -> str:
-    """Say which package a solver lacks, and which extra of this project has it, if one does."""
+    """Name the package that a solver lacks, and the extra of this project that contains it, if any."""
     package = SOLVERS[solver].package
     extras = [
         found[2]
@@ -248,13 +249,13 @@ def _user_function(name: str) -> Callable[..., Any]:
 
 
 def _cpu_seconds() -> float:
-    """Return the CPU time of all threads of this process and of the programs that it ran."""
+    """Return the CPU time of all threads of this process and of its child processes."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def _reason(error: BaseException, contender: Contender) -> str:
-    """Say in one line what went wrong, and where in a user's own code."""
+    """Describe an error in one line, with its place if it is in a user's own code."""
     if isinstance(error, StepError):
         return one_line(error)
     package = contender.solver.partition(":")[0].partition(".")[0]
@@ -267,7 +268,7 @@ def _reason(error: BaseException, contender: Contender) -> str:
 
 
 def _as_solution(solver: str, answer: Any) -> Solution:
-    """Take a user's result: a Solution, or anything with ``alpha`` and ``bias``."""
+    """Convert a user's result to a Solution; it may be any object with ``alpha`` and ``bias``."""
     for name in ("iterations", "kernel_evaluations"):
         try:
             counted(getattr(answer, name, 0))
@@ -288,7 +289,7 @@ def _as_solution(solver: str, answer: Any) -> Solution:
 
 
 def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
-    """Return what was counted and timed, and whether the clock can be trusted."""
+    """Return counts and times of a run, and whether the clock can be trusted."""
     reasons = flag_reasons(solution.wall_seconds, solution.cpu_seconds, meter.other_cores)
     return {
         "cpu_seconds": solution.cpu_seconds,
@@ -304,7 +305,7 @@ def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
 
 
 def _beside_bandwidth(info: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Add the speed of memory where a solver counts the bytes that it moves."""
+    """Add the memory bandwidth if a solver counts the bytes it moves."""
     return {**info, "copy_bandwidth": copy_bandwidth()} if "bytes_moved" in info else info
 
 
@@ -315,12 +316,12 @@ def _verdict(
     eps: float,
     gram: npt.NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
-    """Certify a solution; one that fails is no result, whatever its solver says."""
+    """Certify a solution; one that fails is no result, whatever status the solver reports."""
     if solution.status in _LIMIT_STATUSES:
         return {"status": solution.status, "reason": _limit_reason(solution.status, contender, solution)}
     limit = contender.time_limit
     if limit is not None and solution.cpu_seconds > OVERRUN * limit + OVERRUN_GRAIN:
-        # The solver ignored its limit. As a result it would be repeated, and run at larger sizes.
+        # The solver ignored its limit. Accepting the result would lead to repeats and to larger sizes.
         return {"status": "time_limit", "reason": _limit_reason("time_limit", contender, solution)}
     certificate = certify(problem, solution, gram)
     spec = SOLVERS.get(contender.solver)
@@ -348,5 +349,5 @@ def _limit_reason(status: str, contender: Contender, solution: Solution) -> str:
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return numbers as JSON knows them: numpy's as Python's, those that are not finite as null."""
+    """Convert numbers for JSON: numpy's to Python's, and non-finite ones to null."""
     return {key: finite(value) for key, value in values.items()}

@@ -1,4 +1,4 @@
-"""Data sets as the steps meet them: own files made known, the arrays of a row, and why there are none."""
+"""Data sets for the steps: users' own files, the arrays of a row, and reasons for missing data."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 
 class NotAvailable(Exception):
-    """A row cannot be measured for want of its data; the message is the reason that tables show."""
+    """A row cannot be measured because its data are missing; the message is the reason shown in tables."""
 
 
 @dataclass(frozen=True)
 class Marker:
     """
-    Whether a data set can be had, as the last attempt found it.
+    Availability of a data set, as found by the last attempt to get it.
 
     Attributes
     ----------
     name
-        The data set.
+        Name of the data set.
     available
-        Whether any of its training files is there.
+        Whether any of its training files is available.
     missing
-        One reason for each file that is not: ``file: why``.
+        One reason per missing file: ``file: why``.
     tried
-        When, in seconds of the epoch.
+        Time of the attempt, in seconds since the epoch.
     """
 
     name: str
@@ -50,18 +50,18 @@ class Marker:
         return self.available and not self.missing
 
     def reason(self) -> str:
-        """Say in one line what is missing, and why."""
+        """One line saying what is missing, and why."""
         return f"data set {self.name} not available: {self.missing[0] if self.missing else 'not fetched'}"
 
 
 def register(config: Config) -> None:
     """
-    Make a user's own files known to ``svmrepro.datasets``.
+    Register a user's own files with ``svmrepro.datasets``.
 
     Raises
     ------
     StepError
-        If a name is taken.
+        If a name is already taken.
     """
     from svmrepro import datasets
 
@@ -74,17 +74,17 @@ def register(config: Config) -> None:
 
 def check_own(config: Config) -> None:
     """
-    Read a user's own files, so that a fault of theirs is told before anything is made anew.
+    Read a user's own files early, so that their errors are reported before any work is done.
 
     Parameters
     ----------
     config
-        Its experiments say which files matter, and how many of their rows.
+        Its experiments determine which files matter, and how many of their rows.
 
     Raises
     ------
     StepError
-        If a file cannot be read or has too few rows: the key, and file and line.
+        If a file cannot be read or has too few rows: the key, file and line.
     """
     for paper in config.papers.values():
         for experiment in paper.experiments.values():
@@ -109,7 +109,7 @@ def check_own(config: Config) -> None:
 
 
 def _own(config: Config, name: str, n: int | None, where: str) -> Dataset:
-    """Load the first rows of a user's own file; a fault of the file itself is told with the file's key."""
+    """Load the first rows of a user's own file; report its errors with its configuration key."""
     from svmrepro import datasets
 
     try:
@@ -119,24 +119,24 @@ def _own(config: Config, name: str, n: int | None, where: str) -> Dataset:
 
 
 def write_marker(config: Config, marker: Marker) -> None:
-    """Write what an attempt found."""
+    """Write the outcome of an attempt."""
     atomic_write(paths.marker(config, marker.name), json.dumps(asdict(marker), indent=1) + "\n")
 
 
 def read_marker(config: Config, name: str) -> Marker | None:
     """
-    Read what the last attempt found.
+    Read the outcome of the last attempt.
 
     Returns
     -------
     Marker or None
-        None if there was none, or its file cannot be understood.
+        None if there was no attempt, or its file is invalid.
     """
     return _understood(paths.marker(config, name))
 
 
 def _understood(path: Path) -> Marker | None:
-    """Read a marker; None where it cannot be understood."""
+    """Read a marker; None if it is invalid."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         name, available, missing, tried = (content[key] for key in ("name", "available", "missing", "tried"))
@@ -154,34 +154,34 @@ def _understood(path: Path) -> Marker | None:
 
 
 def _portable(reason: str) -> str:
-    """Tables travel: where a mirror lies on this machine is told while it is tried, and nowhere else."""
+    """Remove a local mirror's path from a reason, because tables are published."""
     return re.sub(r"\bmirror (?!https?:)\S+: ", "mirror: ", reason)
 
 
 def load_instance(config: Config, row: Instance, encoding: str | None = None) -> Dataset:
     """
-    Load the examples of a row from the disk; nothing is downloaded here.
+    Load the examples of a row from disk; nothing is downloaded here.
 
     Parameters
     ----------
     config
-        Says where the data lie.
+        Determines the data folder.
     row
         The row.
     encoding
-        In place of the data set's own; None for that.
+        Replaces the data set's own encoding; None keeps it.
 
     Returns
     -------
     Dataset
-        Examples and labels, in the row's order, which is the same in any encoding.
+        Examples and labels in the row's order, which does not depend on the encoding.
 
     Raises
     ------
     NotAvailable
-        With the reason: what the last attempt to fetch met with, or what is wrong with the file.
+        With the reason: the error of the last attempt to fetch, or of the file.
     StepError
-        If that file is a user's own.
+        If the data set is a user's own file.
     """
     from svmrepro import datasets
 
@@ -207,16 +207,16 @@ def load_instance(config: Config, row: Instance, encoding: str | None = None) ->
 
 def load_test(config: Config, row: Instance, features: int) -> tuple[Any, Any]:
     """
-    Load the test set of a row's experiment from the disk.
+    Load the test set of a row's experiment from disk.
 
     Parameters
     ----------
     config
-        Says where the data lie.
+        Determines the data folder.
     row
-        A row of an experiment that has one; of a generated set, the same seed's.
+        A row of an experiment with a test set; for generated data, its seed is used.
     features
-        What its examples must have.
+        Number of features that the examples must have.
 
     Returns
     -------
@@ -256,11 +256,11 @@ def load_test(config: Config, row: Instance, features: int) -> tuple[Any, Any]:
 
 
 def _lacking(config: Config, name: str) -> type[NotAvailable] | type[StepError]:
-    """Return what to raise where data cannot be had: a user's own are an error, others are not run."""
+    """Return the exception for unavailable data: an error for a user's own files, otherwise *not run*."""
     return StepError if name in config.datasets else NotAvailable
 
 
 def own_file(config: Config, name: str) -> Path | None:
-    """Return the path of a user's own data set, or None for one of the registry."""
+    """Return the path of a user's own data set; None for data sets of the registry."""
     path = config.datasets.get(name)
     return None if path is None else Path(path)

@@ -1,27 +1,27 @@
-"""Whether a run is flagged: other load on the machine may have made its seconds too long."""
+"""Flagged runs: other load on the machine may have increased their seconds."""
 
 from __future__ import annotations
 
 WALL_EXCESS = 0.1
-"""A run is flagged when its wall time exceeds its CPU time by more than this share ..."""
+"""A run is flagged if its wall time exceeds its CPU time by more than this share ..."""
 
 WALL_GRAIN = 0.001
-"""... and by more than this many seconds: the clocks resolve no less."""
+"""... and by more than this many seconds, the resolution of the clocks."""
 
 OTHER_CORES = 0.2
-"""A run is flagged when other processes used more than this many cores meanwhile."""
+"""A run is flagged if other processes used more than this many cores meanwhile."""
 
 
 def flag_reasons(wall_seconds: float, cpu_seconds: float, other_cores: float) -> list[str]:
     """
-    Say why the seconds of a run are doubtful.
+    Return why the seconds of a run are doubtful.
 
     Parameters
     ----------
     wall_seconds, cpu_seconds
-        Of the solve call.
+        Times of the solve call.
     other_cores
-        Cores that other processes used meanwhile, on average.
+        Average number of cores used by other processes meanwhile.
 
     Returns
     -------

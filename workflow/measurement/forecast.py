@@ -1,4 +1,4 @@
-"""How many runs are left, and about how long they take, from what the journals hold."""
+"""Forecast of the remaining runs and time, from the journals."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from svmrepro.workflow.measurement.data_sets import read_marker
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS
 
-#: Growth of a solver's time with n where nothing better is known, and the limits of what is believed.
+#: Assumed exponent of a solver's time in n if nothing better is known, and the range to which fits are
+#: clipped.
 USUAL_SLOPE, LEAST_SLOPE, MOST_SLOPE = 2.0, 1.0, 3.5
-#: CPU seconds of a run at 1,000 rows before anything has been measured.
+#: Assumed CPU seconds of a run at 1,000 rows before anything has been measured.
 FIRST_GUESS = 0.1
-#: Seconds that a job takes beside its runs: starting Python, loading data and compiled code.
+#: Seconds of a job besides its runs: starting Python, loading data and compiled code.
 JOB_SECONDS = 3.0
-#: The remaining time is not told if more than this part of it rests on `FIRST_GUESS`.
+#: The remaining time is not shown if more than this share of it rests on `FIRST_GUESS`.
 MOST_GUESSED = 0.5
-#: Bytes of journals beyond which only the present experiment's is read.
+#: If all journals together exceed this many bytes, only the current experiment's is read.
 MOST_BYTES = 80_000_000
 
 _Key = tuple[str, str, str]
@@ -32,14 +33,14 @@ _Place = tuple[int, float | None]
 
 class Forecast:
     """
-    The runs of a scale: those made, those left, the seconds that these will take.
+    The runs of a scale: how many were made, how many are left, and how long those will take.
 
     Parameters
     ----------
     config
         The scale.
     present
-        The experiment that is being measured.
+        The experiment being measured.
     """
 
     def __init__(self, config: Config, present: Experiment) -> None:
@@ -49,16 +50,16 @@ class Forecast:
         self.whole_scale = len(self._experiments) > 1 or len(_all(config)) == 1
         #: Seconds by contender and size.
         self._seconds: dict[_Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-        #: Runs made, by contender, size and point.
+        #: Number of runs made, by contender, size and point.
         self._made: dict[_Key, dict[_Place, int]] = defaultdict(lambda: defaultdict(int))
-        #: The sizes and points at which a contender passed a limit.
+        #: Sizes and points at which a contender met a limit.
         self._stopped: dict[_Key, list[_Place]] = defaultdict(list)
-        #: Who runs a solver anywhere, and the guesses made from that: a scale has hundreds of such places.
+        #: Contenders by solver, and cached guesses from them; a scale has hundreds of contenders.
         self._running: dict[str, list[_Key]] = defaultdict(list)
         for each in self._experiments:
             for contender in each.contenders.values():
                 self._running[contender.solver].append(_key(each, contender))
-        #: Solvers that somebody ran, anywhere.
+        #: Solvers with a measured run in any experiment.
         self._measured: set[str] = set()
         self._solver_of = {key: solver for solver, keys in self._running.items() for key in keys}
         self._guesses: dict[str, dict[int, float]] = defaultdict(dict)
@@ -69,12 +70,12 @@ class Forecast:
                     self.add(line)
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Take note of a run."""
+        """Record a run."""
         key = (line["paper"], line["experiment"], line["contender"])
         place = (line["n"], line["point"])
         self._made[key][place] += 1
         if line["status"] in FINAL:
-            # Its other repeats are not made.
+            # Its remaining repeats are not made.
             repeats = self._repeats[line["paper"], line["experiment"]]
             self._made[key][place] += max(0, repeats - line["repeat"] - 1)
         if line["cpu_seconds"] is not None:
@@ -87,19 +88,19 @@ class Forecast:
 
     def left(self, only: Experiment | None = None) -> tuple[int, float | None]:
         """
-        Count what is left.
+        Count the remaining runs.
 
         Parameters
         ----------
         only
-            One experiment, or None for all that are covered.
+            One experiment; None for all that are covered.
 
         Returns
         -------
         runs : int
-            Runs to be made.
+            Number of runs left.
         seconds : float or None
-            About how long they and the starts of their jobs take; None as long as most of it would be of
+            Estimated time of these runs and of starting their jobs. None while most of it would be for
             solvers that have not been measured anywhere.
         """
         runs, seconds, guessed = 0, 0.0, 0.0
@@ -120,18 +121,19 @@ class Forecast:
 
     def seconds(self, experiment: Experiment, contender: Contender, n: int) -> float:
         """
-        Guess the CPU seconds of a run.
+        Estimate the CPU seconds of a run.
 
         Parameters
         ----------
         experiment, contender, n
-            Which.
+            The run.
 
         Returns
         -------
         float
-            The median of its runs at this size; else extrapolated on log-log scales from its runs at others;
-            else from the same solver's in other experiments; at most its time limit.
+            The median of its runs at this size. Without any, the estimate is extrapolated on log-log scales
+            from its runs at other sizes, else from the same solver in other experiments. It is at most the
+            time limit.
         """
         points = self._seconds.get(_key(experiment, contender), {})
         guess = extrapolate(points, n) if points else self._from_elsewhere(contender.solver, n)
@@ -165,7 +167,7 @@ class Forecast:
         return known[n]
 
     def _covered(self, present: Experiment) -> list[Experiment]:
-        """Return all experiments, or the present one alone where reading all journals would take long."""
+        """Return all experiments, or only the current one if reading all journals would take long."""
         experiments = _all(self._config)
         size = 0
         for experiment in experiments:
@@ -176,19 +178,19 @@ class Forecast:
 
 def extrapolate(points: Mapping[int, Iterable[float]], n: int) -> float:
     """
-    Continue a power law through the medians at the two nearest sizes.
+    Extrapolate the power law through the medians at the two nearest sizes.
 
     Parameters
     ----------
     points
         Seconds by size; at least one size.
     n
-        The size asked for.
+        The requested size.
 
     Returns
     -------
     float
-        Seconds.
+        Estimated seconds.
     """
     medians = {size: max(median(seconds), 1e-6) for size, seconds in points.items()}
     if n in medians:
@@ -201,7 +203,7 @@ def extrapolate(points: Mapping[int, Iterable[float]], n: int) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Write a length of time as people say it: ``40 s``, ``3 min``, ``2 h 10 min``."""
+    """Format a duration: ``40 s``, ``3 min``, ``2 h 10 min``."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)

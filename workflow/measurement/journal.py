@@ -1,9 +1,9 @@
 """
-The journal: every measurement is on disk the moment it is made, and none is there twice.
+The journal: every measurement is on disk as soon as it is made, and appears only once.
 
-An experiment's journal is a file that only grows. Lines whose ``row`` is no longer what the configuration and
-the code define stay in it as history. A process that is killed leaves at most the beginning of a line, which
-the next writer takes away; one that finds the disk full takes its own beginning away before it says so.
+An experiment's journal is append-only. Lines whose ``row`` no longer matches the configuration and the code
+stay in it as history. A killed process leaves at most an incomplete line, which the next writer removes. A
+process that finds the disk full removes its own incomplete line before it reports the error.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from svmrepro.workflow.measurement.journal_line import decode, encode
 
 class Journal:
     """
-    A file of measurements that several processes may append to.
+    A file of measurements to which several processes may append.
 
     Parameters
     ----------
     path
-        The file; it and its folder are made by the first append.
+        The file; the first append creates it and its folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,13 +33,13 @@ class Journal:
 
     def lines(self) -> list[dict[str, Any]]:
         """
-        Read what is there.
+        Read all lines.
 
         Returns
         -------
         list of dict
-            All valid lines of the present schema, in order. The beginning of a line that a kill left, and
-            lines of another schema, are left out.
+            All valid lines of the current schema, in order. Incomplete lines and lines of other schemas are
+            skipped.
         """
         try:
             content = self.path.read_bytes()
@@ -55,7 +55,7 @@ class Journal:
 
     def append(self, line: Mapping[str, Any]) -> None:
         """
-        Add a measurement; when this returns it is on disk.
+        Append a measurement; it is on disk when this returns.
 
         Parameters
         ----------
@@ -65,9 +65,9 @@ class Journal:
         Raises
         ------
         StepError
-            If it cannot be written (no permission, disk full); the file is then as it was before.
+            If it cannot be written (no permission, disk full); the file is then unchanged.
         """
-        # Not at the top: the package imports NumPy, and the step sets the number of its threads first.
+        # Imported late: the package imports NumPy, and the step must set the number of threads first.
         from svmrepro.datasets.locks import open_locked
 
         data = encode(line)
@@ -85,7 +85,7 @@ class Journal:
 
 
 def _repair(descriptor: int) -> int:
-    """Take away what stands after the last line feed; return the length that is left."""
+    """Remove an incomplete last line; return the remaining length."""
     end = os.fstat(descriptor).st_size
     good = end
     while good:

@@ -1,9 +1,8 @@
 """
-The record of a measurement: one line of JSON, its fields and their types in one place.
+The record of a measurement: one line of JSON. This module defines all fields and their types.
 
-A line is complete in itself: what was solved, by what code, on what machine, what came out and what a
-certificate says of it. Every number in a table can be traced to the line that it came from by ``run_id``,
-``row``, ``contender`` and ``repeat``.
+A line is self-contained: it records the problem, the code, the machine, the result and the certificate. Every
+number in a table can be traced to its line by ``run_id``, ``row``, ``contender`` and ``repeat``.
 """
 
 from __future__ import annotations
@@ -21,47 +20,47 @@ from svmrepro.workflow.errors import StepError, one_line
 
 MOST_COUNTED = 10**18
 
-#: Version of the fields below; a line of another version is history.
+#: Version of the fields below. Lines of other versions are kept as history and not used.
 SCHEMA = 1
 
-#: Why a line has the numbers it has. ``uncertified`` and ``error`` are never printed as timings.
+#: Outcome of a run. Seconds of ``uncertified`` and ``error`` runs are never shown.
 Status = Literal[
     "optimal", "time_limit", "memory_limit", "iteration_limit", "not_run", "uncertified", "error"
 ]
 STATUSES: frozenset[str] = frozenset(get_args(Status))
 
-#: Statuses of which one is enough: another repeat would end in the same way.
+#: Statuses that are not repeated, because another repeat would end in the same way.
 FINAL = STATUSES - {"optimal"}
 
-#: Statuses after which larger problems are not tried.
+#: Statuses after which larger problems are skipped.
 LIMITS = frozenset({"time_limit", "memory_limit"})
 
-# A whole number stays one, as it was written.
+# Integers stay integers, as they were written.
 Number = int | float
 
 
 class Measurement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Every field of a line. Those with a default were added later: older lines lack them."""
+    """All fields of a line. Fields with a default were added later; older lines lack them."""
 
     schema: Literal[1]
-    run_id: str  # the process that measured it: ratios are formed within one
-    row: str  # hash of the problem, its data and its contenders with their code
+    run_id: str  # the process that measured it; ratios are formed within one process
+    row: str  # hash of the problem, its data, and its contenders with their code
     scale: str
     paper: str
     experiment: str
     dataset: str
     n: int
     n_paper: int | None
-    seed: int | None  # of a generated set, or the number of the permutation
+    seed: int | None  # of a generated set, or number of the permutation
     repeat: int
     contender: str
     solver: str
     options: dict[str, Any]
     storage: str
-    encoding: str | None = None  # in place of the data set's own
+    encoding: str | None = None  # replaces the data set's own
     kernel: dict[str, Any]
-    axis: str | None = None  # which of C, C_total and eps the experiment varies
-    point: Number | None = None  # its value here
+    axis: str | None = None  # the parameter that the experiment varies: C, C_total or eps
+    point: Number | None = None  # its value
     C: Number
     bias: bool
     eps: Number
@@ -74,11 +73,11 @@ class Measurement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     wall_seconds: Number | None
     iterations: int | None
     kernel_evaluations: int | None
-    work: dict[str, Any]  # counted by the solver: integers
+    work: dict[str, Any]  # counts reported by the solver, as integers
     info: dict[str, Any]
-    certificate: dict[str, Any] | None  # all that the judge says; what does not apply is null or absent
+    certificate: dict[str, Any] | None  # fields that do not apply are null or absent
     performance: dict[str, Any] = {}  # on the test set, by measure
-    peak_memory_bytes: int | None  # above what was resident before the solve
+    peak_memory_bytes: int | None  # above resident memory before the solve
     load_before: Number | None  # the system's one-minute load average
     load_after: Number | None
     flagged: bool
@@ -89,7 +88,7 @@ class Measurement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 _DECODER = msgspec.json.Decoder(Measurement)
 
-#: What a line that tells of no run has in the fields of a result.
+#: Result fields of a line for a contender that was not run.
 NO_RESULT: dict[str, Any] = {
     "reason": None,
     "cpu_seconds": None,
@@ -110,7 +109,7 @@ NO_RESULT: dict[str, Any] = {
 
 def encode(line: Mapping[str, Any]) -> bytes:
     """
-    Write a measurement as a line.
+    Encode a measurement as a line.
 
     Parameters
     ----------
@@ -120,13 +119,13 @@ def encode(line: Mapping[str, Any]) -> bytes:
     Returns
     -------
     bytes
-        JSON and a line feed. Numbers that are not finite are null in a certificate, where they say that a
-        quantity does not apply, and refused elsewhere.
+        JSON and a line feed. Numbers that are not finite become null in a certificate, where null means that
+        a quantity does not apply; elsewhere they are refused.
 
     Raises
     ------
     ValueError
-        If the line is no measurement.
+        If the line is not a valid measurement.
     """
     fields = {name: value.item() if hasattr(value, "item") else value for name, value in line.items()}
     whole = structs.asdict(typed(fields, Measurement))
@@ -136,17 +135,17 @@ def encode(line: Mapping[str, Any]) -> bytes:
 
 def finite(value: Any) -> Any:
     """
-    Return a value as JSON knows it.
+    Convert a value for JSON.
 
     Parameters
     ----------
     value
-        Numbers, numpy's too, texts, and mappings and sequences of them.
+        Numbers (also numpy's), texts, and mappings and sequences of them.
 
     Returns
     -------
     object
-        Numbers that are not finite are None.
+        The same value, with None for numbers that are not finite.
     """
     if isinstance(value, Mapping):
         return {key: finite(inner) for key, inner in value.items()}
@@ -158,12 +157,12 @@ def finite(value: Any) -> Any:
 
 def decode(text: bytes) -> dict[str, Any]:
     """
-    Read a line.
+    Decode a line.
 
     Parameters
     ----------
     text
-        What :func:`encode` writes, or wrote before fields were added.
+        Output of :func:`encode`, also of versions that lacked later fields.
 
     Returns
     -------
@@ -173,12 +172,12 @@ def decode(text: bytes) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If it is no measurement: what is wrong.
+        If it is not a valid measurement, saying what is wrong.
     """
     try:
         return structs.asdict(_DECODER.decode(text))
     except (ValueError, RecursionError):
-        pass  # wrong, or as other programs write what does not apply
+        pass  # invalid, or written by a program with another notation for non-finite numbers
     try:
         line = json.loads(text)
         if isinstance(line, dict) and "certificate" in line:
@@ -201,12 +200,12 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        In the order of the file.
+        Measurements in the order of the file.
 
     Raises
     ------
     StepError
-        If it cannot be read or a line is no measurement: ``file:line: what``.
+        If the file cannot be read or a line is not a measurement: ``file:line: what``.
     """
     lines = []
     try:
@@ -222,18 +221,18 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def dump_lines(lines: Iterable[Mapping[str, Any]]) -> bytes:
-    """Write measurements as the bytes of a file; see :func:`encode`."""
+    """Encode measurements as the content of a file; see :func:`encode`."""
     return b"".join(encode(line) for line in lines)
 
 
 def shown(value: object) -> str:
-    """Return a value as messages quote it: short, in one line."""
+    """Format a value for a message: short, on one line."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def counted(value: float) -> int:
-    """Return a whole number that is not negative."""
+    """Check that a number is a non-negative integer, and return it as int."""
     if not 0 <= value <= MOST_COUNTED or value != int(value):
         raise ValueError(f"{shown(value)} is no count")
     return int(value)

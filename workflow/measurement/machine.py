@@ -1,4 +1,4 @@
-"""What a measurement ran on, and what else ran there meanwhile."""
+"""The machine of a measurement, and other load on it during the measurement."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from typing import Any
 
 import psutil
 
-#: Packages whose versions can change a result.
+#: Packages whose versions can affect a result.
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "scikit-learn", "svmrepro")
 
-#: Environment variables by which libraries choose how many threads they start.
+#: Environment variables that set the number of threads of numerical libraries.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -37,9 +37,9 @@ _COPIED = 2**26
 
 def pin_threads() -> None:
     """
-    Set every library to one thread; to be called before any of them is imported.
+    Limit every library to one thread. Call this before any of them is imported.
 
-    Snakemake exports thread counts of its own to its jobs, which must not decide how the solvers run.
+    Snakemake exports its own thread counts to jobs; they must not decide how the solvers run.
     """
     for variable in THREAD_VARIABLES:
         os.environ[variable] = "1"
@@ -53,8 +53,8 @@ def describe() -> dict[str, Any]:
     -------
     dict
         cpu (model), cpu_id (see :func:`cpu_kind`), cores (physical), threads (logical), memory_bytes, os,
-        python, versions (of packages), commit (of this project, with ``+`` if changed since; None outside a
-        checkout), blas (name and version), thread_settings.
+        python, versions (of packages), commit (of this project, with ``+`` if the checkout was modified; None
+        outside a checkout), blas (name and version), thread_settings.
     """
     return {
         "cpu": _cpu_model(),
@@ -73,10 +73,10 @@ def describe() -> dict[str, Any]:
 
 @cache
 def copy_bandwidth() -> float:
-    """Return the bytes that a copy of memory reads and writes a second, the best of five.
+    """Return the memory bandwidth of a copy, in bytes read and written per second; the best of five copies.
 
-    The two blocks together are larger than a core's share of any cache; measured once, in a tenth of a
-    second.
+    The two blocks together exceed a core's share of any cache. The measurement takes a tenth of a second and
+    is made once.
     """
     import numpy as np
 
@@ -97,19 +97,19 @@ def load_average() -> float:
 
 class Meter:
     """
-    A stretch of time in which a solver runs: memory at its peak, and processor time that others took.
+    Measures peak memory of a solver's run, and the processor time that other processes used meanwhile.
 
-    Used as a context; the attributes are set when it ends.
+    Use as a context manager; the attributes are set on exit.
 
     Attributes
     ----------
     peak_memory_bytes
-        Largest resident memory of this process within the stretch, above what was resident at its beginning.
+        Peak resident memory of this process during the run, less that at its start.
     other_cores
-        Processor seconds that other processes used, a second of the stretch.
+        Processor seconds used by other processes, per second of wall time.
     """
 
-    #: Below this length, in seconds, the kernel's clock ticks (10 ms) are too coarse to see other load.
+    #: For shorter runs, in seconds, the kernel's clock ticks (10 ms) are too coarse to detect other load.
     SHORTEST = 0.25
 
     def __init__(self) -> None:
@@ -130,21 +130,21 @@ class Meter:
         if elapsed >= self.SHORTEST:
             self.other_cores = max(0.0, (busy - self._busy) - (own - self._own)) / elapsed
         peak = _peak()
-        # Where the peak cannot be set back it only tells something if this stretch raised it.
+        # Where the peak cannot be reset, it is informative only if this run raised it.
         if self._reset or peak > self._old_peak:
             self.peak_memory_bytes = max(0, peak - self._resident)
 
     def _now(self) -> tuple[float, float, float]:
         times = psutil.cpu_times()
         busy = sum(times) - times.idle - getattr(times, "iowait", 0.0)
-        # Guests are counted within user time by Linux already.
+        # Linux already includes guest time in user time.
         busy -= getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
         own = self._process.cpu_times()
         return busy, own.user + own.system, time.perf_counter()
 
 
 def _reset_peak() -> bool:
-    """Set Linux's peak of resident memory back to what is resident now."""
+    """Reset Linux's record of peak resident memory to the current value; return whether that worked."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:
@@ -153,7 +153,7 @@ def _reset_peak() -> bool:
 
 
 def _peak() -> int:
-    """Return the peak of resident memory, in bytes."""
+    """Return peak resident memory, in bytes."""
     with suppress(OSError), Path("/proc/self/status").open(errors="replace") as stream:
         for line in stream:
             if line.startswith("VmHWM:"):
@@ -172,7 +172,7 @@ def _cpu_model() -> str:
 
 def cpu_kind(path: Path = Path("/proc/cpuinfo")) -> str | None:
     """
-    Tell processors apart that bear the same name, as a hypervisor gives one to all generations.
+    Identify the kind of processor. Hypervisors often give one model name to several generations.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def cpu_kind(path: Path = Path("/proc/cpuinfo")) -> str | None:
     Returns
     -------
     str or None
-        Family, model and stepping, and a hash of the instruction sets; None where nothing tells them.
+        Family, model, stepping and a hash of the instruction sets; None if the file has none of these.
     """
     wanted = ("cpu family", "model", "stepping", "flags")
     found: dict[str, str] = {}
@@ -191,7 +191,7 @@ def cpu_kind(path: Path = Path("/proc/cpuinfo")) -> str | None:
             name, _, text = line.partition(":")
             if name.strip() in wanted:
                 found.setdefault(name.strip(), text.strip())
-            if not line.strip() and found:  # the first processor has been told
+            if not line.strip() and found:  # end of the first processor's entry
                 break
     if not found:
         return None
@@ -218,7 +218,7 @@ def _version(package: str) -> str | None:
 
 
 def _blas() -> str | None:
-    """Return name and version of numpy's BLAS as numpy was built with it."""
+    """Return name and version of the BLAS that numpy was built with."""
     import numpy as np
 
     config = np.show_config(mode="dicts")

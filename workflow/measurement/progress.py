@@ -1,4 +1,4 @@
-"""What a person sees while a job measures: what runs, how it went, how much is left and for how long."""
+"""Progress messages of a job: the current run, results, remaining runs and time."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from svmrepro.workflow.measurement.forecast import Forecast, duration
 if TYPE_CHECKING:
     from svmrepro.datasets.locks import Owner
 
-#: Seconds between two looks at a long run, on a terminal and elsewhere.
+#: Seconds between updates during a long run, on a terminal and elsewhere.
 TICK_TERMINAL, TICK_PLAIN = 1.0, 60.0
-#: Where there is no terminal, runs that end within so many seconds of the last line share one.
+#: Without a terminal, runs that end within this many seconds of the last line share one line.
 PLAIN_PAUSE = 2.0
 
 
 class Progress:
     """
-    Tells about a job on a stream and, in full, in a log file.
+    Reports on a job to a stream and, in full, to a log file.
 
-    On a terminal the last line always says what is being measured now; elsewhere there are plain lines only.
+    On a terminal, the last line always shows the current run. Elsewhere only complete lines are written.
 
     Parameters
     ----------
     config, experiment, job
-        What is measured.
+        The job to report on.
     log
-        A file that gets a line for every run, or None.
+        File that gets one line per run, or None.
     stream
-        Where a person looks; standard error by default.
+        Output stream; standard error by default.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class Progress:
             self._log.close()
 
     def waiting(self, owner: Owner | None) -> None:
-        """Say that another process, perhaps one that a killed run left, is still measuring."""
+        """Report that another process is still measuring, perhaps a survivor of a killed run."""
         who = owner or "another process"
         self.note(f"waiting for {who} of an earlier run, which is still measuring; nothing is lost")
 
     def begin(self) -> None:
-        """Count what is left, now that nobody else measures."""
+        """Count the remaining runs, once no other process measures."""
         self._forecast = Forecast(self._config, self._experiment)
         runs, _ = self._forecast.left(self._experiment)
         if runs:
@@ -90,7 +90,7 @@ class Progress:
         self, instance: Instance, contender: Contender, repeat: int
     ) -> Iterator[Callable[[Mapping[str, Any]], None]]:
         """
-        Accompany a run.
+        Report on a run while it is in progress.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class Progress:
         Yields
         ------
         callable
-            To be called with the run's line when it has ended.
+            To be called with the run's line when the run has ended.
         """
         assert self._forecast is not None
         repeats = instance.experiment.repeats
@@ -143,7 +143,7 @@ class Progress:
             self._print(f"{self._name}: {text}; {self._left()}", log=False)
 
     def _tick(self, what: str, expected: float, ended: threading.Event) -> None:
-        """Show that a long run is still alive; it takes no time of the thread whose clock is read."""
+        """Show that a long run is alive; this takes no time from the thread whose CPU time is measured."""
         began = time.monotonic()
         while not ended.wait(TICK_TERMINAL if self._terminal else TICK_PLAIN):
             passed = duration(time.monotonic() - began)

@@ -1,4 +1,4 @@
-# From lines to numbers: these can always be made again without timing anything.
+# From journal lines to numbers. These files can be rebuilt without timing anything.
 
 
 rule analyse:

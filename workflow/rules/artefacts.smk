@@ -1,13 +1,13 @@
-# Tables and figures: a rule for those that are made of the same files, and a name for each by which it can be asked
-# for; the report says of each what it shows.
+# One rule for all tables, or all figures, with the same inputs, and one target name for each artefact. Each
+# artefact gets a caption in the report.
 #
-# A label with two values, each of half of a heading's results ("form: table" and "form: plot"), would become a switch
-# between two views of each result, and a report with results that have one view alone goes blank there. So forms
-# are labels of their own.
+# The forms are separate labels, not two values of one label ("form: table", "form: plot"). With two such
+# values, Snakemake's report turns the label into a switch between two views, and goes blank for results with
+# only one view.
 
 
 def tables(paper, artefacts):
-    """Return the files of some tables, with what the report says of them."""
+    """Return the output files of tables, with their report entries."""
     return [
         file
         for each in artefacts
@@ -17,7 +17,7 @@ def tables(paper, artefacts):
 
 
 def figures(paper, artefacts):
-    """Return the files of some figures, with what the report says of them."""
+    """Return the output files of figures, with their report entries."""
     return [
         file
         for each in artefacts
@@ -27,7 +27,7 @@ def figures(paper, artefacts):
 
 
 def shown(paper, artefact, file, label, form):
-    """Return a file that the report shows."""
+    """Mark a file for the report, with its caption and labels."""
     return report(
         file,
         caption=f"../report/{artefact.kind}.rst",

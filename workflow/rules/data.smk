@@ -1,4 +1,4 @@
-# Data sets: each has a file that says whether it can be had, and if not, why.
+# Each data set has a marker file that says whether it is available and, if not, why.
 
 
 rule fetch_data:
@@ -11,7 +11,7 @@ rule fetch_data:
     priority: 10
     localrule: True
     params:
-        # another mirror, or other sources, are a reason to try again
+        # Another mirror or other sources are a reason to try again.
         mirror=CONFIG.mirror,
         required=CONFIG.require_data,
         sources=PLAN.sources,
@@ -32,7 +32,8 @@ rule generate_data:
         "{STEPS[generate]} --dataset {wildcards.dataset:q} 2>&1 | tee {log:q}"
 
 
-# No output: it is made whenever it is asked for, and tries what was incomplete before this command was given.
+# No output, so it runs whenever it is requested. It retries the sets that were incomplete before this
+# command.
 rule fetch:
     input:
         [PLAN.marker(dataset) for dataset in PLAN.downloads],

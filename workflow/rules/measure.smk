@@ -1,4 +1,4 @@
-# Measuring: one rule compiles, alone; then jobs run alone on the machine, one at a time unless timed_jobs is set.
+# One rule compiles, alone. Then jobs run alone on the machine, one at a time unless timed_jobs is set.
 
 
 rule compile_solvers:
@@ -13,8 +13,9 @@ rule compile_solvers:
         "{STEPS[compile]} --output {output:q} 2>&1 | tee {log:q}"
 
 
-# Lines go to the experiment's journal as they are made; the output holds those that count. A job takes all cores
-# (or its share), so that nothing runs beside a clock; the step sets the threads of libraries back to one.
+# Lines are appended to the experiment's journal as they are made; the output holds the current ones. A job
+# takes all cores (or its share), so that nothing runs beside a timed run. The step itself pins libraries to
+# one thread.
 rule measure:
     input:
         unpack(PLAN.job_inputs),
@@ -24,7 +25,7 @@ rule measure:
         f"{RESULTS}/logs/measure/{{paper}}/{{experiment}}/{{job}}.log",
     priority: 5
     threads: max(1, workflow.cores // CONFIG.timed_jobs)
-    # A constant: Snakemake would work the same folder out anew for each of thousands of jobs.
+    # A constant: otherwise Snakemake would compute the same folder again for each of thousands of jobs.
     resources:
         tmpdir=tempfile.gettempdir(),
     params:

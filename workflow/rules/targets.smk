@@ -1,4 +1,4 @@
-# What can be asked for by name besides a table or a figure.
+# Targets other than tables and figures.
 
 for paper in CONFIG.papers:
 
@@ -19,7 +19,7 @@ for paper in CONFIG.papers:
             localrule: True
 
 
-# No output: it prints its verdicts whenever it is asked, and its record stays when they make it fail.
+# No output, so it prints the verdicts on every request, and a failing check does not delete its record.
 rule check:
     input:
         rules.all.input,
@@ -28,7 +28,7 @@ rule check:
         "{STEPS[check]}"
 
 
-# Make the present results the reference that later checks of this scale compare with.
+# Make the current results the reference for later checks of this scale.
 rule reference:
     input:
         rules.all.input,
@@ -37,7 +37,7 @@ rule reference:
         "{STEPS[check]} --write-reference"
 
 
-# No output, as check: the other folder may have changed. Without the setting there is nothing to wait for.
+# No output, as for check: the other folder may have changed. Without the setting `against` it has no inputs.
 rule compare:
     input:
         rules.all.input if CONFIG.against is not None else [],

@@ -1,14 +1,14 @@
-"""The steps that Snakemake runs, each by ``python -m svmrepro.workflow.steps.<step>``.
+"""The steps that Snakemake runs, each as ``python -m svmrepro.workflow.steps.<step>``.
 
 fetch      get raw files
-generate   generate data
+generate   check generated data
 compile    compile the solvers
 measure    measure a job
 analyse    records to measurements, exponents and ratios
-collect    the files of a paper's experiments, joined
+collect    join the files of a paper's experiments
 tabulate   tables
 plot       figures
 check      compare with the reference run
 compare    compare with another run
-closing    the last lines of a run
+closing    summary at the end of a run
 """

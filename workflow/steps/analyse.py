@@ -1,4 +1,4 @@
-"""An experiment's records to ``measurements.csv``, ``fits.csv`` and ``ratios.csv``.
+"""Turn an experiment's records into ``measurements.csv``, ``fits.csv`` and ``ratios.csv``.
 
     python -m svmrepro.workflow.steps.analyse --config CONFIG --paper PAPER --experiment EXPERIMENT
 
@@ -24,7 +24,7 @@ from svmrepro.workflow.steps.command_line import run_step
 
 
 def run(config: Config, paper: str, experiment: str) -> None:
-    """Run the step; see the module's docstring."""
+    """Run the step; see the module docstring."""
     measurements = paths.measurements(config, paper, experiment)
     atomic_write(measurements, to_csv(collect_lines(paths.job_files(config, paper, experiment))))
     described = config.papers[paper].experiments[experiment]

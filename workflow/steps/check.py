@@ -1,16 +1,20 @@
-"""The reproducibility check: every verdict, and whether what held in the reference run still does.
+"""The reproducibility check: print all verdicts, and compare this run with the reference run.
 
     python -m svmrepro.workflow.steps.check --config CONFIG [--write-reference]
 
-Prints the verdicts, writes ``check.json`` (verdicts, machine, counts of every row, comparison) and
-compares it with ``results/reference/<scale>/check.json``. Exit code 1 if a claim that held there does not
-hold here (save one about seconds that wider intervals leave open), if counts or objectives differ
-(`svmrepro.workflow.judgement.reference_check` says how much is allowed), or if there is nothing to compare
-with: no reference of this scale, or none of this run's papers. The last line says how many of the reference's
-rows were compared; with ``require_complete`` all of them have to be.
+The step prints the verdicts, writes ``check.json`` (verdicts, machine, counts of every row, comparison) and
+compares it with ``results/reference/<scale>/check.json``. The exit code is 1
 
-With ``--write-reference`` this run becomes the reference of its scale: check.json and the papers' tables are
-copied to ``results/reference/<scale>/`` and the figures to ``figures/reference/<scale>/``, to be committed.
+- if a claim that held there does not hold here, unless the claim is about seconds and wider intervals leave
+  it undecided;
+- if counts or objectives differ by more than `svmrepro.workflow.judgement.reference_check` allows;
+- if there is nothing to compare with: no reference of this scale, or none of this run's papers.
+
+The last line gives the number of the reference's rows that were compared; with ``require_complete`` it must
+be all of them.
+
+With ``--write-reference`` this run becomes the reference of its scale. check.json and the papers' tables are
+copied to ``results/reference/<scale>/``, and the figures to ``figures/reference/<scale>/``, to be committed.
 """
 
 from __future__ import annotations
@@ -42,13 +46,13 @@ from svmrepro.workflow.judgement.reference_check import (
 from svmrepro.workflow.steps.command_line import run_step
 
 KEPT = 10
-"""Permutations of a problem that a committed reference keeps: enough to find a fault, and small."""
+"""Permutations per problem that a committed reference keeps: enough to detect a fault, but small."""
 WIDTH = 110
 """Columns of the printed table."""
 
 
 def run(config: Config, *, write_reference: bool = False) -> int:
-    """Check a run; return the exit code."""
+    """Run the check; return the exit code."""
     verdicts = {name: _verdicts(config, paper) for name, paper in config.papers.items()}
     for name, rows in verdicts.items():
         print(_printed(config.papers[name].title, rows))
@@ -78,7 +82,7 @@ def run(config: Config, *, write_reference: bool = False) -> int:
 
 
 def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
-    """Return the rows of the paper's claims.csv; none if it has no table of claims."""
+    """Return the rows of the paper's claims.csv; empty if it has no table of claims."""
     names = [name for name, artefact in paper.artefacts.items() if artefact.kind == "claims"]
     return [
         row
@@ -88,7 +92,7 @@ def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
 
 
 def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]]) -> dict[str, Any]:
-    """Return what check.json holds, all but the comparison."""
+    """Return the content of check.json, except the comparison."""
     runs = read_runs(
         paths.measurements(config, name, experiment)
         for name, paper in config.papers.items()
@@ -109,7 +113,7 @@ def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]])
 
 
 def _to_json(record: Mapping[str, Any], most: int | None = None) -> str:
-    """Return a record as JSON, a line for each problem and contender, with so many of its permutations."""
+    """Return a record as JSON, one line per problem and contender, with up to ``most`` permutations."""
     rows = fold(record["rows"])
     for row in rows:
         row["runs"] = dict(list(row["runs"].items())[:most])
@@ -119,7 +123,7 @@ def _to_json(record: Mapping[str, Any], most: int | None = None) -> str:
 
 
 def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
-    """Copy what a reader of the repository should find: tables, figures, fits and the record of the check."""
+    """Copy what is committed to the repository: tables, figures, fits and the record of the check."""
     folder = paths.reference(config)
     figures = folder.parents[2] / config.figures_dir.name / folder.parent.name / folder.name
     for name, paper in config.papers.items():
@@ -138,9 +142,9 @@ def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
 
 
 def _with_other_papers(record: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
-    """Add the papers that the reference has and this run did not make.
+    """Add those papers of the reference that this run did not make.
 
-    A record speaks of one machine: those of another one, or of another schema, are dropped and said to be.
+    A record describes one machine. Papers from another machine or schema are dropped, with a message.
     """
     if not path.is_file():
         return record
@@ -168,7 +172,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:
-    """Return the verdicts as text: verdict and claim, below them what was measured."""
+    """Format the verdicts: verdict and claim, and below them the measured value."""
     lines = [f"\n{title}", "-" * len(title)]
     for row in rows:
         lines.append(f"{row['verdict']:<18} {row['id']}")
@@ -194,7 +198,7 @@ def _printed_comparison(outcome: ReferenceCheck) -> str:
 
 
 def _conclusion(outcome: ReferenceCheck) -> str:
-    """Return the verdict in one line, which says of how many rows it speaks."""
+    """Summarise the outcome in one line, with the number of rows compared."""
     if outcome.faults:
         return f"Not reproduced: {plural(len(outcome.faults), 'fault')}."
     if outcome.rows == outcome.of:

@@ -1,4 +1,4 @@
-"""The closing words of a run: what was measured, what was not and why, where to look."""
+"""Summary at the end of a run: what was measured, what was not and why, and where to look."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.journal_line import read_lines
 
-#: Reasons that are listed one by one; more are counted.
+#: Maximum number of reasons listed individually; further ones are only counted.
 MOST_REASONS = 12
 
 
 def closing(config: Config) -> str:
     """
-    Sum a scale up.
+    Summarise a scale.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def closing(config: Config) -> str:
 
 
 def _not_measured(reasons: Counter[tuple[str, str]]) -> list[str]:
-    """List what has no result; contenders of an experiment that lack for the same reason share a line."""
+    """List what has no result; contenders of an experiment with the same reason share a line."""
     shared: dict[tuple[str, str], list[str]] = {}
     for (experiment, text), count in reasons.items():
         contender, _, reason = text.partition(": ")
@@ -71,5 +71,5 @@ def _lines(file: Path) -> list[dict[str, Any]]:
     try:
         return read_lines(file)
     except StepError:
-        # Asked for one experiment only, the others' files are not there.
+        # If only one experiment was requested, the files of the others do not exist.
         return []

@@ -1,4 +1,4 @@
-"""The measurements, fits and ratios of a paper's experiments, each joined into one CSV and one Parquet file.
+"""Join the measurements, fits and ratios of a paper's experiments, each into one CSV and one Parquet file.
 
 python -m svmrepro.workflow.steps.collect --config CONFIG --paper PAPER
 """
@@ -14,7 +14,7 @@ from svmrepro.workflow.steps.command_line import run_step
 
 
 def run(config: Config, paper: str) -> None:
-    """Run the step; see the module's docstring."""
+    """Run the step; see the module docstring."""
     for place in (paths.measurements, paths.fits, paths.ratios):
         joined = join([place(config, paper, name) for name in config.papers[paper].experiments])
         target = place(config, paper)

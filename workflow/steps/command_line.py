@@ -1,4 +1,4 @@
-"""The command line of a step, made from the signature of its function."""
+"""The command line of a step, derived from the signature of its function."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from svmrepro.workflow.errors import run_safely
 
 
 def run_step(step: Callable[..., int | None]) -> NoReturn:
-    """Run a step with the arguments of this process, and leave with its exit code.
+    """Run a step with the arguments of this process, and exit with its exit code.
 
     Parameters
     ----------
     step
-        Takes the configuration and what else its signature says: ``paper: str`` is the option
-        ``--paper PAPER``, a ``bool`` a switch, a ``Sequence`` takes several values, and a parameter with a
-        default is optional. It returns an exit code, or None for 0.
+        A function of the configuration and further parameters. ``paper: str`` becomes an option
+        ``--paper PAPER``, a ``bool`` a switch, and a ``Sequence`` an option with several values. A parameter
+        with a default is optional. The function returns an exit code, or None for 0.
     """
     module = inspect.getmodule(step)
     assert module is not None

@@ -1,11 +1,12 @@
-"""Two runs side by side: this one, and another machine's, commit's or scale's.
+"""Compare two runs: this one, and one from another machine, commit or scale.
 
     python -m svmrepro.workflow.steps.compare --config CONFIG
 
-The other run is the folder that the configuration's ``against`` names: ``results/<scale>`` of any run, or a
-committed reference. Compared is what both have, and what one lacks is said. Written are four tables (claims,
-measurements, exponents, ratios) and one self-contained page into ``results/<scale>/compare/``, and a figure
-for each paper into ``figures/<scale>/compare/``. Its exit code judges nothing: that is what ``check`` is for.
+The configuration's ``against`` names the folder of the other run: ``results/<scale>`` of any run, or a
+committed reference. Everything that both have is compared; what one lacks is listed. The step writes four
+tables (claims, measurements, exponents, ratios) and one self-contained page into
+``results/<scale>/compare/``, and one figure per paper into ``figures/<scale>/compare/``. Differences do not
+affect its exit code; use ``check`` for that.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from svmrepro.workflow.tables.writers import render
 
 
 def run(config: Config) -> None:
-    """Compare the configuration's run with the folder that it names.
+    """Compare the configuration's run with the folder in its setting ``against``.
 
     Raises
     ------
     StepError
-        If it names none, one without results, or one that has nothing of this run's papers.
+        If there is no such setting, or the folder has no results, or none of this run's papers.
     """
     if config.against is None:
         raise StepError(
@@ -59,7 +60,7 @@ def run(config: Config) -> None:
 
 
 def _page(config: Config, pair: PairedRuns) -> str:
-    """Return the page: what is compared, the summary, then each paper with its figure and tables."""
+    """Return the page: both runs, the summary, then each paper with its figure and tables."""
     papers = []
     for paper in pair.there.papers:
         picture = paths.figure(config, paths.COMPARE, paper)["png"].read_bytes()

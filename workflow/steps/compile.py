@@ -1,8 +1,8 @@
 """
-Compile all that the configuration's solvers need, into the cache that every measurement loads from.
+Compile everything that the configuration's solvers need, into the cache that all measurements load.
 
 Run as ``python -m svmrepro.workflow.steps.compile --config CONFIG --output FILE``. Two processes that compile
-the same function at once can crash, so that this step runs alone and before any measurement.
+the same function at once can crash. The step therefore runs alone, before any measurement.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from svmrepro.workflow.steps.command_line import run_step
 
 
 def run(config: Config, output: Path) -> None:
-    """Run the step; see the module's text."""
+    """Run the step; see the module docstring."""
     machine.pin_threads()
     folder = fingerprints.compiled_dir()
     os.environ["NUMBA_CACHE_DIR"] = str(folder)

@@ -1,11 +1,11 @@
 """
-Get the raw files of data sets, and write down what could not be had and why.
+Download the raw files of data sets, and record which are unavailable and why.
 
-Run as ``python -m svmrepro.workflow.steps.fetch --config CONFIG --dataset NAME``: the step succeeds even if
-nothing can be had (unless the configuration has ``require_data: true``), because the rest of a run goes on
-without it. A user's own file that cannot be read is an error. ``--retry --before SECONDS`` instead tries
-again every set of the configuration that was incomplete when last tried, unless that was after SECONDS of the
-epoch.
+Run as ``python -m svmrepro.workflow.steps.fetch --config CONFIG --dataset NAME``. The step succeeds even if
+no file is available (unless the configuration has ``require_data: true``), because the rest of a run
+continues without it. An unreadable file of a user's own is an error. With ``--retry --before SECONDS`` it
+instead retries every data set of the configuration that was incomplete, except those tried after SECONDS
+since the epoch.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from svmrepro.workflow.steps.command_line import run_step
 
 def fetch(config: Config, name: str) -> Marker:
     """
-    Try to get a data set, alone among all processes.
+    Try to get a data set; only one process at a time does so.
 
     Parameters
     ----------
     config
-        Names the mirror and the folder for data.
+        Determines the mirror and the data folder.
     name
-        The data set.
+        Name of the data set.
 
     Returns
     -------
     Marker
-        What was found; not yet written.
+        The outcome, not yet written.
 
     Raises
     ------
     StepError
-        If the folder for data cannot be written, a user's own file cannot be read, or the set is incomplete
-        and ``require_data`` is set.
+        If the data folder is not writable, a user's own file cannot be read, or the set is incomplete and
+        ``require_data`` is set.
     """
     from svmrepro import datasets
 
@@ -70,21 +70,21 @@ def fetch(config: Config, name: str) -> Marker:
 
 def try_again(config: Config, before: float) -> None:
     """
-    Try again what was incomplete.
+    Retry incomplete data sets.
 
     Parameters
     ----------
     config
-        Its experiments say which data sets matter.
+        Its experiments determine which data sets matter.
     before
-        Sets tried after this moment (seconds of the epoch) are left as they are.
+        Sets tried after this time (seconds since the epoch) are skipped.
     """
     for name in data_sets(config):
         old = read_marker(config, name)
         if old is None or old.complete or old.tried >= before:
             continue
         new = fetch(config, name)
-        # If no more can be had than before, nothing that depends on it has to be made again.
+        # Unless more files became available, nothing that depends on the data needs to be made again.
         if (new.available, len(new.missing)) != (old.available, len(old.missing)):
             write_marker(config, new)
         _tell(new)
@@ -103,7 +103,7 @@ def _tell(marker: Marker) -> None:
 
 
 def run(config: Config, dataset: str | None = None, retry: bool = False, before: float = math.inf) -> None:
-    """Run the step; see the module's text."""
+    """Run the step; see the module docstring."""
     register(config)
     if retry:
         try_again(config, before)

@@ -1,8 +1,8 @@
 """
-Make sure of a generated data set: its generator gives the same rows twice, with both classes.
+Check a generated data set: its generator is repeatable, and gives both classes.
 
-Run as ``python -m svmrepro.workflow.steps.generate --config CONFIG --dataset NAME``. The rows themselves are
-not kept: a generator gives them faster than a disk would, and each measurement makes its own from name, size
+Run as ``python -m svmrepro.workflow.steps.generate --config CONFIG --dataset NAME``. The rows are not stored:
+generating them is faster than reading them from disk, and each measurement generates its own from name, size
 and seed.
 """
 
@@ -19,24 +19,24 @@ from svmrepro.workflow.steps.command_line import run_step
 
 def generate(config: Config, name: str) -> Marker:
     """
-    Generate the smallest rows that the configuration asks for, twice.
+    Generate the smallest requested set twice and compare.
 
     Parameters
     ----------
     config
-        Its experiments say which sizes and seeds.
+        Its experiments determine the sizes and seeds.
     name
-        The data set.
+        Name of the data set.
 
     Returns
     -------
     Marker
-        Complete.
+        A complete marker.
 
     Raises
     ------
     StepError
-        If the generator refuses a size or does not repeat itself.
+        If the generator refuses a size or is not repeatable.
     """
     from svmrepro import datasets
 
@@ -60,7 +60,7 @@ def generate(config: Config, name: str) -> Marker:
 
 
 def run(config: Config, dataset: str) -> None:
-    """Run the step; see the module's text."""
+    """Run the step; see the module docstring."""
     write_marker(config, generate(config, dataset))
 
 

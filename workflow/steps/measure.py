@@ -1,14 +1,14 @@
 """
-Measure a job: every contender of each of its rows on the same examples, interleaved, in one warmed process.
+Measure a job: the contenders of each row run interleaved, on the same examples, in one warmed-up process.
 
 Run as ``python -m svmrepro.workflow.steps.measure --config CONFIG --paper PAPER --experiment EXPERIMENT --job
 JOB``.
 
-Each run is journalled the moment it ends, so that a killed job loses at most the run it was in. The process
-that is started in its place measures what is missing; should the killed one's child still be at work, it
-waits for that, since two clocks at a time would both be wrong. What the job's own file holds at the end is
-exactly what counts: the journal's lines of its rows, and a line for each contender that was not run, with the
-reason.
+Each run is journalled as soon as it ends, so a killed job loses at most the current run. Its replacement
+measures only what is missing. If a child of the killed process is still running, the replacement waits for
+it, because two timed runs at once would disturb each other. At the end, the job's own file holds exactly the
+lines that count: the journal's lines of its rows, and one line with the reason for each contender that was
+not run.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 class Measurer:
     """
-    Measures the rows of one job.
+    Measures the rows of a job.
 
     Parameters
     ----------
     config, experiment
-        What to measure.
+        The experiment to measure.
     progress
-        Tells a person about it.
+        Receiver of progress messages.
     """
 
     def __init__(self, config: Config, experiment: Experiment, progress: Progress) -> None:
@@ -60,7 +60,7 @@ class Measurer:
         current = {instance.key for instance in instances(experiment)}
         self._loaded: tuple[tuple[int, int | None], Dataset] | None = None
         self._test: tuple[tuple[int, int], tuple[Any, Any]] | None = None
-        #: Lines that count, by the key of their row, and those that tell of a limit.
+        #: Valid lines by the key of their row, and those among them that record a limit.
         self._lines: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._limits: list[dict[str, Any]] = []
         for line in self._journal.lines():
@@ -69,17 +69,18 @@ class Measurer:
 
     def measure(self, instance: Instance) -> list[dict[str, Any]]:
         """
-        Measure what is missing of an instance.
+        Measure the missing runs of an instance.
 
         Parameters
         ----------
         instance
-            An instance of the experiment. Smaller ones come first: a limit met there stops a contender here.
+            An instance of the experiment. Smaller instances must come first: a contender that meets a limit
+            there is not run here.
 
         Returns
         -------
         list of dict
-            All lines that count for it, by repeat and contender.
+            All valid lines of the instance, by repeat and contender.
         """
         stopped = self._stopped(instance)
         missing = ""
@@ -101,7 +102,7 @@ class Measurer:
         return sorted(found, key=lambda line: (line["repeat"], order[line["contender"]]))
 
     def _run(self, instance: Instance, stopped: dict[str, str]) -> None:
-        # Solvers and their compiled code are loaded only where something is to be run.
+        # Load solvers and compiled code only if something is to be run.
         from svmrepro.workflow.measurement.contender_run import ContenderRuns
 
         data = self._data(instance)
@@ -127,15 +128,15 @@ class Measurer:
             self._limits.append(line)
 
     def _data(self, instance: Instance) -> Dataset:
-        """Return the examples of a row; the points of an axis share them."""
+        """Return the examples of a row, which are the same for all points of an axis."""
         which = (instance.n, instance.seed)
         if self._loaded is None or self._loaded[0] != which:
-            self._loaded = None  # two at a time would be too much for some
+            self._loaded = None  # two data sets at once may exceed the memory
             self._loaded = (which, load_instance(self._config, instance))
         return self._loaded[1]
 
     def _test_set(self, instance: Instance, features: int) -> tuple[Any, Any]:
-        """Return the examples on which a row's results are judged; the rows of a seed share them."""
+        """Return the test set of a row, which is the same for all rows with its seed."""
         which = (instance.sample, features)
         if self._test is None or self._test[0] != which:
             self._test = None
@@ -144,10 +145,10 @@ class Measurer:
 
     def _open_runs(self, instance: Instance, stopped: dict[str, str]) -> Iterator[tuple[Contender, int]]:
         """
-        Yield the runs still to be made; asked anew after each, since a result can make later ones needless.
+        Yield the runs still to be made; re-evaluated after each run, since results can make others needless.
 
-        The order of the contenders turns by one with each repeat and permutation, so that none always runs
-        first.
+        The order of the contenders rotates by one with each repeat and permutation, so that no contender
+        always runs first.
         """
         contenders = [contender for contender in instance.contenders if contender.label not in stopped]
         for repeat in range(self._experiment.repeats):
@@ -165,10 +166,10 @@ class Measurer:
 
     def _stopped(self, instance: Instance) -> dict[str, str]:
         """
-        Return who passed a limit before, and the reason why it is not run here.
+        Return the contenders that already met a limit, with the reason why they are not run here.
 
-        Before is at a smaller size, at an easier point of the axis, or in an earlier permutation, which is
-        the same problem.
+        The limit may have been met at a smaller size, at an easier point of the axis, or in an earlier
+        permutation, which is the same problem.
         """
         found: dict[str, str] = {}
         for line in sorted(self._limits, key=lambda line: line["n"]):
@@ -218,14 +219,14 @@ class Measurer:
 
 def measure_job(config: Config, experiment: Experiment, part: Job, progress: Progress) -> None:
     """
-    Measure a job and write its file; see the module's text.
+    Measure a job and write its file; see the module docstring.
 
     Parameters
     ----------
     config, experiment, part
-        What to measure.
+        The job to measure.
     progress
-        Tells a person about it.
+        Receiver of progress messages.
 
     Raises
     ------
@@ -246,8 +247,8 @@ def measure_job(config: Config, experiment: Experiment, part: Job, progress: Pro
 
 
 def run(config: Config, paper: str, experiment: str, job: str, log: Path | None = None) -> None:
-    """Run the step; see the module's text."""
-    # Before numpy, numba or a BLAS is loaded.
+    """Run the step; see the module docstring."""
+    # Must run before numpy, numba or a BLAS is loaded.
     machine.pin_threads()
     os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
     register(config)

@@ -18,17 +18,17 @@ from svmrepro.workflow.steps.command_line import run_step
 
 
 def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
-    """Run the step; see the module's docstring.
+    """Run the step; see the module docstring.
 
     Raises
     ------
     StepError
-        If an artefact is no figure, or of a kind that does not exist.
+        If an artefact is not a figure, or has an unknown kind.
     """
     for name in artefact:
         described = config.papers[paper].artefacts[name]
         build = figure_builder(paper, described)
-        if not described.measured:  # its solvers run here
+        if not described.measured:  # its solvers run in this step
             os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
         results = load(config, paper, described.experiments if described.measured else ())
         with styled():

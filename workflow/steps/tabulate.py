@@ -19,12 +19,12 @@ FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}
 
 
 def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
-    """Run the step; see the module's docstring.
+    """Run the step; see the module docstring.
 
     Raises
     ------
     StepError
-        If an artefact is no table, or of a kind that does not exist.
+        If an artefact is not a table, or has an unknown kind.
     """
     for name in artefact:
         described = config.papers[paper].artefacts[name]

@@ -1,7 +1,7 @@
-"""Tables: one module a kind, listed with their protocol in `svmrepro.workflow.configuration.artefact_kinds`.
+"""Tables: one module per kind; `svmrepro.workflow.configuration.artefact_kinds` lists them.
 
 model            tables, columns and cells
-writers          the forms in which they are written; HTML by ``workflow/templates``
+writers          output formats; HTML by ``workflow/templates``
 timing           timing tables
 sparse           sparse and dense code
 scaling          scaling exponents
@@ -9,9 +9,9 @@ support_vectors  support vectors beside the paper
 contenders       contenders side by side
 claims           verdicts
 traffic          bytes moved
-adult_encoding   our encoding of Adult beside the published one
-benchmarks       solvers over experiments
+adult_encoding   our encoding of Adult compared with the published one
+benchmarks       solvers over all experiments
 precision        solvers at equal precision
 parameters       parameters of the experiments
-permutations/    tables about problems measured over permutations
+permutations/    problems measured over permutations
 """

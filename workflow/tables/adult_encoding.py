@@ -1,4 +1,4 @@
-"""Our encoding of the raw Adult file beside the LIBSVM file in circulation, attribute by attribute."""
+"""Our encoding of the raw Adult file compared with the LIBSVM file in circulation, by attribute."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ COLUMNS = (
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build the comparison; where the files cannot be had, one line that says why.
+    """Build the comparison, or a single line with the reason if the files are unavailable.
 
-    Setting of the artefact: ``dataset``, which says that it needs no measurements.
+    Setting of the artefact: ``dataset``; with it, no measurements are needed.
     """
     try:
         compared = datasets.compare_encoding(results.config.data_dir, results.config.mirror)

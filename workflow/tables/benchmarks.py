@@ -31,9 +31,9 @@ from svmrepro.workflow.tables.timing import (
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build one line for each contender of the artefact's experiments, in the configuration's order.
+    """Build one line per contender of the artefact's experiments, in the configuration's order.
 
-    Setting of the artefact: ``baseline``, the contender over which ratios of seconds are formed.
+    Setting of the artefact: ``baseline``, the contender to whose seconds the others' are compared.
     """
     baseline: str = artefact.settings["baseline"]
     rows = [
@@ -51,9 +51,9 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 
 def reached(results: Results, experiment: str, contender: str) -> SizeRow:
-    """Return the largest size that a contender has solved; the smallest of the experiment if it has none.
+    """Return the largest size that a contender solved, or the experiment's smallest if it solved none.
 
-    The smallest is where the reason stands that it has none.
+    The cells of the smallest size give the reason for a missing result.
     """
     sizes = [n for n in results.runs.sizes(experiment) if results.group(experiment, contender, n).solved]
     n = max(sizes) if sizes else min(results.experiment(experiment).sizes)

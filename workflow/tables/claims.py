@@ -1,4 +1,4 @@
-"""The verdict table: each checkable sentence of the paper, what was measured, and what that decides."""
+"""The verdict table: each checkable sentence of the paper, the measured value, and the verdict."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open"}
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Judge every claim of the paper; one line each."""
+    """Judge every claim of the paper, one line each."""
     path = claims_file(results.paper.name)
     claims = read_claims(path, list(results.paper.experiments), results.paper.left_out)
     verdicts = [judge(claim, results) for claim in claims]
@@ -58,7 +58,7 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 
 def _tests(claims: Sequence[Claim]) -> str:
-    """Say where tests decide, and where intervals."""
+    """Say which verdicts rest on tests, and which on intervals."""
     if any(claim.quantity["kind"] == "significant" for claim in claims):
         return (
             "Where a rule counts data sets with a significant difference, Wilcoxon's paired, two-sided test "
@@ -69,7 +69,7 @@ def _tests(claims: Sequence[Claim]) -> str:
 
 
 def _row(verdict: Verdict) -> dict[str, Cell]:
-    """Return one line; what only the CSV has a column for stands small below its neighbour."""
+    """Return one line; fields with a column in the CSV only are shown small below their neighbour."""
     claim = verdict.claim
     return {
         "verdict": Cell(

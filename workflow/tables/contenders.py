@@ -1,4 +1,4 @@
-"""Contenders side by side: what a setting (or a solver) changes in seconds, steps, work and objective."""
+"""Contenders side by side: the effect of a setting or a solver on seconds, steps, work and objective."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ HITS, MISSES = "info.cache_hits", "info.cache_misses"
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build one line for each contender and size of the artefact's experiments.
+    """Build one line per contender and size of the artefact's experiments.
 
-    Where the contenders differ in one option alone, its value stands in place of their names. Setting of the
-    artefact: ``axes``, storage or options of solvers, each of which gets a column; seconds are then also
-    shown over those of the first contender with the same solver.
+    If the contenders differ in a single option, its value replaces their names. Setting of the artefact:
+    ``axes``, storage or options of solvers, each of which gets a column; seconds are then also shown relative
+    to those of the first contender with the same solver.
     """
     option = varying_option(results, artefact.experiments)
     axes: Sequence[str] = artefact.settings.get("axes", ())
@@ -75,7 +75,7 @@ _AXES_NOTE = (
 
 
 def varying_option(results: Results, names: Sequence[str]) -> str:
-    """Return the one solver option in which the contenders differ; "" if they differ otherwise too."""
+    """Return the only solver option in which the contenders differ; "" if they also differ otherwise."""
     contenders = [contender for name in names for contender in results.experiment(name).contenders.values()]
     if len({(contender.solver, contender.storage, contender.bias) for contender in contenders}) != 1:
         return ""
@@ -102,11 +102,11 @@ def _row(results: Results, name: str, contender: str, n: int, option: str) -> di
             **dict.fromkeys(("iterations", "kernel_evaluations", "objective"), missing(group.reason, "–")),
         }
     cells["iterations"] = count(group.median("iterations"))
-    # Other people's solvers do not say how many they made.
+    # Peers do not report kernel evaluations.
     cells["kernel_evaluations"] = count(group.median("kernel_evaluations") or None)
     cells["work"] = count(group.median(WORK))
     dual = group.median("certificate.dual")
-    if dual is None:  # a cutting plane's is that of its relaxed problem
+    if dual is None:  # cutting planes report the dual of the relaxed problem
         dual = group.median("certificate.relaxed")
     cells["objective"] = BLANK if dual is None else Cell(dual, significant(dual, 8))
     violation = group.median("certificate.max_violation")
@@ -119,7 +119,7 @@ def _row(results: Results, name: str, contender: str, n: int, option: str) -> di
 def _axis_cells(
     results: Results, name: str, label: str, row: SizeRow, axes: Sequence[str]
 ) -> dict[str, Cell]:
-    """Return a contender's settings, its ratio to the first with its solver, and its cache's hits."""
+    """Return a contender's settings, its ratio to the first with the same solver, and its cache hits."""
     contenders = results.experiment(name).contenders
     contender = contenders[label]
     kernel = str(results.experiment(name).kernel["name"])
@@ -133,7 +133,7 @@ def _axis_cells(
 
 
 def _setting(value: object) -> Cell:
-    """Return one setting for people to read; a dash where it is of no use."""
+    """Format a setting; a dash if it has no effect."""
     if value is None:
         return BLANK
     if isinstance(value, bool):
@@ -142,7 +142,7 @@ def _setting(value: object) -> Cell:
 
 
 def _hit_share(group: Group) -> Cell:
-    """Return how many of the kernel rows that were asked for lay in the cache."""
+    """Return the share of requested kernel rows that were found in the cache."""
     hits, misses = group.median(HITS), group.median(MISSES)
     if hits is None or misses is None or not hits + misses:
         return BLANK

@@ -1,9 +1,9 @@
-"""One description of a table for all forms in which it is written.
+"""Format-independent description of a table.
 
-A `Table` is a title, one or more `TableSection` of columns and rows, notes, and a line of provenance. Cells
-carry their value and their text apart, so that the CSV keeps full precision while people read three digits.
-A cell without a value always says why (``not run: ...``) or is a dash where there is nothing to say; "nan"
-and "None" cannot appear.
+A `Table` has a title, one or more `TableSection` of columns and rows, notes, and a line of provenance. A cell
+keeps its value and its text separately: the CSV has full precision, readers see three digits. A cell without
+a value gives the reason (``not run: ...``), or a dash if there is nothing to say. It never shows "nan" or
+"None".
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ Value = float | int | str | None
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: a value for the CSV, a text for people.
+    """One cell: a value for the CSV, a text for readers.
 
     Attributes
     ----------
     value : float, int, str or None
-        As written to the CSV, in full precision.
+        Value in the CSV, in full precision.
     text : str
-        What people read.
+        Text for readers.
     interval : (float, float) or None
-        Ends of the value's 95 % interval, for the CSV's ``_low`` and ``_high`` columns.
+        Ends of the 95 % interval, for the CSV's columns ``_low`` and ``_high``.
     detail : str
-        The interval as people read it, set small beside or below the text.
+        The interval as text, in small type beside or below the main text.
     reason : str
-        Why there is no value; CSV column ``_reason``.
+        Why there is no value; the CSV's column ``_reason``.
     mark : str
-        "" or one of "good", "bad", "open": a verdict's colour in HTML (its text says the same).
+        "" or one of "good", "bad", "open": colour of a verdict in HTML (the text says the same).
     """
 
     value: Value
@@ -57,11 +57,11 @@ BLANK = Cell(None, DASH)
 
 @dataclass(frozen=True)
 class Column:
-    """One column: CSV key, header, unit, spanning header, and whose numbers it holds.
+    """One column: CSV key, header, unit, spanning header, and flags.
 
-    ``paper`` columns are set apart in HTML (tinted, slanted) and end in " (paper)" in Markdown.
-    ``prose`` columns are left-aligned text, ``short`` ones a word or two; those not ``shown`` are for the CSV
-    alone.
+    ``paper`` columns hold the paper's numbers; they are tinted and slanted in HTML and end in " (paper)" in
+    Markdown. ``prose`` columns are left-aligned text, ``short`` ones a word or two. Columns not ``shown``
+    appear in the CSV only.
     """
 
     key: str
@@ -76,7 +76,7 @@ class Column:
 
 @dataclass(frozen=True)
 class TableSection:
-    """Columns and rows under an optional heading; a row lacks the cells that it does not mention."""
+    """Columns and rows under an optional heading; a row may omit cells."""
 
     columns: Sequence[Column]
     rows: Sequence[Mapping[str, Cell]]
@@ -85,7 +85,7 @@ class TableSection:
 
 @dataclass(frozen=True)
 class Table:
-    """All that is rendered: title, one line of caption, sections, notes and provenance."""
+    """A complete table: title, one-line caption, sections, notes and provenance."""
 
     title: str
     sections: Sequence[TableSection]
@@ -103,13 +103,13 @@ def table_of(
     notes: Sequence[str],
     problem: str = "",
 ) -> Table:
-    """Return the table of an artefact with the provenance of its measurements; `problem` ends its caption."""
+    """Return an artefact's table with the provenance of its data; `problem` is added to the caption."""
     caption = f"{artefact.caption} {problem}.".strip() if problem else artefact.caption
     return Table(artefact.title, (TableSection(columns, rows), *more), caption, notes, results.provenance())
 
 
 def beside_paper(key: str, header: str, *, known: bool = True, difference: bool = True) -> list[Column]:
-    """Return columns of a measured number and, if the paper's is `known`, of that and the difference."""
+    """Return columns for a measured number and, if the paper's is `known`, for that and the difference."""
     measured = Column(key, "measured", group=header)
     paper = Column(f"paper_{key}", "paper", group=header, paper=True)
     apart = Column(f"{key}_difference", "difference", group=header)
@@ -120,7 +120,7 @@ def beside_paper(key: str, header: str, *, known: bool = True, difference: bool 
 
 
 def number(value: float | int | None, interval: Interval | None = None, *, digits: int = 3) -> Cell:
-    """Cell of a measured number; with `interval`, its ends beside it."""
+    """Return the cell of a measured number, with its interval if given."""
     if value is None:
         return BLANK
     text = significant(float(value), digits)
@@ -132,7 +132,7 @@ def number(value: float | int | None, interval: Interval | None = None, *, digit
 
 
 def exponent(interval: Interval | None, reason: str = "") -> Cell:
-    """Cell of an exponent, two decimals, with its interval."""
+    """Return the cell of an exponent with two decimals and its interval."""
     if interval is None:
         return missing(reason) if reason else BLANK
     text = f"{interval.value:.2f}"
@@ -143,12 +143,12 @@ def exponent(interval: Interval | None, reason: str = "") -> Cell:
 
 
 def count(value: float | int | None) -> Cell:
-    """Cell of an exact count, thousands separated."""
+    """Return the cell of an exact count, with thousands separators."""
     return BLANK if value is None else Cell(int(value), f"{int(value):,}")
 
 
 def printed(text: str) -> Cell:
-    """Cell of a number of the paper, with the digits that it prints, thousands separated; "" is a dash."""
+    """Return the cell of a printed number, with its own digits and thousands separators; "" gives a dash."""
     if not text:
         return BLANK
     whole, point, decimals = text.partition(".")
@@ -156,7 +156,7 @@ def printed(text: str) -> Cell:
 
 
 def percent(value: float | None, digits: int = 1) -> Cell:
-    """Cell of a relative difference, with its sign: +1.2 %."""
+    """Return the cell of a signed relative difference: +1.2 %."""
     if value is None:
         return BLANK
     text = f"{100 * value:+.{digits}f} %"
@@ -164,10 +164,10 @@ def percent(value: float | None, digits: int = 1) -> Cell:
 
 
 def prose(text: str, mark: str = "") -> Cell:
-    """Cell of words."""
+    """Return a cell of text."""
     return Cell(text, text, mark=mark) if text else Cell("", "")
 
 
 def missing(reason: str, text: str = "") -> Cell:
-    """Cell that says why there is no number."""
+    """Return a cell with the reason for a missing number."""
     return Cell(None, text or reason, reason=reason)

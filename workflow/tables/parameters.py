@@ -1,4 +1,4 @@
-"""Parameters of a paper's experiments: size, support vectors, C, sparseness, beside its own."""
+"""Parameters of a paper's experiments (size, support vectors, C, sparseness), compared with the paper."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from svmrepro.workflow.tables.model import (
 from svmrepro.workflow.tables.timing import SUPPORT, size_cell
 
 WORDS = {"Y": "yes", "N": "no", "mix": "mixed"}
-"""What the paper's table prints -> what ours says."""
+"""Abbreviations in the paper's table -> words in ours."""
 
 COLUMNS = (
     Column("experiment", "experiment", prose=True),
@@ -46,10 +46,10 @@ COLUMNS = (
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build one line an experiment.
+    """Build one line per experiment.
 
     Settings of the artefact: ``table`` (the paper's file: support_vectors, C, zero_percent, kernel_caching)
-    and ``contender`` (whose solutions are counted, at the largest size that it reached).
+    and ``contender`` (whose solutions at its largest size are counted).
     """
     table, contender = artefact.settings["table"], artefact.settings["contender"]
     rows = [_row(results, name, table, contender) for name in artefact.experiments]
@@ -105,12 +105,12 @@ def _kernel(experiment: Experiment) -> str:
 
 
 def _cache(results: Results, experiment: Experiment) -> str:
-    """Say which of the solvers that the paper times keep kernel rows, and how many megabytes."""
+    """Return which of the solvers timed by the paper cache kernel rows, and the cache size in megabytes."""
     limits = {}
     for label in results.main(experiment.name):
         contender = experiment.contenders[label]
         known = own_options(contender)
-        if "cache_mb" in known:  # what keeps its rows in another way has no such option
+        if "cache_mb" in known:  # solvers that keep rows in another way lack this option
             limits[label] = float({**known, **contender.options}["cache_mb"])
     kept = {label: limit for label, limit in limits.items() if limit > 0}
     if not kept:
@@ -120,7 +120,7 @@ def _cache(results: Results, experiment: Experiment) -> str:
 
 
 def _zeros(config: Config, experiment: Experiment, row: SizeRow) -> Cell:
-    """Count the zeros of the inputs, in percent; a dash with the reason where they cannot be had."""
+    """Return the percentage of zeros in the inputs; a dash with the reason if the data are unavailable."""
     wanted = next(known for known in jobs.instances(experiment) if known.n == row.n)
     try:
         X = load_instance(config, wanted).X

@@ -1,8 +1,8 @@
-"""Solvers at equal achieved precision, since their stopping rules differ.
+"""Solvers at equal achieved precision, because their stopping rules differ.
 
 Each contender runs at several stopping tolerances. Its precision at a tolerance is the relative distance of
-its primal objective from the largest lower bound of all runs. Its seconds at a precision are those of the
-loosest tolerance that reached it.
+its primal objective from the largest lower bound of all runs. Its seconds at a given precision are those of
+the loosest tolerance that reached it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from svmrepro.workflow.tables.model import Cell, Column, Table, count, missing, 
 from svmrepro.workflow.tables.timing import suspect_notes
 
 BOUNDS = ("certificate.dual", "certificate.relaxed")
-"""Columns that bound the optimum from below."""
+"""Columns with lower bounds of the optimum."""
 
 
 @dataclass(frozen=True)
 class Reached:
-    """What a contender reached at one tolerance: relative distance from the optimum, and its runs."""
+    """Result of a contender at one tolerance: relative distance from the optimum, and its runs."""
 
     eps: float
     distance: float
@@ -31,15 +31,15 @@ class Reached:
 
     @property
     def seconds(self) -> Interval | None:
-        """CPU seconds, median."""
+        """Median CPU seconds."""
         return self.group.interval(CPU)
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build one line for each contender of the artefact's experiments, which have the axis eps.
+    """Build one line per contender of the artefact's experiments, whose axis is eps.
 
-    Settings of the artefact: ``targets``, relative distances from the optimum, each of which gets columns;
-    ``yardstick``, a contender that has no line, whose bound counts.
+    Settings of the artefact: ``targets``, relative distances from the optimum, each of which gets columns,
+    and ``yardstick``, a contender that only contributes its lower bound.
     """
     targets: list[float] = [float(target) for target in artefact.settings["targets"]]
     columns = [
@@ -76,7 +76,7 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 
 def reached(results: Results, experiment: str, n: int) -> dict[str, list[Reached]]:
-    """Return, for each contender, what it reached at each tolerance, the loosest first."""
+    """Return the results of each contender by tolerance, the loosest first."""
     points = sorted(results.runs.points(experiment), reverse=True)
     groups = {
         (label, point): results.runs.group(experiment, label, n, point)
@@ -98,9 +98,9 @@ def reached(results: Results, experiment: str, n: int) -> dict[str, list[Reached
 
 
 def loosest(runs: Sequence[Reached], target: float) -> Reached | None:
-    """Return the first, loosest tolerance that came as near to the optimum as ``target``, None if none did.
+    """Return the result at the loosest tolerance that reached ``target``; None if none did.
 
-    Not the fastest one: which that is, of tolerances that cost nearly the same, the clock's noise decides.
+    It is not the fastest: among tolerances of nearly equal cost, that would be decided by noise.
     """
     return next((run for run in runs if run.distance <= target and run.seconds is not None), None)
 
@@ -134,7 +134,7 @@ def _rows(
 
 
 def _why_not(results: Results, name: str, n: int, label: str, runs: Sequence[Reached], target: float) -> str:
-    """Say why a contender has no seconds at a precision."""
+    """Return why a contender has no seconds at a precision."""
     if not runs:
         points = results.runs.points(name)
         return results.runs.group(name, label, n, points[0]).untimed if points else ""

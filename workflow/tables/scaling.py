@@ -1,4 +1,4 @@
-"""Scaling table: exponents of time and of counted work, ours and the paper's, of every experiment."""
+"""Scaling table: exponents of time and of counted work for every experiment, compared with the paper's."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from svmrepro.workflow.tables.timing import dash_notes, exponent_columns, expone
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build the table over the artefact's experiments that the paper fits too; the other contenders below.
+    """Build the table of the experiments that the paper fits too, and below it of the other contenders.
 
-    Where the paper times nothing, it is over all of them, without the paper's columns.
+    If the paper times nothing, the table covers all experiments, without the paper's columns.
     """
     names = results.shared(artefact.experiments)
     rows: list[Mapping[str, Cell]] = []

@@ -1,4 +1,4 @@
-"""Sparse / non-sparse tables: what index lists and packed bits buy each solver, in time and in work."""
+"""Sparse / non-sparse tables: the effect of index lists and packed bits on a solver's time and work."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from svmrepro.workflow.tables.model import BLANK, Cell, Column, Table, missing, 
 from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, size_cell, suspect_notes
 
 FORMS = ("dense", "bits")
-"""Suffixes of the contenders that solve the same problem as the plain label on another storage."""
+"""Suffixes of contenders that solve the same problem with another storage."""
 
 
 def build(results: Results, artefact: Artefact) -> Table:
     """Build the table of the artefact's experiment.
 
-    A contender L takes part if the experiment has ``L-dense`` too; ``L-bits`` is shown where it exists.
+    A contender L is included if the experiment also has ``L-dense``; ``L-bits`` is shown if it exists.
     """
     name = artefact.experiments[0]
     experiment = results.experiment(name)

@@ -1,4 +1,4 @@
-"""Support vectors row by row against the paper: they need no clock, so they must agree on any machine."""
+"""Support vectors compared with the paper, row by row. They must agree on any machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from svmrepro.workflow.tables.timing import SUPPORT, size_cell
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build the table over the artefact's experiments that the paper counts too; without its columns if none.
+    """Build the table of the artefact's experiments that the paper counts; of all if it counts none.
 
     The counts are those of the first contender that the paper times ("determined from SMO", section 3.1).
     """

@@ -1,4 +1,4 @@
-"""Timing tables: seconds, ratio, support vectors and exponents of one experiment beside the paper's."""
+"""Timing tables: seconds, ratio, support vectors and exponents of one experiment, compared with the paper."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _NO_FIT = "no fit: fewer than two sizes could be fitted"
 def build(results: Results, artefact: Artefact) -> Table:
     """Build the timing table of the artefact's experiment.
 
-    Of the contenders that the paper times, the ratio is that of the last over the first, and the support
-    vectors are those of the first.
+    The ratio is that of the last over the first contender that the paper times; the support vectors are those
+    of the first.
     """
     name = artefact.experiments[0]
     experiment = results.experiment(name)
@@ -73,14 +73,14 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 
 def dash_notes(results: Results, names: Sequence[str]) -> list[str]:
-    """Explain a dash in place of an exponent; nothing if every contender has one."""
+    """Explain a dash in place of an exponent; empty if every contender has one."""
     fits = [results.fit(name, label, CPU) for name in names for label in results.experiment(name).contenders]
     absent = any(fit is None or fit.exponent is None for fit in fits)
     return ["A dash in place of an exponent: fewer than two sizes could be fitted."] if absent else []
 
 
 def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
-    """Explain `SUSPECT`, or say that it applies to every run; nothing if it applies to none."""
+    """Explain `SUSPECT`, or say that it applies to every run; empty if it applies to none."""
     met = "met other load on the machine"
     suspect = {
         name: any(
@@ -100,7 +100,7 @@ def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
 
 
 def size_cell(row: SizeRow) -> Cell:
-    """Return the cell of n, with the paper's size where it differs, or that only the paper has it."""
+    """Return the cell of n, with the paper's size if it differs, or a remark if only the paper has it."""
     if row.n is None:
         return Cell(row.size, f"{row.size:,}", detail="paper only")
     if row.n_paper is not None and row.n_paper != row.n:
@@ -109,7 +109,7 @@ def size_cell(row: SizeRow) -> Cell:
 
 
 def seconds_cell(results: Results, experiment: str, contender: str, row: SizeRow) -> Cell:
-    """Return the median seconds of a contender at one size, or why there are none."""
+    """Return the median seconds of a contender at one size, or the reason why there are none."""
     reason = results.why_missing(experiment, contender, row)
     if reason:
         return missing(reason, DASH if row.n is None else "")
@@ -121,12 +121,12 @@ def seconds_cell(results: Results, experiment: str, contender: str, row: SizeRow
         return Cell(interval.value, "below clock")
     cell = number(interval.value, interval)
     if not group.suspect or results.all_suspect(experiment):
-        return cell  # a mark in every cell would tell nothing: a note says it once
+        return cell  # a mark in every cell would tell nothing; a note explains it once
     return Cell(cell.value, f"{cell.text}{SUSPECT}", cell.interval, cell.detail)
 
 
 def paper_seconds_cell(results: Results, experiment: str, contender: str, row: SizeRow) -> Cell:
-    """Return the paper's seconds as printed, N/A where its table says so, a dash where it has no such row."""
+    """Return the paper's seconds as printed: N/A if its table says so, a dash if it has no such row."""
     if row.n_paper is None:
         return BLANK
     text = results.numbers.text(TIMINGS, experiment, row.n_paper, f"{snake(contender)}_seconds")
@@ -136,7 +136,7 @@ def paper_seconds_cell(results: Results, experiment: str, contender: str, row: S
 def ratio_cell(
     results: Results, experiment: str, row: SizeRow, above: str, below: str, quantity: str
 ) -> Cell:
-    """Return the ratio of two contenders at one size, or why there is none."""
+    """Return the ratio of two contenders at one size, or the reason why there is none."""
     for contender in (below, above):
         reason = results.why_missing(experiment, contender, row)
         if reason:
@@ -146,7 +146,7 @@ def ratio_cell(
 
 
 def exponent_section(results: Results, names: tuple[str, ...]) -> TableSection:
-    """Return the fitted exponents of an experiment's contenders; of several, of those that no paper times."""
+    """Return the fitted exponents; for several experiments, only those of contenders that no paper times."""
     rows: list[Mapping[str, Cell]] = []
     for name in names:
         for contender in results.experiment(name).contenders:
@@ -165,7 +165,7 @@ def exponent_section(results: Results, names: tuple[str, ...]) -> TableSection:
 
 
 def exponent_columns(rows: Sequence[Mapping[str, Cell]]) -> list[Column]:
-    """Return the columns of `fit_cells` and the experiment's; the paper's where a row has its numbers."""
+    """Return the columns for `fit_cells` and the experiment; the paper's only if a row has its numbers."""
     paper = [
         Column("paper_refit", "refitted", group="exponent, paper", paper=True),
         Column("paper_printed", "printed", group="exponent, paper", paper=True),
@@ -197,7 +197,7 @@ def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Ce
 
 
 def _columns(results: Results, name: str, above: str, below: str) -> list[Column]:
-    """Columns in the paper's order: its solvers, their ratio, support vectors; then what we add."""
+    """Return columns in the paper's order: its solvers, their ratio, support vectors; then ours."""
     contenders = results.experiment(name).contenders
     compared = results.compared(name)
     columns = [Column("n", "n")]
@@ -215,7 +215,7 @@ def _columns(results: Results, name: str, above: str, below: str) -> list[Column
         for contender in contenders
         if contender not in compared
     ]
-    # Where the paper times none, nothing distinguishes them: seconds first, as everywhere.
+    # If the paper times no contender, seconds come first for all.
     return [*columns, *others] if compared else [*columns[:1], *others, *columns[1:]]
 
 

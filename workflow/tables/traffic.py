@@ -1,4 +1,4 @@
-"""How near solvers come to the memory's speed: bytes moved, and how long a copy of as many takes."""
+"""Memory traffic of solvers: bytes moved, compared with the time to copy as many bytes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ COLUMNS = (
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build one line a data set, size and contender.
+    """Build one line per data set, size and contender.
 
-    Settings of the artefact: ``contenders``, solvers that count the bytes that they move.
+    Settings of the artefact: ``contenders``, solvers that count the bytes they move.
     """
     rows = [
         _row(results, name, label, row.n)
@@ -67,7 +67,7 @@ def _row(results: Results, name: str, label: str, n: int) -> Mapping[str, Cell]:
     if not found:
         return {**cells, "seconds": missing(group.untimed or "not counted")}
     cells["seconds"] = _median([seconds for seconds, _, _ in found])
-    # Bytes are counted: those of runs whose seconds cannot be trusted are right as well.
+    # Byte counts are valid even for runs whose seconds are doubtful.
     cells["gigabytes"] = _median([moved / 1e9 for run in group.solved if (moved := run.number(BYTES))])
     cells["bandwidth"] = _median([speed / 1e9 for _, _, speed in found])
     cells["copy_seconds"] = _median([moved / speed for _, moved, speed in found])

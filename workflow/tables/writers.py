@@ -1,6 +1,6 @@
-"""Tables as CSV for programs, and as Markdown and HTML for people.
+"""Output of tables as CSV for programs, and as Markdown and HTML for readers.
 
-The CSV holds the first section only: the others are excerpts of files that exist by themselves (fits.csv).
+The CSV contains only the first section; the others are excerpts of separate files (fits.csv).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 def to_csv(table: Table) -> str:
     """Return the first section as CSV with one header line.
 
-    A column whose cells have intervals is followed by ``<key>_low`` and ``<key>_high``, one with reasons
-    by ``<key>_reason``.
+    A column with intervals is followed by ``<key>_low`` and ``<key>_high``, and a column with reasons by
+    ``<key>_reason``.
     """
     section = table.sections[0]
     fields: list[tuple[str, str]] = []
@@ -67,12 +67,12 @@ def to_markdown(table: Table) -> str:
 
 
 def to_html(table: Table) -> str:
-    """Return one self-contained HTML page: no script, no external file, light background."""
+    """Return a self-contained HTML page: no scripts, no external files, light background."""
     return render("table.html.j2", table=table)
 
 
 def render(template: str, **values: object) -> str:
-    """Return a page made of a template of ``workflow/templates``, in which text is escaped."""
+    """Render a template of ``workflow/templates``; text is escaped."""
     return _environment().get_template(template).render(**values)
 
 
@@ -121,7 +121,7 @@ def _environment() -> Environment:
 
 
 class _HtmlCell(NamedTuple):
-    """A cell with the CSS classes that it has and the columns that it spans."""
+    """A cell with its CSS classes and the number of columns it spans."""
 
     cell: Cell
     classes: str
@@ -129,33 +129,33 @@ class _HtmlCell(NamedTuple):
 
 
 def _columns(section: TableSection) -> list[tuple[Column, str]]:
-    """Return the columns that are shown, each with its CSS classes."""
+    """Return the visible columns with their CSS classes."""
     shown = [column for column in section.columns if column.shown]
     return [(column, _classes(column, first=place == 0)) for place, column in enumerate(shown)]
 
 
 def _groups(section: TableSection) -> list[tuple[str, int]]:
-    """Return the spanning headers and how many columns each spans; none if no column has one."""
+    """Return the spanning headers with the number of columns of each; empty if there are none."""
     names = [column.group for column in section.columns if column.shown]
     return [(name, len(list(group))) for name, group in groupby(names)] if any(names) else []
 
 
 def _rows(section: TableSection) -> Iterator[tuple[bool, list[_HtmlCell]]]:
-    """Yield the rows: whether a group of rows begins that share their first words, and the cells."""
+    """Yield rows as (whether it starts a group of rows with the same first cell, cells)."""
     columns = [column for column in section.columns if column.shown]
     key, grouped = columns[0].key, columns[0].prose
     before = None
     for row in section.rows:
         first = row.get(key, BLANK)
         starts = grouped and before is not None and first.text != before
-        # Shown once for the group: the eye finds the next one sooner.
+        # A repeated first cell is left blank, so that groups stand out.
         repeats = grouped and first.text == before and not first.detail
         before = first.text
         yield starts, _cells(columns, {**row, key: prose("")} if repeats else row)
 
 
 def _cells(columns: Sequence[Column], row: Mapping[str, Cell]) -> list[_HtmlCell]:
-    """Return the cells of a row; neighbours under one header that lack a value alike are merged."""
+    """Return the cells of a row; adjacent cells under one header with the same missing value are merged."""
     found: list[_HtmlCell] = []
     before: Column | None = None
     for place, column in enumerate(columns):

@@ -1,8 +1,8 @@
-"""Tables about problems measured over permutations of their examples, as in Glasmachers 2008.
+"""Tables of problems measured over permutations of their examples, as in Glasmachers 2008.
 
-problems   the data sets, and how many support vectors their solutions have
+problems   the data sets, and the support vectors of their solutions
 paired     two contenders, with paired tests
 variants   variants against a baseline
-encodings  encodings of the same data side by side
-cells      cells that these share
+encodings  encodings of the same data
+cells      common cells
 """

@@ -1,4 +1,4 @@
-"""Cells that tables over permutations share: what names a data set, means, probabilities."""
+"""Cells common to the tables over permutations: problem names, means, p-values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def name_columns() -> list[Column]:
 
 
 def name_cells(problem: PermutedProblem) -> dict[str, Cell]:
-    """Return what names a problem: its title, and its size with the paper's where that differs."""
+    """Return the name of a problem and its size, with the paper's size if that differs."""
     cells = {"experiment": prose(problem.title)}
     printed = problem.n_printed
     cells["paper_n"] = BLANK if printed is None else Cell(printed, f"{printed:,}")
@@ -31,10 +31,10 @@ def name_cells(problem: PermutedProblem) -> dict[str, Cell]:
 
 
 def mean_cell(interval: Interval | None, digits: int = 3) -> Cell:
-    """Return a mean with its interval; a dash if there is none."""
+    """Return the cell of a mean with its interval; a dash for None."""
     return BLANK if interval is None else number(interval.value, interval, digits=digits)
 
 
 def p_cell(p: float | None, corrected: float | None) -> Cell:
-    """Return the cell of a probability, with Holm's below it."""
+    """Return the cell of a p-value, with Holm's corrected p-value below it."""
     return BLANK if p is None else Cell(p, p_text(p), detail=f"Holm {p_text(corrected)}")

@@ -1,4 +1,4 @@
-"""Encodings of the same data sets side by side: which of them gives a paper's numbers of support vectors."""
+"""Comparison of encodings: which of them reproduces a paper's numbers of support vectors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from svmrepro.workflow.tables.permutations.problems import count_cell
 HEADERS = {**{key: header for key, (_, header) in COUNTS.items()}, ITERATIONS: "iterations"}
 
 OWN = "original"
-"""What a data set's own encoding is called."""
+"""Name of a data set's own encoding."""
 
 REPRODUCED, CLOSEST, OFF = "reproduced", "closest, not reproduced", "not reproduced"
 
@@ -52,7 +52,7 @@ CONCLUSIONS = {
         True,
     ): "No encoding reproduces the paper's counts; another comes closest",
 }
-"""The best verdict on a data set, whether its own encoding has it, and whether another has -> in words."""
+"""Best verdict on a data set, whether its own encoding has it, whether another has it -> words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +62,13 @@ class EncodingLine:
     Attributes
     ----------
     words : str
-        What the encoding is called.
+        Name of the encoding.
     own : bool
-        Whether it is the data set's own.
+        Whether this is the data set's own encoding.
     means : mapping
-        Mean of each of `HEADERS` that was measured.
+        Mean of each measured quantity of `HEADERS`.
     said : mapping
-        The paper's number of each that it has.
+        The paper's numbers of these quantities, where it has them.
     """
 
     problem: PermutedProblem
@@ -84,16 +84,16 @@ class EncodingLine:
         return self.problem.n_paper is not None and bool(self.means)
 
     def off(self, key: str) -> float | None:
-        """Return by what share a mean differs from the paper's number; None where that cannot be said."""
+        """Return the relative difference of a mean from the paper's number; None if undefined."""
         if not self.compared or key not in self.means or not self.said.get(key):
             return None
         return self.means[key].value / self.said[key] - 1.0
 
     def strain(self, within: Mapping[str, float], slack: float) -> float | None:
-        """Return how far the counts are from the paper's, in units of what may be; None if not compared.
+        """Return the deviation from the paper's counts in units of the tolerance; None if not compared.
 
-        The largest over the counts of ``within``, each of which may be off by its share or by ``slack``, and
-        always by the half that the paper's own rounding hides.
+        This is the maximum over the counts of ``within``. The tolerance of a count is the largest of its
+        share of the paper's number, ``slack``, and 0.5 for the paper's rounding.
         """
         if not self.compared or not within.keys() <= self.means.keys() & self.said.keys():
             return None
@@ -104,12 +104,12 @@ class EncodingLine:
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build one line for each data set and encoding.
+    """Build one line per data set and encoding.
 
-    Settings of the artefact: ``contender`` (who has the data set's own encoding; those that differ from it
-    in the encoding alone are shown below it), ``table`` and ``iterations`` (the paper's files with its
-    counts and with its iterations), ``within`` (how far the counts of an encoding that reproduces the paper
-    may be from its own, as shares) and ``slack`` (support vectors that are no difference).
+    Settings of the artefact: ``contender`` (it has the data set's own encoding; contenders that differ from
+    it only in the encoding are shown below it), ``table`` and ``iterations`` (the paper's files of counts and
+    of iterations), ``within`` (relative tolerances of the counts for an encoding to reproduce the paper) and
+    ``slack`` (difference in support vectors that is ignored).
     """
     settings = artefact.settings
     within, slack = settings["within"], settings["slack"]
@@ -150,7 +150,7 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 
 def encodings(experiment: Experiment, contender: str) -> list[Contender]:
-    """Return a contender, if it is there, and after it those that differ from it in the encoding alone."""
+    """Return a contender, if present, and then those that differ from it only in the encoding."""
     own = experiment.contenders.get(contender)
     if own is None:
         return []
@@ -164,7 +164,7 @@ def encodings(experiment: Experiment, contender: str) -> list[Contender]:
 
 
 def judged(lines: Sequence[EncodingLine], within: Mapping[str, float], slack: float) -> list[str]:
-    """Return a verdict on each line, "" where it is not compared with the paper."""
+    """Return a verdict for each line, "" if it is not compared with the paper."""
     strains = [line.strain(within, slack) for line in lines]
     least: dict[str, float] = {}
     for line, strain in zip(lines, strains, strict=True):
@@ -183,7 +183,7 @@ def judged(lines: Sequence[EncodingLine], within: Mapping[str, float], slack: fl
 
 
 def conclusions(lines: Sequence[EncodingLine], verdicts: Sequence[str]) -> list[str]:
-    """Say which encoding reproduces the paper's counts on which data sets; nothing if none was compared."""
+    """Say which encodings reproduce the paper's counts on which data sets; empty if none was compared."""
     said: dict[str, list[str]] = {}
     for title in dict.fromkeys(line.problem.title for line in lines):
         found = {
@@ -226,14 +226,14 @@ def _line(
 
 
 def _words(dataset: str, encoding: str | None) -> str:
-    """Say what an encoding is; the data set's own by what its registry entry makes of texts."""
+    """Describe an encoding; for the data set's own, the mapping of texts in its registry entry."""
     from svmrepro import datasets
 
     if encoding is not None:
         return datasets.ENCODINGS[encoding].words
     entry = datasets.describe(dataset) if dataset in datasets.names() else None
     columns = entry.columns if isinstance(entry, datasets.DownloadedEntry) else None
-    # Texts that are the numbers that they stand for need no word.
+    # Texts that are numbers and map to themselves need no mention.
     said = [
         _mapping(values)
         for values in (columns.values if columns is not None else ())
@@ -243,7 +243,7 @@ def _words(dataset: str, encoding: str | None) -> str:
 
 
 def _mapping(values: Mapping[str, float]) -> str:
-    """Write what texts stand for: "x = 1, o = -1, b = 0", "a … h = 1 … 8"."""
+    """Format a mapping of texts to numbers: "x = 1, o = -1, b = 0", "a … h = 1 … 8"."""
     if len(values) <= 3:
         return ", ".join(f"{text} = {value:g}" for text, value in values.items())
     (first, low), *_, (last, high) = values.items()

@@ -1,4 +1,4 @@
-"""Two contenders over permutations: mean seconds and iterations, objectives, and paired tests of each."""
+"""Two contenders over permutations: mean seconds, mean iterations and objectives, with paired tests."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ from svmrepro.workflow.tables.model import (
 from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns, p_cell
 
 QUANTITIES = {"seconds": (CPU, "CPU seconds", 3), "iterations": (ITERATIONS, "iterations", 4)}
-"""Key of columns -> column of the measurements, header, digits of a mean."""
+"""Key of the columns -> column of the measurements, header, digits of a mean."""
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build one line a data set.
+    """Build one line per data set.
 
-    Settings of the artefact: ``contenders`` (two, the one to be beaten first), ``table`` (the paper's
-    file, with columns ``<contender>_seconds``, ``<contender>_iterations`` and ``<quantity>_significant``) and
-    ``printed`` (the contenders whose columns of that file stand beside; the same two unless given).
+    Settings of the artefact: ``contenders`` (the baseline and its challenger), ``table`` (the paper's file
+    with the columns ``<contender>_seconds``, ``<contender>_iterations`` and ``<quantity>_significant``) and
+    ``printed`` (the contenders whose columns of that file are shown; by default the same two).
     """
     contenders: Sequence[str] = artefact.settings["contenders"]
     table = artefact.settings["table"]
@@ -140,7 +140,7 @@ def _row(
 
 
 def _objective_cells(compared: Family, place: int) -> dict[str, Cell]:
-    """Return the cells of the objectives: higher is better, so that the mark is a word."""
+    """Return the cells of the objectives. The mark is a word, because a higher objective is better."""
     pairing = compared.pairings[place]
     test = pairing.test
     difference = statistics.median(

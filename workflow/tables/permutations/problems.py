@@ -1,4 +1,4 @@
-"""The data sets of a paper over permutations: parameters, mean numbers of support vectors beside its own."""
+"""The data sets of a paper: parameters, and mean numbers of support vectors compared with the paper's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from svmrepro.workflow.tables.permutations.cells import name_cells, name_columns
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build one line a data set.
+    """Build one line per data set.
 
     Settings of the artefact: ``table`` (the paper's file with the same columns) and ``contender`` (whose
     solutions are counted).
@@ -59,7 +59,7 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 
 def count_cell(mean: Interval, decimals: int = 1) -> Cell:
-    """Return the cell of a mean count with its interval, which is not shown where the count is exact."""
+    """Return the cell of a mean count with its interval, which is omitted if the count is exact."""
     text = f"{mean.value:,.{decimals}f}"
     if mean.low is None or mean.high is None:
         return Cell(mean.value, text)

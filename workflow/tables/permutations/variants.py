@@ -1,4 +1,4 @@
-"""Variants against a baseline over permutations: the change in iterations and seconds, with paired tests."""
+"""Variants against a baseline over permutations: change in iterations and seconds, with paired tests."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ QUANTITIES = {
     "iterations": (ITERATIONS, "iterations", "Iterations"),
     "seconds": (CPU, "CPU s", "CPU seconds"),
 }
-"""Key of columns -> column of the measurements, header, name in notes."""
+"""Key of the columns -> column of the measurements, header, name in notes."""
 
 WORDS = {
     "iterations": {LARGER: "fewer", SMALLER: "more"},
     "seconds": {LARGER: "faster", SMALLER: "slower"},
 }
-"""Key of columns -> mark of the baseline against a variant -> how the variant compares."""
+"""Key of the columns -> mark of the baseline against a variant -> comparative for the variant."""
 
 Families = Mapping[tuple[str, str], Family]
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build one line a data set.
+    """Build one line per data set.
 
-    Settings of the artefact: ``baseline``, ``contenders`` (those compared with it) and ``table`` (the paper's
-    file whose order the rows have).
+    Settings of the artefact: ``baseline``, ``contenders`` (compared with it) and ``table`` (the paper's file,
+    which determines the order of the rows).
     """
     baseline: str = artefact.settings["baseline"]
     contenders: Sequence[str] = artefact.settings["contenders"]
