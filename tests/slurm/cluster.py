@@ -3,8 +3,8 @@
 It needs root and Debian's packages munge, slurmctld, slurmd and slurm-client. It listens on loopback only and
 leaves an existing Slurm of the machine alone.
 
-If Slurm allows several slurmd per host, there are two nodes, the same machine under two names. Each claims two
-cores with two hardware threads, whatever the machine has; the claim only affects Slurm's accounting.
+If Slurm allows several slurmd per host, there are two nodes, the same machine under two names. Each claims
+two cores with two hardware threads, whatever the machine has; this affects Slurm's accounting only.
 """
 
 from __future__ import annotations
