@@ -40,8 +40,8 @@ def analyse(
 ) -> Run:
     """Run analyse, collect and tabulate (and plot) for a configuration.
 
-    Job files that are not there yet are made of ``records``, all in the first job of an experiment. With
-    ``only`` no other artefacts than these are made.
+    Missing job files are made from ``records``, all in the first job of an experiment. With ``only``, just
+    these artefacts are made.
     """
     file = config.results_dir / "config.json"
     write_config(config, file)

@@ -89,7 +89,7 @@ def measured(
 ) -> Config:
     """Return a configuration (`make_config`) whose records, modified in place, went through the analysis.
 
-    With ``only`` no other artefacts than these are made; figures where they are asked for.
+    With ``only``, just these artefacts are made; figures only on request.
     """
     config = make_config(folder, names, **settings)
 

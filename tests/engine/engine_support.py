@@ -127,7 +127,7 @@ def on_full_disk(script: str, folder: Path, kilobytes: int = 256) -> subprocess.
     """
     Run a Python script with its own small file system as the working folder.
 
-    Returns None where this machine does not let one be mounted.
+    Returns None if this machine does not allow mounting one.
     """
     mount = f"mount -t tmpfs -o size={kilobytes}k none {folder} && cd {folder}"
     probe = subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True, check=False)
@@ -147,7 +147,7 @@ def unprivileged(arguments: Sequence[str]) -> list[str]:
     """
     Return a command that runs without a superuser's right to write anywhere.
 
-    Root keeps its number, and with it the right to read its own interpreter, but loses every capability.
+    Root keeps its user id, and hence the right to read its interpreter, but loses every capability.
     """
     drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
     return [*(drop if os.getuid() == 0 else []), *arguments]

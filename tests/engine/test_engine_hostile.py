@@ -194,7 +194,7 @@ def test_values_that_are_none(folder: Path, value: object) -> None:
 
 
 def test_a_bomb_behind_configfile_is_refused(folder: Path) -> None:
-    # Snakemake reads that file itself: what comes here shares its parts, and stands for 10^9 of them.
+    # Snakemake parses that file itself; the resulting object shares its parts and represents 10^9 of them.
     bomb: Any = "x"
     for _ in range(9):
         bomb = [bomb] * 10

@@ -230,7 +230,7 @@ def test_problems_of_joachims2006_have_no_bias_and_C_is_n_times_a_bound(scale: s
         assert (experiment.C is None) == (name not in WITH_C)
         assert bool(experiment.points) == name.endswith(("-C", "-eps", "-best", "-precision"))
         if experiment.test is not None and experiment.test.rows is not None:
-            assert experiment.test.skip >= experiment.sizes[-1]  # nobody trains on generated test rows
+            assert experiment.test.skip >= experiment.sizes[-1]  # no training on generated test rows
 
 
 @pytest.mark.parametrize("scale", SCALES)

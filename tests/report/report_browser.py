@@ -57,7 +57,7 @@ class Browser:
     complaints
         Errors of the console and exceptions of scripts, of the page and its frames.
     requests
-        Addresses that anything in the page asked a network for.
+        Network addresses that the page requested.
     """
 
     def __init__(self, command: str, profile: Path) -> None:

@@ -1,7 +1,7 @@
 """
 The report of the smoke scale in a browser: complete, visible, and without errors.
 
-The results are those of this checkout (``./run test`` makes them before its tests): nothing is measured.
+It uses the results of this checkout, which ``./run test`` makes before its tests; nothing is measured here.
 """
 
 from __future__ import annotations

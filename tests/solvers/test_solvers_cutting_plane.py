@@ -122,8 +122,8 @@ def test_renewed_sums_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch)
     mended, first = judged(problem, name, eps)
     monkeypatch.setattr(row_passes, "RENEW", 1)
     renewed, second = judged(problem, name, eps)
-    # Rounding decides which planes are taken where several are as good. What is promised is the gap; weights
-    # whose objective is by so much above the optimum are off by no more than the root of twice that.
+    # Rounding decides between equally good planes. The promise is a gap; weights whose objective exceeds the
+    # optimum by that gap are off by at most the square root of twice the gap.
     allowed = eps * (first.primal if name == "ocas" else problem.total)
     assert abs(second.primal - first.primal) <= allowed
     assert np.linalg.norm(renewed.weights - mended.weights) <= 2 * np.sqrt(2 * allowed)

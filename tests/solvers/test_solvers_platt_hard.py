@@ -1,6 +1,7 @@
 """SMO, SMO with a fixed threshold and chunking: own bounds, given starts, hard problems, time limits.
 
-Every result is judged by plain NumPy in extended precision, from differences; not by the certificate.
+Every result is judged by plain NumPy in extended precision, from differences of examples, not by the
+certificate.
 """
 
 from __future__ import annotations

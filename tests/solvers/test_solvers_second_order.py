@@ -34,8 +34,8 @@ def test_libsvm_agrees(name: str) -> None:
 
 
 def test_as_many_steps_as_libsvm() -> None:
-    # After a free step the gradients of i and j are equal up to rounding, so paths part: counts agree
-    # in the mean. LIBSVM takes its first class for the positive one; rows are sorted as it sorts them.
+    # After a free step the gradients of i and j are equal up to rounding, so paths diverge and counts agree
+    # only on average. LIBSVM takes its first class as the positive one; rows are sorted as LIBSVM sorts them.
     ours, theirs = [], []
     for seed in range(30):
         X, y = banana_like(150, seed)

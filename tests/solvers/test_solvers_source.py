@@ -50,7 +50,7 @@ def test_what_a_solver_reaches_counts(copied: Path) -> None:
         path.write_text(text)
         return {name for name in first if after[name] != first[name]}
 
-    runs = "str()"  # on import, for whoever reaches the module
+    runs = "str()"  # on import, so for all that reach the module
     assert changed("storage/row_products", runs) >= {"smo", "smo-fixed-threshold", "chunking", "all"}
     assert changed("driver", runs) == set(first)
     chosen = changed("quadratic_programs/projected_cg", runs)

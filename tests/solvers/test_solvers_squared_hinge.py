@@ -127,10 +127,10 @@ def test_huge_C_separates() -> None:
 @pytest.mark.parametrize("C", [1e6, 1e9, 1e12])
 @pytest.mark.parametrize("seed", range(6))
 def test_rounding_ends_a_run(seed: int, C: float) -> None:
-    """Where the precision asked for is out of reach it says so, as near as double precision gets.
+    """If the requested precision is out of reach, the solver says so and gets as near as double precision can.
 
-    The gap is ``g.g / 2``. Outputs in double precision are off by some units in the last place of what is
-    added up in them, and g by C times the rows times that.
+    The gap is ``g.g / 2``. Outputs in double precision are off by some units in the last place of their
+    summands, and g by C times the rows times that.
     """
     problem = example(C=C, seed=seed)
     solution = solve(problem, "l2svm-mfn", eps=1e-12)

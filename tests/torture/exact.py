@@ -115,9 +115,9 @@ class Exact:
     C : float or array_like, shape (n,)
         Bounds.
     kernel : object
-        With ``name``, ``gamma``, ``degree``, ``a`` and ``c``.
+        An object with ``name``, ``gamma``, ``degree``, ``a`` and ``c``.
     bias : bool
-        Whether there is one.
+        Whether the problem has a bias.
     """
 
     @precise
@@ -185,11 +185,11 @@ class Exact:
         alpha : array_like, shape (n,)
             Multipliers.
         bias : float
-            What is added to the outputs.
+            Constant added to the outputs.
         loss : {"hinge", "squared hinge"}
-            Of the problem.
+            Loss of the problem.
         weights : array_like, shape (d,), optional
-            Weights whose outputs are to be judged in place of those of the multipliers.
+            Weights whose outputs replace those of the multipliers.
         """
         a = decimals(alpha)
         g = self.products(self.y * a) if weights is None else self.outputs(decimals(weights))

@@ -1,6 +1,6 @@
 """Families of hard random problems, each drawn from a seed.
 
-``draw(family, seed)`` is the same problem wherever it is drawn, up to rounding.
+``draw(family, seed)`` returns the same problem on every machine, up to rounding.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Draw:
     Attributes
     ----------
     family, seed
-        What repeats it.
+        The values that reproduce it.
     X, y, C, kernel, storage
         Arguments of ``Problem``.
     refusable : bool
-        Whether no answer is expected of any solver: the kernel's values overflow.
+        Whether solvers may refuse it because kernel values overflow.
     """
 
     family: str
