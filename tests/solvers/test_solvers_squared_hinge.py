@@ -127,7 +127,7 @@ def test_huge_C_separates() -> None:
 @pytest.mark.parametrize("C", [1e6, 1e9, 1e12])
 @pytest.mark.parametrize("seed", range(6))
 def test_rounding_ends_a_run(seed: int, C: float) -> None:
-    """If the requested precision is out of reach, the solver says so and gets as near as double precision can.
+    """If the requested precision is out of reach, the solver says so and gets as near as doubles allow.
 
     The gap is ``g.g / 2``. Outputs in double precision are off by some units in the last place of their
     summands, and g by C times the rows times that.
