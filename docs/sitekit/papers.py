@@ -117,7 +117,7 @@ class PaperPage:
                 groups.setdefault(self._group(artefact), []).append(artefact)
         parts = []
         for title in sorted(groups, key=lambda title: title != _ALL):
-            # Figures come before their tables.
+            # Figures first: they show at a glance what their tables give in numbers.
             shown = sorted(groups[title], key=lambda artefact: artefact.form != "figure")
             made = [self._shown(artefact) for artefact in shown if self._files(artefact)]
             if made:
