@@ -5,25 +5,25 @@
 >>> data.X.shape
 (1000, 2)
 
-``load`` gives any data set by name, fetching it where it is absent; ``fetch`` only fetches. Raw files are
-kept and checked in ``<data_dir>/raw``, parsed arrays in ``<data_dir>/prepared``.
+``load`` returns a data set by name and fetches missing files; ``fetch`` only fetches. Raw files are stored
+and verified in ``<data_dir>/raw``, parsed arrays in ``<data_dir>/prepared``.
 
 The modules and packages, from the interface down:
 
 loading         data sets by name
-adult_encoding  our encoding of Adult beside the published one
-prepared        parsed arrays kept on disk
-download/       raw files: found, downloaded, unpacked, verified
+adult_encoding  comparison of our encoding of Adult with the published one
+prepared        parsed arrays cached on disk
+download/       finding, downloading, unpacking and verifying raw files
 readers/        file formats
 encodings       other encodings of the same columns
-generators      generated data sets; ``documents`` generates those of RCV1's shape
-permutations    the same examples in another order
+generators      generated data sets; ``documents`` generates RCV1-like ones
+permutations    random orders of the examples
 subsets         nested subsets
 registry/       the data sets that are known by name
-sparse_builder  sparse matrices made piece by piece
-dataset         what every way of getting data returns
-validation      structured input, and what messages say of its faults
-files, errors   files on disk; errors in one line
+sparse_builder  sparse matrices built piece by piece
+dataset         the types ``Dataset`` and ``ExampleSet``
+validation      validation of structured input, with readable messages
+files, errors   atomic writing and checksums; one-line errors
 locks           locks between processes
 """
 

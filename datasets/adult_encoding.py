@@ -1,4 +1,4 @@
-"""Our encoding of the census file beside the one in circulation, row by row."""
+"""Row-by-row comparison of our encoding of the Adult census data with LIBSVM's a9a."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ComparisonRow = dict[str, str | int]
 def compare_encoding(
     data_dir: str | Path = "data", mirror: str | Path | None = None, *, download: bool = True
 ) -> list[ComparisonRow]:
-    """Compare our 123 columns of adult.data with a9a, and of adult.test with a9a.t.
+    """Compare our encoding of adult.data with a9a, and of adult.test with a9a.t (123 columns each).
 
-    Row i of a9a is row i of adult.data. The quintiles are those of adult.data for both parts.
+    Row i of a9a is row i of adult.data. Both parts use the quintiles of adult.data.
 
     Parameters
     ----------
@@ -31,17 +31,17 @@ def compare_encoding(
     Returns
     -------
     list of dict
-        For each part (``part``: the two files), one row per ``attribute`` and one for all of them with the
-        label: ``columns_ours``; ``columns_a9a``, those of the same place that occur in the file in
-        circulation; ``rows``; ``rows_agreeing``, rows whose bits of this attribute are all the same;
+        For each pair of files (``part``), one row per ``attribute`` and one for all attributes and the label.
+        Keys: ``columns_ours``, our number of columns; ``columns_a9a``, how many of these columns are
+        non-zero somewhere in a9a; ``rows``; ``rows_agreeing``, rows in which all bits of the attribute agree;
         ``note``, the bins or the number of rows with a missing value.
 
     Raises
     ------
     DatasetUnavailable
-        One of the four files cannot be had.
+        One of the four files is not available.
     DataError
-        One of them does not hold what it should.
+        The content of a file is not as expected.
     """
     entry = registry().downloaded["adult"]
     encoder: AdultEncoder | None = None
@@ -51,7 +51,8 @@ def compare_encoding(
         records = read_adult(raw.path)
         encoder = encoder or AdultEncoder.fit(records)
         stored = ensure_file(entry, theirs, data_dir, mirror, download=download)
-        if stored.form.reader == "uci-adult":  # a9a made by this encoder would prove nothing
+        # A file that this same encoder turns into a9a would prove nothing.
+        if stored.form.reader == "uci-adult":
             raise DatasetUnavailable(f"adult ({theirs})", ["only UCI's form of it is there"])
         data = read_stored(entry, entry.parts[theirs], {theirs: stored}, data_dir)
         table += compare_columns(encoder, records, data, f"{ours} and {theirs}")
@@ -66,7 +67,7 @@ def compare_columns(
     Raises
     ------
     ValueError
-        The two have different numbers of rows.
+        The numbers of rows differ.
     """
     mine = encoder.encode(records)
     rows = mine.shape[0]

@@ -1,4 +1,4 @@
-"""What every way of getting data returns."""
+"""The types that readers and loaders return: examples with labels, with or without provenance."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ExampleSet:
-    """What a reader makes of a file.
+    """Examples and labels, as a reader returns them.
 
     Attributes
     ----------
     X : ndarray (n, d) of float64, or scipy CSR matrix of float64
-        One example a row.
+        One example per row.
     y : ndarray (n,) of float64
         Labels, -1 or +1.
     """
@@ -36,14 +36,14 @@ class Dataset:
     Attributes
     ----------
     X : ndarray (n, d) of float64, or scipy CSR matrix of float64
-        Binary data come as CSR whose stored values are all one, with sorted column indices.
+        Binary data are a CSR matrix with sorted column indices whose stored values are all one.
     y : ndarray (n,) of float64
         Labels, -1 or +1; both occur.
     name : str
-        The data set's name in the registry, or the name a user gave it.
+        The data set's name in the registry, or the name that a user registered.
     provenance : mapping
-        Where each number comes from: files and their SHA-256 or generator, version and seed; how the rows
-        were chosen; ``n_requested`` and ``n_actual``.
+        Where the data come from: files with their SHA-256, or generator, version and seed; how the rows were
+        chosen; ``n_requested`` and ``n_actual``.
     """
 
     X: FloatArray | sparse.csr_matrix
@@ -52,6 +52,6 @@ class Dataset:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse shapes that do not fit."""
+        """Check that the shapes of X and y agree."""
         if self.X.ndim != 2 or self.y.shape != (self.X.shape[0],):
             raise ValueError(f"{self.name}: X has shape {self.X.shape}, y has shape {self.y.shape}")

@@ -1,26 +1,26 @@
-r"""Generated documents of RCV1's shape.
+r"""Generated documents that imitate RCV1.
 
-What is as in RCV1-v2 (LYRL2004: 804,414 documents, 47,236 terms, 60,915,113 non-zeros)
-    The number of terms; 75.7 non-zeros a row on average, 0.16 %; values
-    :math:`(1 + \ln \mathrm{tf}) \ln(1 / \mathrm{df})`, each row scaled to unit length; columns in no order of
-    frequency; the share of positives (CCAT 47 %, C11 3 %).
-What is like it, by the general laws of text
-    The probability of the term of rank r falls as :math:`1 / (r + 10)` (Zipf's law with Mandelbrot's shift,
-    which stands for the stop words that LYRL2004 left out), so that half of the documents have the most
-    frequent term; lengths are log-normal; a term that occurs once occurs again with probability 0.4, and so
-    on.
-What is not
-    Terms occur independently of one another: no phrases, no duplicates, no change with time. So the Gram
-    matrix is closer to the unit matrix than RCV1's, and no test performance here says anything of that on
-    RCV1: after 23,000 documents a linear classifier is right on 87 % of others (a balanced set), on RCV1's
-    CCAT on about 95 %. The shortest documents have four draws; RCV1's vary more. The idf is that of the
-    distribution, not of a training part's counts.
+Same as in RCV1-v2 (LYRL2004: 804,414 documents, 47,236 terms, 60,915,113 non-zeros)
+    The number of terms; 75.7 non-zeros per row on average (0.16 %); values
+    :math:`(1 + \ln \mathrm{tf}) \ln(1 / \mathrm{df})`, each row scaled to unit length; columns that are not
+    ordered by frequency; the share of positives (CCAT 47 %, C11 3 %).
+Similar, by general laws of text
+    The probability of the term of rank r is proportional to :math:`1 / (r + 10)`: Zipf's law with
+    Mandelbrot's shift, which models the stop words that LYRL2004 removed. The most frequent term therefore
+    occurs in half of the documents. Lengths are log-normal. Each further occurrence of a term in a document
+    has probability 0.4.
+Different
+    Terms are independent: there are no phrases, no duplicates and no change over time. The Gram matrix is
+    therefore closer to the identity than RCV1's, and test performance does not carry over to RCV1: trained on
+    23,000 documents, a linear classifier is right on 87 % of new ones (balanced classes), against about 95 %
+    on RCV1's CCAT. The shortest documents have four draws; RCV1's lengths vary more. The idf comes from the
+    distribution, not from counts on a training part.
 Labels
-    +1 where :math:`w \cdot x + \varepsilon` exceeds a threshold that leaves the share of positives asked for,
-    as found from 16,384 other documents (so to within a percent). :math:`w` is standard normal for the 500
-    most frequent terms and zero for the others; :math:`\varepsilon` is normal with 0.15 of the standard
-    deviation of :math:`w \cdot x`, which by itself gives 5 % of wrong labels for a balanced set. Two shares
-    of positives for the same seed label the very same documents.
+    +1 where :math:`w \cdot x + \varepsilon` exceeds a threshold. The threshold gives the requested share of
+    positives to within one percent; it is estimated on 16,384 separate documents. :math:`w` is standard
+    normal for the 500 most frequent terms and zero for the others. :math:`\varepsilon` is normal; its
+    standard deviation is 0.15 times that of :math:`w \cdot x`, which alone makes 5 % of the labels wrong for
+    balanced classes. The documents depend on the seed alone, not on the share of positives.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from svmrepro.datasets.dataset import FloatArray
 
 TERMS: Final = 47_236
 SHIFT: Final = 10.0
-"""Mandelbrot's: added to the rank."""
+"""Mandelbrot's shift, added to the rank."""
 LOG_LENGTH: Final = (4.2125, 0.6)
-"""Mean and standard deviation of the logarithm of the number of draws of a document."""
+"""Mean and standard deviation of the logarithm of a document's number of draws."""
 LENGTHS: Final = (4, 2_000)
 AGAIN: Final = 0.4
-"""Probability that a term which occurred so many times occurs once more."""
+"""Probability of each further occurrence of a term in a document."""
 TOPICAL: Final = 500
 NOISE: Final = 0.15
 
@@ -49,7 +49,7 @@ _GRID: Final = 64
 
 
 class _Terms(NamedTuple):
-    """The terms of some documents: entries of each, and the entries' columns and values."""
+    """The terms of some documents: entries per document, and the columns and values of all entries."""
 
     counts: npt.NDArray[np.int64]
     columns: npt.NDArray[np.int64]
@@ -57,12 +57,12 @@ class _Terms(NamedTuple):
 
 
 class Documents:
-    """The distribution of one seed.
+    """The distribution of documents for one seed.
 
     Parameters
     ----------
     hidden
-        The random stream of what all documents share.
+        Random stream for what all documents share: order of the columns, weights and threshold.
     positives
         Share of documents labelled +1.
     """
@@ -84,7 +84,7 @@ class Documents:
         self._threshold = float(noisy[min(int((1.0 - positives) * _PILOT), _PILOT - 1)])
 
     def draw(self, rng: Generator, rows: int) -> tuple[sparse.csr_matrix, FloatArray]:
-        """Return documents drawn from a random stream, and their labels."""
+        """Draw documents from a random stream; return them with their labels."""
         terms = self._terms(rng, rows)
         scores = self._scores(terms) + self._noise * rng.standard_normal(rows)
         indptr = np.concatenate(([0], np.cumsum(terms.counts)))
@@ -96,7 +96,7 @@ class Documents:
         lengths = np.exp(LOG_LENGTH[0] + LOG_LENGTH[1] * rng.standard_normal(rows))
         lengths = np.clip(np.rint(lengths), *LENGTHS).astype(np.int64)
         ranks = np.searchsorted(self._cumulated, rng.random(int(lengths.sum())), side="right")
-        # A document's terms, each once, in the order of the columns.
+        # The distinct terms of each document, sorted by column.
         keys = np.repeat(np.arange(rows) * TERMS, lengths) + self._column[ranks]
         keys.sort()
         keys = keys[np.concatenate(([True], keys[1:] != keys[:-1]))]
@@ -114,14 +114,14 @@ class Documents:
 
 
 def document_frequencies() -> FloatArray:
-    """Return the expected share of documents that have the term of each rank, from the most frequent on.
+    """Return the expected share of documents that contain the term of each rank, most frequent first.
 
     Returns
     -------
     ndarray (TERMS,) of float64
-        The mean of ``1 - (1 - p_r)^length`` over lengths at equal steps of their distribution.
+        The mean of ``1 - (1 - p_r)^length`` over equally spaced quantiles of the length.
     """
-    from scipy.special import ndtri  # only here: `import svmrepro.datasets` stays light
+    from scipy.special import ndtri  # imported here to keep `import svmrepro.datasets` light
 
     steps = (np.arange(_GRID) + 0.5) / _GRID
     lengths = np.clip(np.rint(np.exp(LOG_LENGTH[0] + LOG_LENGTH[1] * ndtri(steps))), *LENGTHS)

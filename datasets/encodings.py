@@ -1,8 +1,8 @@
-"""Encodings of the columns of a data set other than its own, to see what the choice of one decides.
+"""Alternative encodings of a data set's columns, to measure how much the choice of encoding matters.
 
-A paper that names a data set seldom says how its columns became numbers, and a kernel sees nothing else. An
-encoding is made from a whole set, before a subset or an order of its rows is drawn: which values a column
-has, and how far they reach, does not depend on the rows that happen to be taken.
+Papers seldom say how the columns of a data set were turned into numbers, yet the kernel depends on it. An
+encoding is computed from the whole set, before rows are selected or permuted, so that the values and ranges
+of the columns do not depend on the selected rows.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from svmrepro.datasets.errors import DataError
 Examples: TypeAlias = FloatArray | sparse.csr_matrix
 
 ENCODING_VERSION: Final = 1
-"""Part of what decides whether a measurement is out of date: raised when an encoding gives other arrays."""
+"""Part of the fingerprint of a measurement; incremented when an encoding returns different arrays."""
 
 
 class Encoding(NamedTuple):
-    """An encoding and what it is called in tables."""
+    """An encoding and its name in tables."""
 
     encode: Callable[[Examples], Examples]
     words: str
 
 
 def one_hot(X: Examples) -> sparse.csr_matrix:
-    """Make every distinct value of a column a column of its own that is 1 where the value stands.
+    """Replace each column by one indicator column per distinct value.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def one_hot(X: Examples) -> sparse.csr_matrix:
 
     Returns
     -------
-    CSR matrix (n, number of distinct values, column by column)
-        Binary, d ones a row; the values of a column are in ascending order.
+    CSR matrix (n, total number of distinct values over all columns)
+        Binary, with d ones per row; the values of a column are in ascending order.
     """
     dense = _dense(X)
     n, d = dense.shape
@@ -57,7 +57,7 @@ def one_hot(X: Examples) -> sparse.csr_matrix:
 
 
 def unit_interval(X: Examples) -> FloatArray:
-    """Shift and scale every column so that its least value is 0 and its largest 1; a constant one is 0.
+    """Scale every column to [0, 1]; a constant column becomes 0.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def unit_interval(X: Examples) -> FloatArray:
 
 
 def standardised(X: Examples) -> FloatArray:
-    """Shift and scale every column to mean 0 and variance 1 (over n, not n - 1); a constant one is 0.
+    """Scale every column to mean 0 and variance 1 (divisor n, not n - 1); a constant column becomes 0.
 
     Parameters
     ----------
@@ -86,7 +86,8 @@ def standardised(X: Examples) -> FloatArray:
     ndarray (n, d) of float64
     """
     dense = _dense(X)
-    # The mean of equal numbers may differ from them by a rounding, which must not be blown up to 1.
+    # The computed mean of equal numbers may differ from them by a rounding error, which must not be scaled to
+    # 1.
     varies = dense.max(axis=0) > dense.min(axis=0)
     deviation = np.where(varies, dense.std(axis=0), 1.0)
     return np.where(varies, (dense - dense.mean(axis=0)) / deviation, 0.0)
@@ -105,14 +106,14 @@ def encoded(data: ExampleSet, name: str | None) -> ExampleSet:
     Parameters
     ----------
     data
-        A whole set; it stays as it is.
+        A whole set; it is not modified.
     name
-        One of `ENCODINGS`, or None for the examples as they are.
+        One of `ENCODINGS`, or None to return ``data`` itself.
 
     Raises
     ------
     DataError
-        Unknown name; the message has the nearest known one.
+        Unknown name; the message suggests a known one.
     """
     if name is None:
         return data

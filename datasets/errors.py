@@ -1,4 +1,4 @@
-"""The errors of the data floor: each prints as one clear line."""
+"""The errors of this package; each prints as one line."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 
 class DataError(ValueError):
-    """Data, or a request for data, that cannot be accepted.
+    """Invalid data, or an invalid request for data.
 
-    The message is one line; where a file is at fault it reads ``file:line: what``.
+    The message is one line; for a fault in a file it reads ``file:line: what``.
     """
 
 
@@ -22,11 +22,11 @@ class DatasetUnavailable(Exception):
     Parameters
     ----------
     name
-        The data set, with the file where only one of its files is missing (``"web (w2a)"``).
+        The data set, followed by the file if only one file is missing (``"web (w2a)"``).
     reasons
         One entry per source tried, ``"source: why it failed"``.
     by_hand
-        Where a person can put the file; it is accepted if its contents are right.
+        Where a user can put the file; its content is verified there.
     """
 
     def __init__(self, name: str, reasons: Iterable[str], by_hand: str = "") -> None:
@@ -42,4 +42,4 @@ class DatasetUnavailable(Exception):
 
 
 class SourceError(Exception):
-    """One source of a file failed; the message says why. Caught where the next source is tried."""
+    """One source of a file failed; the caller tries the next one."""

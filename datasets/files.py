@@ -1,4 +1,4 @@
-"""Files on disk: one writer at a time, nothing half-written under a final name, checksums."""
+"""Files on disk: folder locks, atomic replacement, checksums."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sha256_of(path: Path) -> str:
 
 @contextlib.contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Turn what the operating system says about writing ``path`` into one line that names it."""
+    """Turn an OSError raised while writing ``path`` into a StorageError that names it."""
     try:
         yield
     except OSError as error:
@@ -30,7 +30,7 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder, made if missing, for this process alone; others wait."""
+    """Lock a folder, creating it if missing; other processes wait."""
     with contextlib.ExitStack() as stack:
         with storage_errors(folder):
             stack.enter_context(open_locked(folder / ".lock"))
@@ -38,19 +38,19 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def part_of(target: Path, tag: str = "") -> Path:
-    """Return the temporary name under which ``target`` is made.
+    """Return the temporary name under which ``target`` is written.
 
-    It is always the same one, so that what a killed process left is taken up or overwritten by the next,
-    which holds the folder's lock.
+    The name is fixed: the next process to hold the folder's lock resumes or overwrites what a killed one
+    left.
     """
     return target.with_name(f".{target.name}{tag}.part")
 
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Yield a temporary path that becomes ``target`` on success and is gone on any error.
+    """Yield a temporary path, renamed to ``target`` on success and deleted on any error.
 
-    The caller holds the folder's lock.
+    The caller must hold the folder's lock.
 
     Raises
     ------

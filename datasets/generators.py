@@ -1,37 +1,36 @@
-r"""Generated data sets, at any size, from a seed.
+r"""Generated data sets of any size, determined by a seed.
 
 separable
-    300 bits, each one with probability 0.1; :math:`w` uniform in :math:`[-1, 1]^{300}`; label
-    :math:`\mathrm{sign}(w \cdot x)`; points with :math:`|w \cdot x| \le 1` discarded (Platt 1998, 3.3).
+    300 bits, each set with probability 0.1; :math:`w` uniform in :math:`[-1, 1]^{300}`; label
+    :math:`\mathrm{sign}(w \cdot x)`; points with :math:`|w \cdot x| \le 1` are discarded (Platt 1998, 3.3).
+    The paper's "10 % ones" could also mean exactly 30 of the 300 bits; independent bits are our reading.
 noise
-    The same inputs, labels by a fair coin (Platt 1998, 3.3).
+    The inputs of ``separable``, labelled by a fair coin (Platt 1998, 3.3).
 chess-board
-    :math:`x` uniform on :math:`[0, 4]^2`, label by the parity of :math:`\lfloor x_1 \rfloor + \lfloor x_2
-    \rfloor`: +1 where it is even (Glasmachers and Igel 2005).
+    :math:`x` uniform on :math:`[0, 4]^2`; label +1 if :math:`\lfloor x_1 \rfloor + \lfloor x_2 \rfloor` is
+    even, otherwise -1 (Glasmachers and Igel 2005).
 twonorm
-    20 dimensions, labels by a fair coin, :math:`N(y a \mathbf 1, I)` with :math:`a = 2 / \sqrt{20}` (Breiman
-    1996).
+    20 dimensions; label y by a fair coin; :math:`x \sim N(y a \mathbf 1, I)` with :math:`a = 2 / \sqrt{20}`
+    (Breiman 1996).
 ringnorm
-    20 dimensions, labels by a fair coin, +1: :math:`N(0, 4 I)`, -1: :math:`N(a \mathbf 1, I)`, the same
-    :math:`a` (Breiman 1996).
+    20 dimensions; label by a fair coin; :math:`x \sim N(0, 4 I)` for +1 and :math:`N(a \mathbf 1, I)` for -1,
+    with the same :math:`a` (Breiman 1996).
 waveform
-    Three triangular waves of height 6 and half-width 6 over :math:`t = 1 \ldots 21`, :math:`h_1, h_2, h_3`
-    with peaks at 11, 15 and 7. A row is :math:`u h_i + (1 - u) h_j` with one :math:`u` uniform in [0, 1],
-    plus standard normal noise at each point; the pair (i, j) is each of the three with equal probability, +1
-    for (1, 3) and -1 for the other two (Breiman, Friedman, Olshen and Stone 1984).
+    Three triangular waves :math:`h_1, h_2, h_3` of height 6 and half-width 6 over :math:`t = 1 \ldots 21`,
+    with peaks at 11, 15 and 7. A row is :math:`u h_i + (1 - u) h_j`, with one :math:`u` uniform in [0, 1],
+    plus standard normal noise at each point. The three pairs (i, j) are equally likely; (1, 3) is labelled
+    +1, the other two -1 (Breiman, Friedman, Olshen and Stone 1984).
 rcv1-like
-    Sparse documents of the shape of Reuters' RCV1, labelled by a noisy linear rule with a settable share of
-    positives (Joachims 2006 trains on RCV1); :mod:`svmrepro.datasets.documents` says what is as there and
-    what is not.
+    Sparse documents that imitate Reuters' RCV1, on which Joachims 2006 trains. A noisy linear rule labels
+    them; the share of positives can be set. :mod:`svmrepro.datasets.documents` lists the differences from
+    RCV1.
 
-"10 % ones" of the paper could also mean exactly 30 of the 300 bits; independent bits is our reading.
+**Nested sizes.** Rows are drawn in blocks with a fixed number of candidates, each block from its own random
+stream, so that the first 500 rows are the same whether 500 or 20,000 are requested. Only the chess-board is
+sampled anew for each ``n``, as in the paper that introduced it.
 
-**Nested sizes.** Rows are drawn in blocks of a fixed number of candidates, each block from a random stream
-of its own, so that the first 500 rows are the same whether 500 or 20,000 are asked for. The chess-board
-alone is sampled anew for each ``n``, as in the paper that introduced it.
-
-**Same numbers everywhere.** PCG64 streams keyed by (seed, generator, block); ``GENERATOR_VERSION`` is part
-of the provenance and changes whenever a generator would give other rows for the same seed.
+**Reproducibility.** PCG64 streams are keyed by (seed, generator, block). ``GENERATOR_VERSION`` is part of the
+provenance and changes whenever a generator returns different rows for the same seed.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ from svmrepro.datasets.sparse_builder import GrowingRows
 GENERATOR_VERSION = 1
 
 BLOCK = 1024
-"""Candidates per random stream. Part of the data's definition: another value gives other rows."""
+"""Candidates per random stream. Part of the data's definition: changing it changes the rows."""
 
 BITS = 300
 ONES = 0.1
@@ -65,9 +64,9 @@ Draw = Callable[[Generator, int], Block]
 
 @dataclass(frozen=True)
 class _Spec:
-    """One generator: its stream key, how it draws a block, and what its rows look like.
+    """One generator: its stream key, how it draws a block, and the form of its rows.
 
-    ``positives`` is the share of positives where it can be set, and then ``prepare`` takes it too.
+    ``positives`` is the default share of positives if that can be set; ``prepare`` then takes it as well.
     """
 
     key: int
@@ -91,8 +90,8 @@ def _separable(hidden: Generator) -> Draw:
 
     def draw(rng: Generator, rows: int) -> Block:
         X = _bits(rng, rows)
-        # A sum per row, not X @ w: BLAS may order a product's additions by machine and shape, and a margin
-        # that hangs on the last bit must fall the same way everywhere.
+        # Not X @ w: BLAS orders the additions by machine and shape, and the last bit of a margin can decide
+        # whether a point is kept.
         margin = np.where(X > 0.0, w, 0.0).sum(axis=1)
         kept = np.abs(margin) > MARGIN
         return X[kept], np.sign(margin[kept])
@@ -130,9 +129,8 @@ def _twonorm(_: Generator) -> Draw:
 
 
 def _ringnorm(_: Generator) -> Draw:
-    # a = 1/sqrt(20) and 2/sqrt(20) are both in circulation. The benchmark set that everybody uses
-    # (Raetsch's) shows class means 0.456 standard deviations of the unit class apart: it is
-    # 2/sqrt(20) = 0.447.
+    # Both a = 1/sqrt(20) and a = 2/sqrt(20) occur in the literature. In Raetsch's benchmark set the class
+    # means are 0.456 standard deviations of the unit class apart, which matches 2/sqrt(20) = 0.447.
     def draw(rng: Generator, rows: int) -> Block:
         y = _coins(rng, rows)
         z = rng.standard_normal((rows, NORM_DIMENSION))
@@ -155,9 +153,8 @@ def _waveform(_: Generator) -> Draw:
         kind = rng.integers(0, 3, rows)
         u = rng.random(rows)[:, None]
         X = u * waves[first[kind]] + (1.0 - u) * waves[second[kind]]
-        # The positive class of Raetsch's two-class version is the mixture of the waves that peak at 11 and
-        # 7: its difference of class means correlates 0.99 with that reading, -0.78 and -0.34 with the
-        # others.
+        # In Raetsch's two-class version the positive class mixes the waves that peak at 11 and 7: the
+        # difference of its class means correlates 0.99 with this choice, -0.78 and -0.34 with the other two.
         return X + rng.standard_normal(X.shape), np.where(kind == 1, 1.0, -1.0)
 
     return draw
@@ -216,7 +213,7 @@ def _gathered(blocks: Iterator[Block], spec: _Spec) -> tuple[FloatArray | sparse
 
 
 def _share(generator: str, label: str, positives: float | None) -> float | None:
-    """Return the share of positives, where the generator takes one."""
+    """Return the share of positives; None if the generator has no such setting."""
     usual = _SPECS[generator].positives
     if positives is None:
         return usual
@@ -234,7 +231,7 @@ def _sampling(name: str) -> str:
 
 
 def generator_key(generator: str, n: int, seed: int, positives: float | None = None) -> str:
-    """Return a string that changes whenever the generated rows would."""
+    """Return a string that changes whenever the generated rows change."""
     share = _share(generator, generator, positives)
     what = f"generator={generator};version={GENERATOR_VERSION};seed={seed};n={n}"
     return what if share is None else f"{what};positives={share!r}"
@@ -248,27 +245,27 @@ def generate(
     Parameters
     ----------
     generator
-        One of ``GENERATORS``; see the module's text for the definitions.
+        One of ``GENERATORS``, as defined in the module's docstring.
     n
         Number of rows, at least 2.
     seed
         Non-negative integer. The hidden ``w`` of ``separable`` depends on the seed, not on ``n``.
     name
-        Name that the data set bears, when it is not the generator's.
+        Name of the data set; by default the generator's.
     positives
-        Share of examples labelled +1, for ``rcv1-like``; 0.474, that of CCAT, where it is not given.
+        Share of examples labelled +1, for ``rcv1-like`` only; by default 0.474, as in CCAT.
 
     Returns
     -------
     Dataset
-        ``X`` is CSR of ones (n, 300) for the binary sets, CSR with 32-bit indices for ``rcv1-like``,
-        otherwise a dense array.
+        ``X`` is a CSR matrix of ones (n, 300) for the binary sets, a CSR matrix with 32-bit indices for
+        ``rcv1-like``, otherwise a dense array.
 
     Raises
     ------
     DataError
-        Unknown generator, a size or seed that is not an integer in range, a share of positives that is out
-        of range or cannot be set, or so few rows that only one class occurs among them.
+        Unknown generator, invalid size or seed, a share of positives that is out of range or cannot be set,
+        or so few rows that only one class occurs.
     """
     if generator not in _SPECS:
         raise DataError(f"unknown generator {generator!r}; known: {', '.join(GENERATORS)}")

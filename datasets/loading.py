@@ -1,4 +1,4 @@
-"""Data sets by name: the registry's, generated ones, and a user's own files."""
+"""Data sets by name: downloaded, generated, or read from a user's own files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UserEntry:
-    """A LIBSVM file of a user's own."""
+    """A user's own LIBSVM file."""
 
     name: str
     path: Path
@@ -49,12 +49,12 @@ def register_file(
     labels: Mapping[float, float] = DEFAULT_LABELS,
     features: int | None = None,
 ) -> UserEntry:
-    """Make a LIBSVM file of one's own a data set of this process, under any name that is free.
+    """Register a LIBSVM file as a data set, for this process.
 
     Parameters
     ----------
     name
-        The name; registering a user's own name again replaces it.
+        Name of the data set; registering it again replaces the file.
     path
         The file; it need not exist yet.
     labels
@@ -65,7 +65,7 @@ def register_file(
     Raises
     ------
     DataError
-        The name is empty or that of a set in the registry.
+        The name is empty or taken by a set of the registry.
     """
     known = registry()
     if not name or name in known.downloaded or name in known.generated:
@@ -75,13 +75,13 @@ def register_file(
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all data sets: downloaded, generated, a user's own."""
+    """Return the names of all data sets: downloaded, generated and registered by the user."""
     known = registry()
     return (*known.downloaded, *known.generated, *_user_files)
 
 
 def describe(name: str) -> Entry:
-    """Return what is known of a data set.
+    """Return the description of a data set.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def describe(name: str) -> Entry:
     Raises
     ------
     DataError
-        Unknown name; the message has the nearest known one.
+        Unknown name; the message suggests a known one.
     """
     known = registry()
     for entries in (known.downloaded, known.generated, _user_files):
@@ -113,16 +113,17 @@ def is_generated(name: str) -> bool:
 
 
 def resolve_size(name: str, n: int | None = None) -> int:
-    """Return the number of rows that stands for ``n``.
+    """Return the number of rows that a requested size means.
 
-    A size that a paper prints is that of the file meant (11,221 -> 11,220); any other stays.
+    A size that a paper prints means the size of the corresponding file (11,221 -> 11,220); other sizes are
+    returned unchanged.
 
     Parameters
     ----------
     name : str
         A data set.
     n : int, optional
-        The size asked for; None is the whole set.
+        The requested size; None means the whole set.
 
     Returns
     -------
@@ -132,7 +133,7 @@ def resolve_size(name: str, n: int | None = None) -> int:
     Raises
     ------
     DataError
-        ``n`` is no positive integer or larger than the set, or None for a generated set.
+        ``n`` is not a positive integer, is larger than the set, or is None for a generated set.
     """
     entry = describe(name)
     if n is None and isinstance(entry, GeneratedEntry):
@@ -153,17 +154,17 @@ def resolve_size(name: str, n: int | None = None) -> int:
 
 
 def _subset(entry: DownloadedEntry, rows: int) -> Part:
-    """Return the smallest training set that has at least ``rows`` rows."""
+    """Return the smallest training set with at least ``rows`` rows."""
     return next(entry.parts[name] for name in entry.subsets if entry.parts[name].rows >= rows)
 
 
 def _fixed_rows(entry: DownloadedEntry, rows: int) -> int:
-    """Return how many of the first ``rows`` rows no permutation moves: those of the next smaller set."""
+    """Return the size of the largest training set of at most ``rows`` rows; the permutation keeps it."""
     return max((size for name in entry.subsets if (size := entry.parts[name].rows) <= rows), default=0)
 
 
 def _test_part(entry: Entry, n: int | None) -> tuple[Part, int]:
-    """Return the test set of an entry, and how many of its rows ``n`` means."""
+    """Return the test set of an entry and the number of its rows to use."""
     if not isinstance(entry, DownloadedEntry) or entry.test is None:
         raise DataError(f"{entry.name}: the set has no test part")
     part = entry.parts[entry.test]
@@ -184,38 +185,39 @@ def load(
     mirror: str | Path | None = None,
     download: bool = True,
 ) -> Dataset:
-    """Load a data set, fetching its file where it is absent.
+    """Load a data set, fetching its files if they are missing.
 
     Parameters
     ----------
     name
         One of :func:`names`.
     n
-        Number of rows. A paper's size means its file; any other size is the first n rows of the next larger
-        training set, or, where the registry has a ``subset_seed``, of its permutation by that seed, which
-        leaves the rows of the next smaller one before all others; None is the whole set, in the file's order.
+        Number of rows; None means the whole set, in the file's order. A size that a paper prints means the
+        corresponding file. Any other size takes the first n rows of the next larger training set. If the
+        registry gives a ``subset_seed``, the rows of that set are permuted first; the rows of the next
+        smaller training set stay in front.
     seed
-        For generated sets.
+        Seed of a generated set.
     part
-        ``"test"`` for the test set, where there is one; ``n`` is then its first n rows.
+        ``"test"`` for the test set, if there is one; ``n`` then takes its first n rows.
     encoding
-        One of :data:`ENCODINGS` in place of the set's own encoding. It is made from all rows of the training
-        file that ``n`` means, of a generated set from its n rows.
+        One of :data:`ENCODINGS`, to replace the set's own encoding. It is computed from all rows of the
+        training set from which the n rows are taken; for a generated set, from its n rows.
     data_dir
-        Where raw and prepared files are kept.
+        Folder of the raw and prepared files.
     mirror
-        Folder or http(s) prefix laid out ``<data set>/<file>``, tried before the hosts; by default the
+        Folder or http(s) prefix with files at ``<data set>/<file>``, tried before the hosts; by default the
         environment variable ``SVMREPRO_MIRROR``.
     download
-        False: use what is on disk, never a mirror or a host.
+        If False, only files on disk are used, never a mirror or a host.
 
     Raises
     ------
     DatasetUnavailable
-        No source gave the file.
+        No source provides the file.
     DataError
-        Unknown name or encoding, an encoding of a test set, ``n`` larger than the set, one class only among
-        the rows, bad content.
+        Unknown name or encoding, an encoding requested for a test set, ``n`` larger than the set, rows of one
+        class only, or invalid content.
     """
     entry = describe(name)
     if encoding is not None and part != "train":
@@ -254,14 +256,14 @@ def load(
 
 
 def _origins(stored: Mapping[str, StoredFile]) -> dict[str, object]:
-    """Return checksum and origin of the files, as lists where there are several."""
+    """Return checksum and origin of the files, as lists if there are several files."""
     sums = [file.sha256 for file in stored.values()]
     origins = [file.origin for file in stored.values()]
     return {"sha256": sums if len(sums) > 1 else sums[0], "origin": origins if len(sums) > 1 else origins[0]}
 
 
 def _said(encoding: str | None) -> dict[str, str]:
-    """Return what the provenance says of an encoding: nothing of the set's own."""
+    """Return the provenance's entry for an encoding; empty for the set's own encoding."""
     return {} if encoding is None else {"encoding": encoding}
 
 
@@ -304,30 +306,30 @@ def fetch(
     sizes: Iterable[int] | None = None,
     network: Network | None = None,
 ) -> Fetched:
-    """Get the raw files of a data set and check them; of a generated set there is nothing to get.
+    """Fetch and verify the raw files of a data set; a generated set has none.
 
     Parameters
     ----------
     name
         One of :func:`names`.
     data_dir
-        Files go to ``<data_dir>/raw/<name>/``; what is there and right is not fetched again.
+        Files are stored in ``<data_dir>/raw/<name>/``; valid files already there are not fetched again.
     mirror
         See :func:`load`.
     sizes
-        Only the training files that these sizes need; by default all files of the set.
+        Fetch only the training files that these sizes need; by default all files of the set.
     network
-        A connection with other limits than the usual; for tests.
+        A connection with other limits, for tests.
 
     Returns
     -------
     Fetched
-        The files that are there, and those that could not be had, each with the reasons.
+        The files on disk, and the missing files with the reasons.
 
     Raises
     ------
     DatasetUnavailable
-        Not one file could be had.
+        No file could be fetched.
     DataError
         Unknown name or size, or a folder that cannot be written.
     """
@@ -347,16 +349,16 @@ def fetch(
 def content_key(
     name: str, n: int | None = None, seed: int = 0, *, part: Literal["train", "test"] = "train"
 ) -> str:
-    """Return a text that changes whenever the arrays that :func:`load` gives would change.
+    """Return a string that changes whenever the arrays returned by :func:`load` change.
 
-    It needs no data on disk: checksums are the registry's. Only a user's own file is read (its SHA-256).
-    Of a file with several accepted forms it names the first: two forms may order the same rows differently,
-    and the provenance of what was loaded tells which one it was.
+    No data are needed on disk, because checksums come from the registry; only a user's own file is read, for
+    its SHA-256. For a file with several accepted forms the key contains the first one. Two forms may order
+    the same rows differently; the provenance of the loaded data says which form was read.
 
     Parameters
     ----------
     name, n, seed, part
-        As :func:`load` takes them.
+        See :func:`load`.
 
     Returns
     -------
@@ -383,7 +385,7 @@ def content_key(
 
 
 def _files_key(entry: DownloadedEntry, part: Part) -> str:
-    """Return the checksums of a part's files, as the registry has them, and the rules by which it is read."""
+    """Return the registry's checksums of a part's files and the digest of its reading rules."""
     files = [entry.files[file] for file in part.files]
     known = ",".join(
         form.sha256 or form.wrapper_sha256 or f"unknown, {file.rows} rows"

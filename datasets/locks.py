@@ -1,9 +1,9 @@
-"""File locks between processes, also of several hosts that share a file system.
+"""File locks between processes, including processes on several hosts that share a file system.
 
-The lock is the kernel's (``flock``): it ends with the process, however that ends, and the file stays. This is
-our own code because ``filelock`` empties the file whenever it tries the lock, so that nobody could read who
-holds it, and deletes it in versions from 3.20.4 on while others wait for it; ``portalocker`` adds nothing to
-``flock`` that is needed here.
+The locks use the kernel's ``flock``: a lock ends with its process, however the process ends; the file
+remains. This is our own code for two reasons. ``filelock`` truncates the file on every attempt, so that the
+holder's name is lost, and from version 3.20.4 on deletes it while others wait for it. ``portalocker`` offers
+nothing beyond ``flock`` that is needed here.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-#: Seconds between two attempts to get one of several locks.
+#: Seconds between two attempts to acquire one of several locks.
 POLL = 0.2
 
-#: What a holder writes into its lock file: process, host, and since when.
+#: Content of a held lock file: process, host, and the time since when it is held.
 _SIGNED = re.compile(r"(\d{1,10})(?: ([\w.-]{1,255}) (\d{4}-\d\d-\d\dT[\d:]{8}Z))?", re.ASCII)
 
 
@@ -32,9 +32,9 @@ class Owner(NamedTuple):
     Attributes
     ----------
     process
-        Number of the process.
+        Process id.
     host, since
-        Name of its machine, and when it got the lock (ISO 8601, UTC); "" if unknown.
+        Name of its machine, and the time at which it acquired the lock (ISO 8601, UTC); "" if unknown.
     """
 
     process: int
@@ -46,29 +46,29 @@ class Owner(NamedTuple):
 
 
 Waiting = Callable[[Owner | None], None]
-"""Called once with the holder, or None if it is unknown, when a lock is not free at once."""
+"""Called once if a lock is not free immediately, with its holder or None if the holder is unknown."""
 
 
 @contextmanager
 def open_locked(path: Path, flags: int = 0) -> Iterator[int]:
-    """Open a file for reading and writing, and wait until no other process holds it.
+    """Open a file for reading and writing, and lock it; wait while another process holds it.
 
     Parameters
     ----------
     path
-        The file; it and its folder are made if missing.
+        The file; it and its folder are created if missing.
     flags
-        More flags for `os.open`.
+        Additional flags for `os.open`.
 
     Yields
     ------
     int
-        The descriptor; closing it ends the lock.
+        The file descriptor; closing it releases the lock.
 
     Raises
     ------
     OSError
-        If the file cannot be made or locked.
+        The file cannot be created or locked.
     """
     with _opened(path, flags) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -77,24 +77,24 @@ def open_locked(path: Path, flags: int = 0) -> Iterator[int]:
 
 @contextmanager
 def hold_one(paths: Sequence[Path], waiting: Waiting | None = None) -> Iterator[int]:
-    """Hold one of several equal locks.
+    """Acquire any one of several equivalent locks.
 
     Parameters
     ----------
     paths
         The lock files; each names its last holder.
     waiting
-        Called once if none is free at once.
+        Called once if no lock is free immediately.
 
     Yields
     ------
     int
-        The place in ``paths`` of the lock that is held.
+        Index in ``paths`` of the acquired lock.
 
     Raises
     ------
     OSError
-        If a lock file cannot be made or locked.
+        A lock file cannot be created or locked.
     """
     with ExitStack() as stack:
         descriptors = [stack.enter_context(_opened(path)) for path in paths]
@@ -135,7 +135,7 @@ def _first_free(descriptors: Sequence[int]) -> int | None:
 def _sign(descriptor: int) -> None:
     host = re.sub(r"[^A-Za-z0-9_.-]", "_", platform.node()) or "unknown"
     text = f"{os.getpid()} {host} {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    # The name only improves a message: a full disk must not stop the work here.
+    # The holder's name only improves a message, so a full disk must not stop the work here.
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, text.encode(), 0)

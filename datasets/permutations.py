@@ -1,7 +1,7 @@
-"""The same examples in another order, reproducibly.
+"""Reproducible random orders of the examples.
 
-Where a solver starts, and so the path that it takes, depends on the order of the examples. What is to be said
-of a problem rather than of one order of its rows is measured over several permutations.
+A solver's starting point, and hence its path, depends on the order of the examples. A statement about a
+problem rather than about one order of its rows therefore needs measurements over several permutations.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ def permuted_rows(n: int, permutation: int) -> npt.NDArray[np.int64]:
     Parameters
     ----------
     n
-        How many.
+        Number of rows.
     permutation
-        Its number, not negative; each stands for an order of its own.
+        Number of the permutation, at least 0; each number gives a different order.
 
     Returns
     -------
     ndarray (n,) of int64
         Every row once.
     """
-    # Sorted uniform numbers, not Generator.permutation: NumPy promises the stream of random bits, not what
-    # its methods make of it. The 1 keeps the streams apart from those of nested subsets.
+    # Sorted uniform numbers instead of Generator.permutation: NumPy guarantees the stream of random bits, but
+    # not the algorithms of its methods. The 1 separates these streams from those of nested subsets.
     keys = Generator(PCG64(SeedSequence((permutation, 1)))).random(n)
     return np.argsort(keys, kind="stable").astype(np.int64)
 
@@ -41,14 +41,14 @@ def permute(data: Dataset, permutation: int) -> Dataset:
     Parameters
     ----------
     data
-        The data set; it stays as it is.
+        The data set; it is not modified.
     permutation
-        Number of the order, see ``permutations.permuted_rows``.
+        Number of the permutation, see ``permutations.permuted_rows``.
 
     Returns
     -------
     Dataset
-        The same examples with their labels; ``permutation`` is added to the provenance.
+        The permuted examples and labels; the provenance gains ``permutation``.
     """
     order = permuted_rows(len(data.y), permutation)
     facts = {**data.provenance, "permutation": permutation}

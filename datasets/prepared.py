@@ -1,4 +1,4 @@
-"""Parsed arrays kept beside the raw files, so that a measuring process spends no time on text."""
+"""Parsed arrays cached on disk, so that measuring processes do not parse text."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from svmrepro.datasets.registry.model import DownloadedEntry, Part
 def read_stored(
     entry: DownloadedEntry, part: Part, stored: Mapping[str, StoredFile], data_dir: str | Path
 ) -> ExampleSet:
-    """Return the arrays of a part of a data set, from ``<data_dir>/prepared/`` where they are there.
+    """Return the arrays of a training or test set, from the cache ``<data_dir>/prepared/`` if possible.
 
-    The prepared file's name holds the raw files' SHA-256, so it can never be that of other files' arrays.
-    It is a convenience: where it is spoilt or cannot be written, the raw files are read.
+    The name of a cached file contains the SHA-256 of the raw files, so it cannot hold the arrays of others.
+    If the cached file is damaged or cannot be written, the raw files are read.
 
     Parameters
     ----------
     entry, part
-        What the registry says of it.
+        The registry's description of the data set and of its part.
     stored
-        Its raw files by their names in the registry.
+        The part's raw files by their names in the registry.
     data_dir
         Data folder.
 
     Returns
     -------
     ExampleSet
-        ``X`` is an array where the registry says ``dense``, otherwise a CSR matrix.
+        ``X`` is an array if the registry says ``dense``, otherwise a CSR matrix.
 
     Raises
     ------
     DataError
-        The files do not hold what the registry says; the message names one.
+        The content of the files does not match the registry; the message names a file.
     """
     examples = [stored[file] for file in part.examples]
     labels = stored[part.labels].path if part.labels is not None else None
@@ -83,12 +83,12 @@ def _save(path: Path, data: ExampleSet) -> None:
 
 
 def _load(path: Path, entry: DownloadedEntry) -> ExampleSet | None:
-    """Return the arrays of a prepared file; None if there is none or it is spoilt, in whatever way."""
+    """Return the arrays of a prepared file, or None if it is missing or damaged."""
     names = ("y", "X") if entry.dense else ("y", "data", "indices", "indptr")
     try:
         with np.load(path, allow_pickle=False) as arrays:
             parts = [arrays[name] for name in names]
-    except Exception:  # of an archive and its headers: those of zipfile, zlib, NumPy and Python's tokenizer
+    except Exception:  # damaged files raise errors of zipfile, zlib, NumPy or Python's tokenizer
         return None
     return _dense(parts, entry.features) if entry.dense else _sparse(parts, entry.features)
 
@@ -101,7 +101,7 @@ def _dense(parts: Sequence[npt.NDArray[Any]], features: int) -> ExampleSet | Non
 
 def _sparse(parts: Sequence[npt.NDArray[Any]], features: int) -> ExampleSet | None:
     y, data, indices, indptr = parts
-    # Compiled code follows the columns and pointers without a look.
+    # Compiled code uses indices and pointers without bounds checks.
     if (
         not (_finite(y) and _finite(data))
         or any(array.ndim != 1 for array in parts)
@@ -124,6 +124,6 @@ def _finite(array: npt.NDArray[Any]) -> bool:
 
 
 def _ascending(indices: npt.NDArray[Any], indptr: npt.NDArray[Any]) -> bool:
-    """Whether the columns of each row ascend, and so differ."""
+    """Return whether the column indices of each row are strictly ascending."""
     falls = np.flatnonzero(indices[1:] <= indices[:-1]) + 1
     return bool(np.isin(falls, indptr).all())

@@ -1,4 +1,4 @@
-"""Sparse matrices that are made piece by piece, in little more memory than the result takes."""
+"""Sparse matrices built piece by piece, in little more memory than the result takes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 _PIECE: Final = 1 << 26
-"""Bytes of a piece: so many that the system gets each back as soon as it is let go."""
+"""Bytes per piece; large enough that the allocator returns each freed piece to the system at once."""
 
 
 class _Growing:
-    """An array that is appended to, kept in pieces so that nothing is ever there twice."""
+    """A growing array, kept in pieces so that appending never copies earlier elements."""
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self._dtype = np.dtype(dtype)
@@ -23,7 +23,7 @@ class _Growing:
     def append(self, part: npt.NDArray[Any]) -> None:
         while len(part):
             if not self._free:
-                # Pages that are never written take no memory.
+                # Pages that are never written to use no memory.
                 self._pieces.append(np.empty(_PIECE // self._dtype.itemsize, dtype=self._dtype))
                 self._free = len(self._pieces[-1])
             piece = self._pieces[-1]
@@ -33,7 +33,7 @@ class _Growing:
             self._free -= len(fitting)
 
     def take(self) -> npt.NDArray[Any]:
-        """Return the array, which is gone from here."""
+        """Return the whole array and empty this one."""
         size = sum(map(len, self._pieces)) - self._free
         whole = np.empty(size, dtype=self._dtype)
         begin = 0
@@ -47,7 +47,7 @@ class _Growing:
 
 
 class GrowingRows:
-    """Rows on their way to a CSR matrix."""
+    """Rows collected for a CSR matrix."""
 
     def __init__(self) -> None:
         self._counts = _Growing(np.int64)
@@ -55,23 +55,23 @@ class GrowingRows:
         self._values = _Growing(np.float64)
 
     def append(self, counts: npt.NDArray[Any], columns: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
-        """Take some rows.
+        """Append k rows with m entries in total.
 
         Parameters
         ----------
         counts : ndarray (k,) of int
-            Entries of each.
+            Number of entries of each row.
         columns : ndarray (m,) of int
-            Their columns, rising within a row.
+            Column indices of the entries, ascending within a row.
         values : ndarray (m,) of float
-            Their values.
+            Values of the entries.
         """
         self._counts.append(counts)
         self._columns.append(columns)
         self._values.append(values)
 
     def matrix(self, columns: int) -> sparse.csr_matrix:
-        """Return the matrix (n, ``columns``), with sorted 32-bit indices; the rows are gone from here."""
+        """Return the matrix (n, ``columns``) with sorted 32-bit indices, and empty this collection."""
         counts = self._counts.take()
         indptr = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts, out=indptr[1:])

@@ -1,7 +1,7 @@
-"""Nested subsets of a set that has no subset files of a paper's own.
+"""Nested subsets of data sets for which no paper published subset files.
 
-Size k is the first k rows of one permutation, which a seed in the registry fixes: files are often sorted (by
-position, by class), and the first k rows of such a file would be another problem than the whole.
+The subset of size k is the first k rows of one permutation, fixed by a seed in the registry. Files are often
+sorted, by position or by class, so the first k rows of the file itself would be a different problem.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from numpy.random import PCG64, Generator, SeedSequence
 
 
 def subset_rows(n: int, of: int, seed: int) -> npt.NDArray[np.int64]:
-    """Return the rows of the subset of size n, in their order there.
+    """Return the rows of the subset of size n, in permuted order.
 
     Parameters
     ----------
     n
-        Its size.
+        Size of the subset.
     of
-        Rows of the whole set.
+        Number of rows of the whole set.
     seed
-        Of the permutation; the same for all sizes, so that they are nested.
+        Seed of the permutation; the same seed for all sizes makes them nested.
 
     Returns
     -------
     ndarray (n,) of int64
-        Rows of the whole set, each once.
+        Distinct row indices of the whole set.
     """
-    # Sorted uniform numbers, not Generator.permutation: NumPy promises the stream of random bits, not what
-    # its methods make of it.
+    # Sorted uniform numbers instead of Generator.permutation: NumPy guarantees the stream of random bits, but
+    # not the algorithms of its methods.
     keys = Generator(PCG64(SeedSequence(seed))).random(of)
     return np.argsort(keys, kind="stable")[:n].astype(np.int64)

@@ -1,7 +1,7 @@
-"""Structured input, converted by msgspec; what is wrong with it is told with its key, in a person's words.
+"""Validation of structured input by msgspec, with messages that name the key and are easy to read.
 
-msgspec checks types, bounds, patterns and keys, and stops at the first fault. Its messages speak of Python's
-types and leave out the keys of mappings; :func:`explain` finds the key, the value and what was expected.
+msgspec checks types, bounds, patterns and keys, and stops at the first fault. Its messages name Python types
+and omit the keys of mappings; :func:`explain` finds the key, the value and what was expected.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from msgspec import structs
 T = TypeVar("T")
 
 Key = tuple[str | int, ...]
-"""The place of a value: keys of mappings and positions in lists, from the top."""
+"""The path to a value: keys of mappings and positions in lists, from the top."""
 
 _TOO_LARGE = 2**63
-"""No number of an input is as large, and doubles and counts of 64 bits hold whatever is smaller."""
+"""Numbers must be smaller than this; all smaller ones fit into doubles and 64-bit counts."""
 
 _TYPES = {
     "int": "a whole number",
@@ -39,19 +39,19 @@ _TYPES = {
 _BOUNDS = {">=": "at least", ">": "greater than", "<=": "at most", "<": "less than"}
 
 _SAYINGS: dict[str, str] = {}
-"""What messages say of a text that does not match a pattern."""
+"""Pattern -> message for a text that does not match it."""
 
 
 class Fault(ValueError):
     """
-    A value that cannot be accepted.
+    An invalid value.
 
     Parameters
     ----------
     at
-        Its key. Where a struct raises this in ``__post_init__``: the key within the struct.
+        Its key. If a struct raises the fault in ``__post_init__``, the key within the struct.
     what
-        What is wrong with it.
+        What is wrong with the value.
     """
 
     def __init__(self, at: Key, what: str) -> None:
@@ -65,7 +65,7 @@ class Fault(ValueError):
 
 @contextmanager
 def under(*at: str | int) -> Iterator[None]:
-    """Put a key in front of the keys of the faults that are raised within."""
+    """Prefix the keys of faults raised within this context."""
     try:
         yield
     except Fault as fault:
@@ -74,23 +74,23 @@ def under(*at: str | int) -> Iterator[None]:
 
 def check_known(name: object, known: Collection[str], what: str, *at: str | int) -> None:
     """
-    Refuse a name that nothing has.
+    Check that a name is known.
 
     Parameters
     ----------
     name
-        What was written.
+        The name to check.
     known
-        What may be written.
+        The allowed names.
     what
-        What it would be the name of.
+        The kind of thing that is named, for the message.
     *at
         The key of the name.
 
     Raises
     ------
     Fault
-        With a suggestion.
+        The name is unknown; the message suggests a known one.
     """
     if name not in known:
         raise Fault(at, f"unknown {what} {shown(name)}{did_you_mean(name, known)}")
@@ -100,18 +100,18 @@ def pattern(
     regex: str, says: str, min_length: int | None = None, max_length: int | None = None
 ) -> msgspec.Meta:
     """
-    Make the annotation of a text that has to match a pattern.
+    Return the annotation of a text that must match a pattern.
 
-    In a union beside a list or a mapping it crashes: msgspec 0.22 frees such a type wrongly.
+    Do not use it in a union with a list or a mapping: msgspec 0.22 frees such a type wrongly and crashes.
 
     Parameters
     ----------
     regex
-        The pattern; it is searched for, so that it needs its own anchors.
+        The pattern; it is searched for, so it needs its own anchors.
     says
-        What is said of a text that does not match: ``"is no name"``.
+        Message for a text that does not match, such as ``"is no name"``.
     min_length, max_length
-        Bounds of its length.
+        Bounds of the text's length.
     """
     _SAYINGS[regex] = says
     return msgspec.Meta(pattern=regex, min_length=min_length, max_length=max_length)
@@ -119,18 +119,18 @@ def pattern(
 
 def convert(value: object, kind: type[T], endless: str = "", text_keys: bool = True) -> T:
     """
-    Convert plain data.
+    Convert plain data to a msgspec type.
 
     Parameters
     ----------
     value
-        What YAML or JSON made: mappings, lists, texts, numbers, booleans, None.
+        Data read from YAML or JSON: mappings, lists, texts, numbers, booleans, None.
     kind
-        A type of msgspec.
+        The msgspec type.
     endless
         The key whose value may be infinite.
     text_keys
-        Whether all keys have to be texts.
+        Whether all keys must be texts.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def convert(value: object, kind: type[T], endless: str = "", text_keys: bool = T
     Raises
     ------
     Fault
-        For the first value that does not fit.
+        For the first invalid value.
     """
     refuse_strange(value, (), endless, text_keys)
     try:
@@ -151,12 +151,12 @@ def convert(value: object, kind: type[T], endless: str = "", text_keys: bool = T
 
 def refuse_strange(value: object, at: Key, endless: str, text_keys: bool) -> None:
     """
-    Refuse numbers that nothing can be computed with, and what is no plain data; see :func:`convert`.
+    Check that a value is plain data with finite numbers of reasonable size; see :func:`convert`.
 
     Raises
     ------
     Fault
-        For the first one.
+        For the first invalid value.
     """
     if isinstance(value, Mapping):
         for key, entry in value.items():
@@ -168,7 +168,7 @@ def refuse_strange(value: object, at: Key, endless: str, text_keys: bool) -> Non
             refuse_strange(entry, (*at, position), endless, text_keys)
     elif isinstance(value, int | float):
         allowed = value == math.inf and endless and at[-1:] == (endless,)
-        if not (abs(value) < _TOO_LARGE or allowed):  # written so that it meets nan as well
+        if not (abs(value) < _TOO_LARGE or allowed):  # this form also catches nan
             raise Fault(at, f"must be a number of a size that can be, not {shown(value)}")
     elif value is not None and not isinstance(value, str):
         raise Fault(at, f"must be plain data, not {shown(value)}")
@@ -176,19 +176,19 @@ def refuse_strange(value: object, at: Key, endless: str, text_keys: bool) -> Non
 
 def explain(error: msgspec.ValidationError, value: Any, kind: Any) -> Fault:
     """
-    Tell a fault that msgspec found.
+    Turn an error of msgspec into a fault with the key.
 
     Parameters
     ----------
     error
-        What ``msgspec.convert(value, kind)`` raised.
+        The error that ``msgspec.convert(value, kind)`` raised.
     value, kind
-        Its arguments.
+        The arguments of that call.
 
     Returns
     -------
     Fault
-        Its key, and what is wrong.
+        The key and what is wrong with its value.
     """
     if str(error).endswith(" - at `key` in `$`"):
         return _explain_key(value, kind)
@@ -209,7 +209,7 @@ def explain(error: msgspec.ValidationError, value: Any, kind: Any) -> Fault:
 
 
 def _explain_key(value: Mapping[Any, Any], kind: Any) -> Fault:
-    """Tell which key of a mapping is none."""
+    """Return the fault for the first invalid key of a mapping."""
     expected = next((get_args(each)[0] for each in _alternatives(kind) if get_args(each)), str)
     for key in value:
         error = _error(key, expected)
@@ -228,7 +228,7 @@ def _error(value: Any, kind: Any) -> msgspec.ValidationError | None:
 
 
 def _inner(value: Any, kind: Any) -> Iterator[tuple[str | int, Any, Any]]:
-    """Yield what a mapping or list holds: key, value, and the type that it has to have."""
+    """Yield the key, value and expected type of each entry of a mapping or list."""
     if isinstance(value, Mapping):
         for each in _structs(kind):
             for field in structs.fields(each):
@@ -250,7 +250,7 @@ def _structs(kind: Any) -> list[type[msgspec.Struct]]:
 
 
 def _alternatives(kind: Any) -> Iterator[Any]:
-    """Yield the types that a type stands for, without annotations."""
+    """Yield the members of a union, or the type itself, without annotations."""
     if get_origin(kind) is Annotated:
         yield from _alternatives(get_args(kind)[0])
     elif get_origin(kind) in (Union, UnionType):
@@ -261,7 +261,7 @@ def _alternatives(kind: Any) -> Iterator[Any]:
 
 
 def _complaint(what: str, value: Any, kind: Any) -> str:
-    """Say in a person's words what msgspec found wrong with a value."""
+    """Rephrase a message of msgspec about a value."""
     types = re.fullmatch(r"Expected `([^`]*)`(?:, got `.*`)?", what)
     if types:
         names = types[1].split(" | ")
@@ -293,19 +293,19 @@ def _complaint(what: str, value: Any, kind: Any) -> str:
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:
     """
-    Suggest the known word that a mistyped one resembles.
+    Suggest the known word closest to a mistyped one.
 
     Parameters
     ----------
     word
-        What was written.
+        The word as written.
     known
-        What may be written.
+        The allowed words.
 
     Returns
     -------
     str
-        ``"; did you mean 'x'?"``, or the list of what is known if nothing resembles it and the list is short.
+        ``"; did you mean 'x'?"``, or the known words if none is similar and there are at most 30.
     """
     names = sorted(map(str, known))
     return _closest(word, names) or (f"; known: {', '.join(names)}" if 0 < len(names) <= 30 else "")
@@ -317,7 +317,7 @@ def _closest(word: object, names: Sequence[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """Write a value for a message: in one line, and not more of it than a person reads."""
+    """Format a value for a message: on one line, cut to 100 characters."""
     try:
         text = repr(value)
     except ValueError:  # a number of thousands of digits
@@ -326,7 +326,7 @@ def shown(value: object) -> str:
 
 
 def dotted(at: Sequence[str | int]) -> str:
-    """Write a key as people do: ``experiments.adult-linear.sizes[2]``."""
+    """Format a key with dots and brackets: ``experiments.adult-linear.sizes[2]``."""
     text = ""
     for part in at:
         if not isinstance(part, str):

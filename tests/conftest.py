@@ -1,4 +1,4 @@
-"""All tests share the project's own cache of compiled code, which a run of any scale has filled."""
+"""All tests share the project's cache of compiled code, which any run has filled."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _TEXTS = (
 
 
 def measurement(**fields: Any) -> dict[str, Any]:
-    """Return all fields of a line that tells of a run which was solved and left no numbers."""
+    """Return all fields of a record of a solved run without numbers."""
     return {
         **dict.fromkeys((*_TEXTS, "fingerprint"), "x"),
         **dict.fromkeys(("n_paper", "seed", "time_limit", "memory_limit_mb", "encoding", "axis", "point")),

@@ -1,8 +1,8 @@
-"""Raw files: found, downloaded, unpacked, verified.
+"""Finding, downloading, unpacking and verifying raw files.
 
-search   the order of places: folder, mirror, hosts
-http     one URL into one file, resumed and bounded
-unpack   decompressing, and taking a file out of an archive
+search   searching the data folder, the mirror and the hosts for a file
+http     downloading one URL, with resuming and limits
+unpack   decompressing a file, and extracting one from an archive
 lzw      the format of Unix ``compress``
-verify   whether a file is the one that the registry means
+verify   checking that a file is the one described in the registry
 """

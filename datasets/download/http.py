@@ -1,10 +1,10 @@
-"""Downloading one URL into one file: resumed, retried, bounded in time and size.
+"""Downloading one URL into one file, with resuming, retries, and limits of time and size.
 
-A transfer runs in a thread of its own and hands over what comes; the caller waits for it no longer than its
-limits say. So a name server that does not answer, a host that swallows packets and a server that falls
-silent all end the same way, which the time-outs of the socket layer alone do not give (they count per
-address and per read). A host that cannot be reached is not asked again for a while: without a network, a
-data set of a dozen files costs one attempt per host.
+Each transfer runs in its own thread and passes the data through a queue, on which the caller waits with a
+time-out. One mechanism thus covers a name server that does not answer, a host that drops packets and a server
+that stops sending; the time-outs of sockets would not, because they apply per address and per read. A host
+that cannot be reached is not tried again for a while: without a network, a data set of a dozen files costs
+one attempt per host.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5
 MOST_CONNECTIONS = 100
-"""Per file: a server that breaks off after every few bytes is left in the end."""
+"""Limit per file, for a server that closes the connection after every few bytes."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Patience, in seconds where not said otherwise.
+    """Time limits in seconds, unless another unit is given.
 
     Attributes
     ----------
     connect
         For one address to accept a connection.
     start
-        From the first try to find the host to the first line of its answer.
+        From the name look-up to the first line of the response.
     silence
-        Within which the next 8 KiB must come; a download that is slower than that is given up.
+        For the next 8 KiB to arrive; a slower download is aborted.
     grace, pace
-        After so many seconds a download has to have come at so many bytes a second on the average: one that
-        is always just about alive would otherwise be at work for days.
+        After ``grace`` seconds a download must average at least ``pace`` bytes per second; otherwise one just
+        above the limit of ``silence`` could run for days.
     attempts
-        Attempts in a row (a number) that may fail without a byte gained.
+        Number of consecutive attempts that may fail without receiving a byte.
     back_off
-        Before the second attempt; doubled before each further one.
+        Pause before the second attempt; doubled before each further one.
     memory
-        For which a host that could not be reached is not asked again.
+        Time during which a host that could not be reached is not tried again.
     """
 
     connect: float = 4.0
@@ -68,15 +68,15 @@ class Limits:
 
 
 class _BrokenError(Exception):
-    """The attempt failed in a way that another may not."""
+    """The attempt failed; another one may succeed."""
 
 
 class _SilentError(_BrokenError):
-    """The server fell silent in the middle."""
+    """The server stopped sending during the transfer."""
 
 
 class _HostError(Exception):
-    """The host cannot be reached; no use in trying again now."""
+    """The host cannot be reached; it is not tried again for now."""
 
 
 @dataclass(frozen=True)
@@ -86,17 +86,20 @@ class _Head:
 
 
 class _Transfer:
-    """One HTTP request in a thread; its queue gives the head, chunks of the body, None or an exception."""
+    """One HTTP request in a thread.
+
+    The queue receives the head, the chunks of the body, and at the end None or an exception.
+    """
 
     def __init__(self, url: str, offset: int, limits: Limits) -> None:
         self._queue: queue.Queue[_Head | bytes | Exception | None] = queue.Queue(maxsize=64)
         self._left = threading.Event()
         self._limits = limits
-        # No compression on the way: a byte range is one of the file's bytes.
+        # No transfer compression: byte ranges must refer to the bytes of the file.
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "svmrepro"}
         if offset:
             self._headers["Range"] = f"bytes={offset}-"
-        # A daemon, since nothing can interrupt a name look-up that hangs.
+        # A daemon thread, because a hanging name look-up cannot be interrupted.
         threading.Thread(target=self._run, args=(url,), daemon=True).start()
 
     def _run(self, url: str) -> None:
@@ -107,13 +110,13 @@ class _Transfer:
             ) as response:
                 self._put(_Head(response.status_code, response.headers))
                 if response.status_code in (200, 206):
-                    # Not iter_content: it keeps back what came since its last full chunk when the connection
-                    # breaks, and those bytes need not be sent again.
+                    # Not iter_content: when the connection breaks, it drops the bytes received since its last
+                    # full chunk, and they would have to be sent again.
                     while chunk := response.raw.read(CHUNK, decode_content=False):
                         if not self._put(chunk):
                             return
                 self._put(None)
-        except Exception as error:  # whatever it is, the one who waits must hear of it
+        except Exception as error:  # any error must reach the waiting caller
             self._put(error)
 
     def _put(self, item: _Head | bytes | Exception | None) -> bool:
@@ -164,7 +167,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _classify(error: Exception) -> Exception:
-    """Say in a few words why no answer came, and whether the host may answer another time."""
+    """Return an error with a short reason; its type says whether another attempt may succeed."""
     causes = list(_chain(error))
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return _HostError("the host's name cannot be resolved")
@@ -200,13 +203,13 @@ def _status(code: int) -> str:
 
 
 def _number(text: str | None) -> int | None:
-    # No file has a size of more digits; Python would not even read some thousands of them.
+    # No file size has more digits, and Python refuses to parse integers of thousands of digits.
     known = text is not None and text.isascii() and text.isdigit() and len(text) <= 18
     return int(text) if known and text is not None else None
 
 
 def _range_start(headers: Mapping[str, str]) -> int | None:
-    """Return where a partial answer begins: ``Content-Range: bytes 500-999/1000`` -> 500."""
+    """Return the first byte of a partial response: ``Content-Range: bytes 500-999/1000`` -> 500."""
     return _number(headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0].strip())
 
 
@@ -220,12 +223,12 @@ def _size(path: Path) -> int:
 
 
 class Network:
-    """The way to the hosts: limits, and a memory of those that could not be reached.
+    """Downloads under given limits, with a record of hosts that could not be reached.
 
     Parameters
     ----------
     limits
-        How patient to be.
+        The time limits; by default those of :class:`Limits`.
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
@@ -233,26 +236,26 @@ class Network:
         self._unreachable: dict[str, tuple[str, float]] = {}
 
     def download(self, url: str, part: Path, limit: int) -> bool:
-        """Download ``url`` into ``part``, going on from what is there.
+        """Download ``url`` into ``part``, resuming from the bytes already in ``part``.
 
         Parameters
         ----------
         url
-            An http or https address. It may redirect within its scheme.
+            An http or https address; redirects within its scheme are followed.
         part
-            The file; after an error it holds what has come so far.
+            The file; after an error it holds the bytes received so far.
         limit
-            Most bytes that the file may have.
+            Maximum number of bytes of the file.
 
         Returns
         -------
         bool
-            Whether ``part`` held something at the beginning.
+            Whether ``part`` was not empty at the start.
 
         Raises
         ------
         SourceError
-            It did not work; the message says why.
+            The download failed; the message says why.
         StorageError
             ``part`` cannot be written.
         """
@@ -268,7 +271,7 @@ class Network:
             except _BrokenError as error:
                 failures = 1 if _size(part) > before else failures + 1
                 silences += isinstance(error, _SilentError)
-                # Waiting is the dear thing: a host that has fallen silent twice is left.
+                # Waiting costs most, so the second silence ends the attempts.
                 if failures >= self.limits.attempts or silences >= 2:
                     self._remember(_host(url), str(error))
                     raise SourceError(f"{error} ({failures + silences} attempts)") from error
@@ -280,7 +283,7 @@ class Network:
 
     @contextmanager
     def _reaching(self, url: str) -> Iterator[None]:
-        """Refuse a host that could not be reached a moment ago; remember one that cannot be now."""
+        """Raise at once for a host that could not be reached recently; remember one that fails now."""
         host = _host(url)
         reason, when = self._unreachable.get(host, ("", float("-inf")))
         if time.monotonic() - when < self.limits.memory:
@@ -307,7 +310,7 @@ class Network:
         raise SourceError(f"more than {MOST_REDIRECTS} redirects")
 
     def _receive(self, transfer: _Transfer, head: _Head, part: Path, offset: int, limit: int) -> None:
-        """Write the body behind what is there already, or anew where the server begins at the beginning."""
+        """Append the body to ``part``, or overwrite ``part`` if the server sends the whole file."""
         if head.status == 416 and offset:
             with storage_errors(part):
                 part.unlink()
@@ -343,11 +346,11 @@ class Network:
 
 
 def _redirected(url: str, location: str) -> str:
-    """Return where a redirect leads, within the same scheme."""
+    """Return the target of a redirect, which must keep the scheme."""
     try:
         target = urljoin(url, location)
         parts = urlsplit(target)
-        known = bool(location and parts.hostname) and (parts.port or 0) >= 0  # port: is it one?
+        known = bool(location and parts.hostname) and (parts.port or 0) >= 0  # `port` raises if it is invalid
     except ValueError:
         known = False
     if not known:
@@ -359,5 +362,5 @@ def _redirected(url: str, location: str) -> str:
 
 @cache
 def shared_network() -> Network:
-    """Return the process's own connection: a host that failed for one data set is known to the next."""
+    """Return the network of this process, so that all data sets share the record of failed hosts."""
     return Network()

@@ -1,8 +1,8 @@
-"""The format of Unix ``compress`` (``.Z``): LZW with codes of 9 to, at most, 16 bits.
+"""The format of Unix ``compress`` (``.Z``): LZW with codes of 9 to at most 16 bits.
 
-The standard library cannot read it, and one of the oldest hosts of data sets ships a set in nothing else.
-Codes are packed from the lowest bit upwards in groups of eight; where their width changes, or the table is
-cleared, the rest of the group is padding (an accident of the first implementation that all others keep).
+The standard library cannot read it, and UCI ships one data set in this format only. Codes are packed in
+groups of eight, lowest bit first. Where the code width changes or the table is cleared, the rest of the group
+is padding: a quirk of the first implementation that all others keep.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ def decompress_lzw(content: bytes, limit: int) -> bytes:
     Parameters
     ----------
     content
-        The file.
+        The bytes of the file.
     limit
-        Bytes of output after which it is enough: a longer result is cut soon after them.
+        Decompression stops soon after this many bytes of output; a longer result is truncated there, at more
+        than ``limit`` bytes.
 
     Raises
     ------
     ValueError
-        It is no such file, or a damaged one. The format has no checksum and no length: a file that was cut
-        short gives a short result.
+        Not a ``.Z`` file, or a damaged one. A truncated file goes unnoticed and gives a shorter result,
+        because the format has neither checksum nor length.
     """
     if len(content) < 3 or not content.startswith(MAGIC):
         raise ValueError("it does not begin as files of compress do")
     widest, clears = content[2] & 0x1F, bool(content[2] & 0x80)
-    # With 9 at most the old implementations widen the codes all the same, and disagree on how.
+    # With a maximum of 9 bits, old implementations widen the codes nevertheless, each in its own way.
     if not _NARROWEST < widest <= 16:
         raise ValueError(f"codes of up to {widest} bits")
     first = _CLEAR + 1 if clears else _CLEAR

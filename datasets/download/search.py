@@ -1,8 +1,8 @@
-"""Getting the raw files of a data set: from the folder, the mirror, or the hosts, in this order.
+"""Getting the raw files of a data set: from the data folder, the mirror, or the hosts, in this order.
 
-Raw files are kept decompressed in ``<data_dir>/raw/<data set>/``; sets that share a folder in a mirror share
-it here too, and with it a file that holds them all. Nothing gets its final name before its content has been
-checked, and what a person puts there by hand is judged by the same checks.
+Raw files are kept decompressed in ``<data_dir>/raw/<data set>/``. Data sets that share a folder in a mirror
+also share it here, for example when one file holds several sets. A file gets its final name only after its
+content has been verified; files put there by hand pass the same checks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MIRROR_VARIABLE = "SVMREPRO_MIRROR"
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A raw file that is on disk and was found right, and where it came from."""
+    """A verified raw file on disk, with its origin."""
 
     path: Path
     form: FileForm
@@ -41,16 +41,16 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class Fetched:
-    """What a fetch of a data set brought.
+    """The result of fetching a data set.
 
     Attributes
     ----------
     name : str
         The data set.
     files : mapping of file name to path
-        Files that are on disk and right.
+        Verified files on disk.
     missing : mapping of file name to reasons
-        Files that no source gave, each with one reason per source tried.
+        Files that no source provided, with one reason per source tried.
     """
 
     name: str
@@ -59,12 +59,12 @@ class Fetched:
 
 
 def raw_folder(entry: DownloadedEntry, data_dir: str | Path) -> Path:
-    """Return the folder in which the set's raw files are kept: named as the one in a mirror."""
+    """Return the folder of the set's raw files; it has the same name as in a mirror."""
     return Path(data_dir) / "raw" / entry.mirror
 
 
 def choose_mirror(mirror: str | Path | None) -> str | None:
-    """Return the mirror to use: the one named, else the environment's; an empty text means none."""
+    """Return the given mirror, or by default that of the environment; None if it is empty."""
     return str(mirror if mirror is not None else os.environ.get(MIRROR_VARIABLE, "")) or None
 
 
@@ -78,12 +78,12 @@ def _removed_at_end(path: Path) -> Iterator[None]:
 
 
 def _is_vouched(path: Path, form: FileForm) -> bool:
-    """Return whether a file is the wrapper whose checksum the registry has."""
+    """Return whether a compressed file has the checksum that the registry gives for it."""
     return form.wrapper_sha256 is not None and sha256_of(path) == form.wrapper_sha256
 
 
 class _Search:
-    """The search for one file of a data set, with the reasons of those sources that failed."""
+    """The search for one file of a data set; it records why each source failed."""
 
     def __init__(
         self, entry: DownloadedEntry, file: FileEntry, data_dir: str | Path, network: Network | None
@@ -95,17 +95,17 @@ class _Search:
         self._network = network
 
     def try_source(self, label: str, get: Callable[[], StoredFile | None]) -> StoredFile | None:
-        """Ask one source; where it fails, keep the reason and return None."""
+        """Try one source; if it fails, record the reason and return None."""
         try:
             return get()
         except SourceError as error:
             self.reasons.append(f"{label}: {error}")
-        except OSError as error:  # of reading: those of writing are StorageError by now
+        except OSError as error:  # a read error; write errors are already StorageErrors
             self.reasons.append(f"{label}: {error.strerror or error}")
         return None
 
     def in_folder(self) -> StoredFile | None:
-        """Look into the folder for any accepted form of the file."""
+        """Look in the data folder for any accepted form of the file."""
         for form in self.file.forms:
             path = self.folder / form.stored
             if path.is_file():
@@ -115,7 +115,7 @@ class _Search:
         return None
 
     def everywhere(self, mirror: str | None) -> StoredFile | None:
-        """Try all sources in order. The caller holds the folder's lock."""
+        """Try all sources in order. The caller must hold the folder's lock."""
         for label, get in self._sources(mirror):
             found = self.try_source(label, get)
             if found is not None:
@@ -172,7 +172,7 @@ class _Search:
         form = source.form
         whole = source.member is None and form.compression is None
         limit = source.limit or (form.limit if whole else 2 * form.limit + CHUNK)
-        # Parts of different sources are kept apart: wrappers differ from host to host.
+        # Each source has its own partial file, because compressed files differ between hosts.
         tag = hashlib.sha256(source.url.encode()).hexdigest()[:8]
         download = part_of(self.folder / form.stored, f".{tag}")
         with _removed_at_end(download):
@@ -180,7 +180,7 @@ class _Search:
             try:
                 return self._unwrap(download, source, origin)
             except SourceError:
-                # What a killed process left behind may have been the beginning of another file.
+                # The partial file of a killed process may have been the beginning of a different file.
                 if not resumed:
                     raise
             download.unlink(missing_ok=True)
@@ -205,7 +205,7 @@ class _Search:
 
     @contextlib.contextmanager
     def _accepting(self, form: FileForm, origin: str, vouched: bool) -> Iterator[Path]:
-        """Yield a temporary path; check what was written there and only then give it the file's name."""
+        """Yield a temporary path, verify what was written there, and rename it to the file's name."""
         target = self.folder / form.stored
         part = part_of(target)
         with _removed_at_end(part):
@@ -225,27 +225,27 @@ def ensure_file(
     download: bool = True,
     network: Network | None = None,
 ) -> StoredFile:
-    """Return a raw file of a data set, getting it where it is absent or not right.
+    """Return a raw file of a data set, fetching it if it is missing or invalid.
 
     Parameters
     ----------
     entry, file
-        Which file.
+        The data set and the name of the file in it.
     data_dir
-        Data folder; the file is kept in :func:`raw_folder`.
+        Data folder; the file is stored in :func:`raw_folder`.
     mirror
         Folder or http(s) prefix to try first; by default that of the environment.
     download
-        False: only look whether it is there.
+        If False, only look in the data folder.
     network
-        The connection, with its limits and its memory of hosts that failed; by default one per process.
+        The network to use; by default :func:`svmrepro.datasets.download.http.shared_network`.
 
     Raises
     ------
     DatasetUnavailable
-        No source gave it; each is named with the reason.
+        No source provided the file; the error names each source with the reason.
     StorageError
-        It cannot be written.
+        The file cannot be written.
     """
     search = _Search(entry, entry.files[file], data_dir, network)
     found = search.in_folder()
@@ -262,7 +262,7 @@ def ensure_file(
 
 
 def _in_short(missing: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Return one reason for each host and mirror, with the first file that it failed for."""
+    """Return one reason per host and mirror, with the first file for which it failed."""
     reasons: dict[str, str] = {}
     told: set[str] = set()
     for file, failures in missing.items():
@@ -284,17 +284,17 @@ def fetch_entry(
     files: Mapping[str, FileEntry] | None = None,
     network: Network | None = None,
 ) -> Fetched:
-    """Get the files of a data set, all of them by default; those that cannot be had are listed, not raised.
+    """Fetch files of a data set, by default all; files that no source provides are listed as missing.
 
     Raises
     ------
     DatasetUnavailable
-        Not one of the files could be had.
+        No source provides any of the files.
     StorageError
         The data folder cannot be written.
     """
     wanted = entry.files if files is None else files
-    # Files without a checksum last: they are judged by their place between others.
+    # Files with `between` come last: they are checked against their neighbours.
     order = sorted(wanted.values(), key=lambda file: file.between is not None)
     present: dict[str, Path] = {}
     missing: dict[str, tuple[str, ...]] = {}

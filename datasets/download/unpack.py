@@ -1,7 +1,7 @@
-"""Taking a file out of its wrapper, trusting the wrapper in nothing.
+"""Decompressing files and extracting archive members from untrusted sources.
 
-What comes out goes to a path of the caller's choosing and never exceeds the size that the caller declares,
-however much the archive claims or delivers.
+The output goes to a path chosen by the caller and never exceeds the caller's size limit, whatever the archive
+declares or contains.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from svmrepro.datasets.errors import SourceError
 from svmrepro.datasets.files import CHUNK, storage_errors
 
 _MAGIC: Final = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "compress": MAGIC}
-# OSError is what gzip and bz2 raise for a broken stream; errors of the disk are told apart by where they
-# occur.
+# gzip and bz2 raise OSError for a damaged stream. Disk errors are told apart by the place where they occur.
 _BROKEN: Final = (
     EOFError,
     OSError,
     RuntimeError,  # an encrypted member
     NotImplementedError,  # an unknown compression method
     ValueError,
-    MemoryError,  # a header that asks for more than there is
+    MemoryError,  # a header that declares too large a size
     struct.error,
     zlib.error,
     lzma.LZMAError,
@@ -38,20 +37,19 @@ _BROKEN: Final = (
 
 
 class Readable(Protocol):
-    """What a file opened for reading in binary mode can do."""
+    """A binary file opened for reading."""
 
     def read(self, size: int, /) -> bytes:
-        """Return at most ``size`` bytes, none at the end."""
+        """Return at most ``size`` bytes; an empty result means the end."""
 
 
 def copy_stream(source: Readable, target: Path, limit: int, name: str) -> None:
-    """Copy an open file into ``target``, at most ``limit`` bytes.
+    """Copy an open file of at most ``limit`` bytes to ``target``.
 
     Raises
     ------
     SourceError
-        The source cannot be read to its end, or is longer than ``limit``; ``name`` stands for it in the
-        message.
+        The source is damaged or longer than ``limit``; the message calls it ``name``.
     StorageError
         ``target`` cannot be written.
     """
@@ -71,21 +69,21 @@ def copy_stream(source: Readable, target: Path, limit: int, name: str) -> None:
 
 
 def is_compressed(path: Path, compression: str) -> bool:
-    """Return whether the file begins as files of this compression do.
+    """Return whether a file begins with the magic number of a compression format.
 
-    Some servers unpack what they send: then the content itself has come under the wrapper's name.
+    Some servers decompress files before sending them, so a file named ``.gz`` may already be decompressed.
     """
     with path.open("rb") as stream:
         return stream.read(6).startswith(_MAGIC[compression])
 
 
 def decompress(path: Path, compression: str, target: Path, limit: int, name: str) -> None:
-    """Decompress ``path`` (gzip, bzip2, xz or compress) into ``target``, at most ``limit`` bytes.
+    """Decompress ``path`` (gzip, bzip2, xz or compress) to ``target``, at most ``limit`` bytes of output.
 
     Raises
     ------
     SourceError
-        The stream is damaged or longer than ``limit``; ``name`` stands for it in the message.
+        The stream is damaged, or its content longer than ``limit``; the message calls it ``name``.
     StorageError
         ``target`` cannot be written.
     """
@@ -116,13 +114,14 @@ def _refuse_unsafe(names: list[str], archive: str) -> None:
 
 
 def extract_member(path: Path, member: str, target: Path, limit: int, name: str) -> None:
-    """Copy one member of a zip archive into ``target``, at most ``limit`` bytes.
+    """Extract one member of a zip archive to ``target``, at most ``limit`` bytes.
 
     Raises
     ------
     SourceError
-        No zip archive, a damaged one, no such member, a member longer than ``limit`` or compressed otherwise
-        than by deflate, or an archive any of whose members has an absolute name or one with ``..``.
+        The file is not a valid zip archive, some member has an absolute name or one with ``..``, the
+        requested member is missing, or it is longer than ``limit`` or compressed by a method other than
+        deflate.
     StorageError
         ``target`` cannot be written.
     """
@@ -136,7 +135,8 @@ def extract_member(path: Path, member: str, target: Path, limit: int, name: str)
         if member not in names:
             raise SourceError(f"{name} has no member {member}")
         info = archive.getinfo(member)
-        # Of the others zipfile unpacks at once whatever a piece of the archive stands for, however much.
+        # For other methods zipfile decompresses each chunk of input as a whole, without a bound on the
+        # output.
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise SourceError(
                 f"{member} of {name} is compressed by method {info.compress_type}, not by deflate"

@@ -1,8 +1,11 @@
-"""Whether a file is the one that the registry means.
+"""Checking that a file is the one described in the registry.
 
-A file is judged by the SHA-256 of its content; where the registry knows only a copy whose spelling may
-differ from the host's, by that of its rows in a canonical spelling; where it knows neither, by what is in
-it.
+A file is accepted by the first of these that applies:
+
+1. the SHA-256 of its content is that of the registry (``sha256``);
+2. the SHA-256 of its rows in canonical form is (``rows_sha256``; white space and label signs may differ);
+3. the registry has neither, but the compressed file had the right checksum (``wrapper_sha256``);
+4. the registry has neither, and the rows, the positives and the neighbouring files (``between``) fit.
 """
 
 from __future__ import annotations
@@ -23,13 +26,13 @@ LEDGER = ".verified.json"
 
 
 def looks_like_html(start: bytes) -> bool:
-    """Return whether the first bytes are those of a web page."""
+    """Return whether a file with these first bytes is a web page."""
     text = start[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     return text.startswith((b"<!doctype", b"<html", b"<head", b"<?xml", b"<!--"))
 
 
 def _canonical_rows(path: Path) -> Iterator[bytes]:
-    """Yield each row with single spaces, none at its ends, and the label 1 written +1."""
+    """Yield each row with single spaces between tokens and the label 1 written as +1."""
     with path.open("rb") as stream:
         for line in stream:
             tokens = line.split()
@@ -40,7 +43,7 @@ def _canonical_rows(path: Path) -> Iterator[bytes]:
 
 
 def canonical_sha256(path: Path) -> str:
-    """Return the SHA-256 of a LIBSVM file's rows, whatever their white space and sign of the label."""
+    """Return the SHA-256 of a LIBSVM file's rows, independent of white space and of the label's plus sign."""
     digest = hashlib.sha256()
     for row in _canonical_rows(path):
         digest.update(row)
@@ -48,7 +51,7 @@ def canonical_sha256(path: Path) -> str:
 
 
 def is_ordered_subsequence(part: Iterable[bytes], whole: Iterable[bytes]) -> bool:
-    """Return whether all of ``part`` occurs in ``whole`` in the same order."""
+    """Return whether ``part`` is a subsequence of ``whole``."""
     rest = iter(whole)
     return all(any(row == other for other in rest) for row in part)
 
@@ -67,14 +70,14 @@ def check_content(
     Parameters
     ----------
     path
-        The file to judge, under whatever name.
+        The file to check; its name does not matter.
     entry, file, form
-        What it should be.
+        The data set, the file and the accepted form, as the registry describes them.
     folder
-        Where the set's other files are, for one that is judged by its place between two of them.
+        Folder of the set's other files, for a file that is checked against its neighbours.
     vouched
-        It came out of a wrapper whose checksum is the registry's: where that of the content is not known,
-        there is no need to read it.
+        Whether the compressed file it came from had the registry's checksum. If so, and if the checksum of
+        the content is unknown, the content is not checked further.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def check_content(
     Raises
     ------
     SourceError
-        It is not the file that is meant; the message says in which respect.
+        The file does not match; the message says how.
     """
     size = path.stat().st_size
     with path.open("rb") as stream:
@@ -111,7 +114,7 @@ def check_content(
 def _check_by_content(
     path: Path, entry: DownloadedEntry, file: FileEntry, form: FileForm, folder: Path
 ) -> None:
-    """Judge a file for which no checksum is known by its rows and its neighbours."""
+    """Check a file without a known checksum by its rows and its neighbouring files."""
     try:
         rows, positives = _count(path, entry, file, form)
     except DataError as error:
@@ -129,7 +132,7 @@ def _check_by_content(
 
 
 def _count(path: Path, entry: DownloadedEntry, file: FileEntry, form: FileForm) -> tuple[int, int | None]:
-    """Read a file by itself; return its rows, and the positive ones where it tells."""
+    """Return the number of rows of a file and, if it holds both examples and labels, of positive ones."""
     reader = form.reader or entry.reader
     if reader in READERS:
         y = READERS[reader](path, entry).y
@@ -140,9 +143,9 @@ def _count(path: Path, entry: DownloadedEntry, file: FileEntry, form: FileForm) 
 
 
 class Ledger:
-    """Files of a folder that were found right, so that a large one is not hashed at every run.
+    """A folder's record of verified files, so that large files are not hashed on every run.
 
-    An entry counts as long as the file's size and modification time are what they were.
+    An entry is valid while the size and modification time of its file are unchanged.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -151,7 +154,7 @@ class Ledger:
         try:
             content = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
-            return  # no ledger, or a spoilt one: everything is hashed again
+            return  # without a valid ledger every file is hashed again
         if isinstance(content, dict):
             self._entries = {name: item for name, item in content.items() if isinstance(item, dict)}
 
@@ -161,13 +164,13 @@ class Ledger:
         return [status.st_size, status.st_mtime_ns]
 
     def recall(self, path: Path, form: FileForm) -> tuple[str, str] | None:
-        """Return (SHA-256, origin) of a file that has not changed since it was found right, or None."""
+        """Return (SHA-256, origin) of a file unchanged since its verification, otherwise None."""
         item = self._entries.get(path.name, {})
         known = item.get("expected") == _expectation(form) and item.get("stamp") == self._stamp(path)
         return (str(item["sha256"]), str(item["origin"])) if known else None
 
     def note(self, path: Path, form: FileForm, sha256: str, origin: str) -> None:
-        """Write down that a file was found right; where that fails, it is hashed again the next time."""
+        """Record a verified file; if the ledger cannot be written, the file is hashed again next time."""
         self._entries[path.name] = {
             "stamp": self._stamp(path),
             "expected": _expectation(form),

@@ -1,20 +1,20 @@
 """UCI's census files (adult.data, adult.test) and their encoding as 123 binary attributes.
 
-Platt (1998, section 3.1) gave his SVM the 14 attributes of the census form, eight of them categorical and six
-continuous, the latter "discretized into quintiles", 123 binary attributes in all; what he did with tied
-values is not printed. The rule here was found by comparing with the encoded file in circulation (LIBSVM's
-a9a), and it gives that file bit for bit: all 32,561 rows, and the 16,281 of the test part.
+Platt (1998, section 3.1) encodes the 14 attributes of the census form, eight categorical and six continuous
+ones "discretized into quintiles", as 123 binary attributes. The paper does not say how it treats tied values.
+The rule below was inferred from the published encoded file, LIBSVM's a9a, and reproduces it bit for bit: all
+32,561 rows, and the 16,281 rows of the test part.
 
 - The columns follow the order of the attributes in the file and, within a categorical attribute, the order
   in which the set's documentation (adult.names) lists the values. A missing value (``?``) sets no bit.
 - A continuous attribute is cut at its quintiles over adult.data: the k-th is the value at position
   k (n - 1) / 5, rounded down, of the sorted column. Bins are closed below: [edge, next edge).
-- **Ties.** Bins are made from below. A quintile that equals the lower end of the bin being made would leave
-  it empty, because one value fills it: that value gets a bin of its own, which ends before the next larger
-  value. A quintile below the lower end gives no edge: the tied value has swallowed it. So education-num
-  (quintiles 9, 9, 10, 13) becomes <9, 9, 10, 11-12, >=13; hours-per-week (35, 40, 40, 48) becomes <35,
-  35-39, 40, 41-47, >=48; capital-gain and -loss, zero in more than four fifths of the rows, become two bins
-  each, zero and more. That is why six continuous attributes take 24 columns and not 30.
+- **Ties.** Bins are formed in ascending order. If a quintile equals the lower end of the current bin, the bin
+  would be empty; instead the tied value gets its own bin, which ends before the next larger value. A quintile
+  below the lower end of the current bin adds no edge. So education-num (quintiles 9, 9, 10, 13) becomes <9,
+  9, 10, 11-12, >=13; hours-per-week (35, 40, 40, 48) becomes <35, 35-39, 40, 41-47, >=48; capital-gain and
+  capital-loss, zero in more than four fifths of the rows, get two bins each, zero and positive. Therefore the
+  six continuous attributes take 24 columns, not 30.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# Orders and spellings of adult.names; None marks a continuous attribute.
+# Order and spelling of adult.names; None marks a continuous attribute.
 VALUES: Final[Mapping[str, tuple[str, ...] | None]] = {
     "age": None,
     "workclass": _words(
@@ -93,8 +93,8 @@ class AdultRecords:
     Attributes
     ----------
     columns : mapping of attribute to ndarray (n,) of int64
-        Values of a continuous attribute; positions in ``VALUES`` of a categorical one, ``MISSING`` for
-        ``?``.
+        The values of a continuous attribute; for a categorical one, indices into its ``VALUES``, or
+        ``MISSING`` for ``?``.
     y : ndarray (n,) of float64
         +1 for an income above 50,000 dollars, else -1.
     """
@@ -106,14 +106,13 @@ class AdultRecords:
 def read_adult(path: str | Path) -> AdultRecords:
     """Read adult.data or adult.test.
 
-    Lines that begin with ``|`` and empty lines are passed over, and so is the full stop behind the labels
-    of adult.test.
+    Empty lines, lines that begin with ``|`` and the full stop after the labels of adult.test are ignored.
 
     Raises
     ------
     DataError
-        ``file:line: what``: a short or long row, an unexpected label or category, a number that is none; or
-        a file that is empty or holds one class only.
+        ``file:line: what``: a row with too few or too many fields, an unexpected label or category, an
+        invalid number, an empty file, or one class only.
     OSError
         The file cannot be read.
     """
@@ -157,7 +156,7 @@ def _parse_row(line: str, codes: Mapping[str, Mapping[str, int]]) -> tuple[list[
                 raise ValueError(f"{name} {field[:40]!r} is none of the known values")
             row.append(codes[name][field])
         else:
-            # The values are counts of years, dollars and hours: twelve digits are more than any has.
+            # The values are years, dollars and hours, far below twelve digits.
             if not (field.isascii() and field.isdigit() and len(field) <= 12):
                 raise ValueError(f"{name} {field[:40]!r} is not a whole number")
             row.append(int(field))
@@ -165,17 +164,17 @@ def _parse_row(line: str, codes: Mapping[str, Mapping[str, int]]) -> tuple[list[
 
 
 def quintile_edges(values: IntArray) -> tuple[int, ...]:
-    """Return the lower ends of all bins but the first, by the rule in the module's text.
+    """Return the lower ends of all bins except the first, by the rule in the module's docstring.
 
     Parameters
     ----------
     values : ndarray (n,)
-        An attribute's values in the file that the quintiles are taken from.
+        Values of an attribute in the file whose quintiles are used.
 
     Returns
     -------
     tuple of int
-        At most four edges, rising.
+        At most four edges, ascending.
     """
     ordered = np.sort(values)
     lower = int(ordered[0])
@@ -208,11 +207,11 @@ class AdultEncoder:
 
     @classmethod
     def fit(cls, records: AdultRecords) -> AdultEncoder:
-        """Take the quintiles from these rows."""
+        """Return an encoder that uses the quintiles of these rows."""
         return cls({name: quintile_edges(records.columns[name]) for name in CONTINUOUS})
 
     def widths(self) -> dict[str, int]:
-        """Return the number of columns of each attribute, in their order."""
+        """Return the number of columns of each attribute, in column order."""
         return {
             name: len(self.edges[name]) + 1 if values is None else len(values)
             for name, values in VALUES.items()
@@ -224,7 +223,7 @@ class AdultEncoder:
         Returns
         -------
         scipy CSR matrix (n, 123) of float64
-            Ones, one for each attribute that is not missing.
+            Binary, with a one for each attribute that is not missing.
         """
         n = len(records.y)
         codes = np.empty((n, len(VALUES)), dtype=np.int64)

@@ -1,6 +1,6 @@
-"""The readers that the registry can name.
+"""The readers by their names in the registry.
 
-Each makes a CSR matrix of the examples, or an array where the entry says ``dense``.
+Each returns the examples as a CSR matrix, or as an array if the entry says ``dense``.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from svmrepro.datasets.readers.physics import read_physics
 from svmrepro.datasets.registry.model import DownloadedEntry
 
 READER_VERSION: Final = 1
-"""Part of every content key and of the names of prepared files: raised when a reader gives other arrays."""
+"""Part of content keys and names of prepared files; incremented when a reader returns different arrays."""
 
 
 def _as_asked(data: ExampleSet, entry: DownloadedEntry) -> ExampleSet:
-    """Return the examples in the representation that the entry asks for."""
+    """Return the examples as an array if the entry says ``dense``, otherwise as a CSR matrix."""
     X = data.X
     if isinstance(X, np.ndarray) == entry.dense:
         return data
@@ -43,7 +43,7 @@ def _libsvm(path: Path, entry: DownloadedEntry) -> ExampleSet:
 
 
 def _delimited(path: Path, entry: DownloadedEntry) -> ExampleSet:
-    assert entry.columns is not None  # the registry sees to it
+    assert entry.columns is not None  # guaranteed by the registry
     data = read_delimited(path, features=entry.features, labels=entry.labels, columns=entry.columns)
     for j, (mean, spread) in enumerate(entry.standard):
         data.X[:, j] = (data.X[:, j] - mean) / spread
@@ -51,7 +51,7 @@ def _delimited(path: Path, entry: DownloadedEntry) -> ExampleSet:
 
 
 def _splits(path: Path, entry: DownloadedEntry) -> ExampleSet:
-    assert entry.variable is not None  # the registry sees to it
+    assert entry.variable is not None  # guaranteed by the registry
     labels = entry.numeric_labels
     data = read_splits(path, variable=entry.variable, features=entry.features, labels=labels)
     return _as_asked(data, entry)
@@ -81,14 +81,14 @@ READERS: Final[dict[str, Callable[[Path, DownloadedEntry], ExampleSet]]] = {
 
 
 class Apart(NamedTuple):
-    """The reader of a format in which examples and labels stand in files of their own.
+    """The reader of a format with examples and labels in separate files.
 
     Attributes
     ----------
     read
-        Makes arrays of the files of the examples, in their order, and the file of the labels.
+        Returns the arrays of the example files, in the given order, and the label file.
     count_examples, count_labels
-        Check one file of its kind by itself, and return how many it holds.
+        Check a single file and return the number of examples or labels in it.
     """
 
     read: Callable[[Sequence[Path], Path, DownloadedEntry], ExampleSet]
@@ -104,7 +104,7 @@ def _images(examples: Sequence[Path], labels: Path, entry: DownloadedEntry) -> E
 
 
 def _documents(examples: Sequence[Path], labels: Path, entry: DownloadedEntry) -> ExampleSet:
-    assert entry.topic is not None  # the registry sees to it
+    assert entry.topic is not None  # guaranteed by the registry
     data = read_documents(examples, labels, topic=entry.topic, features=entry.features)
     return _as_asked(data, entry)
 
@@ -122,23 +122,23 @@ READERS_APART: Final[dict[str, Apart]] = {
 def read_files(
     reader: str, examples: Sequence[Path], labels: Path | None, entry: DownloadedEntry
 ) -> ExampleSet:
-    """Read the files of a part of a data set.
+    """Read the files of a training or test set.
 
     Parameters
     ----------
     reader
-        One of ``READERS``, or with a file of labels one of ``READERS_APART``.
+        A key of ``READERS``, or of ``READERS_APART`` if there is a label file.
     examples
-        Files whose examples follow one another.
+        Example files, concatenated in this order.
     labels
-        The file of the labels, where they stand apart.
+        The label file, for formats with separate labels.
     entry
-        What the registry says of the set.
+        The registry's description of the data set.
 
     Raises
     ------
     DataError
-        What the reader raises: one line that names the file.
+        Invalid content; one line that names the file.
     """
     if labels is not None:
         return READERS_APART[reader].read(examples, labels, entry)

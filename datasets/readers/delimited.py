@@ -1,6 +1,6 @@
-"""Comma-separated files: one reader, told by the registry how to take a line apart.
+"""Comma-separated files, read by the rules in the registry.
 
-One example a line, its label first or last, no header, no quotes; blanks around a value do not count.
+One example per line with its label first or last; no header, no quotes. Blanks around values are ignored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from svmrepro.datasets.errors import DataError
 from svmrepro.datasets.readers.tokens import NUMBER, VALUE, brief, is_not_finite, show
 from svmrepro.datasets.registry.model import Columns, Label
 
-# Whole-line match in C, as for LIBSVM files: only a line that fails is looked at field by field.
+# One match per line, in C, as for LIBSVM files; only a line that fails is examined field by field.
 _NUMBERS = re.compile(NUMBER + rb"(?:," + NUMBER + rb")*")
 
 
@@ -29,25 +29,25 @@ def read_delimited(
     path
         The file.
     features
-        Number of values on a line beside the label.
+        Number of values per line, without the label.
     labels
-        Label in the file -> -1, +1, or None for rows that are left out; a number stands for all its
-        spellings (1, +1, 1.0), a text for itself. Any other label is an error.
+        Label in the file -> -1, +1, or None to omit its rows. A number matches all its spellings (1, +1,
+        1.0), a text only itself. Any other label is an error.
     columns
-        Where the label stands, what texts stand for numbers, and what marks a missing value.
+        Position of the label, texts that stand for numbers, and the mark of a missing value.
 
     Returns
     -------
     ExampleSet
-        ``X`` is an array (n, features); rows in the file's order, without those with a missing value or a
-        label that is left out.
+        ``X`` is an array (n, features). The rows are in the file's order; rows with a missing value or with
+        an omitted label are dropped.
 
     Raises
     ------
     DataError
-        ``file:line: what``: a short, long or empty line, a label that is not expected, a value that is not
-        a finite number or none of the known texts; or a file that is empty, has no row that is kept, or
-        keeps one class only.
+        ``file:line: what``: an empty line, a line with too few or too many fields, an unexpected label, a
+        value that is not a finite number or not one of the known texts, an empty file, no rows left, or one
+        class only.
     OSError
         The file cannot be read.
     """
@@ -74,7 +74,7 @@ def read_delimited(
 
 
 class _Parser:
-    """What is known of every line of one file."""
+    """Parser for the lines of one file."""
 
     def __init__(self, features: int, labels: Mapping[Label, float | None], columns: Columns) -> None:
         self._features = features
@@ -87,14 +87,14 @@ class _Parser:
         self._tables = [tables[j % len(tables)] for j in range(features)] if tables else []
 
     def parse(self, line: bytes) -> tuple[float | None, FloatArray | None]:
-        """Return the sign (None: left out) and the values (None: one is missing) of a line."""
+        """Return a line's sign (None if its label is omitted) and its values (None if one is missing)."""
         fields = [field.strip(b" \t\r") for field in line.split(b",")]
         if fields == [b""]:
             raise ValueError("empty line")
         if len(fields) != self._features + 1:
             raise ValueError(f"{len(fields)} fields where {self._features + 1} were expected")
         sign = self._sign(fields.pop(0 if self._label_first else -1))
-        # What stands beside a missing value is checked all the same: the line may be another fault.
+        # Lines with a missing value are checked, too: they may contain other faults.
         known = [j for j, field in enumerate(fields) if field != self._missing]
         row = self._looked_up(fields, known) if self._tables else self._numbers(fields, known)
         return sign, row if len(known) == self._features else None

@@ -1,7 +1,7 @@
-"""IDX files, the form in which MNIST is published: images in one file, their labels in another.
+"""IDX files, the format of MNIST: images in one file, labels in another.
 
-A file is two zero bytes, the code of the type (8: unsigned byte), the number of dimensions, each dimension
-as a big-endian 32-bit integer, then the values, the last dimension fastest.
+A file consists of two zero bytes, the type code (8: unsigned byte), the number of dimensions, each dimension
+as a big-endian 32-bit integer, and the values with the last dimension varying fastest.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from svmrepro.datasets.errors import DataError
 from svmrepro.datasets.readers.tokens import brief
 
 BRIGHTEST: Final = 255.0
-"""What a pixel is divided by: a double in [0, 1]."""
+"""Divisor of pixel values, which scales them to [0, 1]."""
 
 _ROWS: Final = 4096
 _UNSIGNED_BYTE: Final = 8
@@ -33,17 +33,17 @@ def read_idx(path: str | Path, dimensions: int) -> npt.NDArray[np.uint8]:
     path
         The file, decompressed.
     dimensions
-        How many it must have: 3 for images, 1 for labels.
+        Expected number of dimensions: 3 for images, 1 for labels.
 
     Returns
     -------
     ndarray of uint8
-        In the shape that the file's header gives; read-only.
+        The values in the shape given by the header; read-only.
 
     Raises
     ------
     DataError
-        ``file: what``: another magic number, fewer or more bytes than the header announces, no examples.
+        ``file: what``: a wrong magic number, a size that does not match the header, or no examples.
     OSError
         The file cannot be read.
     """
@@ -76,20 +76,20 @@ def read_images(
     images, labels
         The two files.
     features
-        Pixels of an image.
+        Number of pixels per image.
     signs
         Label in the file -> -1 or +1; any other label is an error.
 
     Returns
     -------
     ExampleSet
-        ``X`` is a CSR matrix (n, features), an image row by row, pixels divided by 255.
+        ``X`` is a CSR matrix (n, features) of pixels divided by 255, each image flattened row by row.
 
     Raises
     ------
     DataError
-        One line that names the file: what :func:`read_idx` raises, images of another size, files of
-        different length, a label that is not expected, one class only.
+        One line that names the file: the errors of :func:`read_idx`, a wrong image size, different numbers of
+        images and labels, an unexpected label, or one class only.
     OSError
         A file cannot be read.
     """
@@ -119,7 +119,7 @@ def read_images(
 
 
 def _scaled(pixels: npt.NDArray[np.uint8]) -> sparse.csr_matrix:
-    # By blocks: the coordinates of a whole matrix would take twice the room of the result.
+    # In blocks: the coordinates of the whole matrix would need twice the memory of the result.
     blocks = [sparse.csr_matrix(pixels[i : i + _ROWS]) for i in range(0, len(pixels), _ROWS)]
     X = sparse.vstack(blocks, format="csr")
     values = X.data.astype(np.float64) / BRIGHTEST
@@ -129,10 +129,10 @@ def _scaled(pixels: npt.NDArray[np.uint8]) -> sparse.csr_matrix:
 
 
 def count_images(path: str | Path) -> int:
-    """Return the number of images in a file; errors as of :func:`read_idx`."""
+    """Return the number of images in a file; raises the errors of :func:`read_idx`."""
     return len(read_idx(path, 3))
 
 
 def count_labels(path: str | Path) -> int:
-    """Return the number of labels in a file; errors as of :func:`read_idx`."""
+    """Return the number of labels in a file; raises the errors of :func:`read_idx`."""
     return len(read_idx(path, 1))

@@ -1,6 +1,6 @@
-"""Lines ``number index:value index:value ...``, of which LIBSVM, SVM-light and LYRL2004 files are made.
+"""Lines ``number index:value index:value ...``, the common format of LIBSVM, SVM-light and LYRL2004 files.
 
-They are streamed: at no time is there more than the arrays and one block of text.
+Files are streamed: memory holds the arrays and one block of text at a time.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ Positions = npt.NDArray[np.int64]
 _BLOCK: Final = 1 << 22
 _SPACES: Final = bytes.maketrans(b":", b" ")
 
-# Whole-line match in C: a line that passes needs no further look at its syntax, one that does not is taken
-# apart by _complain, which can say what is wrong. Index 0 passes here and is caught with the other ranges.
+# One match per line, in C, checks the whole syntax; _complain finds the fault of a line that does not match.
+# Index 0 matches and is refused later, with the other indices out of range.
 _LINE: Final = re.compile(rb"[ \t]*" + NUMBER + rb"(?:[ \t]+\d{1,10}:" + NUMBER + rb")*[ \t]*\r?")
 
 
 @dataclass(frozen=True, eq=False)
 class LineBlock:
-    """Some lines of a file.
+    """k lines of a file with m pairs in total.
 
     Attributes
     ----------
     numbers : ndarray (k,) of int64
-        Their numbers in the file, from 1.
+        Line numbers in the file, from 1.
     head : ndarray (k,) of float64
-        The number that each begins with.
+        First number of each line.
     counts : ndarray (k,) of int64
-        Pairs on each.
+        Number of pairs on each line.
     index : ndarray (m,) of int64
-        Indices of all pairs, as they stand there.
+        Indices of all pairs, as written in the file.
     value : ndarray (m,) of float64
-        Their values.
+        Values of all pairs.
     """
 
     numbers: Positions
@@ -58,22 +58,21 @@ class LineBlock:
 def read_blocks(path: str | Path, where: str, head: str = "label") -> Iterator[LineBlock]:
     """Read a file block by block.
 
-    What follows a ``#`` is a comment (SVM-light writes such); blank lines at the end do not count.
+    Text after a ``#`` is a comment, as in files of SVM-light; blank lines at the end are ignored.
 
     Parameters
     ----------
     path
         The file.
     where
-        Its name in messages.
+        Name of the file in messages.
     head
-        What the first number of a line is called in messages.
+        Name of a line's first number in messages.
 
     Raises
     ------
     DataError
-        ``file:line: what``: an empty line, something that is not a number, a pair without its value; or a
-        file without lines.
+        ``file:line: what``: an empty line, an invalid number, a pair without its value, or an empty file.
     OSError
         The file cannot be read.
     """
@@ -106,7 +105,7 @@ def read_blocks(path: str | Path, where: str, head: str = "label") -> Iterator[L
 
 def _parse(numbers: list[int], lines: list[bytes]) -> LineBlock:
     counts = np.array([line.count(b":") for line in lines], dtype=np.int64)
-    # As exact as float() of each, without an object for each. All is numbers: the lines have been matched.
+    # As exact as float(), but creates no Python objects. The lines match _LINE, so all tokens are numbers.
     flat = np.fromstring(b" ".join(lines).translate(_SPACES).decode("ascii"), dtype=np.float64, sep=" ")
     ends = np.cumsum(1 + 2 * counts)
     heads = ends - 1 - 2 * counts
@@ -117,7 +116,7 @@ def _parse(numbers: list[int], lines: list[bytes]) -> LineBlock:
 
 
 def _complain(line: bytes, head: str) -> str:
-    """Say what is wrong with a line that does not have the form of an example."""
+    """Return what is wrong with a line that does not match ``_LINE``."""
     tokens = line.split()
     if VALUE.fullmatch(tokens[0]) is None:
         return f"{head} {show(tokens[0])} is not a number"
@@ -135,12 +134,12 @@ def _complain(line: bytes, head: str) -> str:
 
 
 class Rows:
-    """The pairs of many blocks on their way to a CSR matrix.
+    """The pairs of many blocks, collected for a CSR matrix.
 
     Parameters
     ----------
     features
-        Number of columns; a larger index is an error. None: the largest index met.
+        Number of columns; a larger index is an error. None means the largest index in the file.
     """
 
     def __init__(self, features: int | None) -> None:
@@ -149,34 +148,34 @@ class Rows:
         self._largest = 0
 
     def add(self, block: LineBlock, where: str) -> None:
-        """Take the pairs of a block.
+        """Append the pairs of a block.
 
         Raises
         ------
         DataError
-            ``file:line: what``: an index that is zero, out of range, repeated or out of order, a value that
-            is not finite.
+            ``file:line: what``: an index that is zero, out of range, repeated or out of order, or a value
+            that is not finite.
         """
         _check_pairs(block, self._features, where)
         self._largest = max(self._largest, int(block.index.max(initial=0)))
         self._rows.append(block.counts, block.index - 1, block.value)
 
     def matrix(self) -> sparse.csr_matrix:
-        """Return the matrix: sorted 32-bit indices, no zero stored. The rows are gone from here."""
+        """Return the CSR matrix, with sorted 32-bit indices and no stored zeros; empty this collection."""
         X = self._rows.matrix(self._features if self._features is not None else self._largest)
         X.eliminate_zeros()
         return X
 
 
 def _check_pairs(block: LineBlock, features: int | None, where: str) -> None:
-    """Refuse indices and values that have the right form and cannot be right."""
+    """Check the ranges and the order of indices and that the values are finite."""
     index, value = block.index, block.value
     limit = features if features is not None else int(np.iinfo(np.int32).max)
     ends = np.cumsum(block.counts)
     within = np.ones(len(index), dtype=bool)
     within[(ends - block.counts)[block.counts > 0]] = False
     rising = np.diff(index, prepend=0) > 0
-    # The first fault in the order of the file is the one that is told.
+    # Report the first fault in the order of the file.
     bad = (index < 1) | (index > limit) | (within & ~rising) | ~np.isfinite(value)
     if not bad.any():
         return

@@ -1,7 +1,7 @@
-"""LIBSVM files: a reader and a writer. Lines are parsed in `index_value_lines`, whose errors name them.
+"""LIBSVM files: a reader and a writer.
 
-One example a line, ``label index:value index:value ...``, indices from 1 upwards in rising order. What
-follows a ``#`` is a comment (SVM-light writes such).
+One example per line, ``label index:value index:value ...``, with ascending indices from 1. Text after a ``#``
+is a comment, as in files of SVM-light. `index_value_lines` parses the lines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LibsvmData(ExampleSet):
     Attributes
     ----------
     X : scipy CSR matrix (n, d) of float64
-        Column ``j`` holds index ``j + 1``; indices are sorted, no zero is stored.
+        Column ``j`` holds index ``j + 1`` of the file; column indices are sorted and no zeros are stored.
     y : ndarray (n,) of float64
         Labels, -1 or +1.
     """
@@ -50,7 +50,7 @@ def read_libsvm(
     path
         The file.
     features
-        Number of columns; a larger index is an error. By default the largest index met.
+        Number of columns; a larger index is an error. By default the largest index in the file.
     labels
         Label in the file -> -1 or +1; any other label is an error.
     source
@@ -59,9 +59,9 @@ def read_libsvm(
     Raises
     ------
     DataError
-        ``file:line: what``: a label that is not expected, a non-numeric or non-finite value, an index that
-        is zero, out of range, repeated or out of order, a pair without its value, an empty line; or a file
-        that is empty or holds one class only.
+        ``file:line: what``: an unexpected label, a non-numeric or non-finite value, an index that is zero,
+        out of range, repeated or out of order, a pair without its value, an empty line, an empty file, or one
+        class only.
     OSError
         The file cannot be read.
     """
@@ -89,7 +89,8 @@ def write_libsvm(path: str | Path, X: FloatArray | sparse.csr_matrix, y: FloatAr
     path
         The file.
     X : (n, d)
-        Values are written with the shortest decimals that read back as the same double; zeros are left out.
+        Examples. Values are written with the shortest decimals that read back as the same double; zeros are
+        omitted.
     y : (n,)
         Labels.
     """

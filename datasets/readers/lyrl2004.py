@@ -1,11 +1,11 @@
-"""RCV1-v2 as Lewis, Yang, Rose and Li published it (LYRL2004): term weights in some files, topics in another.
+"""RCV1-v2 as published by Lewis, Yang, Rose and Li (LYRL2004): files of term weights and of topics.
 
 Vectors
-    One document a line, ``document  term:weight term:weight ...``: Reuters' number of the document, then the
-    terms' numbers from 1 to 47,236 in rising order with cosine-normalised log-tf x idf weights. Column ``j``
+    One document per line, ``document  term:weight term:weight ...``: Reuters' document number, then term
+    numbers from 1 to 47,236 in ascending order with cosine-normalised log-tf x idf weights. Column ``j``
     holds term ``j + 1``.
 Topics ("qrels")
-    One topic of one document a line, ``topic document 1``. Every document has at least one.
+    One pair of a topic and a document per line, ``topic document 1``. Every document has at least one topic.
 
 Reference: D. Lewis, Y. Yang, T. Rose and F. Li, RCV1: a new benchmark collection for text categorization
 research, Journal of Machine Learning Research 5, 2004, appendices 8 and 13.
@@ -35,20 +35,20 @@ _TOPIC: Final = re.compile(rb"([A-Z0-9]+)[ \t]+([1-9]\d{0,8})[ \t]+1[ \t]*\r?\n?
 def read_documents(
     vectors: Sequence[str | Path], topics: str | Path, *, topic: str, features: int
 ) -> ExampleSet:
-    """Read documents, labelled by whether they have a topic.
+    """Read documents and label them by whether they have a topic.
 
-    Memory beyond the result is about as much as the result's values take, whatever the size of the text.
+    Memory beyond the result is about that of the result's values, independent of the size of the text.
 
     Parameters
     ----------
     vectors
-        Files of vectors, whose documents follow one another.
+        Vector files, concatenated in this order.
     topics
-        The file of topics; documents that are in none of the vectors' files do not matter.
+        The topic file; it may contain further documents, which are ignored.
     topic
-        The topic's code, such as ``CCAT``.
+        Code of the topic, such as ``CCAT``.
     features
-        Number of terms; a larger number is an error.
+        Number of terms; a larger term number is an error.
 
     Returns
     -------
@@ -58,9 +58,9 @@ def read_documents(
     Raises
     ------
     DataError
-        ``file:line: what``: a line that has not the form, a document's number that is none or repeated, a
-        document without any topic, an index that is zero, out of range, repeated or out of order, a value
-        that is not finite; a topic that no document has, or all.
+        ``file:line: what``: a malformed line, an invalid or repeated document number, a document without a
+        topic, an index that is zero, out of range, repeated or out of order, a value that is not finite, or a
+        topic of none or all of the documents.
     OSError
         A file cannot be read.
     """
@@ -81,7 +81,7 @@ def read_documents(
 
 
 def count_documents(path: str | Path, features: int) -> int:
-    """Return the number of documents in one file of vectors; errors as of :func:`read_documents`."""
+    """Return the number of documents in a vector file; raises the errors of :func:`read_documents`."""
     total = 0
     for block in read_blocks(path, str(path), "document"):
         _documents(block, path, None, path)
@@ -91,12 +91,12 @@ def count_documents(path: str | Path, features: int) -> int:
 
 
 def count_topics(path: str | Path) -> int:
-    """Return the number of documents in a file of topics; errors as of :func:`read_documents`."""
+    """Return the number of documents in a topic file; raises the errors of :func:`read_documents`."""
     return len(_read_topics(path, "")[0])
 
 
 def _documents(block: LineBlock, path: str | Path, known: Documents | None, topics: str | Path) -> Documents:
-    """Return the documents' numbers of a block, checked."""
+    """Return the document numbers of a block after checking them."""
     head = block.head
     bad = np.flatnonzero(~((head >= 1.0) & (head < _LARGEST) & (head == np.floor(head))))
     if bad.size:
@@ -122,7 +122,7 @@ def _refuse_repeated(documents: Documents, vectors: Sequence[str | Path]) -> Non
 
 
 def _read_topics(path: str | Path, topic: str) -> tuple[Documents, Documents]:
-    """Return all documents of a file of topics, and those that have this topic; both sorted."""
+    """Return all documents of a topic file, and those that have the given topic; both sorted."""
     every: list[Documents] = []
     chosen: list[Documents] = []
     for documents, of_topic in _topic_blocks(path, topic.encode()):

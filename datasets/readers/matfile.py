@@ -1,7 +1,8 @@
-"""MATLAB files that hold a benchmark's examples once and its splits as indices.
+"""MATLAB files that store the examples of a benchmark once, and its splits as indices.
 
-Each set is a structure with the fields ``x`` (n, d), ``t`` (n labels), ``train`` and ``test``, whose rows
-are splits: one-based positions in ``x``. That is the form in which Raetsch's benchmark is published.
+Each set is a structure with the fields ``x`` (n, d), ``t`` (n labels), ``train`` and ``test``. Each row of
+``train`` and ``test`` is a split, given as one-based row numbers of ``x``. Raetsch's benchmark has this
+format.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ FIELDS: Final = ("x", "t", "train", "test")
 def read_splits(
     path: str | Path, *, variable: str, features: int, labels: Mapping[float, float]
 ) -> ExampleSet:
-    """Read a whole set: the training part of its first split, then the test part.
+    """Read a whole set: the training part of its first split, followed by the test part.
 
     Parameters
     ----------
     path
-        The file, of MATLAB's version 5 to 7.
+        The file, in MATLAB's format of versions 5 to 7.
     variable
-        The structure.
+        Name of the structure.
     features
-        Number of columns that ``x`` must have.
+        Expected number of columns of ``x``.
     labels
         Label in ``t`` -> -1 or +1; any other label is an error.
 
@@ -44,9 +45,9 @@ def read_splits(
     Raises
     ------
     DataError
-        ``file: variable: what``: no MATLAB file or a damaged one, no such structure or field, a field of
-        another shape or type, a position out of range, a label that is not expected, a value that is not
-        finite, one class only. Such a file has no lines that could be named.
+        ``file: variable: what``: not a MATLAB file or a damaged one, a missing structure or field, a field
+        with a wrong shape or type, a position out of range, an unexpected label, a value that is not finite,
+        or one class only.
     OSError
         The file cannot be read.
     """
@@ -59,7 +60,7 @@ def read_splits(
     if len(t) != len(x):
         raise DataError(f"{where}.t: {len(t)} labels for {len(x)} examples")
     parts = [_first_split(fields[name], len(x), f"{where}.{name}") for name in ("train", "test")]
-    # Concatenated, not sorted: a position may occur twice where the file stores equal examples once.
+    # Concatenated, not sorted: a position may occur twice, because the file stores equal examples once.
     order = np.concatenate(parts)
     X, raw = np.ascontiguousarray(x[order]), t[order]
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
@@ -79,12 +80,12 @@ def read_splits(
 
 
 def _structure(path: str | Path, variable: str) -> Mapping[str, npt.NDArray[Any]]:
-    from scipy.io import loadmat  # only here: `import svmrepro.datasets` stays light
+    from scipy.io import loadmat  # imported here to keep `import svmrepro.datasets` light
 
     content = BytesIO(Path(path).read_bytes())
     try:
         value = loadmat(content, variable_names=[variable]).get(variable)
-    except Exception as error:  # the parser ends in whatever error the damaged bytes lead it to
+    except Exception as error:  # on damaged bytes the parser may raise any error
         reason = " ".join(str(error).split())[:160] or type(error).__name__
         raise DataError(f"{path}: no MATLAB file that can be read: {reason}") from error
     if value is None:
@@ -99,7 +100,7 @@ def _structure(path: str | Path, variable: str) -> Mapping[str, npt.NDArray[Any]
 
 
 def _numbers(value: object, where: str) -> FloatArray:
-    """Return a matrix of real numbers as doubles: MATLAB stores whole numbers as narrow integers."""
+    """Return a matrix of real numbers as doubles; MATLAB stores whole numbers as small integers."""
     if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "iuf":
         raise DataError(f"{where}: a matrix of real numbers was expected")
     if value.size == 0:
@@ -108,7 +109,7 @@ def _numbers(value: object, where: str) -> FloatArray:
 
 
 def _first_split(value: object, rows: int, where: str) -> npt.NDArray[np.int64]:
-    """Return the first split's positions, counted from zero."""
+    """Return the zero-based positions of the first split."""
     positions = _numbers(value, where)[0]
     bad = np.flatnonzero(~((positions >= 1) & (positions <= rows) & (positions == np.floor(positions))))
     if bad.size:

@@ -1,10 +1,10 @@
-"""KDD Cup 2004's particle physics file: ``example target value ... value``, 78 values, blanks between them.
+"""The particle physics file of KDD Cup 2004: lines ``example target value ... value`` with 78 values.
 
-The cup's page says which values stand for "not available": 999 in the attributes 20, 21, 22, 44, 45 and 46,
-9999 in 29 and 55 (attributes counted from 1). How Joachims 2006 treated them and scaled the others is not
-printed; the sparsity of 38.42 % in its Table 1 says that most of its values were zero, which no scaling of
-the file's own values gives. Here each attribute is centred and divided by its standard deviation, both over
-the values that are available in the whole file, and what is not available is 0, the mean.
+According to the cup's page, some values mean "not available": 999 in attributes 20, 21, 22, 44, 45 and 46,
+and 9999 in attributes 29 and 55 (counted from 1). Joachims 2006 does not say how it treated them or scaled
+the others. The sparsity of 38.42 % in its Table 1 implies that most values were zero, which no scaling of the
+file's values gives. Here each attribute is centred and divided by its standard deviation, both computed over
+the available values in the whole file; values that are not available become 0, the mean.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NOT_AVAILABLE: Final[Mapping[int, float]] = {
     **dict.fromkeys((20, 21, 22, 44, 45, 46), 999.0),
     **dict.fromkeys((29, 55), 9999.0),
 }
-"""Attribute, counted from 1 -> the code that stands for a value that is not available."""
+"""Attribute, counted from 1 -> the code for a value that is not available."""
 
 _BLOCK: Final = 1 << 22
 
@@ -36,21 +36,21 @@ def read_physics(path: str | Path, *, features: int, labels: Mapping[float, floa
     path
         The file.
     features
-        Number of values on a line beside the example's number and the target.
+        Number of values per line, without the example number and the target.
     labels
-        Target -> -1 or +1; any other is an error, the ``?`` of the cup's test file among them.
+        Target -> -1 or +1; any other target is an error, including the ``?`` of the cup's test file.
 
     Returns
     -------
     ExampleSet
-        ``X`` is an array (n, features), scaled as the module's text says.
+        ``X`` is an array (n, features), scaled as described in the module's docstring.
 
     Raises
     ------
     DataError
-        ``file:line: what``: a short, long or empty line, an example's number that is none or repeated, a
-        target that is not expected, a value that is not a finite number; or a file that is empty or holds
-        one class only.
+        ``file:line: what``: an empty line, a line with too few or too many fields, an invalid or repeated
+        example number, an unexpected target, a value that is not a finite number, an empty file, or one class
+        only.
     OSError
         The file cannot be read.
     """
@@ -63,7 +63,7 @@ def read_physics(path: str | Path, *, features: int, labels: Mapping[float, floa
                 number += 1
                 if form.fullmatch(line) is None:
                     raise DataError(f"{path}:{number}: {_complain(line, features)}")
-            # All of it is numbers: the lines have been matched.
+            # The lines match `form`, so all tokens are numbers.
             flat = np.fromstring(b" ".join(lines).decode("ascii"), dtype=np.float64, sep=" ")
             blocks.append(flat.reshape(len(lines), features + 2))
     if not blocks:
@@ -103,14 +103,14 @@ def _scaled(values: FloatArray) -> FloatArray:
         known = np.ones(len(column), dtype=bool) if code is None else column != code
         mean = column[known].mean() if known.any() else 0.0
         spread = column[known].std() if known.any() else 0.0
-        # A mean that is rounded leaves a trace of a constant: its spread is compared with its size.
+        # Rounding of the mean gives a constant column a tiny spread, hence the relative tolerance.
         steady = spread <= 1e-12 * abs(mean)
         X[:, j] = np.where(known & (not steady), (column - mean) / (1.0 if steady else spread), 0.0)
     return X
 
 
 def _complain(line: bytes, features: int) -> str:
-    """Say what is wrong with a line that does not have the form."""
+    """Return what is wrong with a malformed line."""
     tokens = line.split()
     if not tokens:
         return "empty line"

@@ -1,5 +1,5 @@
 """The data sets that are known by name.
 
-model  the keys of ``registry.yaml``, and an entry as a record
-parse  reading the file, and what types cannot check
+model  the keys of ``registry.yaml`` and the entries, as typed records
+parse  reading the file, and the checks that types cannot express
 """

@@ -1,4 +1,4 @@
-"""What the registry says of a data set, as records of msgspec, which checks types and keys."""
+"""The registry's entries as msgspec records; msgspec checks types and keys."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from msgspec import Meta, Struct
 from svmrepro.datasets.validation import pattern
 
 SUFFIXES: Final = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "compress": ".Z"}
-"""Wrappers that a file may come in, and the suffix of each."""
+"""Compression formats and their file suffixes."""
 
 APART: Final = frozenset({"idx", "lyrl2004"})
-"""Readers of formats in which examples and labels stand in files of their own."""
+"""Readers of formats with examples and labels in separate files."""
 
 Label = float | str
-"""A label as it stands in a file: a number in any spelling, or a text."""
+"""A label in a file: a number in any spelling, or a text."""
 
-# Names become file names: nothing that could leave the data folder.
+# Names become file names, so they must not be able to leave the data folder.
 Name = Annotated[str, pattern(r"^[A-Za-z0-9][A-Za-z0-9._+-]*\Z", "is not a plain file name")]
 Text = Annotated[str, pattern(r"\S", "is not a text")]
 Field = Annotated[str, pattern(r"^(?!\s)[^,]+(?<!\s)\Z", "is not a text without commas and outer blanks")]
@@ -27,21 +27,20 @@ Count = Annotated[int, Meta(ge=1)]
 
 
 class Keys(Struct, frozen=True, forbid_unknown_fields=True):
-    """A mapping of the file."""
+    """A mapping in ``registry.yaml``."""
 
 
 class Columns(Struct, frozen=True):
-    """How a line of a comma-separated file is taken apart.
+    """How the lines of a comma-separated file are parsed.
 
     Attributes
     ----------
     label
-        Where the label stands, ``"first"`` or ``"last"``.
+        Position of the label, ``"first"`` or ``"last"``.
     values
-        Texts in place of numbers and the number of each, in mappings that the columns take in turn; none:
-        the file holds numbers.
+        Mappings text -> number, used by the columns in rotation; empty if the file holds numbers.
     missing
-        What stands for a missing value; rows that have it are left out.
+        Text of a missing value; rows that contain it are omitted.
     """
 
     label: str = "last"
@@ -61,7 +60,7 @@ class ColumnKeys(Keys, frozen=True):
 
 
 class FileForm(Keys, frozen=True):
-    """One form in which a file is accepted: its name, its wrapper, and how its content is recognised."""
+    """An accepted form of a file: its name, its compression, and how its content is recognised."""
 
     file: Name = ""
     compression: Literal["gzip", "bzip2", "xz", "compress"] | None = None
@@ -74,16 +73,16 @@ class FileForm(Keys, frozen=True):
 
     @property
     def stored(self) -> str:
-        """Name under which the content is kept: the file's own, without the wrapper's suffix."""
+        """File name of the decompressed content: the name without the compression's suffix."""
         return self.file.removesuffix(SUFFIXES[self.compression]) if self.compression else self.file
 
     @property
     def limit(self) -> int:
-        """Most bytes that the content may have."""
+        """Maximum size of the content, in bytes."""
         if self.max_bytes is not None:
             return self.max_bytes
-        assert self.bytes is not None  # parse sees to it
-        # The same rows in another spelling may be a little longer.
+        assert self.bytes is not None  # guaranteed by parse
+        # The same rows may be somewhat longer with other white space.
         return 2 * self.bytes if self.rows_sha256 else self.bytes
 
 
@@ -97,7 +96,7 @@ class FileSource(Struct, frozen=True):
 
 
 class SourceKeys(Keys, frozen=True):
-    """The keys of a source in the file."""
+    """The keys of a source."""
 
     url: Text
     form: Name | None = None
@@ -106,7 +105,7 @@ class SourceKeys(Keys, frozen=True):
 
 
 class FileKeys(FileForm, frozen=True):
-    """The keys of a file in the file: those of its only form among them, or none of them and ``forms``."""
+    """The keys of a file: either the keys of its only form, or a list ``forms``."""
 
     rows: Count | None = None
     positives: Count | None = None
@@ -116,7 +115,7 @@ class FileKeys(FileForm, frozen=True):
 
 
 class FileEntry(Struct, frozen=True):
-    """One raw file of a data set; ``rows`` is None where it is no whole set of examples or labels."""
+    """One raw file of a data set; ``rows`` is None if the file is not a set of examples or labels."""
 
     name: str
     rows: int | None
@@ -127,7 +126,7 @@ class FileEntry(Struct, frozen=True):
 
 
 class PartKeys(Keys, frozen=True):
-    """The keys of a part in the file."""
+    """The keys of a part."""
 
     examples: str | Annotated[tuple[str, ...], Meta(min_length=1)]
     labels: Name | None = None
@@ -142,17 +141,17 @@ class Part(Struct, frozen=True):
     Attributes
     ----------
     name
-        The file's, where it is one file.
+        Name of the part; the file name if the part is a single file.
     rows, positives
-        Examples, and how many of them are labelled +1, where that is known.
+        Number of examples, and of those labelled +1 if known.
     examples
-        Files whose examples follow one another.
+        Example files, concatenated in this order.
     labels
-        The file that holds their labels, where they stand apart.
+        The label file, for formats with separate labels.
     skip
-        Examples at the beginning that are not its own.
+        Number of leading examples that do not belong to the part.
     whole
-        Examples of its files together.
+        Total number of examples in its files.
     """
 
     name: str
@@ -165,17 +164,17 @@ class Part(Struct, frozen=True):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """All files that it needs."""
+        """All files of the part."""
         return self.examples if self.labels is None else (*self.examples, self.labels)
 
     def begins(self, other: Part) -> bool:
-        """Return whether its examples are the first of the other's."""
+        """Return whether this part's examples are the first examples of the other part."""
         same = other.examples[: len(self.examples)] == self.examples and self.labels == other.labels
         return same and self.skip == other.skip and self.rows <= other.rows
 
 
 class Described(Keys, frozen=True, kw_only=True):
-    """What the file says of a downloaded set, its files and parts aside."""
+    """The keys of a downloaded set other than ``columns``, ``files`` and ``parts``."""
 
     title: Text
     licence: Text
@@ -198,7 +197,7 @@ class Described(Keys, frozen=True, kw_only=True):
 
 
 class DownloadedKeys(Described, frozen=True, kw_only=True):
-    """The keys of a downloaded set in the file."""
+    """The keys of a downloaded set."""
 
     columns: ColumnKeys | None = None
     files: dict[Name, FileKeys]
@@ -206,7 +205,7 @@ class DownloadedKeys(Described, frozen=True, kw_only=True):
 
 
 class DownloadedEntry(Described, frozen=True, kw_only=True):
-    """A data set that is downloaded; ``datasets/registry/parse.py`` says what each key means."""
+    """A downloaded data set; ``datasets/registry/parse.py`` documents the keys."""
 
     name: str
     columns: Columns | None
@@ -215,12 +214,12 @@ class DownloadedEntry(Described, frozen=True, kw_only=True):
 
     @property
     def rows(self) -> int:
-        """Rows of the largest training set."""
+        """Number of rows of the largest training set."""
         return self.parts[self.subsets[-1]].rows
 
     @property
     def numeric_labels(self) -> dict[float, float]:
-        """The labels of a set in which all are numbers and none is left out."""
+        """The numeric labels whose rows are not omitted."""
         return {
             given: sign
             for given, sign in self.labels.items()
@@ -229,21 +228,21 @@ class DownloadedEntry(Described, frozen=True, kw_only=True):
 
     @property
     def rules(self) -> str:
-        """Digest of the rules by which a general reader makes arrays of the file.
+        """Digest of the rules by which a configurable reader parses the file.
 
-        Empty for a format that leaves nothing to rules; then file and reader version say it all.
+        Empty for a format without rules, whose arrays depend only on the file and the reader version.
         """
         if self.columns is None and self.variable is None and self.reader not in APART:
             return ""
         what: tuple[object, ...] = (self.features, self.dense, self.labels, self.columns, self.variable)
-        # Only where they are given: digests of sets that have none stay what they were.
+        # Added only if given, so that the digests of sets without these keys do not change.
         what += (self.topic,) if self.topic else ()
         what += (self.standard,) if self.standard else ()
         return hashlib.sha256(repr(what).encode()).hexdigest()[:12]
 
 
 class GeneratedKeys(Keys, frozen=True):
-    """The keys of a generated set in the file."""
+    """The keys of a generated set."""
 
     title: Text
     citation: Text
@@ -254,7 +253,7 @@ class GeneratedKeys(Keys, frozen=True):
 
 
 class GeneratedEntry(GeneratedKeys, frozen=True, kw_only=True):
-    """A data set that is generated from a seed."""
+    """A generated data set."""
 
     name: str
 
@@ -267,7 +266,7 @@ class Registry(Struct, frozen=True):
 
 
 class RegistryKeys(Keys, frozen=True, kw_only=True):
-    """The keys of the file."""
+    """The top-level keys of ``registry.yaml``."""
 
     version: Literal[1]
     hosts: dict[str, Text] = {}

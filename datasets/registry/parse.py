@@ -1,53 +1,53 @@
-"""The registry of data sets, read from ``registry.yaml``: data, not code.
+"""The registry of data sets, read from ``registry.yaml``.
 
 Keys of a downloaded set
     ``title``, ``licence``, ``citation``; ``mirror``, its folder in a mirror; ``reader``; ``features``,
-    ``binary``, ``labels`` (in the file -> -1 or +1); ``drawn``, how training examples are drawn, in words;
-    ``subsets``, its training sets, smallest first; ``test``, its test set, each a file or one of ``parts``;
-    ``aliases``, sizes that a paper prints -> rows of the file; ``files``; ``dense``, whether the examples are
-    an array and not a CSR matrix; ``subset_seed``, for a set that has no files of a paper's own: a size
-    between those of ``subsets`` is drawn by the permutation that this seed gives
-    (:mod:`svmrepro.datasets.subsets`), not in the file's order; ``obtain``, how a person gets what no host
-    gives to programs.
+    ``binary``, ``labels`` (label in the file -> -1 or +1); ``drawn``, a description of how training examples
+    are drawn; ``subsets``, the training sets, smallest first; ``test``, the test set; ``aliases``, size
+    printed in a paper -> rows of the file; ``files``; ``parts``; ``dense``, true for an array, false for a
+    CSR matrix; ``subset_seed``, for sets without subset files from a paper: sizes between those of
+    ``subsets`` are drawn by the permutation of this seed (:mod:`svmrepro.datasets.subsets`), not in the
+    file's order; ``obtain``, instructions for files that no host gives to programs. ``subsets`` and ``test``
+    name files or parts.
 
-Keys of a part, a training or test set that is not just one file
-    ``examples``, the file or the files whose examples follow one another; ``labels``, the file that holds
-    their labels, where they stand apart; ``skip``, examples at the beginning that are not its own; ``rows``,
+Keys of a part, a training or test set that is not a single file
+    ``examples``, a file, or a list of files that are concatenated; ``labels``, the label file, for formats
+    with separate labels; ``skip``, the number of leading examples that do not belong to the part; ``rows``,
     by default all others; ``positives``.
 
 Readers and their keys
-    ``libsvm``; ``uci-adult``; ``delimited``, comma-separated values, of which ``columns`` says more;
-    ``mat-splits``, one of several structures of a MATLAB file, named by ``variable``; ``idx``, images in one
-    file and their labels in another; ``lyrl2004``, documents in one file or several and their topics in
-    another, where ``topic`` stands in place of ``labels``; ``kdd04-physics``. With ``delimited``,
-    ``standard`` is a list of pairs, mean and standard deviation: so the first columns are scaled.
+    ``libsvm``; ``uci-adult``; ``delimited``, comma-separated values, described by ``columns``;
+    ``mat-splits``, one structure of a MATLAB file, named by ``variable``; ``idx``, images and labels in
+    separate files; ``lyrl2004``, documents in one or more files and topics in another, with ``topic`` in
+    place of ``labels``; ``kdd04-physics``. For ``delimited``, ``standard`` is a list of pairs (mean, standard
+    deviation) by which the first columns are scaled.
 
 Keys of ``columns``, all optional
-    ``label``, ``first`` or ``last`` (so by default) on a line; ``values``, text -> number, one mapping for
-    all columns or a list of mappings that the columns take in turn; ``missing``, the text of a missing
-    value, whose rows are left out. ``labels`` may be texts here, and null leaves a label's rows out.
+    ``label``, ``first`` or ``last`` (default) on a line; ``values``, text -> number, one mapping for all
+    columns or a list of mappings that the columns use in rotation; ``missing``, the text of a missing value,
+    whose rows are omitted. With these, ``labels`` may be texts, and null omits the rows of a label.
 
 Keys of a generated set
     ``title``, ``citation``, ``features``, ``binary``; ``generator``, one of
-    :mod:`svmrepro.datasets.generators`; ``positives``, the share of positives, where it can be set.
+    :mod:`svmrepro.datasets.generators`; ``positives``, the share of positives, if it can be set.
 
 Keys of a file
-    ``rows``, ``positives``; ``between``, the two files whose rows it stands between, for want of a
-    checksum; ``sources`` in order of preference; and the *forms* in which it is accepted, either one, by
-    the keys of a form beside these, or several in a list ``forms``.
+    ``rows``, ``positives``; ``between``, for a file without a checksum, a smaller and a larger file: the rows
+    of the smaller one must be a subsequence of this file's, and those of this file a subsequence of the
+    larger one's; ``sources`` in order of preference. Its accepted *forms* are either a single one, with its
+    keys given here, or a list ``forms``.
 
 Keys of a form
     ``file``, its name in a mirror or when put there by hand; ``compression`` (gzip, bzip2, xz, compress);
-    ``bytes`` and ``sha256`` of the content, after decompression; ``rows_sha256``, the checksum of the rows in
-    a canonical spelling (:func:`svmrepro.datasets.download.verify.canonical_sha256`); ``wrapper_sha256``, the
-    checksum of the compressed file, where that of the content is not known: another wrapper's content is then
-    judged by its rows and ``positives``; ``max_bytes`` where the size is not known; ``reader`` where it is
-    not the set's.
+    ``bytes`` and ``sha256`` of the decompressed content; ``rows_sha256``, the checksum of the rows in
+    canonical form (:func:`svmrepro.datasets.download.verify.canonical_sha256`); ``wrapper_sha256``, the
+    checksum of the compressed file, if that of the content is unknown: any other copy is then checked by its
+    rows and ``positives``; ``max_bytes``, if the size is unknown; ``reader``, if it differs from the set's.
 
 A source
     is a URL, in which ``{host}`` stands for an entry of ``hosts``, or a mapping: ``url``; ``member``, the
-    file's name within a zip archive, where it may be compressed as its form says; ``form``, where the URL's
-    last part does not tell; ``limit``, the most bytes that the download may have.
+    file's name within a zip archive, compressed as its form says; ``form``, if the URL's last component does
+    not name it; ``limit``, the maximum size of the download in bytes.
 """
 
 from __future__ import annotations
@@ -83,20 +83,20 @@ from svmrepro.datasets.validation import Fault, Key, check_known, convert, did_y
 
 
 class RegistryError(ValueError):
-    """The registry breaks its own rules; the message names the key."""
+    """The registry is invalid; the message names the key."""
 
 
 def parse_registry(text: str) -> Registry:
-    """Read and check a registry.
+    """Parse and check a registry.
 
     Raises
     ------
     RegistryError
-        One line naming the key that is missing, unknown or has a wrong value.
+        A key is missing or unknown, or has an invalid value; the message is one line that names it.
     """
-    import yaml  # only here: `import svmrepro.datasets` stays light
+    import yaml  # imported here to keep `import svmrepro.datasets` light
 
-    # The parser in C, where PyYAML has it: every step of the workflow waits for this.
+    # The C parser if PyYAML has it, because every step of the workflow waits for this.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         root = convert(yaml.load(text, Loader=loader), RegistryKeys, text_keys=False)
@@ -155,7 +155,7 @@ def _downloaded(name: str, keys: DownloadedKeys, hosts: Mapping[str, str]) -> Do
 
 
 def _own(keys: Struct, kind: type[Struct]) -> dict[str, Any]:
-    """Return the fields of a struct that it has from one of its bases."""
+    """Return the fields that a struct inherits from one of its bases."""
     return {field: getattr(keys, field) for field in kind.__struct_fields__}
 
 
@@ -234,7 +234,7 @@ def _readers(entry: DownloadedEntry) -> set[str]:
 
 
 def _check_reading(entry: DownloadedEntry, at: Key) -> None:
-    """Refuse keys that the set's readers do not know, and the want of one that they need."""
+    """Check that the keys are those that the set's readers know and need."""
 
     def refuse(wrong: bool, key: str, what: str) -> None:
         if wrong:

@@ -117,7 +117,7 @@ class PaperPage:
                 groups.setdefault(self._group(artefact), []).append(artefact)
         parts = []
         for title in sorted(groups, key=lambda title: title != _ALL):
-            # A figure first: it says at once what its table says in numbers.
+            # Figures first: they show at a glance what their tables give in numbers.
             shown = sorted(groups[title], key=lambda artefact: artefact.form != "figure")
             made = [self._shown(artefact) for artefact in shown if self._files(artefact)]
             if made:
@@ -196,7 +196,7 @@ class PaperPage:
         content = _MAIN.search(files["html"].read_text(encoding="utf-8"))
         if content is None:
             raise TextError(f"{files['html']}: no table in it")
-        # Headings of the second level would stand in the page's own table of contents.
+        # Second-level headings would appear in the table of contents of the page.
         body = re.sub(r"<(/?)h2>", r"<\1h5>", content[1])
         title = html.escape(artefact.title)
         numbers = f"{{.numbers}}\n[As numbers]({self._texts.path(files['csv'])})"

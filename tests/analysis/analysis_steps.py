@@ -16,14 +16,14 @@ from svmrepro.workflow.steps import collect, plot, tabulate
 
 
 class Run(NamedTuple):
-    """A configuration, and the file that the steps read it from."""
+    """A configuration, and the file from which the steps read it."""
 
     config: Config
     file: Path
 
 
 def measured(folder: Path, *names: str, figures: bool = False, **changes: Any) -> Run:
-    """Return a run over some experiments, of records as `analysis_support.records` makes them."""
+    """Return a run over some experiments, with records from `analysis_support.records`."""
     config = synthetic.make_config(folder, experiments=names)
     for name in names:
         synthetic.write_records(config, {name: synthetic.records(config, name, **changes)})
@@ -38,10 +38,10 @@ def analyse(
     only: Sequence[str] = (),
     figures: bool = False,
 ) -> Run:
-    """Take a configuration through analyse, collect, tabulate (and plot).
+    """Run analyse, collect and tabulate (and plot) for a configuration.
 
-    Job files that are not there yet are made of ``records``, all in the first job of an experiment. With
-    ``only`` no other artefacts than these are made.
+    Missing job files are made from ``records``, all in the first job of an experiment. With ``only``, just
+    these artefacts are made.
     """
     file = config.results_dir / "config.json"
     write_config(config, file)

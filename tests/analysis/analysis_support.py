@@ -1,4 +1,4 @@
-"""Measurements that nobody made: records of power laws with noise, for the tests of the analysis."""
+"""Synthetic measurements for the tests of the analysis: records of power laws with noise."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PAPER = "platt1998"
 
 
 def make_config(folder: Path, *, scale: str = "paper", experiments: Iterable[str] = EXPERIMENTS) -> Config:
-    """Return a configuration with every kind of artefact, of `experiments` only, writing below `folder`."""
+    """Return a configuration with every kind of artefact, for `experiments` only, writing below `folder`."""
     names = list(experiments)
     described = {name: _experiment(name) for name in EXPERIMENTS}
     return Config(
@@ -63,7 +63,7 @@ def records(
     noise: float = 0.03,
     flagged: Callable[[str, int, int], bool] = lambda contender, n, repeat: False,
 ) -> list[dict[str, Any]]:
-    """Return the lines of one experiment: each contender's power law, chunking up to its memory limit."""
+    """Return the lines of one experiment: a power law per contender, chunking up to its memory limit."""
     experiment = config.papers[PAPER].experiments[name]
     _, C, smo, chunking = EXPERIMENTS[name]
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
@@ -177,7 +177,7 @@ def make_line(
 
 
 def write_records(config: Config, lines: Mapping[str, list[dict[str, Any]]]) -> None:
-    """Write lines where the collecting step looks for them."""
+    """Write lines to the file that the collecting step reads."""
     for name, found in lines.items():
         (path,) = paths.job_files(config, PAPER, name)
         atomic_write(path, dump_lines(found))
@@ -190,7 +190,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def without_numbers_that_are_none(folder: Path) -> int:
-    """Return the number of files of tables in a folder, after a look for nan and None in each."""
+    """Return the number of table files in a folder, after checking each for nan and None."""
     found = [path for path in folder.glob("*.*") if path.suffix in (".csv", ".md", ".html")]
     for path in found:
         assert not re.search(r"\b(nan|NaN|None|inf)\b", path.read_text(encoding="utf-8")), path
@@ -198,7 +198,7 @@ def without_numbers_that_are_none(folder: Path) -> int:
 
 
 def with_experiment(config: Config, name: str, **changes: Any) -> Config:
-    """Return the configuration with one experiment's fields changed."""
+    """Return the configuration with changed fields of one experiment."""
     paper = config.papers[PAPER]
     experiments = {**paper.experiments, name: replace(paper.experiments[name], **changes)}
     return replace(config, papers={PAPER: replace(paper, experiments=experiments)})

@@ -1,4 +1,4 @@
-"""One synthetic paper, taken through every step of the analysis once."""
+"""One synthetic paper, taken once through every step of the analysis."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from analysis_steps import Run, measured
 
 @pytest.fixture(scope="session")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """All seven experiments at paper scale; chunking meets its memory limit."""
+    """All seven experiments at paper scale; chunking reaches its memory limit."""
     return measured(tmp_path_factory.mktemp("full"), *synthetic.EXPERIMENTS)

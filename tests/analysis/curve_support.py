@@ -1,4 +1,4 @@
-"""Runs that nobody made, of experiments over n, C or eps."""
+"""Synthetic runs of experiments over n, C or eps."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def experiment(name: str, axis: str | None = None, measures: tuple[str, ...] = (
 
 
 def run(name: str, contender: str, n: int, point: float | None = None, **fields: Any) -> MeasuredRun:
-    """Return one line of measurements as text; `repeat` and `status` among the fields."""
+    """Return one line of measurements as text; the fields include `repeat` and `status`."""
     base = {
         "experiment": name,
         "contender": contender,

@@ -1,4 +1,4 @@
-"""Runs of the PA-SMO paper that nobody made: permutations with a gain that the tests choose."""
+"""Synthetic runs of the PA-SMO paper: permutations with a gain chosen by the tests."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ PAPER = "glasmachers2008"
 NUMBERS = PaperNumbers(paths.config_dir() / "papers", PAPER)
 NAMES = NUMBERS.experiments("table1")
 
-#: Iterations of a contender in units of those of ``smo``, by experiment and contender.
+#: Iterations of a contender relative to ``smo``, by experiment and contender.
 Gain = Callable[[str, str], float]
 
 
 def usual(experiment: str, contender: str) -> float:
-    """Planning saves a tenth, everything else nothing."""
+    """Planning saves a tenth; the other variants save nothing."""
     return 0.9 if contender.startswith("pasmo") else 1.0
 
 
 def make_config(
     folder: Path, names: Sequence[str] = NAMES, scale: str = "paper", permutations: int = 10
 ) -> Config:
-    """Return the paper's configuration with some of its experiments, writing below `folder`."""
+    """Return the paper's configuration with some experiments, writing below `folder`."""
     experiments = {name: {"permutations": permutations} if name in names else None for name in NAMES}
     settings = {
         "scale": scale,
@@ -47,7 +47,7 @@ def records(
     experiment: Experiment,
     gain: Gain = usual,
 ) -> list[dict[str, Any]]:
-    """Return the lines of an experiment: iterations scatter by 5 % between permutations, by 0.1 % within."""
+    """Return the lines of an experiment: iterations vary by 5 % between permutations, by 0.1 % within one."""
     rng = np.random.default_rng(len(experiment.name))
     lines: list[dict[str, Any]] = []
     for n in experiment.sizes:
@@ -87,9 +87,9 @@ def measured(
     figures: bool = False,
     **settings: Any,
 ) -> Config:
-    """Return a configuration (`make_config`) whose records, changed in place, went through the analysis.
+    """Return a configuration (`make_config`) whose records, modified in place, went through the analysis.
 
-    With ``only`` no other artefacts than these are made; figures where they are asked for.
+    With ``only``, just these artefacts are made; figures only on request.
     """
     config = make_config(folder, names, **settings)
 

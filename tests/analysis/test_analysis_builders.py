@@ -1,4 +1,4 @@
-"""Every registered kind of table and figure fulfils the protocol of builders."""
+"""Every registered kind of table and figure implements the builders' protocol."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMON = {"kind", "form", "title", "caption", "experiment", "experiments"}
 
 
 def used_settings() -> dict[str, set[str]]:
-    """Return the settings that the papers' artefacts of each kind have."""
+    """Return the settings of the papers' artefacts of each kind."""
     found = defaultdict(set)
     for file in sorted((paths.config_dir() / "experiments").glob("*.yaml")):
         for entry in yaml.safe_load(file.read_text())["artefacts"].values():

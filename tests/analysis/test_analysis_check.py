@@ -20,7 +20,7 @@ RESULTS_ROW = "adult-linear n = 1605, smo"
 
 
 def checked(run):
-    """Check a run of which the repository's reference has nothing; its record is written."""
+    """Check a run that the repository's reference does not contain; its record is written."""
     with pytest.raises(StepError, match="nothing compared"):
         check.run(read_config(run.file))
 
@@ -40,7 +40,7 @@ def test_without_a_reference_it_says_so_and_fails(full, capsys, monkeypatch, tmp
     with pytest.raises(StepError, match="nothing compared: there is no reference run of the paper scale"):
         check.run(read_config(full.file))
     out = capsys.readouterr().out
-    assert "holds" in out and "adult-linear-one-order" in out  # the verdicts come all the same
+    assert "holds" in out and "adult-linear-one-order" in out  # the verdicts are printed nevertheless
     assert "eproduced" not in out
 
 
@@ -141,7 +141,7 @@ def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsy
         outcome = compare(record, now, clocked=named)
         assert (len(outcome.faults), len(outcome.remarks)) == (faults, remarks)
 
-    # And so says the check itself.
+    # The check itself reports the same.
     undecided = "sparse-chunking-little"
     assert record["claims"][synthetic.PAPER][undecided] == "not decided"
     reference_of(
@@ -164,7 +164,7 @@ def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsy
         ("certificate.dual", 1.03, 1, 1),
         ("certificate.n_bound", 1.015, 1, 0),
         ("certificate.n_bound", 1.05, 1, 1),
-        ("iterations", 1.05, 1, 0),  # one row's path may differ elsewhere
+        ("iterations", 1.05, 1, 0),  # the path of one row may differ on another machine
     ],
 )
 def test_counts_are_equal_here_and_within_two_percent_elsewhere(
@@ -269,7 +269,7 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, t
     assert check.run(read_config(full.file)) == 0
     assert "\nReproduced on all " in capsys.readouterr().out
 
-    # A paper that this run does not make stays as it is, unless another machine measured it.
+    # A paper that this run does not contain stays unchanged, unless another machine measured it.
     other = {"paper": "another", "experiment": "e", "n": "7", "contender": "smo", "setting": {}, "runs": {}}
     content = json.loads((folder / "check.json").read_text())
     mine = len(content["rows"])
@@ -342,7 +342,7 @@ def test_the_record_is_as_old_as_what_was_measured(tmp_path):
     config = synthetic.make_config(tmp_path)
     lines = {name: synthetic.records(config, name) for name in config.papers[synthetic.PAPER].experiments}
     newest = max(line["time"] for found in lines.values() for line in found)
-    # Data were looked for again a year later, in vain.
+    # A later search for the data, a year after, without success.
     later = f"{int(newest[:4]) + 1}{newest[4:]}"
     lines["web-linear"][-1] |= {"status": "not_run", **synthetic.NO_RESULT, "time": later}
     synthetic.write_records(config, lines)

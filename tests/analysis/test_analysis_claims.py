@@ -171,7 +171,7 @@ def verdicts(run):
 
 def test_synthetic_power_laws_get_the_verdicts_they_deserve(full):
     found = verdicts(full)
-    # Exponents 1.65 and 2.5: 0.85 apart, and on separable chunking's is the smaller.
+    # Exponents 1.65 and 2.5 are 0.85 apart; on separable chunking's is the smaller one.
     assert found["adult-linear-one-order"].verdict == HOLDS
     assert found["smo-scales-better-everywhere"].verdict == BREAKS
     assert "separable-linear" in found["smo-scales-better-everywhere"].measured
@@ -192,7 +192,7 @@ def test_the_pattern_of_the_memory_limit_is_judged_row_by_row(full):
     found = verdicts(full)["chunking-memory-rows"]
     by_row = {item.label: item.interval.value for item in found.findings if item.interval}
     assert by_row["adult-linear, n = 11,220"] == 1 and by_row["adult-linear, n = 16,100"] == 1
-    assert by_row["adult-linear, n = 32,561"] == 1  # not run, for the limit at a smaller size
+    assert by_row["adult-linear, n = 32,561"] == 1  # not run, because of the limit at a smaller size
     assert by_row["web-linear, n = 49,749"] == 0  # the synthetic web has far too many support vectors
 
 

@@ -1,4 +1,4 @@
-"""Two runs side by side: what agrees, what does not, and what is not there."""
+"""Comparison of two runs: agreement, differences, and missing parts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OTHER_MACHINE = {"machine.cpu": "Other CPU"}
 
 
 def rewritten(source, target, change):
-    """Copy a CSV file, with `change` applied to each line; a line of None is left out."""
+    """Copy a CSV file, applying `change` to each line; None drops the line."""
     with source.open(newline="") as handle:
         reader = csv.DictReader(handle)
         rows = [line for row in reader if (line := change(dict(row))) is not None]
@@ -41,7 +41,7 @@ def rewritten(source, target, change):
 
 @pytest.fixture
 def other(full, tmp_path):
-    """Return a maker of another run's folder: this one's, with changed measurements."""
+    """Return a function that makes another run's folder: this run's with changed measurements."""
 
     def make(change=lambda row: row, leave_out=()):
         folder, ours = tmp_path / "other", paths.results(full.config)
@@ -123,7 +123,7 @@ def test_counts_are_equal_on_the_same_machine_and_close_elsewhere(full, other):
 
 def test_seconds_are_ratios_within_a_run_alone(full, other):
     def slower(row):
-        """A machine half as fast, on which nothing else is different."""
+        """A machine half as fast, otherwise identical."""
         for name in ("ratio", "low", "high"):
             row[name] = row[name] and repr(
                 float(row[name]) * (3.0 if flaw and row["quantity"] == "cpu_seconds" else 1)
@@ -196,7 +196,7 @@ def test_verdicts_of_another_scale_are_shown_and_not_held_against_it(full, other
 
 def test_a_reference_has_less_and_says_so(full, other):
     """Its counts come from the record of its check."""
-    with pytest.raises(StepError, match="nothing compared"):  # the repository's reference has nothing of it
+    with pytest.raises(StepError, match="nothing compared"):  # the repository's reference does not contain it
         check.run(read_config(full.file))
     folder = other(leave_out=("measurements", "claims", "ratios"))
     shutil.copyfile(paths.check(full.config), folder / "check.json")
@@ -234,7 +234,7 @@ def test_other_settings_are_not_compared(full, other):
 
 
 def test_permutations_give_an_interval(full, other):
-    """Each seed that both runs have is a pair of its own."""
+    """Each seed that both runs contain is a separate pair."""
     with (paths.results(full.config) / PAPER / "measurements.csv").open(newline="") as handle:
         base = next(row for row in csv.DictReader(handle) if of_row(row))
     folders = []
@@ -258,7 +258,7 @@ def test_permutations_give_an_interval(full, other):
 
 @pytest.fixture(scope="module")
 def page(full, tmp_path_factory):
-    """The whole step, against this run's own results."""
+    """The complete step, against this run's own results."""
     folder = tmp_path_factory.mktemp("compared")
     config = replace(full.config, figures_dir=folder, against=str(paths.results(full.config)))
     write_config(config, folder / "config.json")

@@ -1,4 +1,4 @@
-"""Curves over n, C and eps: what is drawn, and what claims take from them."""
+"""Curves over n, C and eps: what is plotted, and what claims take from them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_quantities(quantity: dict[str, Any], values: list[float]) -> None:
 
 
 def test_seconds_at_two_points_are_paired_repeat_by_repeat() -> None:
-    # Each repeat is slower than the one before at both points: their ratio knows nothing of it.
+    # Each repeat is slower than the one before at both points, which does not affect their ratio.
     seconds = {
         (eps, repeat): s * (1 + repeat) for eps, s in ((0.001, 2.0), (0.5, 1.0)) for repeat in range(3)
     }
@@ -184,7 +184,7 @@ def test_arrows_mark_what_lies_below_the_axis(relaxed: list[float], sunk: list[f
     arrows = [line for line in figure.axes[0].get_lines() if line.get_label() == curves.BELOW]
     assert [x for line in arrows for x in line.get_xdata()] == sunk
     assert all(y == 1e-5 for line in arrows for y in line.get_ydata())
-    shown = [text.get_text() for text in figure.legends[0].get_texts()]  # no intervals, no key of them
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]  # no intervals, no legend entry
     assert shown == ["Set"] + [curves.BELOW] * bool(sunk)
 
 

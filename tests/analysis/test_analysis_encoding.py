@@ -1,4 +1,4 @@
-"""The comparison of Adult's encodings in a table, with the files and without."""
+"""The table that compares Adult's encodings, with the files and without."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROW = {
 
 
 def shown(monkeypatch, compare):
-    """Return the first row of the table, of what the files give or of why they cannot be had."""
+    """Return the first row of the table, from the files or from the reasons why they are not available."""
     monkeypatch.setattr(datasets, "compare_encoding", compare)
     results = SimpleNamespace(config=SimpleNamespace(data_dir="data", mirror="mirror"))
     table = adult_encoding.build(results, Artefact("encoding", "encoding", "table", (), "Encodings", ""))

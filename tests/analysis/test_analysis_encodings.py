@@ -1,4 +1,4 @@
-"""The table of encodings, from measurements that nobody made."""
+"""The table of encodings, from synthetic measurements."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ OWN = {
 }
 UNIT, HOT, STANDARD = "scaled to [0, 1]", "one-hot", "standardised"
 
-#: Support vectors and bounded ones; elsewhere they are the paper's.
+#: Support vectors and bounded ones; all others equal the paper's.
 OFF = {
     ("tic-tac-toe", "smo"): (104, 0),
     ("tic-tac-toe", "smo-one-hot"): (500, 0),
     ("tic-tac-toe", "smo-unit-interval"): (104, 2),  # bounded ones are two vectors off
     ("ionosphere", "smo-standardised"): (192, 8),  # 1.05 %, and more than a vector
     ("internet-ads", "smo"): (1370, 6),
-    ("internet-ads", "smo-unit-interval"): (1360, 7),  # a vector more at the bound is no difference
+    ("internet-ads", "smo-unit-interval"): (1360, 7),  # one more bounded support vector is no difference
     ("internet-ads", "smo-standardised"): (2000, 6),
     ("spambase", "smo"): (1982, 620),
     ("spambase", "smo-unit-interval"): (1, 1),
@@ -42,7 +42,7 @@ def config(tmp_path_factory):
         if what in OFF:
             total, bound = OFF[what]
             line["certificate"] |= {"n_bound": bound, "n_nonbound": total - bound}
-        # One encoding of the last set was too much for its solver.
+        # The solver did not finish one encoding of the last set.
         if what == ("connect-4", "smo-one-hot"):
             line |= {"status": "time_limit", "certificate": None, "reason": "passed"}
 
@@ -75,7 +75,7 @@ def test_counts_and_iterations_stand_beside_the_papers(rows):
     assert (float(hot["support_vectors"]), hot["paper_support_vectors"]) == (500, "104")
     assert float(hot["support_vectors_difference"]) == pytest.approx(396 / 104)
     assert (float(hot["bounded_support_vectors"]), hot["paper_bounded_support_vectors"]) == (0, "0")
-    assert hot["bounded_support_vectors_difference"] == ""  # of none there is no share
+    assert hot["bounded_support_vectors_difference"] == ""  # of zero there is no share
     own = rows["tic-tac-toe", OWN["tic-tac-toe"]]
     assert float(own["iterations"]) == pytest.approx(10_000, rel=0.1) and own["paper_iterations"] == "8321"
     difference = float(own["iterations"]) / 8321 - 1
@@ -91,7 +91,7 @@ def test_an_encoding_reproduces_the_paper_or_does_not(rows):
         ("internet-ads", UNIT),
     }  # fmt: skip
     (closest,) = [key for key, verdict in said.items() if verdict == "closest, not reproduced"]
-    assert closest == ("spambase", own)  # 6.3 % of 5 are nearer than 102 % of 1
+    assert closest == ("spambase", own)  # 6.3 % of 5 is less than 102 % of 1
     assert sum(verdict == "not reproduced" for verdict in said.values()) == 12 - 4 - 1
 
 
@@ -129,7 +129,7 @@ def test_other_settings_are_no_encoding(config):
     assert [one.label for one in encodings(experiment, "smo")] == [
         "smo", "smo-unit-interval", "smo-standardised",
     ]  # fmt: skip
-    # Nobody else has solved the set in another encoding.
+    # No other contender has solved the set in another encoding.
     assert [one.label for one in encodings(experiment, "pasmo")] == ["pasmo"]
 
 

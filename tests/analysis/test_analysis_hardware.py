@@ -1,4 +1,4 @@
-"""Runs of one experiment on nodes of different hardware: their seconds never meet."""
+"""Runs of one experiment on nodes of different hardware: their seconds are never combined."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLOW = {"cpu": "Slow CPU 1.0 GHz", "cores": 4, "threads": 8, "memory_bytes": 16 
 
 
 def moved(line: dict[str, Any], run_id: str) -> dict[str, Any]:
-    """Return a measurement as a node of another kind would have made it: ten times slower, counts equal."""
+    """Return a measurement as from a node of another kind: ten times slower, equal counts."""
     seconds = line["cpu_seconds"]
     return {
         **line,
@@ -105,7 +105,7 @@ def run(hardware: dict[str, object], **fields: object) -> MeasuredRun:
     ("change", "same"),
     [
         ({}, True),
-        ({"memory_bytes": 16 * 2**30 - 5_000_000}, True),  # another kernel keeps a little more for itself
+        ({"memory_bytes": 16 * 2**30 - 5_000_000}, True),  # another kernel reserves a little more memory
         ({"os": "Linux 9.9"}, True),
         ({"cpu": "Other CPU"}, False),
         ({"cores": 2}, False),

@@ -1,4 +1,4 @@
-"""Files of results that are a stranger's or spoilt: refused in one line that names file, place and fault."""
+"""Result files from elsewhere or damaged: refused in one line with file, place and fault."""
 
 from __future__ import annotations
 

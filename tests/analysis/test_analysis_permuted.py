@@ -22,7 +22,7 @@ SOME = ("banana", "heart", "titanic", "connect-4", "chess-board-1000", "chess-bo
 
 
 def gain(experiment, contender):
-    """On heart nothing helps, on titanic planning costs; longer steps are bad for chess boards."""
+    """On heart nothing helps, on titanic planning is slower; longer steps are bad for chess boards."""
     if experiment == "heart":
         return 1.0
     if experiment == "titanic" and contender.startswith("pasmo"):
@@ -53,7 +53,7 @@ def test_support_vectors_stand_beside_the_papers(config):
     assert shown == ["5300", "100.0", "0.25", "10"]
     assert float(banana["support_vectors"]) == 1223 and banana["paper_support_vectors"] == "1223"
     assert float(banana["support_vectors_difference"]) == 0
-    # One row more in today's file is the same problem.
+    # One additional row in today's file is the same problem.
     assert (
         found["internet-ads"]["n"] == "2359" and found["internet-ads"]["support_vectors_difference"] == "0.0"
     )
@@ -135,7 +135,7 @@ def test_variants_are_compared_with_their_baseline(config):
 
 def test_counts_pair_across_processes_and_seconds_do_not(tmp_path):
     def change(line):
-        # A kill between the two contenders of permutation 3, and one contender that failed in permutation 5.
+        # A kill between the two contenders of permutation 3, and one failed contender in permutation 5.
         if line["seed"] > 3 or (line["seed"] == 3 and line["contender"] != "smo"):
             line["run_id"] = "after the kill"
         if line["contender"] == "pasmo" and line["seed"] == 5:
@@ -182,7 +182,7 @@ def verdicts(config):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """All data sets at the paper's sizes; everything is as the paper says except on heart and titanic."""
+    """All data sets at the paper's sizes; all results agree with the paper except on heart and titanic."""
 
     def change(line):
         if line["experiment"] == "image":
@@ -203,7 +203,7 @@ def test_claims_are_well_formed_at_every_scale():
 def test_verdicts_follow_the_tests(whole):
     found = verdicts(whole)
     assert found["fewer-iterations"].verdict == HOLDS
-    # The other way on one set; on one neither way, which with a tenth of the paper's permutations is open.
+    # Reversed on one set; no difference on another, which is open with a tenth of the paper's permutations.
     few = "20 of 22 data sets (1 significant neither way with 10 pairs): 91 % [91 % … 95 %]"
     assert found["fewer-iterations"].measured == f"{few} (paper 91 %)"
     assert found["fewer-iterations-as-printed"].measured == few
@@ -211,7 +211,7 @@ def test_verdicts_follow_the_tests(whole):
     assert found["never-more-iterations"].measured.startswith("1 of 22 data sets")
     assert found["better-objectives"].verdict == HOLDS
     assert found["never-worse-objectives"].verdict == HOLDS
-    assert found["selection-alone-is-no-gain"].verdict == OPEN  # on 16 sets significant neither way
+    assert found["selection-alone-is-no-gain"].verdict == OPEN  # on 16 sets no significant difference
     assert found["longer-steps-do-on-simple-problems"].verdict == BREAKS
     assert found["longer-steps-fail-on-chess-boards"].verdict == HOLDS
     assert found["more-working-sets-fewer-iterations"].verdict in (BREAKS, OPEN)
@@ -226,7 +226,7 @@ def test_support_vectors_are_judged_one_data_set_at_a_time(whole):
 
 def test_mean_ratios_have_the_papers_beside_them(whole):
     found = verdicts(whole)["chess-board-1000-iterations"]
-    assert found.verdict == BREAKS  # 0.9 was made, 0.63 is printed
+    assert found.verdict == BREAKS  # the data have 0.9, the paper prints 0.63
     assert found.measured.endswith("(paper 0.63)")
     (finding,) = found.findings
     assert finding.interval.low < 0.9 < finding.interval.high
@@ -240,7 +240,7 @@ def test_smaller_problems_are_no_evidence_about_the_papers_counts(config):
 
 
 def share(config, of, has):
-    """Return on what share of the data sets PA-SMO has significantly less, or more, than SMO."""
+    """Return the share of data sets on which PA-SMO has significantly less, or more, than SMO."""
     experiments = config.papers[PAPER].experiments
     spec = {"kind": "significant", "experiments": list(experiments), "contenders": ["smo", "pasmo"]}
     spec |= {"of": of, "has": has, "table": "table2"}
@@ -272,7 +272,7 @@ def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, l
     config = permuted.measured(tmp_path, ["chess-board-1000"], change, **settings)
     finding = share(config, "cpu_seconds", "more")
     assert (finding.label, finding.interval) == (label, Interval(0.0, 0.0, high))
-    counted = share(config, "iterations", "more")  # no clock, so all 100 count
+    counted = share(config, "iterations", "more")  # independent of the clock, so all 100 count
     assert counted.label == "0 of 1 data sets"
 
 

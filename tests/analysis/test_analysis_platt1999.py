@@ -1,4 +1,4 @@
-"""Tables of the NIPS paper made of runs that nobody made, with exponents and ratios that the tests choose."""
+"""Tables of the NIPS paper from synthetic runs, with exponents and ratios chosen by the tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SIZES = {
 POWERS = {"smo": 1.7, "svmlight": 2.0, "chunking": 3.0}
 """Solver -> exponent of its seconds; at 200 rows each takes 0.01 s."""
 STOPPED = 800
-"""Chunking solves no more rows than these."""
+"""Chunking solves at most this many rows."""
 
 
 def make_config(folder: Path) -> Config:
@@ -50,7 +50,7 @@ def make_config(folder: Path) -> Config:
 
 
 def records(config: Config, experiment: Experiment) -> list[dict[str, Any]]:
-    """Return lines without scatter: power laws; slower without shrinking, hits with a cache."""
+    """Return lines without noise: power laws, slower without shrinking, hits with a cache."""
     lines = []
     for n in experiment.sizes:
         for repeat in range(2):
@@ -122,7 +122,7 @@ def test_options_have_columns_and_ratios(config: Config) -> None:
     plain, slow = found["SMO"], found["SMO, no shrinking"]
     assert (plain["axis_shrinking"], slow["axis_shrinking"]) == ("yes", "no")
     assert plain["ratio"] == "" and float(slow["ratio"]) == pytest.approx(4)
-    # Over the first line of its own solver, not of the table.
+    # Relative to the first line of its own solver, not of the table.
     assert float(found["SVM-light, no shrinking"]["ratio"]) == pytest.approx(4)
     assert found["SVM-light"]["axis_cache_mb"] == "40" and float(found["SVM-light"]["hits"]) == 0.75
     assert found["SVM-light, no cache"]["axis_cache_mb"] == "0" and found["SVM-light, no cache"]["hits"] == ""
@@ -202,7 +202,7 @@ def test_each_line_changes_one_setting(config: Config) -> None:
         "smo-no-shrinking": ("shrinking",),
         "smo-dense": ("storage",),
         "smo-unfolded": ("fold",),
-        "smo-unfolded-no-cache": ("fold",),  # folded, it had no use for a cache
+        "smo-unfolded-no-cache": ("fold",),  # with folding it did not use a cache
         "svmlight": (),
         "svmlight-no-shrinking": ("shrinking",),
         "svmlight-no-cache": ("cache_mb",),
@@ -224,13 +224,13 @@ def test_settings_are_drawn_over_the_first_ones(config: Config) -> None:
         for mark in panel.get_lines()
         if mark.get_marker() == "o"
     }
-    # SMO and SVM-light both have a line called so: the marks of the second are below the first's.
+    # SMO and SVM-light both have a line of this name: the marks of the second are below the first's.
     assert seconds[1] == pytest.approx(4) and seconds[places["dense inputs"]] == pytest.approx(1)
     assert len(seconds) == 8
     work = [mark for mark in panel.get_lines() if mark.get_marker() == "D"]
     assert {float(mark.get_xdata()[0]) for mark in work} == {1.0}
     said = [text.get_text() for text in panel.texts]
     assert said == ["1 = 0.032 s", "1 = 0.040 s", "1 = 0.080 s"]
-    # Twelve contenders of SMO are six pairs that differ in shrinking alone, eight of SVM-light four.
+    # Twelve contenders of SMO form six pairs that differ only in shrinking, eight of SVM-light form four.
     beside = [float(mark.get_xdata()[0]) for mark in panel.get_lines() if mark.get_marker() == "|"]
     assert sum(value == pytest.approx(4) for value in beside) == (6 - 1) + (4 - 1)

@@ -15,7 +15,7 @@ OPTIMUM = 100.0
 
 
 def runs() -> Iterator[MeasuredRun]:
-    """Make runs: SVM-perf needs a smaller eps than SVM-light for the same distance, and is faster."""
+    """Make runs in which SVM-perf needs a smaller eps than SVM-light for the same distance and is faster."""
     for eps in (0.1, 0.01, 0.001):
         for repeat in range(2):
             mine = {"certificate.primal": OPTIMUM * (1 + 3 * eps), "certificate.relaxed": OPTIMUM * (1 - eps)}

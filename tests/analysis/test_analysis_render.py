@@ -222,7 +222,7 @@ def test_missing_data_are_told_in_every_form(tmp_path, file, short):
     for form, path in paths.table(config, synthetic.PAPER, "timing-web-linear").items():
         text = path.read_text()
         assert f"not run: {short}" in text and f"not run: {reason}" not in text
-        # Why they are not, once and not in every cell.
+        # The reason appears once and not in every cell.
         assert text.count("source one: refused") == (0 if form == "csv" else 1)
     claims = rows_of(paths.table(config, synthetic.PAPER, "claims")["csv"])
     assert "holds" not in {row["verdict"] for row in claims}

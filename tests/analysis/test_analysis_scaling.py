@@ -15,7 +15,7 @@ from svmrepro.workflow.analysis.power_law import fit_power_law
 
 
 def draw(rng, sizes, repeats, scatter, noise, exponent=2.0):
-    """Values of a power law: `scatter` moves a size as a whole, `noise` each repeat."""
+    """Return values of a power law: `scatter` varies a size as a whole, `noise` each repeat."""
     return {
         int(n): list(
             np.exp(exponent * np.log(n) - 9 + scatter * rng.normal() + noise * rng.normal(size=repeats))
@@ -53,7 +53,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(points, repeats, s
     for trial in range(trials):
         found = fit_power_law(draw(rng, sizes, repeats, scatter, noise), f"{trial}", draws=600).exponent
         hits += found.low <= 2.0 <= found.high
-    # 95 % asked for; three standard errors of 300 trials are 3.8 %.
+    # 95 % is nominal; three standard errors of 300 trials are 3.8 %.
     assert hits / trials >= 0.90
 
 

@@ -9,7 +9,7 @@ from svmrepro.workflow.analysis.paired_tests import LARGER, SMALLER, holm, signe
 
 
 def exact(differences):
-    """The two-sided probability by trying all signs."""
+    """Return the two-sided probability by enumerating all signs."""
     ranks = rankdata([abs(d) for d in differences])
     observed = sum(rank for rank, d in zip(ranks, differences, strict=True) if d > 0)
     sums = [

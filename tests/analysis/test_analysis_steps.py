@@ -1,4 +1,4 @@
-"""Figures of single steps: the path on three examples, the gain of a step, lengths of steps; bytes moved."""
+"""Figures of single steps: the path on three examples, gains and lengths of steps, and bytes moved."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_planning_ahead_ends_a_zigzag_between_two_working_sets(example):
     assert len(smo) > 2 * len(pasmo)
     best = example.objective(smo[-1].after)
     assert example.objective(pasmo[-1].after) == pytest.approx(best, rel=1e-5)
-    # Two working sets, one after the other: the change leaves one of the last two examples alone.
+    # Two working sets in turn: each change leaves one of the last two examples untouched.
     moved = [tuple(np.flatnonzero(np.abs(step.after - step.before) > 1e-12)) for step in smo]
     assert set(moved) == {(0, 1), (0, 2)}
     assert all(first != second for first, second in pairwise(moved))
@@ -95,7 +95,7 @@ def test_lengths_are_summed_over_permutations(tmp_path):
 def test_bytes_moved_stand_beside_the_speed_of_copying(tmp_path):
     def change(line):
         if line["contender"] == "smo":
-            # Where the clock is not believed the bytes still count.
+            # If the clock is doubtful, the bytes still count.
             flagged = line["seed"] > 3
             info = {"bytes_moved": 8e9 if flagged else 4e9, "copy_bandwidth": 2e9}
             line |= {"cpu_seconds": 3.0, "flagged": flagged, "info": info}

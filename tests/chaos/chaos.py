@@ -1,13 +1,13 @@
-"""Run a scale again and again, harm it at random moments, start it anew, and compare with an undisturbed run.
+"""Run a scale repeatedly, inject faults at random moments, restart it, and compare with an undisturbed run.
 
     python tests/chaos/chaos.py --runs 50 --folder chaos [--config papers=[platt1998]]
 
-Each run is made in a folder of its own and is harmed several times before it may end: SIGKILL to the whole
-process group, SIGKILL to Snakemake alone, the disk filled, the folder of results made read-only, the network
-cut. Every harm is a line of ``kills.jsonl`` in the folder and every run one of ``runs.jsonl``, so that a call
-which was itself killed is taken up by the next one; two calls with folders of their own share the work by
-``--first`` and ``--runs``. The disk that is filled is a small one in memory, mounted where no other process
-sees it; without the right to mount, that harm is left out, and said to be.
+Each run has its own folder. Several faults are injected before it may end: SIGKILL to the whole process
+group, SIGKILL to Snakemake alone, a full disk, a read-only results folder, a cut network. Each fault is a
+line of ``kills.jsonl`` in the folder and each run a line of ``runs.jsonl``, so that the next call resumes a
+killed one. Two calls with separate folders share the work by ``--first`` and ``--runs``. The disk that is
+filled is a small one in memory, mounted in a private namespace; without the right to mount, this fault is
+left out with a message.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from outcome import broken_lines, differences, litter, measurements, read_journa
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 DISK = "512m"
-#: A line of a traceback through this project's code. Snakemake's own, when it cannot write its own files, are
-#: nothing that could be mended here.
+#: A traceback line in this project's code. Tracebacks within Snakemake, when it cannot write its own files,
+#: cannot be fixed here.
 _OURS = re.compile(r'File "[^"]*/(?:workflow|datasets|solvers)/[\w/]+\.py", line')
-#: What is done to a run; the first of each run is taken in this order, the others are drawn.
+#: The kinds of faults. The first fault of each run follows this order; the others are drawn at random.
 KINDS = ("kill", "disk-full", "read-only", "network", "kill-leader")
-#: Seconds for which a harmed run may go on before it is killed.
+#: Seconds for which a run may continue after a fault before it is killed.
 AFTERMATH = 20.0
-#: Bytes a second at which the mirror gives files, so that there is a download to cut.
+#: Bytes per second served by the mirror, slow enough that a download can be cut.
 PACE = 4_000_000
 
 
 class Mirror(ThreadingHTTPServer):
-    """The mirror as a slow server, whose network can be cut: then it takes connections and says nothing."""
+    """The mirror as a slow server whose network can be cut: it then accepts connections and sends nothing."""
 
     daemon_threads = True
     block_on_close = False
@@ -62,7 +62,7 @@ class Mirror(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, *_: object) -> None:
-        pass  # clients are killed here
+        pass  # clients are killed during transfers
 
 
 class _Files(SimpleHTTPRequestHandler):
@@ -83,7 +83,7 @@ class _Files(SimpleHTTPRequestHandler):
 
 
 class Folder:
-    """The folder of one run, on a small disk of its own where that can be had."""
+    """The folder of one run, on its own small disk if possible."""
 
     def __init__(self, path: Path, mounts: bool) -> None:
         self.path, self.mounts = path, mounts
@@ -120,7 +120,7 @@ class Folder:
 
 
 def command(folder: Path, settings: Path, targets: Sequence[str]) -> list[str]:
-    """Return a command of Snakemake; a superuser's right to write anywhere is taken from it."""
+    """Return a Snakemake command; a superuser's right to write anywhere is dropped."""
     drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
     return [
         *(*drop, sys.executable, "-m", "snakemake", "--snakefile", str(PROJECT / "Snakefile"), *targets),
@@ -129,7 +129,7 @@ def command(folder: Path, settings: Path, targets: Sequence[str]) -> list[str]:
 
 
 class Chaos:
-    """A series of runs with the same configuration, of which the first one is left in peace."""
+    """A series of runs with the same configuration; the first one is undisturbed."""
 
     def __init__(
         self, folder: Path, overrides: Mapping[str, Any], mirror: Mirror, mounts: bool, span: float | None
@@ -137,7 +137,7 @@ class Chaos:
         self.folder, self.mirror, self.mounts = folder, mirror, mounts
         folder.mkdir(parents=True, exist_ok=True)
         self.settings = folder / "settings.json"
-        # Whether a run is repeated must not depend on how long it took.
+        # Whether a run is repeated must not depend on its duration.
         fixed = {"scale": "smoke", "repeat_budget": None, "time_limit": 600}
         self.settings.write_text(json.dumps({**fixed, **overrides}))
         self.scale = str(json.loads(self.settings.read_text())["scale"])
@@ -155,7 +155,7 @@ class Chaos:
         )
 
     def finish(self, folder: Path) -> list[str]:
-        """Run to the end; data that the network kept away are asked for again."""
+        """Run to the end; data that a cut network withheld are fetched again."""
         problems = []
         for targets in (["fetch"], [], ["--dry-run"]):
             process = self.start(folder, *targets)
@@ -168,7 +168,7 @@ class Chaos:
         return problems
 
     def undisturbed(self) -> dict[str, Any]:
-        """Return the tables of a run in peace, and its seconds; made once."""
+        """Return the tables and the duration of the undisturbed run; computed once."""
         kept = self.folder / "undisturbed.json"
         if not kept.exists():
             place = Folder(self.folder / "undisturbed", mounts=False)
@@ -183,7 +183,7 @@ class Chaos:
         return json.loads(kept.read_text())  # type: ignore[no-any-return]
 
     def harm(self, place: Folder, kind: str, moment: float, aftermath: float) -> dict[str, Any]:
-        """Start, do one kind of harm at a moment, and mend what can be mended."""
+        """Start the run, inject one fault at a given moment, and repair what can be repaired."""
         process = self.start(place.path)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=moment)
@@ -218,14 +218,14 @@ class Chaos:
         }
 
     def run(self, number: int, most_kills: int) -> dict[str, Any]:
-        """Make one run, harm it several times, let it end, and judge it."""
+        """Make one run, inject several faults, let it finish, and judge it."""
         expected = self.undisturbed()
         draw = random.Random(number)
         place = Folder(self.folder / "run", self.mounts)
         place.make()
         self.forget(number)
         kills = []
-        # Each kind in its turn comes first; what follows is drawn.
+        # Each kind of fault comes first in turn; the others are drawn at random.
         kinds = [
             self.kinds[number % len(self.kinds)],
             *draw.choices(self.kinds, k=draw.randrange(most_kills)),
@@ -249,13 +249,13 @@ class Chaos:
         return {"run": number, "kills": len(kills), "measurements": found, "problems": problems[:20]}
 
     def forget(self, number: int) -> None:
-        """Take away what a run did to itself that was itself killed: it is made anew."""
+        """Delete what an interrupted chaos run left of its own run, so that it is made anew."""
         path = self.folder / "kills.jsonl"
         kept = [line for line in read_journal(path) if line["run"] != number]
         path.write_text("".join(json.dumps(line) + "\n" for line in kept))
 
     def note(self, name: str, line: Mapping[str, Any]) -> None:
-        """Add a line to a journal; the beginning of one that a kill left is taken away."""
+        """Append a line to a journal, after removing an incomplete line left by a kill."""
         path = self.folder / name
         text = path.read_text() if path.exists() else ""
         whole = text[: text.rfind("\n") + 1]
@@ -265,7 +265,7 @@ class Chaos:
             stream.write(json.dumps(line) + "\n")
 
     def go_on(self, runs: range, most_kills: int) -> list[dict[str, Any]]:
-        """Make the runs that the journal does not have yet; return all."""
+        """Make the runs that the journal lacks; return all."""
         done = {run["run"] for run in read_journal(self.folder / "runs.jsonl")}
         for number in sorted(set(runs) - done):
             self.note("runs.jsonl", self.run(number, most_kills))
@@ -273,7 +273,7 @@ class Chaos:
 
 
 def summary(folder: Path) -> dict[str, Any]:
-    """Return the figures of a series from its journal."""
+    """Return the statistics of a series from its journal."""
     runs, kills = read_journal(folder / "runs.jsonl"), read_journal(folder / "kills.jsonl")
     finished = {run["run"] for run in runs}
     counted = [kill for kill in kills if kill["run"] in finished and kill["alive"]]
@@ -300,12 +300,12 @@ def mirror_of(folder: Path) -> Iterator[Mirror]:
 
 
 def can_mount() -> bool:
-    """Return whether this process may mount a disk, in a space of its own."""
+    """Return whether this process may mount a disk, in its own mount namespace."""
     return subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode == 0
 
 
 def main() -> int:
-    """Run it from the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -317,7 +317,7 @@ def main() -> int:
     parser.add_argument("--config", nargs="*", default=[], help="key=value, as for Snakemake")
     arguments = parser.parse_args()
     if can_mount() and "SVMREPRO_CHAOS_MOUNTS" not in os.environ:
-        # As another user of a space of mounts of its own: whatever happens, the disks go with this process.
+        # Restart in a new user and mount namespace, so that the disks vanish with this process in any case.
         space = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
         os.environ["SVMREPRO_CHAOS_MOUNTS"] = "1"
         os.execvp("unshare", [*space, sys.executable, *sys.argv])

@@ -1,7 +1,7 @@
-"""What a run of the workflow left in its folder, and in what it differs from an undisturbed one.
+"""The files that a run of the workflow left, and their differences from an undisturbed run.
 
-Seconds, and what is made of them, differ from run to run. Everything else has to be the same: which
-measurements there are, every count and objective of each, and every cell of every table.
+Seconds, and what is computed from them, differ between runs. Everything else must be the same: the set of
+measurements, all their counts and objectives, and every cell of every table.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from pathlib import Path
 from svmrepro.workflow.analysis.tidy import IDENTITY
 from svmrepro.workflow.measurement.journal_line import decode
 
-#: Columns of measurements that tell of the clock, the machine and the process.
+#: Columns of measurements about the clock, the machine and the process.
 _OF_THE_RUN = re.compile(
     r"seconds|^(run_id|time|flagged|flag_reason|load_before|load_after|peak_memory_bytes)$|^machine\.|^info\."
 )
-#: Columns of tables that are made of seconds; ratios of what is counted are not.
+#: Columns computed from seconds; ratios of counts are not among them.
 _OF_THE_CLOCK = re.compile(
     r"second|time|bandwidth|^difference$|^apart$|^(?!.*(?:iterations|work|evaluations)).*ratio"
 )
-#: Tables whose cells are seconds, under the names of the contenders; of these the sizes and reasons count.
+#: Tables whose cells are seconds, in columns named after contenders; only sizes and reasons are compared.
 _OF_SECONDS = re.compile(r"/sparse-[^/]*\.csv$")
-#: Rows of fits.csv and ratios.csv that are.
+#: Rows of fits.csv and ratios.csv that are computed from seconds.
 _CLOCKED = "cpu_seconds"
 
-#: Files of the folder of results that a run, killed or not, leaves there.
+#: Files in the results folder that every run may leave, killed or not.
 _LITTER = re.compile(r"\.part$|^\..*\.\d+-")
 
 Table = list[dict[str, str]]
 
 
 def tables(results: Path) -> dict[str, Table]:
-    """Return every table of a run by its name: measurements, fits, ratios and artefacts."""
+    """Return every table of a run by name: measurements, fits, ratios and artefacts."""
     found = {}
     for path in sorted(results.rglob("*.csv")):
         with path.open(newline="", encoding="utf-8") as stream:
@@ -51,7 +51,7 @@ def _lines(folder: Path) -> Iterator[tuple[Path, int, bytes]]:
 
 
 def broken_lines(results: Path) -> list[str]:
-    """Return what is wrong with the lines of JSON: those that do not parse, and measurements made twice."""
+    """Return faults of the journal: lines that do not parse, and measurements made twice."""
     problems = []
     for folder in (results / "journal", *(path for path in results.glob("*/*/runs") if path.is_dir())):
         seen: Counter[tuple[object, ...]] = Counter()
@@ -72,7 +72,7 @@ def broken_lines(results: Path) -> list[str]:
 
 
 def litter(results: Path) -> list[str]:
-    """Return half-made files that were left behind."""
+    """Return half-written files that were left behind."""
     return [str(path) for path in results.rglob("*") if path.is_file() and _LITTER.search(path.name)]
 
 
@@ -96,7 +96,7 @@ def _same_rows(name: str, was: Table, now: Table) -> Iterator[str]:
 
 
 def differences(was: Mapping[str, Table], now: Mapping[str, Table]) -> list[str]:
-    """Return in what the tables of a run differ from those of an undisturbed one."""
+    """Return the differences between the tables of a run and those of an undisturbed one."""
     problems = [f"{name}: is missing" for name in was.keys() - now.keys()]
     problems += [f"{name}: was not there" for name in now.keys() - was.keys()]
     for name in sorted(was.keys() & now.keys()):
@@ -112,6 +112,6 @@ def measurements(results: Path) -> int:
 
 
 def read_journal(path: Path) -> list[dict[str, object]]:
-    """Return the whole lines of a journal of JSON."""
+    """Return the complete lines of a JSON journal."""
     text = path.read_text() if path.exists() else ""
     return [json.loads(line) for line in text.split("\n")[:-1]]

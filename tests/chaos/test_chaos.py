@@ -1,6 +1,6 @@
-"""The chaos run: that its judge sees what it should, and, on demand, a few runs.
+"""The chaos test: its judge notices faults, and, on demand, a few runs.
 
-`SVMREPRO_CHAOS_FOLDER` names a folder whose journal they go on from; ``chaos.py`` makes more of them.
+`SVMREPRO_CHAOS_FOLDER` names a folder whose journal they resume; ``chaos.py`` makes more runs.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""How much of the code the tests run; fails where it is less than 95 % of the lines of either kind.
+"""Measure the test suite's coverage; fail below 95 % of the lines, for compiled or interpreted code.
 
-    ./run python tests/coverage/measure.py          runs what has not been run since it last changed
-    ./run python tests/coverage/measure.py --now    runs nothing: what the data that are there show
+    ./run python tests/coverage/measure.py          runs what has changed since its last run
+    ./run python tests/coverage/measure.py --now    runs nothing; reports the existing data
 
-*interpreted*: the lines outside of functions that numba compiles, run by the test suite as it is. *compiled*:
-the lines of those functions, run without the JIT on problems that are small enough for it.
+*interpreted*: the lines outside functions that numba compiles, run by the unchanged test suite. *compiled*:
+the lines of those functions, run without the JIT on small problems.
 
-Every file of tests is a step, whose data are kept in ``build/coverage`` with the digests of what it ran:
-after an interruption the next call goes on. Of a source file that has changed since a step, ``--now`` leaves
-out what that step has seen of it, so that a line is never counted for what once stood there.
+Every test file is a step. Its data are kept in ``build/coverage`` with the digests of the files it ran, so
+that the next call resumes after an interruption. If a source file has changed since a step, ``--now`` ignores
+that step's data for the file, so that a line is never credited with what an earlier version of it ran.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FLOORS = ("datasets", "solvers", "workflow")
 LEAST = 95.0
 COMPILERS = {"compiled", "njit"}
 
-#: What runs without the JIT, with the arguments of each; the rest of tests/solvers is too large for it.
+#: Steps without the JIT, with their arguments; the rest of tests/solvers is too large for it.
 TOYS = (
     ("tests/solvers/interpreted_runs.py", ()),
     ("tests/faults/toy_runs.py", ()),
@@ -41,7 +41,7 @@ TOYS = (
 
 @dataclass(frozen=True)
 class Step:
-    """A file that is run, as a script or by pytest, with or without the JIT."""
+    """A test file or script to run, with or without the JIT."""
 
     file: str
     arguments: tuple[str, ...] = ()
@@ -49,11 +49,11 @@ class Step:
 
     @property
     def data(self) -> Path:
-        """Return where its data are kept; beside them, under the suffix .json, what they are of."""
+        """Return the path of its data; a file beside it with the suffix .json holds their digests."""
         return FOLDER / f"{Path(self.file).stem}{'' if self.jit else '-interpreted'}.data"
 
     def seen(self) -> dict[str, str]:
-        """Return the digests of the files as they were when the step was last run; empty if it was not."""
+        """Return the digests of the files at the step's last run; empty if it has not run."""
         try:
             found: dict[str, str] = json.loads(self.data.with_suffix(".json").read_text())
         except FileNotFoundError:
@@ -61,11 +61,11 @@ class Step:
         return found if found.get("arguments") == " ".join(self.arguments) else {}
 
     def wanted(self, now: dict[str, str]) -> dict[str, str]:
-        """Return what :meth:`seen` returns of a step that is up to date with sources of these digests."""
+        """Return :meth:`seen` if the step is up to date with sources of these digests."""
         return {**now, self.file: digest(self.file), "arguments": " ".join(self.arguments)}
 
     def run(self, now: dict[str, str]) -> bool:
-        """Run the file, and every Python that it starts, and keep the lines; return whether it has passed."""
+        """Run the file and all Python processes it starts, and record the lines; return whether it passed."""
         wanted = self.wanted(now)
         for old in FOLDER.glob(f"{self.data.name}*"):
             old.unlink()
@@ -81,7 +81,7 @@ class Step:
             text=True,
             check=False,
         )
-        if done.returncode not in (0, 5):  # 5: all of its tests are slow ones
+        if done.returncode not in (0, 5):  # 5: no tests collected, because all are slow
             print(f"{done.stdout[-5000:]}\n{self.file} has failed")
             return False
         kept = coverage.Coverage(data_file=str(self.data), config_file=str(ROOT / "pyproject.toml"))
@@ -97,19 +97,19 @@ def digest(file: str) -> str:
 
 
 def digests() -> dict[str, str]:
-    """Return the digests of all that is measured, by path."""
+    """Return the digests of all measured files, by path."""
     files = (path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py")))
     return {name: digest(name) for name in (path.relative_to(ROOT).as_posix() for path in files)}
 
 
 def steps() -> list[Step]:
-    """Return what is to be run."""
+    """Return the steps to run."""
     files = (path.relative_to(ROOT).as_posix() for path in sorted(ROOT.glob("tests/*/test_*.py")))
     return [*(Step(file) for file in files), *(Step(file, given, jit=False) for file, given in TOYS)]
 
 
 def compiled_lines(text: str) -> set[int]:
-    """Return the lines of the bodies of the functions of a source text that numba compiles."""
+    """Return the lines of the bodies of functions that numba compiles, in a source text."""
     found: set[int] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
@@ -120,7 +120,7 @@ def compiled_lines(text: str) -> set[int]:
 
 
 def lines_run(chosen: Iterable[Step], now: dict[str, str]) -> dict[str, set[int]]:
-    """Return the lines that steps have run, by path, of the files that have not changed since."""
+    """Return the lines that the steps have run, by path, of files unchanged since."""
     found: dict[str, set[int]] = {name: set() for name in now}
     for step in chosen:
         seen = step.seen()
@@ -134,7 +134,7 @@ def lines_run(chosen: Iterable[Step], now: dict[str, str]) -> dict[str, set[int]
 
 
 def ranges(lines: list[int]) -> str:
-    """Return ascending line numbers in short: ``3 5-7``."""
+    """Return ascending line numbers in short form: ``3 5-7``."""
     found: list[list[int]] = []
     for line in lines:
         if found and found[-1][1] == line - 1:
@@ -145,7 +145,7 @@ def ranges(lines: list[int]) -> str:
 
 
 def report(title: str, run: dict[str, set[int]], compiled: bool) -> float:
-    """Print the lines that were missed, and their share; return the percentage that was run."""
+    """Print the missed lines and their share; return the percentage of lines run."""
     measured = coverage.Coverage(data_file=None, config_file=str(ROOT / "pyproject.toml"))
     measured.get_data().add_lines({str(ROOT / name): lines for name, lines in run.items()})
     total = missed = 0
@@ -163,7 +163,7 @@ def report(title: str, run: dict[str, set[int]], compiled: bool) -> float:
 
 
 def main() -> None:
-    """Run what is to be run, and judge."""
+    """Run the steps and judge the coverage."""
     parser = argparse.ArgumentParser(description="how much of the code the tests run")
     parser.add_argument("--now", action="store_true", help="run nothing, judge what is there")
     parser.add_argument("only", nargs="*", help="run the steps whose file has one of these in its name")

@@ -1,4 +1,4 @@
-"""Which lines count as compiled, and that a line counts only while its file is what it was."""
+"""Which lines count as compiled; a line counts only while its file is unchanged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def three():
 
 
 def test_nothing_is_compiled_but_by_a_decorator_that_is_seen() -> None:
-    # But for the same functions over another type, and the decorator itself.
+    # Except the same functions for another type, and the decorator itself.
     for path in sorted((measure.ROOT / "solvers").rglob("*.py")):
         if path.name in ("compiled.py", "byte_rows.py"):
             continue

@@ -1,4 +1,4 @@
-"""A local HTTP server that misbehaves on request, and small data sets that live on it."""
+"""A local HTTP server that misbehaves on request, and small data sets served by it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Handler(BaseHTTPRequestHandler):
         return int(text.removeprefix("bytes=").rstrip("-")) if text else 0
 
     def file(self, body: bytes, most: int | None = None) -> None:
-        """Serve a file with ranges; with ``most``, break off after so many bytes."""
+        """Serve a file with ranges; with ``most``, close the connection after that many bytes."""
         start = self.offset()
         if start >= len(body) > 0:
             self.reply(416)
@@ -93,7 +93,7 @@ class Server(ThreadingHTTPServer):
 
 
 def libsvm_text(rows: int = ROWS, skip: int = 0) -> bytes:
-    """Return rows of a small set: labels alternate, every row is different from its neighbours."""
+    """Return rows of a small set: labels alternate, and every row differs from its neighbours."""
     lines = [f"{'+1' if i % 2 else '-1'} {1 + i % 7}:1 {9 + i % 5}:1" for i in range(skip, skip + rows)]
     return ("\n".join(lines) + "\n").encode()
 
@@ -102,7 +102,7 @@ CONTENT = libsvm_text()
 
 
 def compress_lzw(content: bytes, widest: int = 16, *, clears: bool = True) -> bytes:
-    """Return what Unix compress would write; with ``clears`` the table starts anew as soon as it is full."""
+    """Return the output of Unix compress; with ``clears`` the table is cleared as soon as it is full."""
     first = 257 if clears else 256
     singles = {bytes([byte]): byte for byte in range(256)}
     table, free, width = dict(singles), first, 9
@@ -149,7 +149,7 @@ def sha(content: bytes) -> str:
 
 
 def one_set(keys: str) -> str:
-    """Return a registry whose one set ``toy`` has these keys (YAML)."""
+    """Return a registry whose only set ``toy`` has these keys (YAML)."""
     about = "title: Toy\nlicence: none\ncitation: none\n"
     body = textwrap.indent(about + textwrap.dedent(keys).strip("\n"), " " * 4)
     return f"version: 1\ngenerated: {{}}\ndownloaded:\n  toy:\n{body}\n"
@@ -180,7 +180,7 @@ def toy_file(content: bytes, *sources: object, name: str = "toy", **more: object
 
 
 def left_in(folder: Path) -> list[str]:
-    """Return what a fetch left in a folder, its lock and its ledger aside."""
+    """Return the files that a fetch left in a folder, except its lock and ledger."""
     names = sorted(path.name for path in folder.rglob("*") if path.is_file())
     return [name for name in names if name not in (".lock", ".verified.json")]
 
@@ -196,7 +196,7 @@ print(ensure_file(make_entry(sys.argv[2]), "toy", sys.argv[3], sys.argv[4]).path
 
 @dataclass
 class Site:
-    """A set ``toy`` of one file, whose only source is ``/toy`` of a server, and a folder to fetch it into."""
+    """A set ``toy`` of one file whose only source is ``/toy`` of a server, and a folder to fetch it into."""
 
     server: Server
     folder: Path
@@ -211,14 +211,14 @@ class Site:
         self.server.answers[path] = answer
 
     def offer(self, content: bytes, path: str = "/toy", **more: object) -> None:
-        """Let the set be this content, from one path of the server."""
+        """Make this content the set, at one path of the server."""
         self.files = toy_file(content, f"{self.server.url}{path}", **more)
 
     def fetch(self, into: str = "data", **options: Any) -> StoredFile:
         return ensure_file(self.entry, "toy", self.folder / into, **{"network": self.network, **options})
 
     def start_fetch(self, *prefix: str, into: str = "data", mirror: str | Path = "") -> subprocess.Popen[str]:
-        """Fetch in a process of its own, behind a command that changes what it may do."""
+        """Fetch in a separate process, behind a command that restricts its rights."""
         arguments = [str(Path(__file__).parent), self.files, str(self.folder / into), str(mirror)]
         return subprocess.Popen(
             [*prefix, sys.executable, "-c", FETCH, *arguments],
@@ -229,7 +229,7 @@ class Site:
         )
 
     def refusal(self, into: str = "data", **options: Any) -> str:
-        """Fetch in vain; return the message, which is one line. Nothing is left of what came."""
+        """Fetch without success; return the message, which is one line. Nothing of the download is left."""
         before = left_in(self.folder / into)
         with pytest.raises(DatasetUnavailable) as caught:
             self.fetch(into, **options)
@@ -238,7 +238,7 @@ class Site:
         return str(caught.value)
 
     def mirror(self, content: bytes, name: str = "toy") -> Path:
-        """Return a mirror that has this file of the set."""
+        """Return a mirror that holds this file of the set."""
         return put(self.folder / "mirror" / "toy" / name, content).parent.parent
 
 
@@ -250,13 +250,13 @@ def put(path: Path, content: str | bytes) -> Path:
 
 
 def use_registry(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    """Let ``load`` and ``fetch`` know the sets of this registry (YAML) and no others."""
+    """Make the sets of this registry (YAML) the only ones known to ``load`` and ``fetch``."""
     parsed = parse_registry(text)
     monkeypatch.setattr(loading, "registry", lambda: Registry(parsed.downloaded, parsed.generated))
 
 
 def refused(read: Callable[[], object], start: str, *words: str) -> None:
-    """Check that reading soon raises an error of one line that begins so and has these words."""
+    """Check that reading quickly raises a one-line error with this beginning and these words."""
     began = time.monotonic()
     with pytest.raises(DataError) as caught:
         read()

@@ -1,4 +1,4 @@
-"""The reader of comma-separated files: the formats of the UCI sets, and what it says of what it refuses."""
+"""The reader of comma-separated files: the formats of the UCI sets, and error messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIGNS: dict[Label, float | None] = {1.0: 1.0, -1.0: -1.0}
 NUMBERS = Columns(label="first")
 GAME = Columns(values=({"x": 1.0, "o": -1.0, "b": 0.0},))
 OUTCOMES: dict[Label, float | None] = {"win": 1.0, "loss": -1.0, "draw": None}
-#: A file and a rank of a chess board in turn.
+#: File and rank of a chess board, alternating.
 PLACES = Columns(
     values=(
         {text: float(i + 1) for i, text in enumerate("abcdefgh")},

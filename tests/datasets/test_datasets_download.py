@@ -1,4 +1,4 @@
-"""The downloader against a real local server that does what servers do, and what they should not."""
+"""The downloader against a real local server, well-behaved and misbehaving."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from svmrepro.datasets.errors import SourceError
 
 
 def held(content: bytes, much: int) -> Answer:
-    """Answer with the beginning of the content, and then fall silent."""
+    """Answer with the beginning of the content, then stop sending."""
 
     def answer(handler: Handler) -> None:
         handler.reply(200, content[:much], length=len(content))
@@ -43,7 +43,7 @@ def held(content: bytes, much: int) -> Answer:
 
 
 def at_first(number: int, first: Answer, then: bytes = CONTENT) -> Answer:
-    """Answer so at the first requests, and then with the file."""
+    """Give this answer to the first requests, then the file."""
     return lambda handler: first(handler) if len(handler.server.seen) <= number else handler.file(then)
 
 
@@ -137,7 +137,7 @@ def another_range(handler: Handler) -> None:
 
 
 def raw(*pieces: bytes, endless: bytes = b"", pause: float = 0.0) -> Answer:
-    """Answer with these bytes and then, until the client leaves or the test ends, with more of others."""
+    """Answer with these bytes, then with further ones until the client leaves or the test ends."""
 
     def answer(handler: Handler) -> None:
         for piece in pieces:
@@ -207,7 +207,7 @@ def test_a_missing_page_is_not_tried_twice(site: Site) -> None:
 def test_a_server_that_is_always_just_about_alive(site: Site) -> None:
     more = f"toy: {{rows: {ROWS}, max_bytes: 800000000, sources: ['{site.server.url}/toy']}}"
     site.files = more
-    # Eight thousand bytes in every tenth of a second, for two and a half hours.
+    # Eight thousand bytes every tenth of a second, for two and a half hours.
     site.serve(raw(OK, b"\r\n", endless=b"+1 1:1\n" * 1170, pause=0.1))
     assert "too slow: " in site.refusal(network=Network(replace(QUICK, grace=1.0, pace=1_000_000.0)))
     assert len(site.server.seen) == 2
@@ -333,7 +333,7 @@ def test_a_false_beginning_is_thrown_away(site: Site) -> None:
     parts: list[str] = []
 
     def answer(handler: Handler) -> None:
-        # The second request of a broken download sees the name that a killed process would leave behind.
+        # The second request of a broken download sees the name that a killed process would leave.
         parts.extend(path.name for path in folder.glob("*.part"))
         handler.file(CONTENT, most=None if parts else 200)
 

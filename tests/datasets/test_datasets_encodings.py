@@ -39,7 +39,7 @@ def test_columns_are_standardised():
     found = standardised(X)
     assert found[:, :2].mean(axis=0) == pytest.approx([0, 0], abs=1e-15)
     assert (found[:, :2] ** 2).mean(axis=0) == pytest.approx([1, 1])
-    # Order and proportions stay: by hand, mean 0.75 and variance (1.5625 * 2 + 3.0625 + 0.5625) / 4.
+    # Order and proportions are kept: by hand, mean 0.75 and variance (1.5625 * 2 + 3.0625 + 0.5625) / 4.
     assert found[:, 0] == pytest.approx((X[:, 0] - 0.75) / np.sqrt(6.75 / 4))
 
 
@@ -70,7 +70,7 @@ def test_encodings_are_made_from_the_whole_set(own_file):
     part = datasets.load("mine", n=20, encoding="unit-interval")
     assert part.X.shape == (20, 2)
     assert part.X[:, 0] == pytest.approx(np.arange(20) / (ROWS - 1))
-    # As many columns as the whole set has values, though 20 rows do not have them all.
+    # As many columns as the whole set has values, although 20 rows do not have them all.
     assert datasets.load("mine", n=20, encoding="one-hot").X.shape == (20, ROWS + 3)
     assert part.provenance["encoding"] == "unit-interval"
     plain = datasets.load("mine", n=20)

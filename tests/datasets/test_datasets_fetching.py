@@ -1,4 +1,4 @@
-"""Where a file may come from besides its host, what is accepted, and a folder that cannot be written."""
+"""Sources of a file besides its host, accepted forms, and folders that cannot be written."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ MIDDLE = LINES[::2][:-1] + LINES[-1:]
 
 
 def neighbours(site: Site) -> DownloadedEntry:
-    """Return a set of three nested files, of which the middle one has no checksum."""
+    """Return a set of three nested files, the middle one without a checksum."""
     parts = {"small": b"".join(LINES[::4]), "large": CONTENT}
     for name, content in parts.items():
         site.serve(content, f"/{name}")
@@ -164,14 +164,14 @@ def test_a_file_without_checksum_is_refused(site: Site, lines: list[bytes], what
 
 
 def said_by(child: subprocess.Popen[str]) -> str:
-    """Wait for a fetch; return the last line of its error, or what it printed."""
+    """Wait for a fetch; return the last line of its error, or its output."""
     out, err = child.communicate(timeout=60)
     assert bool(err) == bool(child.returncode)
     return (err or out).splitlines()[-1].removeprefix("svmrepro.datasets.errors.")
 
 
 def test_an_unwritable_folder(site: Site) -> None:
-    # Root may write anywhere, unless it has no capability.
+    # Root may write anywhere unless it has no capabilities.
     powerless = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
     site.serve(CONTENT)
     closed = site.folder / "closed"
@@ -181,7 +181,7 @@ def test_an_unwritable_folder(site: Site) -> None:
     assert list(closed.iterdir()) == []
     assert site.server.seen == []
 
-    # What is there already can be used from a folder that cannot be written.
+    # Existing files can be used from a folder that cannot be written.
     closed.chmod(0o755)
     stored = site.fetch("closed")
     (closed / "raw" / "toy" / ".verified.json").unlink()

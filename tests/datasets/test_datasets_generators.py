@@ -1,4 +1,4 @@
-"""The generators: definitions, nested sizes, and the very same numbers for a seed."""
+"""The generators: definitions, nested sizes, and identical numbers for a seed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NESTED = [name for name in GENERATORS if name != "chess-board"]
 
 
 def dense(data: Dataset) -> np.ndarray:
-    """Return the examples as an array; of very many columns every 97th."""
+    """Return the examples as an array; with very many columns, only every 97th."""
     if not sparse.issparse(data.X):
         return data.X
     return (data.X[:, ::97] if data.X.shape[1] > 1000 else data.X).toarray()
@@ -76,7 +76,7 @@ PINNED = {
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_the_numbers_of_a_seed_do_not_change(name: str) -> None:
-    # A change here is a change of the data: raise GENERATOR_VERSION with it.
+    # A change of these numbers changes the data: increment GENERATOR_VERSION with it.
     data = generate(name, n=40, seed=7)
     digest = hashlib.sha256()
     digest.update(np.round(dense(data), 9).tobytes())
@@ -87,7 +87,7 @@ def test_the_numbers_of_a_seed_do_not_change(name: str) -> None:
 def test_separable_is_separable_with_its_margin() -> None:
     data = generate("separable", n=4000, seed=2)
     X = dense(data)
-    # 300 unknowns are found from 4,000 rows by a perceptron, which converges only if a plane separates.
+    # A perceptron determines the 300 unknowns from 4,000 rows; it converges only if a plane separates them.
     w = np.zeros(300)
     for _ in range(500):
         wrong = data.y * (X @ w) <= 0.0
@@ -100,7 +100,7 @@ def test_separable_is_separable_with_its_margin() -> None:
 
 
 def test_the_hidden_plane_of_separable_does_not_depend_on_n() -> None:
-    # One plane for 400 and for 3,000 rows: what the large set teaches holds for rows beyond the small one.
+    # The same plane for 400 and 3,000 rows: one learnt from the large set fits rows beyond the small one.
     large = generate("separable", n=3000, seed=4)
     X = dense(large)
     w = np.linalg.solve(X.T @ X, X.T @ large.y)
@@ -160,7 +160,7 @@ def test_waveform() -> None:
     h1, h2, h3 = (np.maximum(6 - np.abs(t - peak), 0) for peak in (11, 15, 7))
     assert np.allclose(data.X[data.y > 0].mean(axis=0), (h1 + h3) / 2, atol=0.08)
     assert np.allclose(data.X[data.y < 0].mean(axis=0), ((h1 + h2) / 2 + (h2 + h3) / 2) / 2, atol=0.08)
-    # One mixing weight for all 21 points of a row: neighbours at h1's and h3's slopes go against each other.
+    # A row has one mixing weight for all 21 points, so slopes of h1 and h3 are negatively correlated.
     residual = data.X[data.y > 0] - (h1 + h3) / 2
     assert np.corrcoef(residual[:, 10], residual[:, 6])[0, 1] < -0.5
 
@@ -175,7 +175,7 @@ def test_documents_have_the_shape_of_rcv1() -> None:
     seen = np.sort(np.bincount(X.indices, minlength=47236))[::-1] / 6000
     expected = document_frequencies()
     assert np.all(np.diff(expected) < 0.0) and expected.sum() == pytest.approx(75.7, abs=0.3)
-    # Zipf's law: the term of ten times the rank is in about a tenth of the documents.
+    # Zipf's law: a term of ten times the rank is in about a tenth of the documents.
     assert np.allclose(seen[[0, 9, 99, 999]], expected[[0, 9, 99, 999]], rtol=0.15)
     assert 8.0 < expected[99] / expected[999] < 10.0 and 9.0 < expected[999] / expected[9999] < 11.0
 
@@ -184,7 +184,7 @@ def test_weights_of_documents_are_log_tf_idf() -> None:
     X = generate("rcv1-like", n=3000, seed=2).X
     seen = np.bincount(X.indices, minlength=47236) / 3000
     idf = np.sort(-np.log(document_frequencies()))
-    # Columns by frequency; of the hundred most frequent terms rank and idf are known well enough.
+    # Columns sorted by frequency; rank and idf of the hundred most frequent terms are known well enough.
     columns = np.argsort(-seen, kind="stable")[:100]
     assert np.corrcoef(columns, np.arange(100))[0, 1] < 0.5, "columns are in no order of frequency"
     ratios = []
@@ -194,7 +194,7 @@ def test_weights_of_documents_are_log_tf_idf() -> None:
         )
         known = [(row[c], idf[rank]) for rank, c in enumerate(columns) if c in row]
         ratios += [a * idf2 / (b * idf1) for (a, idf1), (b, idf2) in pairwise(known)]
-    # Terms of one document, both once: 36 % of the pairs have the ratio of their idf.
+    # Pairs of terms that both occur once: in 36 % of the pairs the values have the ratio of their idf.
     assert 0.25 < np.mean(np.abs(np.log(ratios)) < 0.05) < 0.55
 
 

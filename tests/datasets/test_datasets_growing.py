@@ -1,4 +1,4 @@
-"""Sparse matrices that are made piece by piece."""
+"""Sparse matrices built piece by piece."""
 
 from __future__ import annotations
 

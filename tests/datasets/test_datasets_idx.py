@@ -1,4 +1,4 @@
-"""IDX files: images and labels in two files, and what is said of those that are refused."""
+"""IDX files: images and labels in two files, and error messages."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ files:
 def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     use_registry(monkeypatch, ENTRY)
     folder = tmp_path / "mirror" / "toy"
-    # A wrapper of one's own: it is the content that counts.
+    # A different compressed file is accepted, because the content decides.
     put(folder / "x.gz", gzip.compress(images(), compresslevel=1, mtime=7))
     put(folder / "y.gz", gzip.compress(labels(), compresslevel=9, mtime=8))
     put(folder / "xt", images(PIXELS[:20]))
@@ -149,7 +149,7 @@ def test_labels_that_are_missing_are_told(mirror: Path, tmp_path: Path) -> None:
 def test_keys_name_both_files(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key = datasets.content_key("toy", 30)
     assert sha(images()) in key and sha(labels()) in key and "subset_seed=5" in key
-    # Another digit against the rest is another problem.
+    # Another digit against the rest is a different problem.
     use_registry(monkeypatch, ENTRY.replace("0: -1", "0: 1"))
     assert datasets.content_key("toy", 30) != key
 

@@ -1,4 +1,4 @@
-"""The LIBSVM reader: what it reads, and what it says of what it refuses."""
+"""The LIBSVM reader: accepted files, and error messages."""
 
 from __future__ import annotations
 

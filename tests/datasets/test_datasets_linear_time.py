@@ -1,4 +1,4 @@
-"""The smaller sets of Joachims 2006: physics, Covertype and astro-ph, scaled columns, parts of a file."""
+"""The smaller sets of Joachims 2006: physics, Covertype and astro-ph; scaled columns; parts of a file."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_what_is_refused(tmp_path: Path, text: str, line: int, words: str) -> No
 
 
 def smaller(entry: DownloadedEntry, sizes: dict[int, int]) -> DownloadedEntry:
-    """Return an entry of the registry for files of other sizes, which no host has."""
+    """Return a registry entry for files of other sizes, without hosts."""
     files = {
         name: replace(file, rows=sizes[file.rows or 0], positives=None, sources=())
         for name, file in entry.files.items()
@@ -173,7 +173,7 @@ def test_the_registrys_covertype(covertype: Path, tmp_path: Path) -> None:
     assert np.all(np.diff(train.X.indptr) == 12)
     part = datasets.load("covertype-1", 30, data_dir=tmp_path, download=False)
     assert set(map(tuple, part.X.toarray())) < set(map(tuple, train.X.toarray()))
-    # The sample has a file of its own: Covertype's does not stand in for it, nor it for Covertype.
+    # The sample has its own file: neither it nor Covertype's file is used for the other.
     with pytest.raises(datasets.DatasetUnavailable, match="the first 20,000 lines of UCI's covtype"):
         datasets.load("covertype-sample", mirror=tmp_path / "mirror", data_dir=tmp_path)
 

@@ -24,7 +24,7 @@ FILES = {"small": libsvm_text(20), "large": libsvm_text(50), "toy.t": libsvm_tex
 
 @pytest.fixture
 def toy_registry(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
-    """The registry holds ``toy``: files of 20 and 50 rows and a test set of 8, all on the server."""
+    """Make ``toy`` the registry's set: files of 20 and 50 rows and a test set of 8, all on the server."""
     server.answers.update({f"/{name}": content for name, content in FILES.items()})
     text = [
         toy_file(content, f"{server.url}/{name}", name=name, positives=content.count(b"+1"))

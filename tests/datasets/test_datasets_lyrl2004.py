@@ -1,4 +1,4 @@
-"""RCV1 in the form in which it is published: term weights in some files, topics in another."""
+"""RCV1 in its published form: term weights and topics in separate files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from datasets_support import one_set, put, refused, sha, use_registry
 from svmrepro import datasets
 from svmrepro.datasets.readers.lyrl2004 import count_documents, count_topics, read_documents
 
-# As the real files: two blanks after the document, weights with all their digits, topics by document.
+# As in the real files: two blanks after the document, weights with all digits, topics by document.
 TRAIN = (
     "2286  864:0.0497399253756197 1523:0.044664135988103 46694:0.0409422676712255\n"
     "2287  1:0.0673871572152868 2:0.0729250600153\n"
@@ -37,7 +37,7 @@ def test_documents_and_their_topics(tmp_path: Path) -> None:
     assert data.X.has_canonical_format and data.X.indices.dtype == np.int32
     assert data.y.tolist() == [-1, 1, 1, -1, 1, -1]
     dense = data.X.toarray()
-    # A term's number is its column's, from 1 on.
+    # The number of a term is that of its column, from 1.
     assert dense[0, [863, 1522, 46693]].tolist() == [
         0.0497399253756197,
         0.044664135988103,
@@ -102,7 +102,7 @@ print(peak() - before, X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, X.nnz
 
 
 def test_memory_is_that_of_the_result(tmp_path: Path) -> None:
-    # 36 MB of text, 18 MB of arrays: reading the text whole, or as a list of its words, would show.
+    # 36 MB of text, 18 MB of arrays: reading the whole text, or a list of its words, would be noticed.
     pairs = " ".join(f"{term}:0.0497399253756197" for term in range(1, 3000, 2))
     lines = [f"{number}  {pairs}\n" for number in range(1, 1001)]
     at = write(tmp_path, small="".join(lines[:20]), large="".join(lines))
@@ -161,7 +161,7 @@ def test_training_and_test_part_joined(mirror: Path, tmp_path: Path) -> None:
     assert abs(whole.X[3:] - test.X).nnz == 0 and test.y.tolist() == [-1, 1, -1]
     for n in (4, 5):
         data = datasets.load("toy", n, data_dir=tmp_path, download=False)
-        # Beyond the training part: all of it, then some of the test part.
+        # Beyond the training part: all of it, then part of the test part.
         assert abs(data.X[:3] - train.X).nnz == 0
         assert (
             data.provenance["rows"] == f"the first {n} rows of whole as permuted by seed 5 after the first 3"

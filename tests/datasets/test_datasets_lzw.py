@@ -1,4 +1,4 @@
-"""Files of compress (.Z): read back what an encoder of the test's own wrote, as gzip reads it."""
+"""Files of compress (.Z): files from the test's own encoder, read by our decoder and by gzip."""
 
 from __future__ import annotations
 

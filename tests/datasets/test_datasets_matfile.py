@@ -1,4 +1,4 @@
-"""The reader of MATLAB files with splits: files written here in the structure of the published one."""
+"""The reader of MATLAB files with splits, on files with the structure of the published one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIGNS = {-1.0: -1.0, 1.0: 1.0}
 
 
 def toy(rows: int = 12, columns: int = 3, splits: int = 4) -> dict[str, Any]:
-    """Return a set whose splits, from one, are rows of ``train`` and ``test``."""
+    """Return a set whose one-based splits are rows of ``train`` and ``test``."""
     rng = np.random.default_rng(5)
     order = np.array([rng.permutation(rows) + 1 for _ in range(splits)])
     return {

@@ -1,4 +1,4 @@
-"""The real sets, where a mirror has them: set SVMREPRO_MIRROR to a folder or an http(s) prefix."""
+"""The real sets, if a mirror has them: set SVMREPRO_MIRROR to a folder or an http(s) prefix."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def only_the_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the tests away from the hosts: what the mirror lacks is not to be had."""
+    """Keep the tests away from the hosts: what the mirror lacks is not available."""
     for variable in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
         monkeypatch.setenv(variable, "http://127.0.0.1:9")
 
@@ -42,7 +42,7 @@ def load(entry: DownloadedEntry, file: str, data_dir: Path) -> datasets.Dataset:
 
 
 def held(entry: DownloadedEntry, part: str) -> bool:
-    """Whether the mirror can have what a part is made of; of a folder one sees."""
+    """Return whether the mirror may have a part's files; for a folder this is certain."""
     return "://" in MIRROR or all(
         any((Path(MIRROR) / entry.mirror / form.file).is_file() for form in entry.files[file].forms)
         for file in entry.parts[part].files
@@ -71,7 +71,7 @@ def test_shapes_and_classes(name: str, file: str, data_dir: Path) -> None:
     assert data.name == name and set(np.unique(data.y)) == {-1.0, 1.0}
     if entry.parts[file].positives is not None:
         assert int((data.y > 0).sum()) == entry.parts[file].positives
-    # A complete census row has 14 bits set, an incomplete one as few as 11.
+    # A complete census row has 14 bits set, an incomplete one at least 11.
     if name == "adult":
         assert set(np.diff(data.X.indptr)) <= {11, 12, 13, 14}
 
@@ -86,7 +86,7 @@ def as_rows(data: datasets.Dataset) -> list[bytes]:
 
 
 def sets_with_a_file(in_files: bool) -> list[str]:
-    """Return sets whose largest file is here: those with a file a size, or those permuted by a seed."""
+    """Return sets whose largest file is available, with a file per size or permuted by a seed."""
     known = registry().downloaded.items()
     return [
         name
@@ -115,7 +115,7 @@ def test_subsets_by_a_seed_are_nested(name: str, data_dir: Path) -> None:
     for small, large in pairwise(rows):
         assert large[: len(small)] == small
     assert Counter(rows[-1]) <= Counter(as_rows(whole))
-    # A fair sample of a file that may be sorted: five standard deviations of the share of positives.
+    # A fair sample of a possibly sorted file: within five standard deviations of the share of positives.
     share = (whole.y > 0).mean()
     for part in parts:
         assert abs((part.y > 0).mean() - share) < 5.0 * np.sqrt(share * (1.0 - share) / len(part.y))

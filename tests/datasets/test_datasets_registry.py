@@ -1,4 +1,4 @@
-"""The registry: what it holds, and how it names its own faults."""
+"""The registry: its content, and the messages about its faults."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_what_the_delimited_reader_is_told() -> None:
     assert entry.labels == {"win": 1.0, 3.0: -1.0, "draw": None}
     plain = parse_registry(TOY.replace("reader: libsvm", "reader: delimited")).downloaded["toy"]
     assert plain.columns == Columns()
-    # What arrays are made of a file depends on these keys, and of a LIBSVM file on none.
+    # These keys determine the arrays made from a file; for a LIBSVM file none does.
     assert len({plain.rules, entry.rules, parse_registry(TOY).downloaded["toy"].rules}) == 3
     assert parse_registry(TOY).downloaded["toy"].rules == ""
 
@@ -171,11 +171,11 @@ def test_the_sets_of_the_linear_time_paper() -> None:
         parts = entry.parts["train"], entry.parts[entry.test]
         assert (entry.rows, entry.features, *(part.rows for part in parts)) == sizes
         assert entry.subset_seed is not None
-    # What vouches for RCV1 and Covertype are the checksums of the compressed files.
+    # RCV1 and Covertype are verified by the checksums of the compressed files.
     for name in ("rcv1-ccat", "covertype-1"):
         files = registry().downloaded[name].files.values()
         assert all(file.forms[0].wrapper_sha256 and file.sources for file in files)
-    # A sample is a set of its own.
+    # The sample is a separate set.
     assert registry().downloaded["covertype-sample"].rows == 20000
     assert "not Covertype" in registry().downloaded["covertype-sample"].title
 

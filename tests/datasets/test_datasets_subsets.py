@@ -1,4 +1,4 @@
-"""Sets in one file: nested sizes from a seeded permutation, dense arrays, the other accepted form."""
+"""Sets in one file: nested sizes from a seeded permutation, dense arrays, a second accepted form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from svmrepro import datasets
 from svmrepro.datasets.subsets import subset_rows
 
 ROWS = 60
-# Sorted by class, as king-rook-vs-king's file is: its first half would be no problem at all.
+# Sorted by class like the file of king-rook-vs-king, so that its first half has one class only.
 VALUES = np.random.default_rng(3).standard_normal((ROWS, 2))
 SIGNS = np.repeat([-1.0, 1.0], ROWS // 2)
 CSV = "".join(f"{y:.0f},{a!r},{b!r}\n" for y, (a, b) in zip(SIGNS, VALUES.tolist(), strict=True)).encode()
@@ -59,7 +59,7 @@ def test_rows_of_a_permutation() -> None:
     assert sorted(whole) == list(range(1000))
     assert np.array_equal(subset_rows(300, 1000, 2008), whole[:300])
     assert not np.array_equal(subset_rows(1000, 1000, 2009), whole)
-    # The numbers themselves: another NumPy must draw the same rows.
+    # The numbers themselves are pinned: any NumPy must draw the same rows.
     assert subset_rows(6, 28056, 2008).tolist() == [19624, 24756, 8772, 16387, 7203, 50]
 
 
@@ -100,7 +100,7 @@ def test_prepared_arrays_give_the_same(monkeypatch: pytest.MonkeyPatch, mirror: 
             X = data.X.toarray() if sparse.issparse(data.X) else data.X
             assert np.array_equal(X, VALUES) and np.array_equal(data.y, SIGNS)
             assert sparse.issparse(data.X) != dense
-    # One file for each way of reading: what another registry made is never taken for this one's.
+    # Each way of reading has its own file, so that arrays of another registry are never used for this one.
     assert len(list((tmp_path / "prepared").glob("*.npz"))) == 2
 
 

@@ -1,4 +1,4 @@
-"""Files that come compressed or in archives; what means harm is refused, and nothing else is written."""
+"""Compressed files and archives: malicious ones are refused, and no other file is written."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BLOCK = bytes(10 * 2**20)
 
 @pytest.fixture(autouse=True)
 def nothing_beside(tmp_path: Path) -> Iterator[None]:
-    """Whatever a test does in the folders below ``data``, nothing else may appear."""
+    """Fail if a test leaves anything outside the folders below ``data``."""
     yield
     assert {path.name for path in tmp_path.iterdir()} <= {"data", "mirror", "bomb"}
     assert not list(tmp_path.rglob("*evil*"))
@@ -82,7 +82,7 @@ def test_archives_that_are_refused(archive: Site, content: bytes, what: str) -> 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_members_that_zipfile_unpacks_at_once_are_refused(tmp_path: Path, method: int) -> None:
-    # A megabyte of bzip2 stands for gigabytes, and zipfile asks such a decompressor for all of it.
+    # A megabyte of bzip2 expands to gigabytes, and zipfile would decompress all of it at once.
     path = tmp_path / "bomb"
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("set/toy", _BLOCK)
@@ -127,7 +127,7 @@ def test_compressed_files_are_judged_by_their_content(site: Site, compression: s
     put(site.folder / "data" / "c" / "raw" / "toy" / name, wrap(CONTENT))
     assert site.fetch("data/c").origin == "put there by hand"
 
-    # The format of compress has neither length nor checksum: cut short, it gives less.
+    # The format of compress has neither length nor checksum: a truncated file gives a shorter result.
     cut = f"bytes where {len(CONTENT)} were expected" if compression == "compress" else "damaged"
     for content, what in (
         (wrap(CONTENT)[:-15], cut),
@@ -158,7 +158,7 @@ def test_a_compressed_member_of_an_archive(site: Site, compression: str) -> None
 def test_a_wrapper_whose_checksum_is_known_vouches_for_its_content(site: Site, name: str) -> None:
     wrapped = gzip.compress(CONTENT, mtime=3)
     member = {} if name == "toy.gz" else {"member": "toy.gz"}
-    # One row more than there are: what is vouched for is not read, what is not is.
+    # One row more than expected: a vouched file is not read, any other is.
     form = {"file": "toy.gz", "compression": "gzip", "max_bytes": 9999, "wrapper_sha256": sha(wrapped)}
     source = {"url": f"{site.server.url}/{name}", "form": "toy.gz", **member}
     site.files = f"toy: {{rows: {ROWS + 1}, forms: [{form}], sources: [{source}]}}"
@@ -208,12 +208,12 @@ def test_no_tar_is_ever_unpacked(site: Site, compression: str) -> None:
 
 
 def repeated(compress: Callable[[bytes], bytes]) -> bytes:
-    """Return ten gigabytes of zeros as a file of streams one behind the other."""
+    """Return ten gigabytes of zeros as a file of concatenated streams."""
     return compress(_BLOCK) * (BOMB // len(_BLOCK))
 
 
 def zip_bomb(says: int) -> bytes:
-    """Return an archive whose one member is ten gigabytes, and says that it is of another size."""
+    """Return an archive with one member of ten gigabytes that declares another size."""
     squeeze = zlib.compressobj(9, zlib.DEFLATED, -15)
     block = squeeze.compress(_BLOCK) + squeeze.flush(zlib.Z_FULL_FLUSH)
     stream = block * (BOMB // len(_BLOCK)) + zlib.compress(b"", wbits=-15)
@@ -291,7 +291,7 @@ decompress(Path(sys.argv[1]), "xz", Path(sys.argv[2]), 1000, "toy.xz")
 
 
 def test_a_header_that_asks_for_too_much_memory(tmp_path: Path) -> None:
-    # The size of the dictionary stands in the header alone: 37 is 1.5 GiB.
+    # The size of the dictionary is in the header only: 37 means 1.5 GiB.
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 2**20, "mode": lzma.MODE_FAST, "nice_len": 4}]
     small = bytearray(lzma.compress(CONTENT, filters=filters))
     end = 12 + (small[12] + 1) * 4

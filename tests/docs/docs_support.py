@@ -1,4 +1,4 @@
-"""Reading the project's pages, and trying what they say on a copy of the tree."""
+"""Reading the project's pages, and trying their instructions on a copy of the source tree."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PACKAGES = ("solvers", "datasets", "workflow")
 
 
 def text_of(page: str) -> str:
-    """Return a file of the project."""
+    """Return the text of a file of the project."""
     return (PROJECT / page).read_text(encoding="utf-8")
 
 
 def blocks(page: str, language: str, section: str | None = None) -> list[str]:
-    """Return the fenced blocks of a page in one language, in order, of one section if it is named."""
+    """Return the fenced blocks of a page in one language, in order; with a section, only those in it."""
     found = []
     for part in re.split(r"^## ", text_of(page), flags=re.MULTILINE):
         if section in (None, part.partition("\n")[0]):
@@ -37,7 +37,7 @@ def the_block(page: str, language: str, section: str) -> str:
 
 
 def run(*command: object, **settings: Any) -> str:
-    """Return what a command prints; fail with what it complains of."""
+    """Return the output of a command; fail with its error output."""
     words = [*map(str, command)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False, **settings)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -45,7 +45,7 @@ def run(*command: object, **settings: Any) -> str:
 
 
 class Tree:
-    """A copy of the project that can be changed, and run with its own code."""
+    """A copy of the project that can be changed and run with its own code."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "tree"
@@ -62,21 +62,21 @@ class Tree:
         self._environment = {key: value for key, value in os.environ.items() if key != "SVMREPRO_MIRROR"} | {
             "PYTHONPATH": os.pathsep.join(map(str, path)),
             "NUMBA_CACHE_DIR": str(folder / "numba"),
-            # Not even the repository that the temporary folder may be in takes part.
+            # Git must not look at a repository that may contain the temporary folder.
             "GIT_CEILING_DIRECTORIES": str(folder),
         }
 
     def apply(self, section: str) -> None:
-        """Apply the diff of a section of CONTRIBUTING.md; skip the test where there is no git."""
+        """Apply the diff of a section of CONTRIBUTING.md; skip the test if there is no git."""
         if shutil.which("git") is None:
             pytest.skip("no git on this machine: the diffs of CONTRIBUTING.md cannot be applied")
         diff = the_block("CONTRIBUTING.md", "diff", section)
         run("git", "apply", "-", input=diff, cwd=self.root, env=self._environment)
 
     def python(self, *arguments: object) -> str:
-        """Run Python on the copy, in its root; return what it prints."""
+        """Run Python on the copy, in its root; return its output."""
         return run(sys.executable, *arguments, cwd=self.root, env=self._environment)
 
     def check(self, code: str) -> str:
-        """Run lines of Python on the copy; return what they print."""
+        """Run lines of Python on the copy; return their output."""
         return self.python("-c", code)

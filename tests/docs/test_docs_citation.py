@@ -1,4 +1,4 @@
-"""CITATION.cff and CHANGELOG.md have the form that tools read."""
+"""CITATION.cff and CHANGELOG.md are machine-readable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from docs_support import PROJECT
 from svmrepro.workflow.configuration.model import load_config
 
 CITATION: dict[str, Any] = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
-# Keys of the Citation File Format 1.2.0, as far as they are used here.
+# Keys of the Citation File Format 1.2.0 that are used here.
 TOP = "cff-version message type title abstract version license authors keywords references"
 REFERENCE = "type title authors year month number institution conference collection-title"
 

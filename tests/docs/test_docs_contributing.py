@@ -1,4 +1,4 @@
-"""The diffs of CONTRIBUTING.md do what it says."""
+"""The diffs of CONTRIBUTING.md do what its text says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def tree(tmp_path: Path) -> Tree:
 
 def test_adding_a_solver(tree: Tree) -> None:
     tree.apply("Adding a solver")
-    # Twelve seeds meet every storage with every kernel.
+    # Twelve seeds combine every storage with every kernel.
     out = tree.check("""
 import pytest
 from solver_cases import make_case, suits
@@ -86,7 +86,7 @@ for scale, sizes in {"smoke": (125, 250, 500), "paper": (500, 1000, 2000, 5000)}
 
 def test_adding_a_claim(tree: Tree, tmp_path: Path) -> None:
     tree.apply("Adding a claim")
-    # Synthetic measurements, in which chunking's exponent exceeds SMO's by 1.3 here and by less on Adult.
+    # Synthetic measurements: chunking's exponent exceeds SMO's by 1.3 here and by less on Adult.
     out = tree.check(f"""
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Commands and examples of the pages work; their numbers are those of the reference runs; links exist."""
+"""Commands and examples of the pages work, their numbers match the reference runs, and links exist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REFERENCE = PROJECT / "results" / "reference"
 PAGES = sorted(
     str(file.relative_to(PROJECT)) for folder in (PROJECT, PROJECT / "docs") for file in folder.glob("*.md")
 )
-# What ./run takes instead of targets.
+# Arguments of ./run that are not targets.
 COMMANDS = {"test", "sums", "docs", "python", "pytest", "ruff", "snakefmt"}
 COMMAND_LINES = sorted(
     {
@@ -29,7 +29,7 @@ COMMAND_LINES = sorted(
         for page in PAGES
         for block in blocks(page, "sh")
         for line in block.splitlines()
-        # Not those about what a page itself adds.
+        # Except names that the page itself adds.
         if "./run" in line and not re.search(r"mine|separable-gaussian", line)
     }
 )
@@ -102,7 +102,7 @@ def test_your_own_data(tmp_path: Path) -> None:
 
 
 def reference_claims(scale: str, paper: str) -> dict[str, dict[str, str]]:
-    """Return every claim of a committed reference run."""
+    """Return the claims of all committed reference runs."""
     with (REFERENCE / scale / paper / "claims.csv").open(encoding="utf-8") as file:
         return {row["id"]: row for row in csv.DictReader(file)}
 
@@ -131,7 +131,7 @@ def test_main_claims_are_those_of_the_largest_reference_runs() -> None:
         scale = "paper" if (REFERENCE / "paper" / paper).is_dir() else "default"
         claim = reference_claims(scale, paper)[name]
         assert claim["verdict"] == verdict, name
-        # Before the colon are rounded numbers that decided the claim, after it is the explanation.
+        # Before the colon are the rounded numbers that decided the claim, after it is the explanation.
         known = [float(number) for number in numbers(claim["measured"])]
         for number in numbers(measured.partition(":")[0]):
             digit = 100.0 if number.endswith("00") else 10.0 ** -len(number.partition(".")[2])
@@ -152,7 +152,7 @@ def test_findings_are_of_the_committed_runs() -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors that hosts of code give to the headings of a page."""
+    """Return the anchors that code hosts give to the headings of a page."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

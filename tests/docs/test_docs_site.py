@@ -1,4 +1,4 @@
-"""The documentation site builds without a warning, is complete, and can be read on any screen."""
+"""The documentation site builds without warnings, is complete, and is readable on any screen."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_paper_shows_all_of_its_reference_run(site: Path, paper: str) -> None:
     results, figures = (
         PROJECT / folder / "reference" / scale[1] / paper for folder in ("results", "figures")
     )
-    # The table of claims is rendered for the site; the others are the committed ones, cell by cell.
+    # The table of claims is rendered for the site; the others equal the committed ones, cell by cell.
     for file in results.glob("*.html"):
         rows = re.findall(r"<tr>.*?</tr>", unescape(file.read_text(encoding="utf-8")))
         assert file.stem == "claims" or (rows and all(row in shown for row in rows)), file
@@ -119,7 +119,7 @@ def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path: Path) -> None:
 def browser(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     command = find_browser()
     if command is None:
-        # Continuous integration may leave nothing out.
+        # In continuous integration nothing may be skipped.
         (pytest.fail if os.environ.get("CI") else pytest.skip)("no browser (chromium) to open the site in")
     opened = Browser(command, tmp_path_factory.mktemp("profile"))
     try:
@@ -128,7 +128,7 @@ def browser(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Br
         opened.close()
 
 
-#: The layout of a page, and the least contrast of any text with its background by the rules of WCAG 2.
+#: The layout of a page, and the lowest contrast of any text with its background by the rules of WCAG 2.
 LOOK = """(() => {
     const boxes = [...document.querySelectorAll(".scroll, .table-wrapper, .highlight pre")];
     const images = [...document.images].filter(image => image.offsetWidth);
@@ -181,11 +181,11 @@ def test_every_page_can_be_read(browser: Browser, site: Path, width: int, colour
         contrast, where = found["contrast"]
         assert contrast >= 3, f"{page}: {where}"
         scrolling += len(found["scrolling"])
-    # Otherwise nothing was wide enough to show anything.
+    # Otherwise nothing was wide enough for the test to mean anything.
     assert scrolling > 10
 
 
 def test_nothing_complains_and_no_network_is_asked(browser: Browser) -> None:
-    """Of all that the tests above did."""
+    """Fail on any browser complaint during the tests above."""
     assert browser.complaints == []
     assert browser.requests == []

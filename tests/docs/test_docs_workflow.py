@@ -1,4 +1,4 @@
-"""The file for GitHub Actions asks for what there is."""
+"""The GitHub Actions workflow refers only to existing things."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def test_the_job_to_copy_checks_and_compares() -> None:
 def test_no_job_runs_for_ever_or_may_write() -> None:
     assert all(job["timeout-minutes"] <= 60 for job in JOBS.values())
     assert yaml.safe_load(TEXT)["permissions"] == {"contents": "read"}
-    # Actions by their version, nothing by a host's name.
+    # Actions are given with their version; no host-specific names.
     assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", name) for name in re.findall(r"uses: (\S+)", TEXT))
     assert "://" not in TEXT

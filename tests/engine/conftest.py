@@ -1,4 +1,4 @@
-"""Every test of the engine works in a folder of its own and knows no mirror."""
+"""Every engine test works in its own folder, without a mirror."""
 
 from __future__ import annotations
 

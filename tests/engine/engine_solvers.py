@@ -1,4 +1,4 @@
-"""Solvers of a user's own, for the engine's tests: small, pure numpy, some of them ill-behaved."""
+"""User-defined solvers for the engine's tests: small, pure NumPy, some of them misbehaving."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def quick(problem: Any, eps: float, time_limit: float | None, pause: float = 0.0) -> SimpleNamespace:
-    """Maximal violating pairs on the dense linear kernel matrix; sleeps before it starts."""
+    """Select maximal violating pairs on the dense linear kernel matrix; sleeps before it starts."""
     time.sleep(pause)
     X = problem.X.toarray() if hasattr(problem.X, "toarray") else problem.X
     y, C = problem.y, problem.C
@@ -38,14 +38,14 @@ def quick(problem: Any, eps: float, time_limit: float | None, pause: float = 0.0
 
 
 def strained(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
-    """Give up where C is above one half, or eps below 1e-3."""
+    """Give up if C exceeds one half or eps is below 1e-3."""
     if problem.C > 0.5 or eps < 1e-3:
         return SimpleNamespace(alpha=np.zeros(problem.n), bias=0.0, status="time_limit")
     return quick(problem, eps, time_limit)
 
 
 def wrong(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
-    """All zero, and sure of it."""
+    """Return all zeros and call it optimal."""
     return SimpleNamespace(alpha=np.zeros(problem.n), bias=0.0, status="optimal")
 
 
@@ -55,7 +55,7 @@ def failing(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespa
 
 
 def nothing_returned(problem: Any, eps: float, time_limit: float | None) -> None:
-    """Forget the answer."""
+    """Return nothing."""
 
 
 def leaving(problem: Any, eps: float, time_limit: float | None) -> None:
@@ -64,7 +64,7 @@ def leaving(problem: Any, eps: float, time_limit: float | None) -> None:
 
 
 def careless(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
-    """Return plain lists, and leave the problem's arrays in another state."""
+    """Return plain lists, and modify the problem's arrays."""
     answer = quick(problem, eps, time_limit)
     problem.X *= 0.5
     problem.y *= -1
@@ -72,7 +72,7 @@ def careless(problem: Any, eps: float, time_limit: float | None) -> SimpleNamesp
 
 
 def loading(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
-    """Work half a second when it is first called, as a compiler would."""
+    """Work half a second on the first call, as a compiler would."""
     began = time.process_time()
     while not _LOADED and time.process_time() < began + 0.5:
         pass
@@ -84,7 +84,7 @@ _LOADED: list[bool] = []
 
 
 def handing_on(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
-    """Let another program work for a third of a second."""
+    """Let a child process work for a third of a second."""
     program = "import time\nwhile time.process_time() < 0.3: pass"
     subprocess.run([sys.executable, "-S", "-c", program], check=True)
     return quick(problem, eps, time_limit)
@@ -93,14 +93,14 @@ def handing_on(problem: Any, eps: float, time_limit: float | None) -> SimpleName
 def limited(
     problem: Any, eps: float, time_limit: float | None, above: int = 0, memory: bool = False
 ) -> SimpleNamespace:
-    """Pass its limit on problems of ``above`` rows and more."""
+    """Exceed the time limit on problems of at least ``above`` rows."""
     answer = quick(problem, eps, time_limit)
     answer.status = ("memory_limit" if memory else "time_limit") if problem.n >= above else "optimal"
     return answer
 
 
 def hungry(problem: Any, eps: float, time_limit: float | None, megabytes: int = 64) -> SimpleNamespace:
-    """Touch so much memory and let it go."""
+    """Allocate much memory and release it."""
     block = np.ones(megabytes * 2**17)
     answer = quick(problem, eps, time_limit)
     answer.iterations = int(block[0])
@@ -108,7 +108,7 @@ def hungry(problem: Any, eps: float, time_limit: float | None, megabytes: int = 
 
 
 def threads(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
-    """Report what libraries were told about threads, as a count of iterations."""
+    """Report the thread limits of libraries as a count of iterations."""
     answer = quick(problem, eps, time_limit)
     answer.iterations = int(os.environ["OMP_NUM_THREADS"]) + int(os.environ["NUMBA_NUM_THREADS"])
     return answer

@@ -1,4 +1,4 @@
-"""A small configuration of the real workflow, and ways to run it."""
+"""A small configuration of the real workflow, and functions to run it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ALL = _PAPER["experiments"]
 
 
 def solver(name: str, **fields: Any) -> dict[str, Any]:
-    """Return a contender that is one of the tests' own solvers."""
+    """Return a contender with one of the tests' own solvers."""
     return {"solver": f"engine_solvers:{name}", **fields}
 
 
@@ -39,7 +39,7 @@ def tiny(
     of: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
-    """Return overrides that leave one experiment on generated data, with contenders of the tests' own.
+    """Return overrides that leave one experiment on generated data, with the tests' own contenders.
 
     `of` changes the experiment, `settings` the whole scale.
     """
@@ -54,7 +54,7 @@ def tiny(
 
 
 def prepare(*arguments: Any, **settings: Any) -> Config:
-    """Return the configuration that :func:`tiny` overrides, its own data sets made known."""
+    """Return the configuration that :func:`tiny` overrides, and register its data sets."""
     config = load_config(tiny(*arguments, **settings))
     register(config)
     return config
@@ -71,7 +71,7 @@ def rows(config: Config) -> tuple[jobs.Instance, ...]:
 def measure(
     config: Config, job: str = "all", stream: io.StringIO | None = None
 ) -> tuple[list[dict[str, Any]], str]:
-    """Measure a job in this process, in the working folder; return its lines and what a person was told."""
+    """Measure a job in this process, in the working folder; return its lines and its messages."""
     stream = stream or io.StringIO()
     experiment = the_experiment(config)
     part = jobs.job(config, experiment, job)
@@ -85,14 +85,14 @@ def journal(config: Config) -> Journal:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return an environment in which the tests' solvers can be imported and no mirror is named."""
+    """Return an environment in which the tests' solvers can be imported and no mirror is set."""
     path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
     kept = {key: value for key, value in os.environ.items() if key != "SVMREPRO_MIRROR"}
     return {**kept, "PYTHONPATH": path, **more}
 
 
 def command(folder: Path, overrides: Mapping[str, Any], *arguments: str) -> list[str]:
-    """Return the command line of a run in a folder of its own."""
+    """Return the command line of a run in its own folder."""
     settings = folder / "overrides.json"
     settings.write_text(json.dumps(overrides))
     return [
@@ -104,7 +104,7 @@ def command(folder: Path, overrides: Mapping[str, Any], *arguments: str) -> list
 def snakemake(
     folder: Path, overrides: Mapping[str, Any], *arguments: str, powerless: bool = False, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run Snakemake to its end, from its own folder; `powerless` takes root's right to write anywhere."""
+    """Run Snakemake to its end, from its own folder; `powerless` drops root's right to write anywhere."""
     words = command(folder, overrides, *arguments)
     return subprocess.run(
         unprivileged(words) if powerless else words,
@@ -118,16 +118,16 @@ def snakemake(
 
 
 def journal_lines(folder: Path, scale: str = "default") -> list[dict[str, Any]]:
-    """Read all journals of a scale; every line has to parse."""
+    """Read all journals of a scale; every line must parse."""
     files = sorted((folder / "results" / scale / "journal").rglob("*.jsonl"))
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
 def on_full_disk(script: str, folder: Path, kilobytes: int = 256) -> subprocess.CompletedProcess[str] | None:
     """
-    Run a Python script with a small file system of its own as the working folder.
+    Run a Python script with its own small file system as the working folder.
 
-    Returns None where this machine does not let one be mounted.
+    Returns None if this machine does not allow mounting one.
     """
     mount = f"mount -t tmpfs -o size={kilobytes}k none {folder} && cd {folder}"
     probe = subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True, check=False)
@@ -147,7 +147,7 @@ def unprivileged(arguments: Sequence[str]) -> list[str]:
     """
     Return a command that runs without a superuser's right to write anywhere.
 
-    Root keeps its number, and with it the right to read its own interpreter, but loses every capability.
+    Root keeps its user id, and hence the right to read its interpreter, but loses every capability.
     """
     drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
     return [*(drop if os.getuid() == 0 else []), *arguments]

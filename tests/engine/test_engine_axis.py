@@ -1,4 +1,4 @@
-"""Experiments that vary C, C_total or eps, and results that are judged on a test set."""
+"""Experiments that vary C, C_total or eps, and results measured on a test set."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ SEEN = {"test": {"skip": 40, "rows": 30}, "measures": ["accuracy", "roc-area"]}
 
 
 def one(contenders: dict[str, Any] | None = None, sizes: Any = (20, 40), **of: Any) -> Config:
-    """Return a configuration of one repeat, whose experiment is changed so."""
+    """Return a configuration with one repeat and a changed experiment."""
     return prepare(contenders or QUICK, sizes, of, repeats=1)
 
 
 def analysed(config: Config) -> Runs:
-    """Measure and analyse; return the runs as the tables have them."""
+    """Measure and analyse; return the runs as in the tables."""
     measure(config)
     analyse.run(config, "platt1998", EXPERIMENT)
     return read_runs([paths.measurements(config, "platt1998", EXPERIMENT)])
@@ -52,7 +52,7 @@ def test_every_size_is_measured_at_every_point() -> None:
     assert all(line["C"] == line["point"] and line["axis"] == "C" for line in lines)
     assert {line["status"] for line in lines} == {"optimal"}
     assert "C = 0.001 " in told and told.endswith("no run of scale default left\n")
-    # The values differ: it was another problem each time.
+    # The values differ, so each was a separate problem.
     duals = {(line["n"], line["point"]): line["certificate"]["dual"] for line in lines}
     assert duals[20, 0.001] < duals[20, 0.1]
     assert measure(config)[0] == lines  # nothing is measured twice
@@ -60,7 +60,7 @@ def test_every_size_is_measured_at_every_point() -> None:
 
 def test_eps_is_an_axis() -> None:
     config = one(axis={"eps": [1e-4, 1e-1, 1e-2]})
-    assert the_experiment(config).points == (1e-1, 1e-2, 1e-4)  # the hardest comes last
+    assert the_experiment(config).points == (1e-1, 1e-2, 1e-4)  # the hardest point comes last
     lines, _ = measure(config)
     assert [line["eps"] for line in lines[:3]] == [line["point"] for line in lines[:3]] == [1e-1, 1e-2, 1e-4]
     gaps = [line["certificate"]["pair_gap"] for line in lines[:3]]
@@ -69,7 +69,7 @@ def test_eps_is_an_axis() -> None:
 
 
 def test_over_eps_a_contender_with_a_tolerance_of_its_own_is_measured_once() -> None:
-    """A reference of another family, as good as can be had, stands for every point of the axis."""
+    """A precise reference of another family serves all points of the axis."""
 
     def with_reference(eps: float) -> Config:
         reference = {"solver": "liblinear", "bias": False, "eps": eps}
@@ -90,10 +90,10 @@ def test_over_eps_a_contender_with_a_tolerance_of_its_own_is_measured_once() -> 
     assert best["gap"] <= 1e-6 * best["primal"]
     assert measure(config)[0] == lines  # nothing is measured twice
     assert Forecast(config, experiment).left() == (0, 0.0)
-    # Another tolerance of its own: it is measured again, and nobody else.
+    # With another tolerance of its own, it alone is measured again.
     before, after = ([row.key for row in rows(each)] for each in (config, with_reference(1e-6)))
     assert before[:2] == after[:2] and before[2] != after[2]
-    over_C = replace(experiment, axis="C", points=(0.001, 0.1))  # it is another problem each time
+    over_C = replace(experiment, axis="C", points=(0.001, 0.1))  # each point is a separate problem
     assert [len(row.contenders) for row in jobs.instances(over_C)] == [2, 2]
 
     found = analysed(config)
@@ -101,7 +101,7 @@ def test_over_eps_a_contender_with_a_tolerance_of_its_own_is_measured_once() -> 
     first, other = (found.group(EXPERIMENT, "reference", 20, eps) for eps in (1e-1, 1e-2))
     assert first.solved and first is other
     assert found.group(EXPERIMENT, "a", 20, 1e-1) is not found.group(EXPERIMENT, "a", 20, 1e-2)
-    assert found.along(EXPERIMENT, "reference", "cpu_seconds", 20) == {}  # it has no course along the axis
+    assert found.along(EXPERIMENT, "reference", "cpu_seconds", 20) == {}  # it does not vary along the axis
     assert list(found.along(EXPERIMENT, "a", "cpu_seconds", 20)) == [1e-2, 1e-1]
 
 
@@ -124,7 +124,7 @@ def test_total_C_is_shared_out_among_the_examples() -> None:
         (40, 10.0, 0.25),
         (40, 1000.0, 25.0),
     ]
-    # The same problem by another name has the same key.
+    # The same problem under another name has the same key.
     plain = replace(experiment, C=None, C_total=1000.0)
     assert jobs.instances(total)[1].key == jobs.instances(plain)[0].key
 
@@ -151,7 +151,7 @@ def test_a_limit_stops_what_is_harder() -> None:
     assert found[20, 0.9]["reason"] == "passed its time limit of 9 s at n = 20, C = 0.6"
     assert {line["status"] for line in lines if line["contender"] == "a"} == {"optimal"}
     assert told.endswith("no run of scale default left\n")
-    # A small eps is harder.
+    # A smaller eps is harder.
     lines, _ = measure(one({"a": solver("strained")}, [20], axis={"eps": [1e-5, 1e-4, 1e-2]}))
     assert [line["status"] for line in lines] == ["optimal", "time_limit", "not_run"]
 
@@ -162,7 +162,7 @@ def test_keys_follow_axis_test_and_measures() -> None:
 
     plain = keys()
     assert len(keys(axis={"C": [0.1, 0.2]})) == 4
-    # A point that is the experiment's own value is the same problem.
+    # A point with the experiment's own value is the same problem.
     assert plain <= keys(axis={"C": [the_experiment(one()).C, 7.0]})
     judged = keys(**SEEN)
     assert judged.isdisjoint(plain)
@@ -194,7 +194,7 @@ def test_results_are_judged_on_rows_that_no_one_trained_on() -> None:
         "accuracy": np.mean((values > 0) == (whole.y[40:] > 0)),
         "roc-area": roc_area(whole.y[40:], values),
     }
-    # A user's own solver is judged as well, by its multipliers.
+    # A user-defined solver is measured as well, through its multipliers.
     assert found["a"]["roc-area"] == pytest.approx(found["smo"]["roc-area"], abs=0.02)
 
 
@@ -218,7 +218,7 @@ def test_what_meets_a_limit_is_judged_too() -> None:
 
 
 def own_files(features: int) -> dict[str, Any]:
-    """Write a training set of two features and a test set of so many; return what makes them known."""
+    """Write a training set with two features and a test set of the given size; return their registration."""
     rng = np.random.default_rng(0)
     for name, n, width in (("mine", 40, 2), ("other", 25, features)):
         X = rng.normal(size=(n, width))
@@ -241,7 +241,7 @@ def test_another_data_set_can_be_the_test_set(features: int) -> None:
 
 def test_a_test_set_that_is_missing_is_told() -> None:
     config = one(dataset="adult", sizes=[40], measures=["accuracy"])
-    # Its training file is missing as well; the test set's own reason is the loader's.
+    # Its training file is missing as well; the reason shown is the loader's for the test set.
     with pytest.raises(data_sets.NotAvailable, match="test set: "):
         data_sets.load_test(config, rows(config)[0], 123)
     (line,), _ = measure(config)
@@ -302,7 +302,7 @@ def test_runs_are_grouped_by_point() -> None:
     assert runs.series(EXPERIMENT, "a", "iterations") == runs.along(EXPERIMENT, "a", "iterations", 40)
     entries = reference_check.summarise(runs)
     assert len(entries) == 12 and {entry["point"] for entry in entries} == {"0.001", "0.01", "0.1"}
-    # Written down and read again, no point is taken for another.
+    # After writing and reading, points remain distinct.
     again = reference_check.unfold(reference_check.fold(entries))
     as_text = partial(json.dumps, sort_keys=True)
     assert sorted(again, key=as_text) == sorted(entries, key=as_text)

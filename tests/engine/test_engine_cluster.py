@@ -1,4 +1,4 @@
-"""What a cluster needs: which rules stay, what the profile asks for, whose clocks wait for whose."""
+"""Cluster support: local rules, requests of the profile, and which jobs wait for each other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_timed_jobs_and_the_compiler_alone_go_to_the_nodes() -> None:
 
 
 def test_the_profile_says_what_the_other_one_says() -> None:
-    differ = {"cores"}  # there those of the machine, here of a job that stays
+    differ = {"cores"}  # there the machine's cores, here those of a job that stays
     shared = PROFILES["default"].keys() - differ
     assert {key: PROFILES["slurm"][key] for key in shared} == {
         key: PROFILES["default"][key] for key in shared

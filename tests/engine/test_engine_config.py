@@ -149,7 +149,7 @@ def test_fault_names_its_file(folder: Path, file: str, old: str, new: str, messa
 
 
 def test_every_key_is_described() -> None:
-    """And no other one is."""
+    """Only existing keys are described."""
     kinds = {
         "config": structs.Settings,
         "data_set": structs.OwnData,
@@ -248,7 +248,7 @@ def test_null_takes_out_experiments_contenders_and_orphaned_artefacts() -> None:
 
 
 def test_an_artefact_of_a_data_set_asks_for_it() -> None:
-    """Also where no experiment that is left is on that set."""
+    """Even if no remaining experiment uses that set."""
     config = load_config(tiny())
     assert "adult" not in {entry.dataset for entry in config.papers["platt1998"].experiments.values()}
     assert set(wanted(config)) == {"noise", "adult"}
@@ -282,7 +282,7 @@ def test_command_tells_a_fault_in_one_line(tmp_path: Path) -> None:
 
 
 def test_texts_of_the_command_line_are_read_as_yaml_reads_them() -> None:
-    # What Snakemake makes of --config require_data=true 'experiments={platt1998: {adult-linear: {C: 0.1}}}'.
+    # What --config require_data=true 'experiments={platt1998: {adult-linear: {C: 0.1}}}' gives in Snakemake.
     inner = {
         "C": "0.1",
         "sizes": ["1605", "2265"],
@@ -319,7 +319,7 @@ def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path: P
     assert found.contenders["quick"].iteration_limit is None
     write_config(config, tmp_path / "config.json")
     assert read_config(tmp_path / "config.json") == config
-    # The solver's own cap is what rows had before, and another limit is another row.
+    # Older rows used the solver's own cap; another limit makes another row.
     keys = [
         jobs.instances(load_config(experiment(**settings)).experiment("platt1998", "adult-linear"))[0].key
         for settings in (

@@ -1,4 +1,4 @@
-"""Contenders that get the same examples in another encoding: another problem, the same permutations."""
+"""Contenders with another encoding of the same examples: a different problem, the same permutations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ N = 30
 
 
 def cards(contenders: dict[str, Any], **of: Any) -> Config:
-    """Return an experiment on a set of small whole numbers, in two permutations."""
+    """Return an experiment on a set of small integers, with two permutations."""
     values = np.random.default_rng(3).integers(1, 4, size=(2 * N, 5)).astype(float)
     datasets.write_libsvm("cards.libsvm", values, 1.0 - 2.0 * (np.arange(2 * N) % 2))
     of = {"dataset": "cards", "permutations": 2, **of}
@@ -55,7 +55,7 @@ def test_the_key_of_a_row_follows_the_encodings_of_its_contenders(monkeypatch: p
     plain, hot, unit = (keys(encoding) for encoding in (None, "one-hot", "unit-interval"))
     assert not plain & hot and not hot & unit
     assert plain == {row.key for row in rows(cards({"a": QUICK, "b": QUICK}))}
-    # An encoding that gives other arrays is measured again, and nothing else.
+    # An encoding that returns different arrays is measured again, and nothing else.
     monkeypatch.setattr(datasets, "ENCODING_VERSION", datasets.ENCODING_VERSION + 1)
     assert not keys("one-hot") & hot and keys(None) == plain
 
@@ -78,7 +78,7 @@ def test_ratios_are_formed_on_the_same_problem_only() -> None:
     }  # fmt: skip
     entries = reference_check.summarise(read_runs([paths.measurements(config, "platt1998", EXPERIMENT)]))
     said = {entry["contender"]: entry["setting"].get("encoding", "none") for entry in entries}
-    # Rows without an encoding compare with references from before there was any.
+    # Rows without an encoding match references from before there were encodings.
     assert said == {"plain": "none", "again": "none", "hot": "one-hot", "hot-again": "one-hot"}
 
 

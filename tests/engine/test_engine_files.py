@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, the journal, and locks: full disks, kills, several writers."""
+"""Atomic files, the journal, and locks: full disks, kills, several writers."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_lines_from_before_a_field_was_added_still_count(tmp_path: Path) -> None
     path = tmp_path / "lines.jsonl"
     path.write_text(json.dumps(old) + "\n")
     assert read_lines(path) == Journal(path).lines() == [{**old, **ADDED}]
-    # What is read can be written: in a job's own file it is complete.
+    # Whatever can be read can be written: a job's own file is complete.
     assert json.loads(encode(read_lines(path)[0])) == {**old, **ADDED}
 
 
@@ -285,7 +285,7 @@ def test_a_lock_that_somebody_scribbled_on_has_no_known_owner(tmp_path: Path) ->
         for text in ("²", "", "-5", "x", f"{whole} x", whole.replace("node", "\x1b[2J"), "9" * 400):
             path.write_text(text)
             assert owner(stream.fileno()) is None
-        path.write_text("77")  # as an earlier version signed
+        path.write_text("77")  # the format of an earlier version
         assert owner(stream.fileno()) == Owner(77) and str(Owner(77)) == "process 77"
         path.write_text(whole)
         assert owner(stream.fileno()) == Owner(77, "node-1.example", "2026-11-22T22:31:50Z")

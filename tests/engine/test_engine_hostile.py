@@ -1,4 +1,4 @@
-"""Configurations that mean harm: refused in one line that names file and key; no shell sees their words."""
+"""Malicious configurations: refused in one line with file and key; no shell interprets their text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError
 
-#: What a shell, a path or a format string would make something of.
+#: Strings that a shell, a path or a format string would interpret.
 WORDS = (
     "$(touch evil)", "`touch evil`", "a;touch evil", "a&touch evil", "a|touch evil", "a>evil",
     "a\ntouch evil", "evil\n", "../evil", "..", "/tmp/evil", "~/evil", "-rf", "a b", "{threads}", "{", "%s",
@@ -25,7 +25,7 @@ WORDS = (
 )  # fmt: skip
 
 
-#: A configuration of little, for the sake of speed.
+#: A small configuration, for speed.
 _MINI = {
     "config.yaml": """
 scale: default
@@ -194,7 +194,7 @@ def test_values_that_are_none(folder: Path, value: object) -> None:
 
 
 def test_a_bomb_behind_configfile_is_refused(folder: Path) -> None:
-    # Snakemake reads that file itself: what comes here shares its parts, and stands for 10^9 of them.
+    # Snakemake parses that file itself; the resulting object shares its parts and represents 10^9 of them.
     bomb: Any = "x"
     for _ in range(9):
         bomb = [bomb] * 10
@@ -208,7 +208,7 @@ def test_a_bomb_behind_configfile_is_refused(folder: Path) -> None:
 
 # -- shells -----------------------------------------------------------------------------------------
 
-#: What a rule's command may hold without quotes: quoted parts (Plan.steps, Plan.snakemake), a number.
+#: What a rule's command may contain unquoted: quoted parts (Plan.steps, Plan.snakemake), a number.
 _SAFE = re.compile(r"\{(STEPS\[[a-z]+\]|PLAN\.snakemake|PLAN\.began|[\w.]+:q)\}")
 
 
@@ -235,7 +235,7 @@ def test_no_step_gives_a_text_to_a_shell() -> None:
 
 @pytest.mark.parametrize("name", ["a b $(touch evil);touch evil;'\"*"])
 def test_folders_whose_names_a_shell_would_read(tmp_path: Path, name: str) -> None:
-    """They are a person's to choose: everything runs there, and nothing of the name is carried out."""
+    """Users may choose such folders: everything works, and no part of the name is executed."""
     mine = tmp_path / name / "mine"
     mine.parent.mkdir()
     mine.write_text("+1 1:1\n-1 2:1\n" * 20)
@@ -261,7 +261,7 @@ def test_folders_whose_names_a_shell_would_read(tmp_path: Path, name: str) -> No
 
 
 def test_what_snakemake_reads_itself_is_refused_too(tmp_path: Path) -> None:
-    """Tags behind --configfile and --config: Snakemake's own reader stops at them."""
+    """Tags in --configfile and --config: Snakemake's own reader refuses them."""
     (tmp_path / "evil.yaml").write_text("repeats: !!python/object/apply:os.system ['touch evil']\n")
     run = [sys.executable, "-m", "snakemake", "--cores", "1", "--snakefile", str(PROJECT / "Snakefile"), "-n"]
     for extra in (

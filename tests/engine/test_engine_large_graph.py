@@ -20,7 +20,7 @@ MEMORY = 2 * 2**30
 
 @pytest.mark.slow
 def test_a_dry_run_of_twenty_thousand_jobs_fits_into_two_gigabytes(tmp_path: Path) -> None:
-    """Takes about a minute of CPU, which the test prints."""
+    """Takes about a minute of CPU time, which the test prints."""
     for name in ("workflow", "profiles"):
         (tmp_path / name).symlink_to(PROJECT / name)
     shutil.copy(PROJECT / "Snakefile", tmp_path)

@@ -1,4 +1,4 @@
-"""Measuring a job in this process: order, resuming, limits, faults of contenders, data, what is left."""
+"""Measuring a job in this process: order, resuming, limits, failing contenders, data, remaining work."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_limit_stops_larger_sizes_at_once() -> None:
     assert Counter(status for _, status, _ in statuses(lines, "all")) == {"optimal": 8}
     assert f"time_limit ({reason})" in told
     assert f"noise-linear [some (2 sizes)]: {reason} at n = 40" in closing(config)
-    # The next size, asked of a job of its own, knows the limit too.
+    # The next size, requested from a separate job, knows the limit, too.
     by_size = prepare(contenders, sizes, job="size")
     assert [(job.name, job.after) for job in jobs.jobs(by_size, the_experiment(by_size))] == [
         ("n20", None), ("n40", "n20"), ("n60", "n40"), ("n80", "n60"),
@@ -158,14 +158,14 @@ def test_faults_of_one_contender_do_not_stop_the_others() -> None:
         "odd": ("error", "bias must be 0 for a problem without bias"),
         "silent": ("error", "returned NoneType, without alpha and bias"),
         "leaving": ("error", r"SystemExit: no licence \(engine_solvers.py:\d+\)"),
-        # What it did to its problem, the others and the certificate do not see.
+        # Its changes to the problem do not affect the others or the certificate.
         "careless": ("optimal", ""),
         "last": ("optimal", ""),
     }
     for label, (status, reason) in expected.items():
         for _, found, said in (runs := statuses(lines, label)):
             assert found == status and re.search(reason, said or "")
-        # One run of what would end in the same way again.
+        # Only one run of a contender that would end the same way again.
         assert len(runs) == (2 if status == "optimal" else 1)
     assert left(config) == (0, 0.0)
 
@@ -196,11 +196,11 @@ def test_time_of_own_solvers() -> None:
     }
     lines, _ = measure(prepare(contenders, sizes=[20, 30], repeats=1))
     seconds = {(line["contender"], line["n"]): line["cpu_seconds"] for line in lines}
-    # Before the clock starts, each has run once: the half second of the first call is not in it.
+    # Each contender runs once before the clock starts, so the half second of the first call is not counted.
     assert seconds["loading", 20] < 0.5
-    # What other programs do for it counts.
+    # The work of its child processes counts.
     assert seconds["handing", 20] > 0.25 and statuses(lines, "handing")[0][1] == "optimal"
-    # Who knows no limit is over it all the same.
+    # A solver that ignores its limit still counts as timed out.
     reason = "passed its time limit of 0.1 s"
     assert statuses(lines, "late") == [(20, "time_limit", reason), (30, "not_run", f"{reason} at n = 20")]
     assert statuses(lines, "own")[0][2] == "passed a limit of its own (memory_limit)"
@@ -247,7 +247,7 @@ def test_own_file_is_measured_and_its_faults_are_errors() -> None:
     config = prepare(sizes=[40], of={"dataset": "mine"}, datasets={"mine": MINE["mine"]})
     found, _ = measure(config)
     assert Counter((line["n"], line["status"]) for line in found) == {(40, "optimal"): 4}
-    # It may be spoiled while a run is at work.
+    # The file may be damaged while a run is in progress.
     Path("mine.libsvm").write_text("\n".join(lines).replace("1:1", "1:x", 1) + "\n")
     with pytest.raises(StepError, match=r"^datasets.mine: mine\.libsvm:1: "):
         fetch.fetch(config, "mine")

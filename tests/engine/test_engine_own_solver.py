@@ -1,4 +1,4 @@
-"""What a solver of a user's own returns, and where its package may lie; test_engine_workflow runs one."""
+"""User-defined solvers: their results and where their package is found; test_engine_workflow runs one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from svmrepro.workflow.measurement.contender_run import _as_solution
 
 @pytest.mark.parametrize("count", [-1, float("nan"), 10**30, "many", None])
 def test_a_count_that_is_none_is_told(count: Any) -> None:
-    """It would stand in the journal, and no table could be made of it."""
+    """It would be in the journal, but no table could be made of it."""
     with pytest.raises(StepError, match=r"^solver 'a:b' returned iterations: [^\n]+$"):
         _as_solution("a:b", SimpleNamespace(alpha=[0.0], bias=0.0, iterations=count))
     assert _as_solution("a:b", SimpleNamespace(alpha=[0.0], bias=0.0, iterations=np.int64(7))).iterations == 7
@@ -26,7 +26,7 @@ def test_a_count_that_is_none_is_told(count: Any) -> None:
 
 def test_a_package_that_is_installed_editable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Finder:
-        """What an editable installation adds: it knows the folder that no path names."""
+        """Added by an editable installation: it knows a folder that is not on the path."""
 
         @staticmethod
         def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:

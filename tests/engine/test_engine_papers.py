@@ -1,4 +1,4 @@
-"""The papers' experiments as they are configured: the problems that the papers print, at every scale."""
+"""The papers' experiments as configured: the problems that the papers print, at every scale."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ WITH_PASMO_2 = (
     *("chess-board-1000", "chess-board-10000", "chess-board-100000"),
     *("connect-4", "king-rook-vs-king", "internet-ads", "spambase"),
 )
-#: Sets of the same file as others, which the smoke scale does without.
+#: Sets from the same file as others, which the smoke scale omits.
 ALIKE = {"breast-cancer", "diabetis", "flare-solar", "german", "splice", "thyroid", "twonorm"}
 UCI = ("connect-4", "king-rook-vs-king", "tic-tac-toe", "internet-ads", "ionosphere", "spambase")
 
@@ -204,7 +204,7 @@ def test_the_paper_scale_of_glasmachers2008_is_counted_beforehand_and_cut_into_b
 
 # -- Joachims 2006 ----------------------------------------------------------------------------------
 
-#: Those whose C does not grow with the number of examples.
+#: Sets whose C does not grow with the number of examples.
 WITH_C = (
     *(f"{name}-precision" for name in ("adult", "web", "mnist-8", "rcv1-like")),
     *("adult-methods", "adult-mfn", "web-methods"),
@@ -218,7 +218,7 @@ def test_the_paper_scale_of_joachims2006_has_the_sets_of_table_1() -> None:
     assert list(printed) == list(bounds)
     for name, C in bounds.items():
         assert every[name].C_total == C
-        # Of KDD04 physics, the labels of 50,000 are public.
+        # Only the labels of 50,000 examples of KDD04 physics are public.
         assert every[name].sizes[-1] == (50_000 if name == "kdd04-physics" else int(printed[name]["n"]))
 
 
@@ -230,7 +230,7 @@ def test_problems_of_joachims2006_have_no_bias_and_C_is_n_times_a_bound(scale: s
         assert (experiment.C is None) == (name not in WITH_C)
         assert bool(experiment.points) == name.endswith(("-C", "-eps", "-best", "-precision"))
         if experiment.test is not None and experiment.test.rows is not None:
-            assert experiment.test.skip >= experiment.sizes[-1]  # nobody trains on generated test rows
+            assert experiment.test.skip >= experiment.sizes[-1]  # no training on generated test rows
 
 
 @pytest.mark.parametrize("scale", SCALES)

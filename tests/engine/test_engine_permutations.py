@@ -1,4 +1,4 @@
-"""Experiments over random orders of the rows: the same for every contender, resumed at any of them."""
+"""Experiments over random orders of the rows: the same for every contender, resumable at any permutation."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_contenders_of_a_permutation_run_side_by_side_and_none_is_always_first()
     assert len({line["run_id"] for line in lines}) == 1
     assert "12 runs to make; 12 runs of scale default left" in told
     assert "permutation 2/3" in Path("log.txt").read_text()
-    # The same problem in any order: the optimum is one, the way there is not.
+    # The same problem in any order: the optimum is the same, the path is not.
     duals = {round(line["certificate"]["dual"], 6) for line in lines if line["n"] == 40}
     assert max(duals) - min(duals) < 1e-2 * max(duals)
     assert len({line["iterations"] for line in lines if line["n"] == 40}) > 1
@@ -78,7 +78,7 @@ def test_contenders_of_a_permutation_run_side_by_side_and_none_is_always_first()
     ("permutations", "count"), [(10, 1), (95, 10), (1_000, 100), (1_001, 91), (9_999, 100)]
 )
 def test_a_size_has_no_more_than_a_hundred_jobs(permutations: int, count: int) -> None:
-    """Each of them reads the journal of all."""
+    """Each job reads the journal of all."""
     config = permuted(permutations, sizes=[20], job="size")
     found = jobs.jobs(config, the_experiment(config))
     assert len(found) == len({job.name for job in found}) == count

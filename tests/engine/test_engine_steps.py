@@ -1,4 +1,4 @@
-"""How a step ends, waits and says what it is doing."""
+"""How a step ends, waits and reports its progress."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_what_is_not_installed_is_not_compiled_and_says_how_to_get_it(
         return "1.0" if package in ("libsvm-official", "thundersvm") else installed(package)
 
     monkeypatch.setattr(metadata, "version", version)
-    # What the smoke scale compiles too.
+    # Compiled by the smoke scale as well.
     storage = {"smo": "index", "libsvm-package": "csr", "thundersvm": "csr"}
     overrides = tiny({name: {"solver": name, "storage": kept} for name, kept in storage.items()})
     plan = Plan(overrides)
@@ -65,7 +65,7 @@ def test_what_is_not_installed_is_not_compiled_and_says_how_to_get_it(
     assert contender_run.not_installed("libsvm-package") == "not installed: libsvm-official (extra peers)"
     assert contender_run.not_installed("onedal") == "not installed: scikit-learn-intelex (extra peers)"
     assert contender_run.not_installed("thundersvm") == "not installed: thundersvm"
-    # Once it is there, it is compiled: the file that says what is has another name.
+    # Once installed, it is compiled: the file that records what is compiled gets another name.
     absent.clear()
     assert "libsvm-package linear csr" in Plan(overrides).combinations
     assert Plan(overrides).compiled != plan.compiled
@@ -152,7 +152,7 @@ def test_a_long_run_is_seen_to_be_alive(
     measure(config, stream=stream)
     text = stream.getvalue()
     assert " of about " in text and "1 runs of scale default left" in text
-    # Written over on a terminal, and on no account anywhere else; in neither case part of the log.
+    # Overwritten on a terminal and nowhere else; in neither case part of the log.
     assert ("\r\x1b[K" in text) == ("measuring, about" in text) == stream.isatty()
     assert " of about " not in Path("log.txt").read_text()
 

@@ -1,4 +1,4 @@
-"""One contender on one problem: what its certificate says, and what the contenders of a row share."""
+"""One contender on one problem: its certificate, and what the contenders of a row share."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def examples(n: int = 60, d: int = 4, seed: int = 3) -> tuple[Any, Any]:
 def verdicts(
     experiment: Experiment, monkeypatch: pytest.MonkeyPatch, names: Sequence[str] = NAMES
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return what the contenders' runs were found to be, and how often kernel values were worked out."""
+    """Return the verdicts on the contenders' runs, and how often kernel values were computed."""
     count = 0
     real = contender_run.gram_matrix
 
@@ -52,7 +52,7 @@ def verdicts(
 
 def test_kernel_values_are_shared(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
     shared, once = verdicts(experiment, monkeypatch)
-    # A process that goes on after a kill begins in the midst of a row; its certificates are the same.
+    # A process that resumes after a kill starts in the middle of a row; its certificates are the same.
     rest, _ = verdicts(experiment, monkeypatch, NAMES[1:])
     assert [line["certificate"] for line in rest] == [line["certificate"] for line in shared[1:]]
     monkeypatch.setattr(contender_run, "GRAM_BYTES", 8 * 60**2 - 1)
@@ -70,7 +70,7 @@ def test_a_linear_kernel_needs_none(experiment: Experiment, monkeypatch: pytest.
 
 
 def test_dense_examples_may_be_kept_as_rows_of_entries(experiment: Experiment) -> None:
-    """What warms a solver is dense, whatever the storage; few features are then kept as columns."""
+    """Solvers are warmed with dense data, whatever the storage; few features are then kept as columns."""
     sparse = replace(experiment.contenders["smo2"], storage="csr")
     assert ContenderRuns(experiment, *examples(30, 3)).run(sparse)["status"] == "optimal"
 

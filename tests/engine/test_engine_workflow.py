@@ -1,4 +1,4 @@
-"""Whole runs of Snakemake: with a solver of a user's own, killed, side by side, without disk or data."""
+"""Whole runs of Snakemake: with a user-defined solver, killed, concurrent, without disk or data."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from engine_support import (
     tiny,
 )
 
-#: The longest that a command which has nothing to do may take, and the parsing in it.
+#: The longest time for a command with nothing to do, and for parsing within it.
 SECOND_RUN_SECONDS = 6.0
 PARSE_SECONDS = 1.0
 
 TABLE = f"results/default/platt1998/timing-{EXPERIMENT}"
 MEASURED = f"results/default/platt1998/{EXPERIMENT}/measurements.csv"
 
-#: A package of a user's own; ``early`` stops at a multiple of eps.
+#: A user's package; ``early`` stops at a multiple of eps.
 PACKAGE = {
     "__init__.py": '"""A solver of mine."""\n',
     "rule.py": "def tolerance(eps, early):\n    return early * eps\n",
@@ -56,7 +56,7 @@ BROKEN = f"KeyError: 'no such key' (train.py:{BROKEN_AT})"
 
 
 def with_package(**settings: Any) -> dict[str, Any]:
-    """Return a configuration in which solvers of the package compete with one of this project's."""
+    """Return a configuration in which solvers of the package compete with one of this project."""
     own = {
         "smo": {"solver": "smo"},
         "mine": {"solver": "mysvm.train:dual"},
@@ -82,7 +82,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 
 def everything(folder: Path) -> dict[str, int]:
-    """Return the final files of a run with their dates."""
+    """Return the final files of a run with their modification times."""
     return {
         str(path.relative_to(folder)): path.stat().st_mtime_ns
         for top in ("results", "figures", "data")
@@ -98,7 +98,7 @@ Done = tuple[Path, subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
-    """Return a folder with the package, in which one experiment has been run, and what was said."""
+    """Return a folder with the package in which one experiment has run, and the output."""
     folder = tmp_path_factory.mktemp("done")
     (folder / "mysvm").mkdir()
     for name, text in PACKAGE.items():
@@ -152,7 +152,7 @@ def test_second_run_does_nothing_and_soon(done: Done) -> None:
     seconds = time.monotonic() - began
     assert "Nothing to be done" in ended.stderr
     assert everything(folder) == before
-    # The bar is for a quiet machine; the load of this one may well be the tests' own.
+    # The bound is for a quiet machine; the load here may be that of the tests themselves.
     assert seconds < SECOND_RUN_SECONDS * max(1.0, os.getloadavg()[0])
 
 
@@ -177,7 +177,7 @@ def test_disk_that_becomes_unwritable_stops_with_one_line_and_loses_nothing(done
     assert "Traceback" not in ended.stderr
     assert keys(folder) == before
     (folder / journal).chmod(0o644)
-    # Data that were touched measure nothing again; more repeats add to what is there.
+    # Touched data cause no new measurement; more repeats add to the existing ones.
     (folder / "data" / "available" / "noise.json").touch()
     assert snakemake(folder, with_package(repeats=3), MEASURED).returncode == 0
     after = keys(folder)
@@ -264,19 +264,19 @@ def start(folder: Path, overrides: dict[str, Any], output: int = subprocess.PIPE
 
 
 def kill_at_random(folder: Path, overrides: dict[str, Any], times: int, seed: int) -> int:
-    """Start the same command again and again and kill it at random moments; return how often it was alive."""
+    """Start the same command repeatedly and kill it at random moments; return how often it was alive."""
     draw = random.Random(seed)
     alive = 0
     for _ in range(times):
         with start(folder, overrides, subprocess.DEVNULL) as process:
-            # A moment within the start, the measuring or what follows it.
+            # A moment during the start, the measuring or the steps after it.
             time.sleep(draw.uniform(1.0, 7.0))
             alive += process.poll() is None
             if draw.random() < 0.5:
                 with contextlib.suppress(ProcessLookupError):  # it may have ended by then
                     os.killpg(process.pid, signal.SIGKILL)
             else:
-                # Snakemake alone: its children live on and keep measuring.
+                # Only Snakemake: its children survive and keep measuring.
                 process.kill()
     return alive
 
@@ -310,7 +310,7 @@ def test_killed_and_restarted_it_ends_with_the_same_measurements(
 
 
 def wait_for_lock(folder: Path, name: str = ".run.lock") -> None:
-    """Wait until somebody holds a lock: by default the run that has the results folder to itself."""
+    """Wait until a lock is held: by default that of the run that uses the results folder."""
     held = folder / "results" / "default" / name
     deadline = time.monotonic() + 60
     while not (held.is_file() and held.read_text()):
@@ -333,7 +333,7 @@ def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out
     waiting = re.compile(WAITING.format(pid=first.pid))
     assert any(waiting.search(line) for line in second.stdout)
     wait_for_lock(tmp_path, f"journal/platt1998/.locks/{EXPERIMENT}.all.lock")
-    os.kill(first.pid, signal.SIGKILL)  # alone: what it started lives on, and measures
+    os.kill(first.pid, signal.SIGKILL)  # only this process: its children survive and keep measuring
     said, _ = second.communicate(timeout=120)
     first.communicate()
     assert second.returncode == 0, said
@@ -375,7 +375,7 @@ def test_missing_data_are_not_run_with_the_reason(tmp_path: Path) -> None:
 
     def run(**settings: Any) -> tuple[int, str]:
         overrides = tiny(sizes=[20], of={"dataset": "adult"}, mirror=str(mirror), **settings)
-        # No host is asked: the test must not depend on a network.
+        # No host is contacted: the test must not depend on a network.
         offline = {"HTTPS_PROXY": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
         ended = snakemake(tmp_path, overrides, MEASURED, **offline)
         return ended.returncode, ended.stdout + ended.stderr

@@ -1,4 +1,4 @@
-"""Deliberate faults in the solvers: one line each, and who is to notice."""
+"""Deliberate faults in the solvers, one line each, with the check or test that must notice them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Fault:
-    """A line of a module of ``solvers`` that is made wrong.
+    """A deliberate fault in a module of ``solvers``.
 
     Attributes
     ----------
     name : str
-        What is wrong.
+        Description of the fault.
     module : str
-        Where.
+        The changed module.
     changes : mapping of str to str
-        A text that stands there once, and what takes its place.
+        Text that occurs once in the module -> its replacement.
     contender : str
-        Whose runs of the toy problems the check must notice, by its rules for another machine: a failed
-        certificate or a limit that is met, a result more than 2 % off, or a contender's steps or work more
-        than 2 % off over all problems.
+        The contender in whose runs of the toy problems the check must notice the fault, by its rules for
+        another machine: a failed certificate, a limit reached, a result more than 2 % off, or steps or work
+        more than 2 % off over all problems.
     suite : str
-        Or the tests, as pytest takes them, that must fail: where no run shows the fault.
+        The tests that must fail, as arguments of pytest, for a fault that no run shows.
     experiment : str
-        ``<paper>/<experiment>`` of the smoke scale, on generated data, in which the whole check must notice
-        it too, compiled; none where no experiment on generated data runs the line.
+        ``<paper>/<experiment>`` of the smoke scale, on generated data, in which the complete check with
+        compiled code must notice the fault, too; empty if no experiment on generated data runs the line.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Deliberate faults in a copy of the solvers, each of which the check or the suite must notice."""
+"""Each deliberate fault in a copy of the solvers is noticed by the check or by the test suite."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ SCRIPT = Path(__file__).with_name("toy_runs.py")
 
 
 class Tree:
-    """The three floors by their dotted names, found before the installed ones; the solvers are a copy."""
+    """The three packages by their dotted names, found before the installed ones; the solvers are a copy."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         home = folder / "svmrepro"
         home.mkdir(parents=True)
         self.solvers = home / "solvers"
-        # With its bytecode: the times of the files keep it right.
+        # Including the bytecode, which stays valid because the files keep their times.
         shutil.copytree(PROJECT / "solvers", self.solvers)
         for floor in ("datasets", "workflow", "config"):
             (home / floor).symlink_to(PROJECT / floor)
 
     def inject(self, fault: Fault) -> None:
-        """Make a line wrong."""
+        """Apply a fault to the copy."""
         path = self.solvers / fault.module
         text = path.read_text(encoding="utf-8")
         for right, wrong in fault.changes.items():
@@ -42,7 +42,7 @@ class Tree:
         path.write_text(text, encoding="utf-8")
 
     def python(self, *arguments: str, compiled: bool = False) -> subprocess.CompletedProcess[str]:
-        """Run Python on the copy, unless ``compiled`` without numba's compiler."""
+        """Run Python on the copy, with numba's compiler only if ``compiled``."""
         environment = {
             **os.environ,
             "PYTHONPATH": str(self.folder),
@@ -70,7 +70,7 @@ class Tree:
         return self.python(*engine, *place, compiled=True)
 
     def runs(self, *contenders: str) -> list[dict]:
-        """Solve the toy problems; return an entry for each of them and each contender."""
+        """Solve the toy problems; return an entry for each problem and contender."""
         done = self.python(str(SCRIPT), *contenders)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
@@ -78,13 +78,13 @@ class Tree:
 
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory):
-    """The runs of the untouched source, by contender."""
+    """The runs of the unchanged source, by contender."""
     entries = Tree(tmp_path_factory.mktemp("sound")).runs()
     return {label: [entry for entry in entries if entry["contender"] == label] for label in CONTENDERS}
 
 
 def verdict(before: list[dict], after: list[dict]) -> ReferenceCheck:
-    """Compare as the check does on another machine, where it is more lenient."""
+    """Compare by the check's rules for another machine, which are more lenient."""
     shared = {"machine": {}, "claims": {}}
     return compare({**shared, "rows": before}, {**shared, "rows": after})
 
@@ -98,7 +98,7 @@ def test_the_sound_source_is_certified_and_reproduces_itself(sound, tmp_path):
 
 
 def one_of_each_contender() -> list:
-    """The faults of the runs; all but the first of a contender are marked as slow."""
+    """The faults that runs must show; all but the first of each contender are marked as slow."""
     seen: set[str] = set()
     found = []
     for fault in FAULTS:
@@ -118,7 +118,7 @@ def test_the_check_notices(fault, sound, tmp_path):
 
 
 def suite(tree: Tree, *tests: str) -> subprocess.CompletedProcess[str]:
-    """Run some of the suite's own tests on a tree."""
+    """Run some of the project's own tests on a copy."""
     return tree.python("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--noconftest", *tests)
 
 

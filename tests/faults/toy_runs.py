@@ -1,10 +1,10 @@
-"""The toy problems of the faults, solved by the interpreter; run as a script, on a copy of the solvers.
+"""The toy problems of the fault tests, solved by the interpreter; run as a script on a copy of the solvers.
 
     python toy_runs.py CONTENDER ...
 
-Prints what the check keeps of a run (`svmrepro.workflow.judgement.reference_check.summarise`), as JSON:
-status, by the certificate, and counts of every problem and contender. numba's JIT is off: a changed line
-compiles for half a minute, and such problems take the interpreter a second.
+Prints as JSON what the check records of a run (`svmrepro.workflow.judgement.reference_check.summarise`): the
+certified status and the counts of every problem and contender. numba's JIT is off, because compiling a
+changed line takes half a minute, and interpreting such problems a second.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ITERATION_LIMIT = 4_000
 ROWS_KEPT = 8
 KEPT_MB = ROWS_KEPT * SIZE * 8 / 2**20
 
-#: Label -> solver and options: caches of a few rows, small chunks and working sets, so that all is used.
+#: Label -> solver and options, with tiny caches, chunks and working sets so that all code runs.
 CONTENDERS = {
     "smo": ("smo", {}),
     "smo-kept": ("smo", {"shrinking": True, "cache_mb": 1.0, "fold": False}),
@@ -41,7 +41,7 @@ CONTENDERS = {
     "ocas": ("ocas", {}),
 }
 
-#: Those that want a linear kernel and no threshold.
+#: Those that need a linear kernel and no threshold.
 CUTTING_PLANES = ("svmperf", "svmperf-ordinal", "ocas")
 WITHOUT_BIAS = ("smo-fixed-threshold", *CUTTING_PLANES)
 
@@ -49,7 +49,7 @@ WITHOUT_BIAS = ("smo-fixed-threshold", *CUTTING_PLANES)
 def problems():
     """Return name, examples, labels, C, kernel and storage of each problem."""
     found = []
-    # Seeds with which shrinking takes out who must come back.
+    # Seeds for which shrinking removes examples that must return.
     for C, kernel, storage, seed in (
         (1.0, Kernel.linear(), "index", 10),
         (3.0, Kernel.linear(), "csr", 13),
@@ -66,12 +66,12 @@ def problems():
 
 
 def known(value):
-    """Whether a number of the certificate is there; the others are None or nan."""
+    """Whether a figure of the certificate exists; otherwise it is None or nan."""
     return value is not None and not math.isnan(value)
 
 
 def entry(name, problem, label):
-    """Return what the check keeps of one run."""
+    """Return what the check records of one run."""
     solver, options = CONTENDERS[label]
     shared = {
         "paper": "toy",
@@ -88,7 +88,7 @@ def entry(name, problem, label):
         return {**shared, "status": "error", "counts": {}, "reason": f"{type(error).__name__}: {error}"}
     passed = certificate.passes(EPS, SOLVERS[solver].tolerance_factor)
     if solution.status != "optimal" or not passed:
-        # As in a measurement: what stalled is not certified either.
+        # As in a measurement, a stalled result is not certified.
         status = solution.status if solution.status.endswith("_limit") else "uncertified"
         return {**shared, "status": status, "counts": {}, "reason": str(certificate)}
     judged = {name: getattr(certificate, name) for name in ("dual", "relaxed", "n_bound", "n_nonbound")}
@@ -104,7 +104,7 @@ def entry(name, problem, label):
 def main(labels):
     if os.environ.get("NUMBA_DISABLE_JIT") != "1":
         sys.exit("NUMBA_DISABLE_JIT=1 is needed")
-    # Overflow is what splitmix64 is made of, and compiled code divides by zero in silence.
+    # splitmix64 relies on overflow, and compiled code divides by zero silently.
     warnings.simplefilter("ignore", RuntimeWarning)
     entries = []
     for name, X, y, C, kernel, storage in problems():

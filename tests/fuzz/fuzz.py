@@ -1,7 +1,7 @@
-"""Fuzz for a given time, round by round, with a journal that a later call goes on from.
+"""Fuzz for a given time, in rounds, with a journal from which a later call resumes.
 
-A round is some hundred inputs of one target from one seed. Rounds that the journal has are not run again; a
-finding stands in it with the smallest input that hypothesis came to.
+A round is a few hundred inputs for one target from one seed. Recorded rounds are not repeated. A finding is
+recorded with the smallest input that hypothesis found.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hypothesis import seed as seeded
 
 @dataclass(frozen=True)
 class Round:
-    """What came of one seed of one target."""
+    """The result of one seed of one target."""
 
     target: str
     seed: int
@@ -31,18 +31,18 @@ class Round:
 
 
 class Journal:
-    """Rounds, one line of JSON each."""
+    """A journal of rounds, one JSON line each."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self) -> list[Round]:
-        """Return the rounds there are; the beginning of a line that a kill left does not count."""
+        """Return the recorded rounds; an incomplete line left by a kill is ignored."""
         text = self.path.read_text() if self.path.exists() else ""
         return [Round(**json.loads(line)) for line in text.split("\n")[:-1]]
 
     def add(self, line: Round) -> None:
-        """Add a round."""
+        """Append a round."""
         text = self.path.read_text() if self.path.exists() else ""
         if not text.endswith("\n") and text:
             self.path.write_text(text[: text.rfind("\n") + 1])
@@ -51,7 +51,7 @@ class Journal:
 
 
 def round_of(target: Target, seed: int, examples: int) -> Round:
-    """Run one round; a finding ends it."""
+    """Run one round; it ends at the first finding."""
     count = accepted = 0
     last: object = None
 
@@ -84,13 +84,13 @@ def round_of(target: Target, seed: int, examples: int) -> Round:
 
 
 def fuzz(every: Sequence[Target], journal: Journal, seconds: float, examples: int = 200) -> list[Round]:
-    """Run rounds of the targets in turn until the time is over; return all rounds of the journal."""
+    """Run rounds of all targets in turn until the time is over; return all rounds of the journal."""
     ends = time.monotonic() + seconds
     following = {target.name: 0 for target in every}
     for line in journal.read():
         following[line.target] = max(following.get(line.target, 0), line.seed + 1)
     while time.monotonic() < ends:
-        # The target with the fewest rounds: each gets its turn, however a run before was ended.
+        # The target with the fewest rounds is next, so that interruptions do not favour some targets.
         target = min(every, key=lambda one: following[one.name])
         journal.add(round_of(target, following[target.name], examples))
         following[target.name] += 1

@@ -1,7 +1,7 @@
-"""What is fuzzed of arrays on disk, blocks of examples and prepared sets, and of a run's notes to itself.
+"""Fuzz targets for arrays on disk: blocks of examples, prepared sets, and a run's own records.
 
-Of arrays not only the bytes are spoilt but what they say: types, shapes, numbers that lead elsewhere. What is
-accepted is multiplied and laid out as compiled code gets it, which looks at nothing any more.
+Not only bytes are damaged, but also types, shapes, and indices that point elsewhere. Accepted arrays are
+multiplied and converted as for compiled code, which checks nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _npy(array: Any) -> bytes:
 
 @st.composite
 def _arrays(draw: Any) -> Any:
-    """Draw an array of any type and shape, of few numbers that may lead astray."""
+    """Draw an array of any type and shape, with few numbers that may be invalid as indices."""
     kind, shape = np.dtype(draw(st.sampled_from(_TYPES))), draw(st.sampled_from(_SHAPES))
     size = int(np.prod(shape))
     numbers = draw(st.lists(st.sampled_from(_NUMBERS), min_size=size, max_size=size))
@@ -57,7 +57,7 @@ def _arrays(draw: Any) -> Any:
 
 
 def _headers() -> SearchStrategy[bytes]:
-    """Headers of array files that promise what is not there, before a few bytes of numbers."""
+    """Headers of array files that declare more data than there are, followed by a few bytes."""
     kinds = ["'<f8'", "'<i4'", "'|O'", "'<f9'", "'|V0'", "'|S0'", "[('a','<f8')]", "None", "3", "''"]
     shapes = (
         *("(3,)", "(-1,)", "(3, -3)", "3", "()", "(2**40,)", "(1099511627776,)", "(3000000000, 3000000000)"),
@@ -80,7 +80,7 @@ def _headers() -> SearchStrategy[bytes]:
 
 
 def _block_files() -> SearchStrategy[dict[str, bytes | None]]:
-    """Draw which files of a block are others, or not there."""
+    """Draw which files of a block are replaced or missing."""
     place = folder() / "good"
     save_block(_SPARSE, place)
     files = {name: (place / f"{name}.npy").read_bytes() for name in FILES[:-1]}
@@ -139,7 +139,7 @@ def _block(files: dict[str, bytes | None]) -> None:
 
 
 def _archives() -> SearchStrategy[bytes]:
-    """Draw the arrays of a prepared set, or a file of them with faults."""
+    """Draw the arrays of a prepared set, or a damaged file of them."""
     good = {
         "y": np.array([1.0, -1.0, 1.0]),
         "data": _SPARSE.data,

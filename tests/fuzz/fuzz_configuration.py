@@ -1,4 +1,4 @@
-"""What is fuzzed of the configuration and claims, the list of data sets, and results that are read back."""
+"""Fuzz targets for the configuration and claims, the registry of data sets, and results read back."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _loaded(overrides: Any, scale: str = "smoke") -> None:
                 jobs(config, experiment), job_files(config, paper.name, experiment.name), strict=True
             ):
                 assert file.parent == below and ".." not in file.parts[-4:]
-                # What Snakemake compares has to be the same for the same configuration.
+                # The same configuration must always give Snakemake the same values to compare.
                 assert job.wanted() == job.wanted()
 
 
@@ -142,7 +142,7 @@ _values = st.recursive(
 
 
 def _places(content: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the key of every value, and of a new one in every mapping."""
+    """Yield the key of every value, and of one new value in every mapping."""
     if at:
         yield at
     if isinstance(content, dict):

@@ -1,4 +1,4 @@
-"""What a fuzzed target is, and the inputs that it gets: good files with faults, under a clock."""
+"""Fuzz targets and their inputs: valid files with injected faults, under a time limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-#: Seconds after which an input counts as one that hangs. The slowest honest one takes a tenth of one.
+#: Seconds after which an input counts as hanging; the slowest valid one takes a tenth of a second.
 PATIENCE = 5.0
 
 
@@ -24,7 +24,7 @@ class HangError(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """One thing to fuzz: what it is given, what becomes of it, and which errors it documents."""
+    """A fuzz target: its inputs, the function under test, and the errors that it documents."""
 
     name: str
     inputs: SearchStrategy[Any]
@@ -32,7 +32,7 @@ class Target:
     errors: tuple[type[Exception], ...]
 
     def try_one(self, value: Any) -> bool:
-        """Return whether an input was accepted; anything but the documented errors is raised."""
+        """Return whether an input was accepted; undocumented errors propagate."""
         with alarm():
             try:
                 self.run(value)
@@ -60,7 +60,7 @@ def alarm() -> Iterator[None]:
 
 # -- inputs -----------------------------------------------------------------------------------------
 
-#: What has broken programs before.
+#: Strings that have broken programs before.
 TOKENS = [
     b"", b"\0", b"\n", b"\r\n", b"\n\n", b" ", b",", b":", b"#", b"-", b"+1", b"?", b"nan", b"inf", b"1e999",
     b"-1e-999", b"9" * 20, b"9" * 400, b"9" * 5000, b"0x10", b"1_000", b"\xff\xfe", b"\xef\xbb\xbf",
@@ -106,14 +106,14 @@ def _edited(seed: bytes, edits: list[tuple[str, float, float, bytes]]) -> bytes:
 
 
 def mutated(*seeds: bytes) -> SearchStrategy[bytes]:
-    """Good files with faults, and now and then any bytes."""
+    """Valid files with injected faults, and sometimes arbitrary bytes."""
     edited = st.builds(_edited, st.sampled_from(seeds), _edits)
     return st.one_of(edited, edited, edited, st.binary(max_size=300))
 
 
 @functools.cache
 def folder() -> Path:
-    """A folder of the process's own for the files of inputs."""
+    """A folder of this process for input files."""
     return Path(tempfile.mkdtemp(prefix="fuzz-"))
 
 

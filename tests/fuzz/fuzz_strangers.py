@@ -1,7 +1,7 @@
-"""What is fuzzed of a stranger's run: every file that ``compare`` and ``check`` read of it, up to the page.
+"""Fuzz targets for other people's runs: every file that ``compare`` and ``check`` read from one.
 
-A spoilt folder is either refused in one line that names the file, or every table, figure and verdict made of
-it is sound: its lines have the columns that they should, its numbers are finite, and no text of it is markup.
+A damaged folder is either refused in one line that names the file, or every table, figure and verdict made
+from it is valid: lines have the right columns, numbers are finite, and no text is markup.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ RECORD = "check.json"
 MEASUREMENTS, FITS, RATIOS, CLAIMS = (
     f"{PAPER}/{name}.csv" for name in ("measurements", "fits", "ratios", "claims")
 )
-#: One in so many accepted inputs is drawn too, which takes a hundred times as long as all else.
+#: One in this many accepted inputs is also plotted, which takes a hundred times as long as the rest.
 DRAWN = 40
-#: Columns of tables that hold a stranger's words.
+#: Columns of tables with text from the other run.
 WORDS = ("claim", "measured_there")
 
 
@@ -66,7 +66,7 @@ def _measurement(contender: str, n: int, repeat: int) -> dict[str, Any]:
 
 @functools.cache
 def good() -> dict[str, str]:
-    """Return the files of a sound run by name."""
+    """Return the files of a valid run by name."""
     labels, sizes = ("smo", "chunking"), (50, 100, 200)
     rows = [_measurement(label, n, repeat) for n in sizes for label in labels for repeat in (0, 1)]
     rows[-1] |= {"status": "time_limit", "certificate.passed": "", "reason": "too slow"}
@@ -174,7 +174,7 @@ def _compared(place: Path, name: str, seed: bytes) -> None:
 
 
 def _with_file(name: str, *others: str) -> Callable[[bytes], None]:
-    """Return what compares a run whose file is given with the sound one; it has those `others`."""
+    """Return a function that compares a run with the given file and these `others` with the valid run."""
 
     def run(content: bytes) -> None:
         place = _written(folder() / "there" / name.replace("/", "-"), {key: good()[key] for key in others})
@@ -199,7 +199,7 @@ _texts = st.one_of(
 
 @st.composite
 def _tables(draw: Any, text: str) -> bytes:
-    """Draw a table with other fields here and there, columns or rows taken away, doubled or exchanged."""
+    """Draw a table with changed fields, and columns or rows removed, duplicated or swapped."""
     rows = list(csv.reader(io.StringIO(text)))
     for _ in range(draw(st.integers(1, 4))):
         kind = draw(st.sampled_from(("field", "field", "field", "field", "column", "row", "copy", "swap")))
@@ -246,7 +246,7 @@ def _places(content: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 def _alike(value: Any) -> SearchStrategy[Any]:
-    """Draw what is of a value's type, and may be taken for it."""
+    """Draw a value of the same type."""
     if isinstance(value, bool | int | float):
         return st.one_of(st.integers(0, 300), st.floats(-1e90, 1e90), st.just(value))
     return _texts if isinstance(value, str) else st.just(value)
@@ -254,7 +254,7 @@ def _alike(value: Any) -> SearchStrategy[Any]:
 
 @st.composite
 def _records(draw: Any) -> bytes:
-    """Draw a record with other values here and there, keys renamed, taken away or added."""
+    """Draw a record with changed values, and keys renamed, removed or added."""
     content = json.loads(good()[RECORD])
     for _ in range(draw(st.integers(1, 3))):
         *above, key = draw(st.sampled_from(list(_places(content)) or [("rows",)]))
@@ -280,7 +280,7 @@ def _records(draw: Any) -> bytes:
 
 
 def strangers() -> Iterator[Target]:
-    """Yield a target for each file of a stranger's run."""
+    """Yield a target for each file of another run."""
     every = (MEASUREMENTS, FITS, RATIOS, CLAIMS)
     for name in every:
         text = good()[name]

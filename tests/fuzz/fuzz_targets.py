@@ -1,7 +1,7 @@
-"""What is fuzzed: every reader of files that others wrote, the configuration, and what a server says.
+"""Fuzz targets: every reader of external files, the configuration, and responses of servers.
 
-A target gets bytes, or plain data, and either makes something of them or raises its documented error in one
-line. Whatever else it raises is a finding, and so is what takes seconds.
+A target gets bytes or plain data and either accepts them or raises its documented error in one line. Any
+other error is a finding, and so is an input that takes seconds.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _apart(read: Callable[[Path, Path], object]) -> Callable[[tuple[bytes, bytes
 
 
 def _sound(read: Callable[[Any], object]) -> Callable[[Any], None]:
-    """Check what a reader made of a file that it did not refuse."""
+    """Check the result of a reader that accepted a file."""
 
     def run(value: Any) -> None:
         data = read(value)

@@ -1,4 +1,4 @@
-"""A few seconds of fuzzing for everybody, and ten minutes of it for whoever asks."""
+"""A few seconds of fuzzing in every test run, and ten minutes on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fuzz_targets import targets
 from hypothesis import strategies as st
 
 NAMES = tuple(targets())
-#: Bytes of memory that an input may make the process take: far more than any honest one.
+#: Memory in bytes by which an input may make the process grow: far more than any valid one needs.
 MEMORY = 8 * 2**30
 
 
@@ -56,7 +56,7 @@ def test_a_crash_and_a_hang_would_be_found(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_ten_minutes(tmp_path: Path) -> None:
-    """SVMREPRO_FUZZ_JOURNAL names a file in which earlier rounds are, SVMREPRO_FUZZ_SECONDS another time."""
+    """SVMREPRO_FUZZ_JOURNAL names a journal of earlier rounds, SVMREPRO_FUZZ_SECONDS the duration."""
     journal = Journal(Path(os.environ.get("SVMREPRO_FUZZ_JOURNAL") or tmp_path / "fuzz.jsonl"))
     seconds = float(os.environ.get("SVMREPRO_FUZZ_SECONDS") or 600)
     before = resource.getrlimit(resource.RLIMIT_AS)

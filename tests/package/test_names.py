@@ -1,4 +1,4 @@
-"""One name, one thing: no two classes of the project share a name."""
+"""No two classes of the project share a name."""
 
 from __future__ import annotations
 

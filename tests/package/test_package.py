@@ -1,4 +1,4 @@
-"""Source distribution and wheel: what is in them, and that they live beside somebody else's ``datasets``."""
+"""Source distribution and wheel: their contents, and that they coexist with another package ``datasets``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 def attempt(
     *command: str | Path, cwd: Path, drop: tuple[str, ...] = ("PYTHON", "PIP_")
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command without the variables of the environment that begin so."""
+    """Run a command without the environment variables that begin with one of these prefixes."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith(drop)}
     return subprocess.run(
         [str(part) for part in command],
@@ -52,11 +52,11 @@ def build(source: Path, kind: str, target: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Return the source distribution of the checkout, and the wheel made of that distribution alone."""
+    """Return the source distribution of the checkout, and the wheel built from that distribution alone."""
     folder = tmp_path_factory.mktemp("package")
     files = run("git", "ls-files", "-z", cwd=PROJECT).split("\0")
     for name in filter(None, files):
-        # Reference runs and figures are large, and no part of a package.
+        # Reference runs and figures are large and not part of a package.
         if (PROJECT / name).is_file() and not name.startswith(("results/", "figures/")):
             (folder / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(PROJECT / name, folder / "tree" / name)
@@ -123,7 +123,7 @@ assert "adult" in ours.names()
 """
 
 
-#: Imports all there is; what an extra is for may be missing, and nothing else.
+#: Imports every module; only modules of extras may be missing.
 ALL_MODULES = """
 import importlib, pkgutil
 import svmrepro.datasets, svmrepro.solvers, svmrepro.workflow
@@ -137,7 +137,7 @@ for package in (svmrepro.datasets, svmrepro.solvers, svmrepro.workflow):
             print(f"left out: {module.name} needs {name}")
 """
 
-#: Modules that the extras bring.
+#: Modules provided by the extras.
 EXTRAS = {"sklearn", "sklearnex", "libsvm", "distributed"}
 
 
@@ -162,7 +162,7 @@ def installed(packages: Path) -> set[str]:
 
 
 def test_it_lives_beside_another_datasets(built: tuple[Path, Path], tmp_path: Path) -> None:
-    """In an empty environment, with the packages that it declares and no other, used from another folder."""
+    """Install into an empty environment with the declared packages only; use it from another folder."""
     for name, text in OTHER.items():
         (tmp_path / "other" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "other" / name).write_text(text)
@@ -177,7 +177,7 @@ def test_it_lives_beside_another_datasets(built: tuple[Path, Path], tmp_path: Pa
     theirs = contents(packages)
     assert "datasets" in installed(packages)
 
-    # What the wheel needs comes from the index that pip is configured with.
+    # The wheel's dependencies come from the index that pip is configured with.
     probe = pip(
         environment, "install", "--dry-run", "--no-deps", "--retries", "0", "--timeout", "20", "numba"
     )
@@ -188,7 +188,7 @@ def test_it_lives_beside_another_datasets(built: tuple[Path, Path], tmp_path: Pa
     assert {name: digest for name, digest in contents(packages).items() if name in theirs} == theirs
     python(environment, USE, elsewhere)
     print(python(environment, ALL_MODULES.replace("{extras}", repr(EXTRAS)), elsewhere))
-    # A step finds its own modules and says in one line what is missing.
+    # A step finds its own modules and reports in one line what is missing.
     step = [environment / "bin" / "python", "-m", "svmrepro.workflow.steps.check", "--config", "nowhere.json"]
     done = attempt(*step, cwd=elsewhere)
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1

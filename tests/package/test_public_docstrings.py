@@ -1,4 +1,4 @@
-"""What the public docstrings promise: their examples run, and they describe what is taken and returned."""
+"""Public docstrings: examples run, and parameters and results are documented."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_examples_run(name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch)
 
 
 def public(package: ModuleType) -> dict[str, Callable[..., Any]]:
-    """The functions of a package's face, and the methods of its classes that its own code defines."""
+    """Return a package's public functions, and the methods defined by its own code on public classes."""
     found: dict[str, Callable[..., Any]] = {}
     for name in package.__all__:
         thing = getattr(package, name)

@@ -31,12 +31,12 @@ FLAGS = (
     "--window-size=1440,900",
 )
 
-#: Schemes of addresses that no network is needed for.
+#: Address schemes that need no network.
 LOCAL = ("file:", "data:", "blob:", "about:", "chrome:", "devtools:")
 
 
 def find_browser() -> str | None:
-    """Return the command of a Chromium of this machine, None if there is none."""
+    """Return the command of an installed Chromium, or None."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
@@ -45,19 +45,19 @@ class BrowserError(RuntimeError):
 
 
 class GoneError(BrowserError):
-    """The context in which a script was to run is no longer there: its frame has gone to another page."""
+    """The context of a script no longer exists: its frame has loaded another page."""
 
 
 class Browser:
     """
-    One browser with one page, which remembers what goes wrong in it.
+    One browser with one page; it records what goes wrong in it.
 
     Attributes
     ----------
     complaints
         Errors of the console and exceptions of scripts, of the page and its frames.
     requests
-        Addresses that anything in the page asked a network for.
+        Network addresses that the page requested.
     """
 
     def __init__(self, command: str, profile: Path) -> None:
@@ -79,8 +79,8 @@ class Browser:
             raise
 
     def _start(self, command: str, profile: Path) -> tuple[subprocess.Popen[bytes], int, int]:
-        """Start the browser, which reads commands from its descriptor 3 and answers on 4."""
-        # Above 9, so that none of the child's ends is overwritten when they are moved to 3 and 4.
+        """Start the browser, which reads commands from descriptor 3 and answers on descriptor 4."""
+        # Above 9, so that moving them to 3 and 4 overwrites none of the child's ends.
         ends = [
             fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for pair in (os.pipe(), os.pipe()) for end in pair
         ]
@@ -106,7 +106,7 @@ class Browser:
     def _watch(self, session: str) -> None:
         for method in ("Runtime.enable", "Log.enable", "Network.enable"):
             self.call(method, session=session)
-        # A frame that the browser puts into another process is watched as the page is.
+        # A frame in another process of the browser is observed like the page.
         attach = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}
         self.call("Target.setAutoAttach", attach, session=session)
 
@@ -140,7 +140,7 @@ class Browser:
         return answer["result"]  # type: ignore[no-any-return]
 
     def _read(self, end: float, method: str) -> None:
-        """Take in what the browser says next; raise if it says nothing until `end`."""
+        """Process the browser's next message; raise if none arrives before `end`."""
         ready, _, _ = select.select([self._receive], [], [], max(0.0, end - time.monotonic()))
         if not ready:
             raise BrowserError(f"{method}: no answer from the browser")
@@ -173,7 +173,7 @@ class Browser:
     # -- what a person does -------------------------------------------------------------------------
 
     def open(self, page: Path) -> None:
-        """Go to a file."""
+        """Open a file."""
         self.call("Page.navigate", {"url": page.resolve().as_uri()})
 
     def run(self, script: str, context: int | None = None) -> Any:
@@ -197,7 +197,7 @@ class Browser:
         return value
 
     def click(self, place: str) -> None:
-        """Click with the mouse on the middle of the element that a script's expression gives."""
+        """Click on the middle of the element that a script's expression returns."""
         corner = f"""(() => {{
             const element = {place};
             element.scrollIntoView({{block: "center"}});
@@ -217,11 +217,11 @@ class Browser:
         return self.call("Page.createIsolatedWorld", world)["executionContextId"]  # type: ignore[no-any-return]
 
     def screenshot(self, path: Path) -> None:
-        """Write what is seen as a PNG."""
+        """Write a screenshot as PNG."""
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
     def close(self) -> None:
-        """End the browser and everything that it started."""
+        """End the browser and all processes that it started."""
         try:
             os.write(self._send, b'{"id": 0, "method": "Browser.close"}\0')
             self._process.wait(10)

@@ -1,7 +1,7 @@
 """
-The report of the smoke scale, opened in a browser: all is there, all can be seen, and nothing complains.
+The report of the smoke scale in a browser: complete, visible, and without errors.
 
-The results are those of this checkout (``./run test`` makes them before its tests): nothing is measured.
+It uses the results of this checkout, which ``./run test`` makes before its tests; nothing is measured here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PAPERS = {
     name: yaml.safe_load((CONFIG / "experiments" / f"{name}.yaml").read_text())
     for name in yaml.safe_load((CONFIG / "config.yaml").read_text())["papers"]
 }
-#: Of all papers of the main job, by paper and name: those that the smoke scale has.
+#: The artefacts of the main job's papers at the smoke scale, by paper and name.
 ARTEFACTS: dict[tuple[str, str], dict[str, Any]] = {
     (paper, name): artefact
     for paper, content in load_config({"scale": "smoke"}).papers.items()
@@ -40,33 +40,33 @@ ARTEFACTS: dict[tuple[str, str], dict[str, Any]] = {
 }
 LABELS = {"table": ["table", "HTML"], "figure": ["plot", "SVG"]}
 ROWS = "document.querySelectorAll('nav tbody tr')"
-#: What a number that is none looks like to those who read it.
+#: How invalid numbers look to a reader.
 NO_NUMBER = re.compile(r"\b(nan|NaN|None|null|undefined|inf)\b")
 
 
 def lack(reason: str) -> None:
-    """Skip, saying why; where a machine does it, nothing may be left out."""
+    """Skip with a reason; in continuous integration nothing may be skipped."""
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)
 
 
 def heading(key: tuple[str, str]) -> str:
-    """Return the heading under which an artefact must stand."""
+    """Return the heading under which an artefact must appear."""
     if "experiment" in ARTEFACTS[key]:
         return str(PAPERS[key[0]]["experiments"][ARTEFACTS[key]["experiment"]]["title"])
     return "All experiments"
 
 
 def file_of(key: tuple[str, str]) -> str:
-    """Return the path by which the report knows an artefact."""
+    """Return the path of an artefact in the report."""
     if ARTEFACTS[key]["form"] == "table":
         return f"results/smoke/{key[0]}/{key[1]}.html"
     return f"figures/smoke/{key[0]}/{key[1]}.svg"
 
 
 class Words(HTMLParser):
-    """The words of a page's body."""
+    """Return the text of a page's body."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ def report() -> Path:
         cwd=PROJECT,
         capture_output=True,
         text=True,
-        timeout=300,  # takes a few seconds, except on a machine busy otherwise
+        timeout=300,  # takes a few seconds, except on a busy machine
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
@@ -117,7 +117,7 @@ def browser(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def follow(browser: Browser, words: str) -> None:
-    """Click on the link with these words in the menu or in the line above it, and wait until it is drawn."""
+    """Click on the link with this text in the menu or in the line above it, and wait until it is drawn."""
     link = f"[...document.querySelectorAll('nav a')].find(a => a.innerText.trim() === {json.dumps(words)})"
     browser.wait(f"{link} !== undefined")
     browser.click(link)
@@ -125,7 +125,7 @@ def follow(browser: Browser, words: str) -> None:
 
 
 def see(browser: Browser, name: tuple[str, str], row: int) -> None:
-    """Open an artefact by its eye and check what is seen."""
+    """Open an artefact by its eye icon and check what is visible."""
     browser.click(f"{ROWS}[{row}].querySelectorAll('a')[0]")
     browser.wait(f"app.state.resultPath === {json.dumps(file_of(name))}")
     if ARTEFACTS[name]["form"] == "table":
@@ -140,7 +140,7 @@ def see(browser: Browser, name: tuple[str, str], row: int) -> None:
 def see_table(browser: Browser, name: tuple[str, str]) -> None:
     browser.wait("document.querySelector('iframe')?.src === results[app.state.resultPath].data_uri")
     title = json.dumps(ARTEFACTS[name]["title"])
-    for _ in range(500):  # the frame's context is another one once its page has come
+    for _ in range(500):  # the frame gets a new context when its page has loaded
         context = browser.frame()
         with contextlib.suppress(GoneError):
             if browser.run(f"document.querySelector('h1')?.innerText === {title}", context):
@@ -215,7 +215,7 @@ def test_every_table_and_plot_can_be_seen_and_is_explained(browser: Browser, pap
     titles = {ARTEFACTS[key]["title"]: key for key in own}
     headings = list(dict.fromkeys(map(heading, own)))
     seen = []
-    # A report of one paper begins behind its title, that of several with their titles.
+    # Headings of a single paper's report start below its title, those of several papers with their titles.
     browser.wait("[...document.querySelectorAll('nav a')].some(a => /\\S/.test(a.innerText))")
     if "Results" in browser.run("[...document.querySelectorAll('nav a')].map(a => a.innerText.trim())"):
         follow(browser, "Results")
@@ -238,13 +238,13 @@ def test_every_table_and_plot_can_be_seen_and_is_explained(browser: Browser, pap
 
 
 def test_nothing_complains_and_no_network_is_asked(browser: Browser) -> None:
-    """Of all that the tests above did."""
+    """Fail on any browser complaint during the tests above."""
     assert browser.complaints == []
     assert browser.requests == []
 
 
 def test_the_watch_sees_errors_and_requests(browser: Browser, tmp_path: Path) -> None:
-    """Else the test before this one could not fail."""
+    """Otherwise the test before this one could not fail."""
     complaints, requests = len(browser.complaints), len(browser.requests)
     page = tmp_path / "bad.html"
     page.write_text("<script>console.error('so'); fetch('http://localhost:9/x'); nothing.at.all</script>bad")

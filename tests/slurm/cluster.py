@@ -1,9 +1,10 @@
-"""A real Slurm on this machine alone: munge, slurmctld and two slurmd, set up in a folder and torn down.
+"""A real Slurm on this machine: munge, slurmctld and two slurmd, set up in a folder and torn down.
 
-It needs Debian's packages munge, slurmctld, slurmd and slurm-client, and root; it touches nothing of a Slurm
-that the machine may have, and listens on loopback only.
-There are two nodes where Slurm allows several slurmd on a host, which are the same machine under two names.
-Each claims two cores of two hardware threads, whatever the machine has: in Slurm's books, which bind nothing.
+It needs root and Debian's packages munge, slurmctld, slurmd and slurm-client. It listens on loopback only and
+leaves an existing Slurm of the machine alone.
+
+If Slurm allows several slurmd per host, there are two nodes, the same machine under two names. Each claims
+two cores with two hardware threads, whatever the machine has; this affects Slurm's accounting only.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "sinfo")
-#: Where Debian has the daemons, which a plain user's path does not name.
+#: Debian's folder of the daemons, which is not on a plain user's path.
 _SYSTEM = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 
 _CONF = """
@@ -62,11 +63,11 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 
 class UnavailableError(Exception):
-    """There can be no Slurm here; the message says why."""
+    """Slurm cannot run here; the message says why."""
 
 
 def program(name: str) -> str:
-    """Return where a program of Slurm is."""
+    """Return the path of a Slurm program."""
     found = shutil.which(name, path=_SYSTEM)
     if found is None:
         raise UnavailableError(f"Slurm is not installed: there is no {name}")
@@ -87,11 +88,11 @@ class Cluster:
     Parameters
     ----------
     folder
-        Where it keeps everything.
+        Folder for all its files.
     nodes
-        How many nodes to have; one where Slurm allows no more on a host.
+        Number of nodes; one if Slurm allows no more on a host.
     cores
-        Cores that each node claims to have, of two hardware threads each.
+        Cores that each node claims, with two hardware threads each.
     """
 
     def __init__(self, folder: Path, nodes: int = 2, cores: int = 2) -> None:
@@ -106,12 +107,12 @@ class Cluster:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return what commands need to reach it."""
+        """Return the environment that commands need to reach this Slurm."""
         path = os.pathsep.join([str(self.folder / "bin"), _SYSTEM])
         return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": path}
 
     def command(self, *arguments: str, check: bool = True, timeout: float = 120) -> str:
-        """Run a command of Slurm's; return what it says."""
+        """Run a Slurm command; return its output."""
         done = subprocess.run(
             [program(arguments[0]), *arguments[1:]],
             env=self.environment,
@@ -125,7 +126,7 @@ class Cluster:
         return done.stdout
 
     def start(self) -> None:
-        """Start all of it, and wait until the nodes are idle."""
+        """Start everything, and wait until the nodes are idle."""
         for name in ("munge", "state", *(f"spool-{node}" for node in self.nodes)):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         self.folder.chmod(0o755)
@@ -148,12 +149,13 @@ class Cluster:
         ]
         text = _CONF.format(host=host, folder=self.folder, controller=controller, nodes="\n".join(lines))
         (self.folder / "slurm.conf").write_text(text)
-        # Snakemake takes SLURM_CONF from the jobs' environment, as a cluster needs none. Here srun does.
+        # Snakemake removes SLURM_CONF from the jobs' environment, as real clusters need none; srun needs it
+        # here.
         srun = self.folder / "bin" / "srun"
         srun.parent.mkdir(exist_ok=True)
         srun.write_text(f'#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {program("srun")} "$@"\n')
         srun.chmod(0o755)
-        # A daemon wants to know of control groups even where nothing uses them; later ones do without.
+        # The daemon looks for control groups even if nothing uses them; later versions do not.
         early = self.command("slurmd", "-V").split()[-1].split(".") < ["23", "02"]
         (self.folder / "cgroup.conf").write_text(f"CgroupPlugin={'cgroup/v1' if early else 'disabled'}\n")
         self._run("slurmctld", "-D", "-c")
@@ -189,25 +191,25 @@ class Cluster:
         return {line.split()[0]: line.split()[1].rstrip("*") for line in lines if len(line.split()) == 2}
 
     def start_node(self, node: str) -> None:
-        """Start a node, or start it again."""
+        """Start or restart a node."""
         self._run("slurmd", "-D", "-N", node, key=f"slurmd-{node}")
 
     def running(self) -> dict[str, str]:
-        """Return the running jobs: number, and the node of each."""
+        """Return the running jobs: job number, and its node."""
         lines = self.command("squeue", "-h", "-t", "RUNNING", "-o", "%i %N").splitlines()
         return {line.split()[0]: line.split()[1] for line in lines if len(line.split()) == 2}
 
     def allocated(self, job: str) -> str:
-        """Return the hardware threads that a running job was given, such as "0-1", of its one node."""
+        """Return the hardware threads of a running job on its only node, such as "0-1"."""
         said = self.command("scontrol", "show", "job", "--details", job)
         return said.partition("CPU_IDs=")[2].split()[0]
 
     def restarts(self, job: str) -> int:
-        """Return how often Slurm started a job anew."""
+        """Return how often Slurm restarted a job."""
         return int(self.command("scontrol", "show", "job", job).partition("Restarts=")[2].split()[0])
 
     def processes_of(self, job: str) -> dict[int, list[str]]:
-        """Return what a job runs: the commands, in words, by process."""
+        """Return the command lines of a job's processes, by process id."""
         found = {}
         for pid in (below for step in self.steps_of(job) for below in descendants(step)):
             with contextlib.suppress(OSError):
@@ -215,7 +217,7 @@ class Cluster:
         return found
 
     def steps_of(self, job: str) -> list[int]:
-        """Return the processes that keep the steps of a job: their ends are those of the job's processes."""
+        """Return the processes that hold a job's steps; the job's processes end with them."""
         found = []
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             with contextlib.suppress(OSError):
@@ -224,7 +226,7 @@ class Cluster:
         return found
 
     def kill_node(self, node: str) -> None:
-        """Let a node die as by a cut of its power: its daemon and all that its jobs run, at once."""
+        """Kill a node as a power cut would: its daemon and all processes of its jobs at once."""
         doomed = [pid for job, where in self.running().items() if where == node for pid in self.steps_of(job)]
         children = [pid for parent in doomed for pid in descendants(parent)]
         for pid in [self._processes[f"slurmd-{node}"].pid, *doomed, *children]:
@@ -233,7 +235,7 @@ class Cluster:
         self._processes.pop(f"slurmd-{node}").wait()
 
     def stop(self) -> None:
-        """End all of it: jobs first, then the daemons, each by its own number."""
+        """Stop everything, jobs first, then the daemons, each by its process id."""
         with contextlib.suppress(Exception):
             self.command("scancel", "-u", "root", check=False)
             time.sleep(1)
@@ -252,7 +254,7 @@ class Cluster:
 
 
 def descendants(pid: int) -> list[int]:
-    """Return the processes below one."""
+    """Return the descendants of a process."""
     found = []
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
@@ -263,7 +265,7 @@ def descendants(pid: int) -> list[int]:
 
 @contextlib.contextmanager
 def cluster(folder: Path, nodes: int = 2, cores: int = 2) -> Iterator[Cluster]:
-    """Have a Slurm for a while; with fewer nodes than asked for if it allows one slurmd a host only.
+    """Provide a Slurm, with fewer nodes than requested if it allows only one slurmd per host.
 
     Raises
     ------

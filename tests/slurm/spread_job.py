@@ -1,9 +1,10 @@
-"""A data set in blocks with the workers of a Dask cluster inside a Slurm allocation: srun runs it.
+"""A data set in blocks on the workers of a Dask cluster within a Slurm allocation; srun runs this script.
 
     srun --ntasks=2 python tests/slurm/spread_job.py FOLDER
 
-The first task starts the scheduler, every task a worker; then the first solves a linear problem whose blocks
-lie with the workers, solves it again in its own memory, and writes what came out to ``FOLDER/spread.json``.
+The first task starts the scheduler, and every task a worker. Then the first task solves a linear problem
+whose blocks are held by the workers, solves it again in its own memory, and writes both results to
+``FOLDER/spread.json``.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def block(number: int) -> Any:
 
 
 def lead(folder: Path, tasks: int, scheduler: Any) -> None:
-    """Solve with the workers, and without."""
+    """Solve with the workers, and without them."""
     from distributed import Client
     from svmrepro.solvers import Blocks, Problem, Spread, certify, solve
 
@@ -64,7 +65,7 @@ def lead(folder: Path, tasks: int, scheduler: Any) -> None:
 
 
 def main() -> int:
-    """Be one task of the allocation."""
+    """Run as one task of the allocation."""
     from distributed import LocalCluster, Worker
     from distributed.utils import LoopRunner
 
@@ -72,7 +73,7 @@ def main() -> int:
     rank, tasks = int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"])
     address, done = folder / "scheduler", folder / "done"
     if rank == 0:
-        # A cluster without workers of its own is a scheduler.
+        # A local cluster without workers is a scheduler.
         with LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None) as cluster:
             part = folder / "scheduler.part"
             part.write_text(cluster.scheduler_address)
@@ -88,7 +89,7 @@ def main() -> int:
 
 
 def work(address: Path, done: Path, runner: Any, worker: Any) -> int:
-    """Be a worker until the first task is done."""
+    """Run a worker until the first task is done."""
     deadline = time.monotonic() + 120
     while not address.exists():
         if time.monotonic() > deadline:

@@ -1,8 +1,8 @@
-"""The smoke scale through a real Slurm, in which a node dies: the same measurements as of a local run.
+"""The smoke scale through a real Slurm in which a node dies gives the same measurements as a local run.
 
     ./run pytest -m slow tests/slurm
 
-SVMREPRO_SLURM_FOLDER may name a folder in which the local run is kept, and taken up again by the next call.
+SVMREPRO_SLURM_FOLDER may name a folder that keeps the local run, which the next call resumes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PROFILE = (
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     pytest.importorskip("snakemake_executor_plugin_slurm", reason="the extra 'slurm' is not installed")
     try:
-        # A short path: the daemons' sockets lie there.
+        # A short path, because it holds the daemons' sockets.
         with cluster(tmp_path_factory.mktemp("slurm")) as running:
             yield running
     except UnavailableError as error:
@@ -51,7 +51,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def settings(folder: Path, **more: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    # Whether a run is repeated must not depend on how long it took.
+    # Whether a run is repeated must not depend on its duration.
     content = {"scale": "smoke", "repeat_budget": None, "time_limit": 600, **more}
     path = folder / "settings.json"
     path.write_text(json.dumps(content))
@@ -81,7 +81,7 @@ def finished(folder: Path, process: subprocess.Popen[bytes]) -> None:
 
 @dataclass(frozen=True)
 class AtWork:
-    """A job of Slurm's that is measuring: its number, its node, its process, and what it is about."""
+    """A measuring Slurm job: its number, node, process and target."""
 
     number: str
     node: str
@@ -92,12 +92,12 @@ class AtWork:
 
     @property
     def measured(self) -> int:
-        """How many runs it has made: its log has a line for each, after the time of day."""
+        """The number of runs made so far: the log has a line for each, after the time of day."""
         text = self.log.read_text() if self.log.exists() else ""
         return len(re.findall(r"^\S+ n = ", text, re.MULTILINE))
 
     def to_measure(self, results: Path) -> int:
-        """Return how many runs another run's results have of what the job is about."""
+        """Return how many of the job's runs another run's results contain."""
         lines = read_journal(results / self.experiment / "runs" / "all.jsonl")
         return sum(self.name in ("all", f"n{line['n']}") and line["status"] != "not_run" for line in lines)
 
@@ -113,7 +113,7 @@ def at_work(slurm: Cluster, folder: Path) -> Iterator[AtWork]:
 
 
 def hold_a_job(slurm: Cluster, folder: Path, process: subprocess.Popen[bytes], local: Path) -> AtWork:
-    """Wait until a job has made some of its runs, and stop its process before it makes the last ones."""
+    """Wait until a job has made some of its runs, and stop its process before the last ones."""
     while process.poll() is None:
         for job in at_work(slurm, folder):
             with contextlib.suppress(ProcessLookupError):
@@ -148,7 +148,7 @@ def test_the_smoke_scale_through_slurm_with_a_node_that_dies(slurm: Cluster, tmp
     slurm.start_node(job.node)
     finished(far, process)
     figures["slurm seconds"] = time.monotonic() - began
-    assert threads in ("0-1", "2-3")  # both of a core, of which the job uses one
+    assert threads in ("0-1", "2-3")  # both threads of one core, of which the job uses one
 
     # What the killed process had measured counts; one other process, of the same job, measured the rest.
     lines = read_journal(results / job.experiment / "runs" / f"{job.name}.jsonl")
@@ -171,11 +171,11 @@ def test_the_smoke_scale_through_slurm_with_a_node_that_dies(slurm: Cluster, tmp
     figures["jobs"] = len(jobs)
     figures["jobs started anew"] = sum(int(line.split()[1]) for line in jobs)
 
-    # The project's own comparison says the same.
+    # The project's own comparison agrees.
     against = settings(far, job="size", against=str(expected))
     finished(far, snakemake(far, against, "compare", "--cores", "2"))
     verdict = said(far).partition("Compared with ")[2].partition("Page:")[0].splitlines()
-    assert len(verdict) == 1, verdict  # a line for each fault would follow
+    assert len(verdict) == 1, verdict  # each fault would add a line
     assert "(the same machine and libraries)" in verdict[0] and " 0 with another verdict" in verdict[0]
     figures["comparison"] = verdict[0]
     print(json.dumps(figures))
@@ -206,7 +206,8 @@ def test_dask_under_the_same_allocation(slurm: Cluster, tmp_path: Path) -> None:
     found = json.loads((tmp_path / "spread.json").read_text())
     assert found["nodes"] == sorted(slurm.nodes) and found["job"]
     assert found["spread"]["status"] == found["own"]["status"] == "optimal"
-    # Sums of blocks are added in their order, whoever makes them; in one memory there are no such sums.
+    # Sums over blocks are added in block order by any number of workers; a solve in one memory adds
+    # otherwise.
     assert found["spread"]["iterations"] == found["own"]["iterations"]
     assert found["spread"]["weights"] == pytest.approx(found["own"]["weights"], rel=1e-12)
     assert found["spread"]["gap"] == pytest.approx(found["own"]["gap"], rel=1e-6, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Solve a toy problem by every solver over every storage, and others that take other branches; print JSON."""
+"""Solve toy problems with every solver, storage and further branches; print JSON."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ VARIANTS: tuple[tuple[str, Kernel, str, float, str, dict[str, Any]], ...] = (
     ("words", LINEAR, "csr", 1.0, "svmlight", {"fold": True, "start": True}),
 )
 
-#: As above, with the sizes made small from which on solvers do something else.
+#: As above, with smaller sizes at which solvers switch methods.
 SMALL: tuple[tuple[str, Kernel, str, float, str, dict[str, Any]], ...] = (
     ("numbers", LINEAR, "dense", 100.0, "smo", {}),
     ("numbers", WIDE, "dense", 10.0, "smo", {"cache_mb": ROWS}),
@@ -98,7 +98,7 @@ SIZES = (
 
 @contextmanager
 def small_sizes() -> Iterator[None]:
-    """Let solvers do at toy size what they do on large problems."""
+    """Make solvers use at toy size the methods for large problems."""
     before = [(module, name, getattr(module, name)) for module, name, _ in SIZES]
     for module, name, value in SIZES:
         setattr(module, name, value)
@@ -108,7 +108,7 @@ def small_sizes() -> Iterator[None]:
 
 
 def examples(data: str) -> tuple[Any, Any]:
-    """Return examples by name, and values of a noisy linear function of them."""
+    """Return examples by name, and a noisy linear function of them."""
     rng = np.random.default_rng(1)
     d, share = {"pages": (100, 0.2), "books": (310, 0.9), "sparse": (200, 0.03)}.get(data, (12, 0.4))
     X = (rng.random((N, d)) < share).astype(float)
@@ -123,7 +123,7 @@ def examples(data: str) -> tuple[Any, Any]:
         X = X.astype(np.float32 if "single" in data else np.float64)
         whole = sp.csr_array(X) if "sparse" in data else X
         return Blocks([whole[:15], whole[15:30], whole[30:]]), f
-    if data == "far":  # norms cancel wherever the origin is
+    if data == "far":  # norms cancel for any origin
         X[::2] += 1e8
     return (X @ X.T if data == "gram" else X), f
 
@@ -131,7 +131,7 @@ def examples(data: str) -> tuple[Any, Any]:
 def entry(
     data: str, kernel: Kernel, storage: str, C: float, name: str, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return what a run finds."""
+    """Return the result of a run."""
     X, f = examples(data)
     labels = np.clip(np.round(f), -2.0, 2.0) if "ordinal" in name else np.where(f > 0.2, 1.0, -1.0)
     bias = options.get("bias", "no bias" not in SOLVERS[name].needs)
@@ -151,7 +151,7 @@ def entry(
 
 
 def descent() -> dict[str, Any]:
-    """Return what coordinate descent finds, which peers use."""
+    """Return the result of coordinate descent, which peers use."""
     X, f = examples("words")
     problem = Problem(X, np.where(f > 0.2, 1.0, -1.0), bias=False, storage="index")
     alpha = descend(problem, np.zeros(N), np.arange(N), EPS, 1e6)
@@ -163,7 +163,7 @@ def descent() -> dict[str, Any]:
 
 
 def main() -> None:
-    # The interpreter's numpy tells of overflow and of division by zero, compiled code does not.
+    # The interpreter's NumPy warns of overflow and division by zero; compiled code does not.
     warnings.simplefilter("ignore", RuntimeWarning)
     found = {"descent": descent()}
     for name, spec in SOLVERS.items():

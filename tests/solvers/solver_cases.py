@@ -1,4 +1,4 @@
-"""Seeded random problems of the kinds that break solvers, shared by the solver tests."""
+"""Seeded random problems of hard kinds, shared by the solver tests."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from svmrepro.solvers import SOLVERS, Kernel, Problem
 Vector = npt.NDArray[np.float64]
 STORAGES = ("dense", "csr", "index", "bits")
 KERNELS = ("linear", "gaussian", "polynomial")
-#: One of each module of this package, and planning ahead; its variants and the peers have tests of their own.
+#: One solver per module of this package, and planning ahead; variants and peers have their own tests.
 ONE_OF_EACH = [
     name
     for name, spec in SOLVERS.items()
     if not spec.package and (spec.module != "decomposition.second_order" or name in ("smo2", "pasmo"))
 ]
-#: Those that solve (P1).
+#: Solvers of the problem (P1).
 FAMILIES = [name for name in ONE_OF_EACH if (SOLVERS[name].loss, SOLVERS[name].promise) == ("hinge", "kkt")]
 #: Kernels for rows of zeros and ones.
 BINARY_KERNELS = {
@@ -45,7 +45,7 @@ def words(n: int, d: int = 60, seed: int = 0) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True)
 class Case:
-    """One problem, and how to name it when it fails."""
+    """A problem, with a name for messages."""
 
     seed: int
     X: Any
@@ -67,7 +67,7 @@ class Case:
 
 
 def make_case(seed: int) -> Case:
-    """Return random problem number ``seed``: kernels and storages in turn, all else at random."""
+    """Return random problem number ``seed``: kernels and storages in rotation, the rest at random."""
     rng = np.random.default_rng([2026, seed])
     storage, family = STORAGES[seed % 4], KERNELS[(seed // 4) % 3]
     n, d = int(rng.integers(6, 61)), int(rng.integers(1, 71))
@@ -102,7 +102,7 @@ def make_case(seed: int) -> Case:
 
 
 def _kernel(rng: np.random.Generator, family: str, X: Vector) -> tuple[Kernel, bool]:
-    """Return a kernel that suits the scale of X, and whether it is positive definite for sure."""
+    """Return a kernel that suits the scale of X, and whether it is certainly positive definite."""
     square = max(float((X * X).sum(axis=1).mean()), 1e-3)
     if family == "linear":
         return Kernel.linear(), True
@@ -113,7 +113,7 @@ def _kernel(rng: np.random.Generator, family: str, X: Vector) -> tuple[Kernel, b
 
 
 def gram(case: Case) -> Vector:
-    """Return the kernel matrix, written out here once more, in double precision."""
+    """Return the kernel matrix, computed independently in double precision."""
     X = case.X.toarray() if sp.issparse(case.X) else case.X
     K = X @ X.T
     if case.kernel.name == "gaussian":
@@ -125,6 +125,6 @@ def gram(case: Case) -> Vector:
 
 
 def suits(case: Case, *, bias: bool) -> list[str]:
-    """Return the solvers that can take the case, by what they say they need."""
+    """Return the solvers that can take the case, by their declared requirements."""
     unmet = {"no bias" if bias else "bias"} | (set() if case.kernel.name == "linear" else {"linear kernel"})
     return [name for name in FAMILIES if not unmet & set(SOLVERS[name].needs)]

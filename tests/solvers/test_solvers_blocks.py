@@ -1,4 +1,4 @@
-"""Examples in blocks: the same results as in one piece, from memory maps, and refusals."""
+"""Examples in blocks: same results as in one piece, memory maps, and refusals."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_products() -> None:
 
 
 def unsorted(first: int, second: int) -> Any:
-    """Return rows with these two columns in one of them; from row to row columns may fall."""
+    """Return rows, one of which has these two columns; columns may fall between rows."""
     columns = np.array([1, 0, first, second, 0], dtype=np.int32)
     return sp.csr_array((np.ones(5), columns, np.array([0, 1, 2, 4, 5], dtype=np.int32)), shape=(4, 2))
 
@@ -116,7 +116,7 @@ def test_the_order_of_columns_is_checked_in_pieces(checked: int, monkeypatch: py
 
 
 def wide() -> Any:
-    """Return rows whose row pointers are of 64 bits, and with them the columns."""
+    """Return rows with 64-bit row pointers, and their columns."""
     rows = sp.csr_array(np.eye(2))
     return sp.csr_array((rows.data, rows.indices, rows.indptr.astype(np.int64)), shape=rows.shape)
 
@@ -171,7 +171,7 @@ def test_blocks_keep_their_storage() -> None:
 
 
 def is_mapped(array: Any) -> bool:
-    """Tell whether an array is a view of a memory map."""
+    """Return whether an array is a view of a memory map."""
     while array is not None and not isinstance(array, np.memmap):
         array = getattr(array, "base", None)
     return array is not None
@@ -222,7 +222,7 @@ def test_what_cannot_be_saved_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def header(kind: str, shape: str) -> bytes:
-    """Return the beginning of an array's file that says what it holds."""
+    """Return the header of an array file."""
     said = f"{{'descr': {kind}, 'fortran_order': False, 'shape': {shape}}}"
     return b"\x93NUMPY\x01\x00" + len(said).to_bytes(2, "little") + said.encode()
 
@@ -247,7 +247,7 @@ def header(kind: str, shape: str) -> bytes:
         ("data", header("'<f8'", "(3,)") + bytes(16), "data.npy in .* is not as long as its header says"),
         ("data", header("'<f8'", "(-2,)") + bytes(16), r"data.npy in .* has the shape \(-2,\)"),
         ("data", header("'''", "(2,)") + bytes(16), "cannot be read: data.npy: "),
-        # NumPy divides by the size of an item.
+        # NumPy divides by the item size.
         ("data", header("'|S0'", "(3000000000, 3000000000)"), r"data.npy in .* is of \|S0, not float64"),
         ("rows", np.ones((2, 2), dtype=np.float16), "rows.npy in .* is of float16, not float64"),
         ("rows", np.ones(2), r"rows.npy in .* has the shape \(2,\)"),

@@ -1,4 +1,4 @@
-"""Kernel rows in bytes: binary data under a linear kernel, against rows of floating point."""
+"""Kernel rows in bytes, for binary data under a linear kernel, compared with floating-point rows."""
 
 from __future__ import annotations
 

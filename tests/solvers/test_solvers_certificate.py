@@ -1,4 +1,4 @@
-"""The judge against loops in plain Python, and against wrong answers."""
+"""The certificate against loops in plain Python, and against wrong answers."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_wrong_answers_fail(solved: tuple[Problem, Solution]) -> None:
 
 
 def test_equality_constraint_alone_is_seen() -> None:
-    # Without a bias the optimum is feasible but for the equality constraint.
+    # Without a bias the optimum satisfies all constraints but the equality.
     problem = Problem([[1.0], [-2.0]], [1.0, -1.0], 10.0)
     free = Problem([[1.0], [-2.0]], [1.0, -1.0], 10.0, bias=False)
     solution = solve(free, "smo-fixed-threshold")

@@ -1,4 +1,4 @@
-"""The judge of weights: losses by loops in plain Python, lower bounds, promises and wrong answers."""
+"""Certificates of weights: losses by loops in plain Python, lower bounds, promises and wrong answers."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def test_primal_against_loops(loss: str, seed: int) -> None:
     expected = primal_by_loops(X.tolist(), y.tolist(), w.tolist(), 0.7, loss)
     found = certify(problem, answer(w.tolist(), loss, relaxed=0.25))
     assert found.primal == pytest.approx(expected, rel=1e-12)
-    # What a solution says of its own bound is written down and not believed.
+    # A bound stated by the solution is recorded but not trusted.
     assert (found.relaxed, found.promise) == (0.25, "gap")
-    assert found.gap >= found.primal - max(found.dual, 0.0)  # 0 is a bound always
+    assert found.gap >= found.primal - max(found.dual, 0.0)  # 0 is always a bound
     assert found.dual <= certify(problem, solve(problem, SOLVER[loss], eps=1e-9)).primal * (1 + 1e-9)
 
 

@@ -32,7 +32,7 @@ def judged(problem: Problem, name: str, eps: float = 1e-3, **options: Any) -> tu
 
 
 def linear_case(seed: int) -> Case:
-    """Return a linear problem whose C is no larger than a cutting plane can be asked to take."""
+    """Return a linear problem whose C is moderate enough for cutting planes."""
     case = make_case(seed)
     scale = float((case.X.multiply(case.X) if sp.issparse(case.X) else case.X * case.X).sum(axis=1).max())
     return Case(**{**vars(case), "C": min(case.C, 1e3 / (case.y.size * max(scale, 1e-3)))})
@@ -53,7 +53,7 @@ def test_random_problems(seed: int) -> None:
     best = certify(problem, solve(problem, "svmlight", eps=1e-7)).dual
     for name in CLASSIFIERS:
         found = judged(problem, name, 1e-4, keep_alpha=True)[1]
-        # Two bounds from below, and the optimum between them and the primal objective.
+        # Two lower bounds; the optimum lies between them and the primal objective.
         slack = 1e-8 * abs(best)
         assert found.relaxed <= best + slack, (name, str(case))
         assert found.dual == pytest.approx(found.relaxed, rel=1e-6, abs=1e-9), (name, str(case))
@@ -77,7 +77,7 @@ def test_adult(name: str, eps: float, adult_1605: Problem) -> None:
 
 @pytest.fixture(scope="module")
 def adult_1605() -> Problem:
-    """As large, and as sparse, as Adult's first rows, without a download."""
+    """Data as large and as sparse as Adult's first rows, without a download."""
     rng = np.random.default_rng(1605)
     X = (rng.random((1605, 123)) < 0.11).astype(float)
     y = np.where(X @ rng.normal(size=123) + 1.5 * rng.normal(size=1605) > 1.0, 1.0, -1.0)
@@ -122,8 +122,8 @@ def test_renewed_sums_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch)
     mended, first = judged(problem, name, eps)
     monkeypatch.setattr(row_passes, "RENEW", 1)
     renewed, second = judged(problem, name, eps)
-    # Rounding decides which planes are taken where several are as good. What is promised is the gap; weights
-    # whose objective is by so much above the optimum are off by no more than the root of twice that.
+    # Rounding decides between equally good planes. The promise is a gap; weights whose objective exceeds the
+    # optimum by that gap are off by at most the square root of twice the gap.
     allowed = eps * (first.primal if name == "ocas" else problem.total)
     assert abs(second.primal - first.primal) <= allowed
     assert np.linalg.norm(renewed.weights - mended.weights) <= 2 * np.sqrt(2 * allowed)
@@ -243,7 +243,7 @@ def test_two_ranks_are_roc_area() -> None:
     f = X @ solution.weights
     total, m = pair_loss(y, f)
     swapped = np.count_nonzero(f[y == 1][:, None] <= f[y == 0][None, :]) / m
-    assert swapped <= total / m  # the loss bounds 1 less the area
+    assert swapped <= total / m  # the loss bounds 1 minus the area
     classifier = dataclasses.replace(judged(problem, "svmperf", 1e-4)[0], loss="pairs")
     assert certify(problem, classifier).primal >= found.relaxed
 
@@ -258,7 +258,7 @@ def test_line_search_finds_the_minimum(seed: int) -> None:
     y = rng.choice([-1.0, 1.0], size=n)
     f, to = (np.round(2 * rng.normal(size=n), int(rng.integers(0, 4))) for _ in range(2))
     slope, curvature = float(rng.normal()), float(10.0 ** rng.uniform(-2, 2))
-    shares = rng.random(n) if seed % 2 else np.ones(1)  # one stands for all
+    shares = rng.random(n) if seed % 2 else np.ones(1)  # one number stands for all
 
     def F(k: float) -> float:
         return (
@@ -283,7 +283,7 @@ def test_planes_are_solved_to_optimality(seed: int, drop_after: int) -> None:
     points: dict[int, Any] = {}
     for _ in range(100):
         g, b = rng.normal(size=width), float(rng.random())
-        if kept and rng.random() < 0.2:  # one that is there already
+        if kept and rng.random() < 0.2:  # an existing one
             g, b = kept[int(rng.choice(list(kept)))]
         point = rng.normal(size=width)
         place = planes.add(g, b, point)

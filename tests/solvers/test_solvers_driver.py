@@ -1,4 +1,4 @@
-"""Tolerances, options, limits, callbacks and counted work, the same for every solver."""
+"""Tolerances, options, limits, callbacks and counted work, for every solver."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve,
 
 NAMES = tuple(name for name in ONE_OF_EACH if SOLVERS[name].promise == "kkt")
 OF_P1 = tuple(name for name in NAMES if SOLVERS[name].loss == "hinge")
-# A solver of each problem to compare with, by loss and bias.
+# A comparison solver for each problem, by loss and bias.
 BEST = {
     ("hinge", True): "smo",
     ("hinge", False): "smo-fixed-threshold",
@@ -60,7 +60,7 @@ def test_a_loose_eps_stops_earlier() -> None:
 
 
 def test_binary_storages_walk_the_same_path() -> None:
-    # Kernel values of binary rows are exact integers, or looked up by one: the same in all storages.
+    # Kernel values of binary rows are exact integers or functions of one, so equal in all storages.
     for kernel in ("gaussian", "polynomial"):
         runs = [solve(problem_for("smo", kernel, storage), "smo") for storage in STORAGES]
         assert len({run.iterations for run in runs}) == 1
@@ -156,7 +156,7 @@ def test_memory_limit_counts_four_bytes_an_entry() -> None:
 
 
 def assert_feasible(problem: Problem, solution: Solution) -> None:
-    """A run cut short still returns a feasible point, and honest numbers of it."""
+    """An interrupted run returns a feasible point with honest figures."""
     certificate = certify(problem, solution)  # raises outside the box
     assert certificate.equality_residual <= 1e-9 * problem.n * problem.C
     best = certify(problem, solve(problem, BEST[solution.loss, problem.bias], eps=1e-6))
@@ -180,7 +180,7 @@ def test_iteration_limit(name: str, kernel: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_time_limit(name: str) -> None:
     rng = np.random.default_rng(3)
-    # Those that need few passes get more to read.
+    # Solvers that need few passes get more data.
     n, limit = (200_000, 1e-4) if SOLVERS[name].loss == "squared hinge" else (400, 1e-3)
     X, y = rng.normal(size=(n, 4)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
     problem = Problem(X, y, 1e4, bias="no bias" not in SOLVERS[name].needs)
@@ -219,9 +219,9 @@ def test_work_of_smo_by_hand(storage: str, reads: int) -> None:
     assert solution.iterations == 1
     # Outputs of both ahead of the pass, E1, K12, both outputs after the step.
     assert solution.kernel_evaluations == 2 + 1 + 1 + 2
-    k12 = reads + zero if storage in ("csr", "index") else reads  # x_i is spread out, then x_j read
+    k12 = reads + zero if storage in ("csr", "index") else reads  # x_i is spread out, then x_j is read
     both = reads + zero
-    assert solution.work["nonzeros"] == both + reads + k12 + both + both  # the last but one: w updated
+    assert solution.work["nonzeros"] == both + reads + k12 + both + both  # the second to last: w updated
     assert solution.work["gradient_updates"] == 2
 
 
@@ -241,7 +241,7 @@ def test_work_of_chunking_by_hand() -> None:
     problem = Problem([[0.0], [1.0]], [-1.0, 1.0], 10.0, storage="dense")
     solution = solve(problem, "chunking")
     assert solution.alpha == pytest.approx([2.0, 2.0])
-    assert solution.iterations == 1  # one direction is left by the equality constraint
+    assert solution.iterations == 1  # the equality constraint leaves one direction
     assert solution.work["hessian_entries"] == 4
     assert solution.kernel_evaluations == 4 + 2  # the Hessian; all outputs from the folded weights
     assert solution.work["nonzeros"] == 4 + 2 + 2  # and the update of w
@@ -296,7 +296,7 @@ def test_warm_takes_names_and_kernels() -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", range(6))
 def test_what_double_precision_cannot_solve_still_ends(name: str, seed: int) -> None:
-    # Outputs are sums of terms of 1e12 C: an eps of 1e-8 drowns in their rounding.
+    # Outputs are sums of terms of 1e12 C, whose rounding exceeds an eps of 1e-8.
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(14, 10)) * 10.0 ** rng.uniform(-6, 6, size=10)
     y = np.where(np.arange(14) % 2, 1.0, -1.0)

@@ -1,4 +1,4 @@
-"""The estimator: scikit-learn's own checks, LIBSVM through its SVC, and what is ours."""
+"""The estimator: scikit-learn's own checks, comparison with SVC, and our additions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_agrees_with_svc(kernel: str, n_classes: int, sparse: bool) -> None:
         X[np.abs(X) < 0.7] = 0.0
         X = sp.csr_matrix(X)
     ours = SVMClassifier(C=3.0, tol=1e-6, **KERNELS[kernel]).fit(X, y)
-    # LIBSVM alone gives equal votes to the first class.
+    # Only LIBSVM breaks ties of votes in favour of the first class.
     theirs = SVC(C=3.0, tol=1e-6, break_ties=n_classes > 2, **KERNELS[kernel]).fit(X, y)
     assert ours.decision_function(X) == pytest.approx(theirs.decision_function(X), abs=1e-3)
     assert (ours.predict(X) == theirs.predict(X)).mean() >= 0.99
@@ -96,7 +96,7 @@ def test_certificates(n_classes: int) -> None:
     other = clone(model).fit(X, names[::-1][y]) if n_classes == 3 else model
     wrong = model.certificate(X + 1.0, names[y])
     worst = max(c.pair_gap for c in (wrong if isinstance(wrong, tuple) else (wrong,)))
-    assert worst < 1e-3  # a Gaussian kernel does not see a shift
+    assert worst < 1e-3  # a Gaussian kernel is invariant under shifts
     assert other.predict(X).dtype == names.dtype
 
 

@@ -1,4 +1,4 @@
-"""Solutions that were once believed and are wrong: each must be refused."""
+"""Wrong solutions that were once accepted: each must be refused."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_invented_bounds(name: str, keep_alpha: bool, seed: int) -> None:
     found = certify(problem, forged)
     assert not found.passes(EPS, 1.0)
     assert found.gap >= objective(problem, w) - best * (1 + 1e-2)
-    # Without multipliers and witness a bound is searched for.
+    # Without multipliers and witness the certificate searches for a bound.
     alone = dataclasses.replace(forged, alpha=None, witness=None)
     assert not certify(problem, alone).passes(EPS, 1.0)
 
@@ -79,7 +79,7 @@ def test_multipliers_of_the_problem_without_bias() -> None:
 
 def test_weights_beside_right_multipliers() -> None:
     X, y = overlapping(50, 3, 3)
-    X = np.column_stack((X, np.zeros(50)))  # a column in which no example has anything
+    X = np.column_stack((X, np.zeros(50)))  # a column that is empty in all examples
     problem = Problem(X, y, 1.0)
     honest = solve(problem, "smo2")
     assert certify(problem, honest).passes(EPS, 1.0)
@@ -105,7 +105,7 @@ def test_distances_far_from_the_origin(offset: float) -> None:
     assert not certify(problem, dataclasses.replace(wrong, status="optimal")).passes(EPS, 1.0)
     right = solve(problem, "smo2")
     assert right.status == "optimal"
-    near = far - far.mean(axis=0)  # the rounding of the data themselves stays
+    near = far - far.mean(axis=0)  # the rounding of the data themselves remains
     squares = ((near[:, None] - near) ** 2).sum(axis=2)
     g = np.exp(-0.5 * squares) @ (y * right.alpha)
     violation = 1.0 - y * (g + right.bias)
@@ -146,7 +146,7 @@ def test_memory_does_not_grow_with_the_support_vectors() -> None:
     certify(problem, solution)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 200 * 2**20  # written out they are 1,100 MB
+    assert peak < 200 * 2**20  # as explicit pairs they would take 1,100 MB
 
 
 def test_a_sample_says_so() -> None:

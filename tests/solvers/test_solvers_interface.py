@@ -1,4 +1,4 @@
-"""Every module that the registry names has the face that the driver and its authors rely on."""
+"""Every solver module in the registry has the interface that the driver needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from svmrepro.solvers.interface import Completes, Prepares, Solver
 
 
 def functions(protocol: type) -> dict[str, list[str]]:
-    """Return the names of a protocol's functions, with those of their parameters."""
+    """Return the names of a protocol's functions and of their parameters."""
     return {
         name: [each for each in inspect.signature(function).parameters if each != "self"]
         for name, function in vars(protocol).items()
@@ -36,7 +36,7 @@ def test_a_registered_module_is_a_solver(module: str) -> None:
         assert list(inspect.signature(getattr(solver, name)).parameters) == parameters, name
 
 
-#: What changes a problem that every solver takes into one that some refuse, and what is said of it.
+#: Changes that make a problem unacceptable to some solvers, with the messages.
 REFUSED = {
     "linear kernel": ({"kernel": Kernel.gaussian(gamma=1.0)}, "needs a linear kernel, got gaussian"),
     "bias": ({"bias": False}, "needs bias=True"),

@@ -1,4 +1,4 @@
-"""The solvers as the interpreter runs them: what a debugger and a coverage tool see is what is compiled."""
+"""Interpreted solvers give the results of compiled ones: debuggers and coverage see the same code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).with_name("interpreted_runs.py")
 
 
 def runs(jit: bool) -> dict[str, dict[str, object]]:
-    """Return what every solver and storage finds, with or without the JIT."""
+    """Return the results of every solver and storage, with or without the JIT."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0" if jit else "1"}
     done = subprocess.run(
         [sys.executable, str(SCRIPT)], env=environment, capture_output=True, text=True, check=False
@@ -31,6 +31,7 @@ def test_the_interpreter_takes_the_same_steps() -> None:
         other = compiled[name]
         assert run["status"] == other["status"] == "optimal", name
         assert run["passed"] and other["passed"], name
-        # Sums in another order: both are as near to the optimum as they promise, and no nearer to each other.
+        # With another summation order, both results are within their promise of the optimum, but not closer
+        # to each other.
         assert abs(run["primal"] - other["primal"]) <= run["allowed"], name
         assert run["iterations"] == pytest.approx(other["iterations"], rel=0.2, abs=3), name

@@ -11,7 +11,7 @@ from svmrepro.solvers.metrics import accuracy, prbep, roc_area, swapped_pairs
 
 
 def by_every_order(y: np.ndarray, values: np.ndarray) -> float:
-    """Average the break-even point over all orders in which equal values can stand."""
+    """Average the break-even point over all orders of equal values."""
     found = []
     for tie_break in permutations(range(y.size)):
         order = np.lexsort((tie_break, -values))
@@ -35,7 +35,7 @@ def test_against_brute_force(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
     y = np.where(np.arange(n) < rng.integers(1, n), 1.0, -1.0)
-    # Few different values: ties across the threshold and across the classes.
+    # Few distinct values: ties across the threshold and across the classes.
     values = rng.integers(-1, 2, size=n) / 2.0
     assert prbep(y, values) == pytest.approx(by_every_order(y, values), abs=1e-12)
     assert roc_area(y, values) == pytest.approx(1.0 - by_pairs(y, values), abs=1e-12)
@@ -65,7 +65,7 @@ def test_ends_of_the_scale() -> None:
     }
     assert [measure(y, -right) for measure in MEASURES.values()] == pytest.approx([0.0, 1 / 3, 0.0, 1.0])
     nothing = np.zeros(5)
-    # 0 is called negative by the sign; every order is as good as any other.
+    # The sign rule calls 0 negative; all orders are equally good.
     assert [measure(y, nothing) for measure in MEASURES.values()] == pytest.approx([0.4, 0.6, 0.5, 0.5])
 
 

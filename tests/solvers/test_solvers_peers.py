@@ -1,4 +1,4 @@
-"""Other people's solvers: the same face, the same certificate."""
+"""Peers: the same interface, the same certificate."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_liblinear(C: float, storage: str) -> None:
     solution = solve(same, "liblinear", eps=1e-5)
     certificate = certify(same, solution)
     assert solution.status == "optimal" and solution.weights is not None and solution.alpha is not None
-    # The multipliers give its weights.
+    # The multipliers give the weights.
     assert same.X.T @ (same.y * solution.alpha) == pytest.approx(solution.weights, abs=1e-4 * C)
     assert certificate.passes(1e-4, SOLVERS["liblinear"].tolerance_factor), certificate
     ours = certify(same, solve(same, "smo-fixed-threshold", eps=1e-5))
@@ -60,7 +60,7 @@ def test_liblinear(C: float, storage: str) -> None:
 
 
 def test_liblinear_at_high_precision_is_a_reference() -> None:
-    """Its objective is known to nine digits: the dual bounds it from below."""
+    """The objective is known to nine digits, because the dual bounds it from below."""
     same = problem(bias=False, C=10.0)
     solution = solve(same, "liblinear", eps=1e-8)
     certificate = certify(same, solution)
@@ -70,7 +70,7 @@ def test_liblinear_at_high_precision_is_a_reference() -> None:
     assert certificate.primal == pytest.approx(ours.primal, rel=1e-7)
     stopped = solve(same, "liblinear", eps=1e-8, passes=3)
     assert (stopped.status, stopped.iterations) == ("iteration_limit", 3)
-    # Weights that are a little off are no solution at that precision.
+    # At that precision slightly wrong weights are not a solution.
     wrong = replace(solution, weights=solution.weights * 1.001)
     assert not certify(same, wrong).passes(1e-8, 2.0)
 
@@ -98,11 +98,11 @@ def test_multipliers_are_sought_once_for_the_same_weights(monkeypatch: pytest.Mo
     same = problem(bias=False)
     first = solve(same, "liblinear", eps=1e-5)
     assert first.alpha is not None
-    first.alpha[:] = -1.0  # whoever writes into a solution writes into his own
+    first.alpha[:] = -1.0  # changing a solution does not change the solver's data
     again = solve(same, "liblinear", eps=1e-5)
     assert sought == [1e-5]
     assert certify(same, again).passes(1e-5, SOLVERS["liblinear"].tolerance_factor)
-    # Other weights, by another tolerance, another seed or fewer passes, have multipliers of their own.
+    # Other weights (other tolerance, seed, or fewer passes) have other multipliers.
     solve(same, "liblinear", eps=1e-3)
     solve(same, "liblinear", eps=1e-5, seed=1)
     solve(same, "liblinear", eps=1e-5, passes=2)
@@ -120,7 +120,7 @@ def test_random_problems(seed: int) -> None:
         bias = name != "liblinear"
         if not bias and case.kernel.name != "linear":
             continue
-        # oneDAL does not always get empty CSR rows right.
+        # oneDAL mishandles empty CSR rows.
         same = case.problem(bias=bias, storage="dense" if name == "onedal" else None)
         found = certify(same, solve(same, name))
         ours = certify(same, solve(same, "smo2" if bias else "smo-fixed-threshold"))
@@ -171,7 +171,7 @@ def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
             solve(same, name)
         package = SOLVERS[name].package
         assert str(raised.value) == f"solver {name!r} needs the package {package}, which is not installed"
-    # Its rows are measured when it is there.
+    # Its rows are measured if it is installed.
     source_code.fingerprint.cache_clear()
     assert fingerprint("libsvm") != before["libsvm"]
     assert fingerprint("smo") == before["smo"]

@@ -1,4 +1,4 @@
-"""Cutting planes at margins that are all but hard, and witnesses that give their bounds again."""
+"""Cutting planes with almost hard margins, and witnesses from which their bounds can be recomputed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_hard_margins(name: str, C: float) -> None:
         slack = np.maximum(0.0, 1.0 - labels * (X @ solution.weights))
         found = 0.5 * float(solution.weights @ solution.weights) + C * float(slack.sum())
         allowed = EPS * (C * y.size if name == "svmperf" else found)
-        # With C no object the best that is known: the solution of the same problem at 1e4, made longer.
+        # The best known solution for unlimited C: the solution for 1e4, scaled.
         known = solve(Problem(X, labels, 1e4, bias=False), "ocas", eps=1e-8).weights
         known = known / (labels * (X @ known)).min() if labels is y else known
         slack = np.maximum(0.0, 1.0 - (1 + 1e-15) * labels * (X @ known))
@@ -57,7 +57,7 @@ def problem(seed: int, ranks: bool = False) -> Problem:
 
 
 def bound_of(same: Problem, solution: Solution, pairs: bool) -> float:
-    """Return the dual objective of the witness, from the data."""
+    """Return the dual objective of the witness, computed from the data."""
     assert solution.witness is not None
     multipliers, points = solution.witness
     assert points.shape == (multipliers.size, same.d)

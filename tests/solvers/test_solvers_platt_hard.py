@@ -1,6 +1,7 @@
-"""SMO, SMO with a fixed threshold and chunking: own bounds, given starts, hard problems, limits of time.
+"""SMO, SMO with a fixed threshold and chunking: own bounds, given starts, hard problems, time limits.
 
-Every result is judged by plain NumPy in extended precision, from differences; not by the certificate.
+Every result is judged by plain NumPy in extended precision, from differences of examples, not by the
+certificate.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def gram(problem: Problem) -> Any:
 
 
 def violation(problem: Problem, solution: Solution) -> tuple[float, float]:
-    """Return the largest violation of a condition, and what rounding alone could make of it."""
+    """Return the largest violation of a condition, and the part that rounding could explain."""
     alpha, y, bounds = solution.alpha, problem.y, problem.bounds
     assert alpha is not None and np.isfinite(alpha).all() and np.isfinite(solution.bias)
     assert (alpha >= 0).all() and (alpha <= bounds).all()
@@ -49,7 +50,7 @@ def violation(problem: Problem, solution: Solution) -> tuple[float, float]:
 
 
 def assert_honest(problem: Problem, solution: Solution, eps: float = EPS) -> None:
-    """Fail unless the multipliers are feasible, and optimal where that is said."""
+    """Check that the multipliers are feasible and, if the status says so, optimal."""
     worst, rounding = violation(problem, solution)
     if solution.status == "optimal":
         assert worst <= 1.001 * eps + rounding
@@ -115,13 +116,13 @@ def test_any_feasible_start(name: str, fold: bool, seed: int) -> None:
     assert solution.info["objective"] == pytest.approx(cold.info["objective"], rel=1e-3)
 
 
-# Kernel values as they come, and distances from differences
+# Kernel values, and distances from differences
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", range(3))
 def test_differences(name: str, seed: int) -> None:
-    # Two clouds so far apart that norms cancel wherever the origin is.
+    # Two clouds so far apart that norms cancel for any origin.
     X, y = cloud(seed)
     X[::2] += 1e8
     K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(2))
@@ -133,7 +134,7 @@ def test_differences(name: str, seed: int) -> None:
     assert solution.info["objective"] == pytest.approx(given.info["objective"], rel=1e-3)
 
 
-# Hard problems that are solved all the same; `tests/torture` has those that need not be
+# Hard problems that are solved nevertheless; `tests/torture` has those that need not be.
 
 
 def outlier(rng: np.random.Generator) -> Problem:
@@ -196,7 +197,7 @@ def test_chunking_solves_with_an_outlier(seed: int) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_tiny_multipliers_move(name: str) -> None:
-    # Kernel values near 1e12 to 1e14: multipliers live near 1e-13.
+    # Kernel values are near 1e12 to 1e14, so multipliers are near 1e-13.
     X, y = cloud(3, 60, 8, 2.0)
     problem = Problem(1e6 * X, y, 1e-12, LINEAR, bias=bias_of(name))
     solution = solve(problem, name, verify=False, time_limit=20)
@@ -229,14 +230,14 @@ def test_limits_of_time(name: str, kernel: Kernel) -> None:
     solve(problem, name, verify=False, iteration_limit=1)
     solution = solve(problem, name, verify=False, time_limit=0.3, trace=True)
     assert solution.status == "time_limit"
-    assert len(solution.trace) > 2  # in slices; one piece of this takes tens of seconds
+    assert len(solution.trace) > 2  # in slices; one step of this takes tens of seconds
     if solution.weights is not None:
         assert solution.weights == pytest.approx(X.T @ (y * solution.alpha), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("stop", [3, 11, 40, 200, 900])
 def test_chunking_ends_anywhere(stop: int) -> None:
-    # Whatever it is at, what it returns is feasible and consistent.
+    # In every phase it returns a feasible and consistent result.
     from svmrepro.solvers.platt import chunking
 
     X, y = cloud(5, 400, 3)

@@ -1,4 +1,4 @@
-"""What a problem accepts and refuses, its representations, kernels and the registry."""
+"""Problems: accepted and refused input, representations, kernels, and the registry."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_callers_arrays_stay_as_they_are() -> None:
 
 
 def test_stored_zeros_and_repeated_indices_mean_what_they_say() -> None:
-    # Row 0: x_1 = 1 given as 0.25 + 0.75 behind a stored zero; row 1: x_0 = 1.
+    # Row 0: x_1 = 1, given as 0.25 + 0.75 after a stored zero; row 1: x_0 = 1.
     messy = sp.csr_array(
         (np.array([0.25, 0.0, 0.75, 1.0]), np.array([1, 0, 1, 0]), np.array([0, 3, 4])), shape=(2, 2)
     )
@@ -128,7 +128,7 @@ def test_automatic_storage() -> None:
     assert choose_storage(np.zeros((3, 0)), "linear") in STORAGES
     wide = np.zeros((10, 10_000))
     wide[:, 0] = 1
-    assert choose_storage(wide, "gaussian") == "index"  # 157 words a row for a single one
+    assert choose_storage(wide, "gaussian") == "index"  # 157 words per row for a single one
     assert is_binary(binary)
     assert not is_binary(2 * binary)
 
@@ -190,7 +190,7 @@ def test_wrong_kernels(spec: dict[str, object], message: str) -> None:
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_read_only_data(sparse: bool) -> None:
-    # To compiled code a read-only array is of another type: memory maps were refused as such.
+    # To compiled code a read-only array has another type; memory maps were refused for that.
     X, y = np.array(GOOD), np.array(LABELS, dtype=float)
     data = sp.csr_array(X) if sparse else X
     for array in (y, *((data.data, data.indices, data.indptr) if sparse else (data,))):

@@ -1,4 +1,4 @@
-"""The quadratic programs of chunking, against numpy, SLSQP and by their own conditions."""
+"""The quadratic programs of chunking, against NumPy, SLSQP and their optimality conditions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = npt.NDArray[np.float64]
 
 
 def sub_problem(Q: Array, y: Array, a: Array) -> pcg.ChunkQP:
-    """Return a program ready to be solved from the point ``a``."""
+    """Return a program to be solved from the point ``a``."""
     m = y.size
     qp = pcg.allocate(m)
     qp.Q[:], qp.y[:], qp.a[:] = Q, y, a
@@ -47,7 +47,7 @@ def value(Q: Array, a: Array) -> float:
 
 
 def random_program(seed: int, m: int, rank: int) -> tuple[Array, Array, Array, float]:
-    """Return Q (of a rank), labels, a point inside the box and C."""
+    """Return Q (of given rank), labels, a point inside the box, and C."""
     rng = np.random.default_rng(seed)
     y = np.where(rng.random(m) < 0.5, 1.0, -1.0)
     F = rng.normal(size=(m, rank)) * y[:, None]
@@ -59,7 +59,7 @@ def random_program(seed: int, m: int, rank: int) -> tuple[Array, Array, Array, f
 
 
 def violation(Q: Array, y: Array, a: Array, C: float) -> float:
-    """Return the pair gap of the program's optimality conditions."""
+    """Return the pair gap of the program."""
     t = y * (Q @ a - 1.0)
     up = np.where(y > 0, a < C, a > 0)
     down = np.where(y > 0, a > 0, a < C)
@@ -109,7 +109,7 @@ def test_random_programs(seed: int, rank: int, bends: bool) -> None:
 @pytest.mark.parametrize("bends", [True, False])
 @pytest.mark.parametrize("seed", range(20))
 def test_flat_and_concave_faces_keep_the_equality(seed: int, bends: bool) -> None:
-    # Zero and negative curvature send steps to a bound along directions that are all rounding.
+    # With zero or negative curvature, steps reach a bound along directions that are all rounding.
     rng = np.random.default_rng(seed)
     Q, y, _, _ = random_program(seed, 16, 2)
     if seed % 2:
@@ -125,7 +125,7 @@ def test_flat_and_concave_faces_keep_the_equality(seed: int, bends: bool) -> Non
 
 @pytest.mark.parametrize("bends", [True, False])
 def test_whole_products_are_the_same_products(bends: bool) -> None:
-    # A variable that does not move adds zero: the same path, more entries read.
+    # A variable that does not move adds zero: same path, more entries read.
     Q, y, _, C = random_program(6, 100, 50)
     face, whole = sub_problem(Q, y, np.zeros(100)), sub_problem(Q, y, np.zeros(100))
     run(face, C, bends=bends)
@@ -137,7 +137,7 @@ def test_whole_products_are_the_same_products(bends: bool) -> None:
 
 
 def test_a_bend_keeps_the_products_exact() -> None:
-    # A long path: the products that bends bring up to date row by row are those computed anew.
+    # A long path: products updated row by row at bends equal those computed anew.
     Q, y, _, _ = random_program(4, 60, 60)
     start, C = np.random.default_rng(4).uniform(0, 0.01, size=60), 0.01
     qp = sub_problem(Q, y, start)

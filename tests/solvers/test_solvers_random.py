@@ -1,4 +1,4 @@
-"""Every solver on 300 random small problems, against LIBSVM and LIBLINEAR and by its certificate."""
+"""Every solver on 300 random small problems, against LIBSVM, LIBLINEAR and the certificate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from svmrepro.solvers import SOLVERS, Certificate, Solution, certify, solve
 EPS = 1e-3
 CASES, QUICK = 300, 100
 VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "decomposition.second_order"]
-REFERENCE_STEPS = 300_000  # LIBSVM zigzags where C is large; what it has by then is a lower bound
+REFERENCE_STEPS = 300_000  # LIBSVM zigzags if C is large; its result is then a lower bound
 
 
 def judged(case: Case, name: str, *, bias: bool, **options: object) -> Certificate:
@@ -54,8 +54,8 @@ def libsvm(case: Case) -> tuple[float, float, bool]:
 
 
 def best_multiple(w: Vector, margins: Vector, C: float) -> float:
-    """Return the least primal objective of a multiple of w: at C = 1e6 a slack of 1e-8 would count."""
-    # Piecewise quadratic in the factor s: its minimum is a kink, 1 / margin, or flat between two.
+    """Return the least primal objective of a multiple of w; at C = 1e6 even a slack of 1e-8 matters."""
+    # Piecewise quadratic in the factor s: the minimum is at a kink, 1 / margin, or between two.
     kinks = np.sort(np.append(1.0 / margins[margins > 0], 1.0))
     slopes = [C * margins[margins * s < 1.0].sum() for s in 0.5 * (kinks[1:] + kinks[:-1])]
     factors = np.concatenate([kinks, np.array(slopes) / max(float(w @ w), 1e-300)])
@@ -99,7 +99,7 @@ def test_without_bias(seed: int) -> None:
 
 
 def ways(case: Case) -> dict[str, list[dict[str, object]]]:
-    """Return options with which solvers shrink, keep no rows or some, fold, or round."""
+    """Return options with which solvers shrink, cache no or few rows, fold, or round."""
     second_order = [{}, {"shrinking": False}, {"cache_mb": 1e-6}, {"shrinking": False, "cache_mb": 1e-6}]
     return {
         "smo": [{"shrinking": True, "cache_mb": megabytes} for megabytes in (0.0, 1e-6, 40.0)],
@@ -159,7 +159,7 @@ def test_once_wrong(seed: int) -> None:
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
 def test_scaled_features(scale: float) -> None:
-    # The optimum of a scaled linear problem with C / scale^2 is that of the first, over scale^2.
+    # The optimum of a scaled linear problem with C / scale^2 is the original one over scale^2.
     base = make_case(2)
     X = np.random.default_rng(1).normal(size=(20, 30))  # separable: alpha is far from C
     y = np.where(np.arange(20) % 2, 1.0, -1.0)

@@ -30,7 +30,7 @@ def paper_rows() -> list[dict[str, str]]:
 
 
 def parameters() -> list[object]:
-    """Return one test per experiment, size and solver; sizes that take minutes are marked slow."""
+    """Return one test per experiment, size and solver; those that take minutes are marked slow."""
     found = []
     for row in paper_rows():
         small = int(row["n"]) <= QUICK[row["experiment"]]
@@ -45,7 +45,7 @@ def parameters() -> list[object]:
 
 @functools.cache
 def data(name: str, n: int, folder: str) -> datasets.Dataset:
-    """Return a subset; skip the test where neither the mirror nor the data set's own server has it."""
+    """Return a subset; skip the test if neither the mirror nor the host has it."""
     try:
         return datasets.load(name, n=n, data_dir=folder, mirror=MIRROR)
     except datasets.DatasetUnavailable as reason:
@@ -66,7 +66,7 @@ def libsvm_dual(experiment: str, n: int, folder: str) -> float:
 
 
 def dual_of(problem: Problem, model: SVC) -> float:
-    """Return the dual objective at which LIBSVM ends, by our certificate."""
+    """Return the dual objective of LIBSVM's result, by our certificate."""
     model.set_params(C=problem.C, tol=1e-5).fit(problem.X, problem.y)
     alpha = np.zeros(problem.n)
     alpha[model.support_] = np.minimum(np.abs(np.asarray(model.dual_coef_.todense()).ravel()), problem.C)
@@ -90,7 +90,7 @@ def test_subset(row: dict[str, str], name: str, folder: str) -> None:
     assert solution.info.get("rescues", 0) == 0
     reference = libsvm_dual(row["experiment"], int(row["n"]), folder)
     assert certificate.dual == pytest.approx(reference, rel=1e-3)
-    if row["experiment"] != "web-gaussian":  # there LIBSVM, too, finds far fewer than the paper
+    if row["experiment"] != "web-gaussian":  # LIBSVM also finds far fewer here than the paper
         paper = int(row["nonbound_support_vectors"]) + int(row["bound_support_vectors"])
         assert certificate.n_bound + certificate.n_nonbound == pytest.approx(paper, rel=0.05)
 
@@ -119,6 +119,6 @@ def test_digits(name: str, n: int, folder: str) -> None:
     assert certificate.passes(1e-3, 2.0)
     # Platt 1999, section 4: none of the multipliers are at C.
     assert certificate.n_bound == 0
-    # The objective is some 1e-7: no absolute tolerance may hide it.
+    # The objective is about 1e-7; an absolute tolerance would hide errors.
     reference = dual_of(problem, SVC(kernel="poly", degree=5, gamma=1.0))
     assert certificate.dual == pytest.approx(reference, rel=1e-3, abs=0.0)

@@ -1,4 +1,4 @@
-"""SMO with second-order working sets, planning ahead, the row cache, shrinking."""
+"""SMO with second-order working sets: planning ahead, row cache, shrinking."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_libsvm_agrees(name: str) -> None:
 
 
 def test_as_many_steps_as_libsvm() -> None:
-    # After a free step the gradients of i and j are equal up to rounding, so paths part: counts agree
-    # in the mean. LIBSVM takes its first class for the positive one; rows are sorted as it sorts them.
+    # After a free step the gradients of i and j are equal up to rounding, so paths diverge and counts agree
+    # only on average. LIBSVM takes its first class as the positive one; rows are sorted as LIBSVM sorts them.
     ours, theirs = [], []
     for seed in range(30):
         X, y = banana_like(150, seed)
@@ -47,7 +47,7 @@ def test_as_many_steps_as_libsvm() -> None:
 
 
 def dense_smo(K: Vector, y: Vector, C: float, eps: float) -> int:
-    """Return the iterations of Algorithm 1, written out with whole matrices."""
+    """Return the iterations of Algorithm 1, computed with whole matrices."""
     n = y.size
     low, high = np.minimum(0, y * C), np.maximum(0, y * C)
     beta, G = np.zeros(n), y.copy()
@@ -81,7 +81,7 @@ def test_steps_are_those_of_algorithm_1() -> None:
         expected.append(dense_smo(gram(problem), y, 1.0, 1e-3))
         ours.append(solve(problem, "smo2", shrinking=False).iterations)
     same = sum(a == b for a, b in zip(ours, expected, strict=True))
-    assert same >= 20  # the others part where two gradients are equal up to rounding
+    assert same >= 20  # the others diverge where two gradients are equal up to rounding
     assert np.mean(ours) == pytest.approx(np.mean(expected), rel=0.05)
 
 
@@ -99,7 +99,7 @@ def test_planning_ahead_saves_steps_where_steps_oscillate() -> None:
 
 def test_the_planned_step_gains_most_together_with_the_next_one() -> None:
     rng = np.random.default_rng(1)
-    V = np.array([[1.0, -1.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0]])  # the working set, and that planned with
+    V = np.array([[1.0, -1.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0]])  # the working set and the planned one
     for _ in range(50):
         A = rng.normal(size=(4, 4))
         K = A @ A.T + 0.1 * np.eye(4)
@@ -112,7 +112,7 @@ def test_the_planned_step_gains_most_together_with_the_next_one() -> None:
         pair = (state, K[0], K[1], 4, 0, 1, slopes[0], Q[0, 0])
         mu, planned = second_order_iteration.step_ahead(*pair, -1e6, 1e6)
         assert planned and mu == pytest.approx(np.linalg.solve(Q, slopes)[0], rel=1e-9)
-        # Without room there is no such step.
+        # Without room in the box there is no such step.
         assert not second_order_iteration.step_ahead(*pair, mu, mu)[1]
 
 
@@ -141,7 +141,7 @@ def test_cache_counts_and_evicts() -> None:
     for example in (0, 1, 2, 0, 3, 0, 1):
         row = fetch(cache, store, panel, block, shape, example, 40, 0)
         assert cache.rows[row] == pytest.approx(K[example], abs=1e-12)
-    # 3 takes the place of 1, the oldest, and 1 that of 2.
+    # 3 replaces 1, the oldest, and 1 replaces 2.
     assert cache.counts.hits == 2 and cache.counts.misses == 5
     assert {int(owner) for owner in cache.owner} == {0, 1, 3}
     assert cache.counts.entries == 5 * 40
@@ -195,7 +195,7 @@ def test_scans_against_numpy() -> None:
 
 @pytest.mark.parametrize("C", [10.0, 1e4, 1e6])
 def test_single_precision_rows_are_harmless(C: float) -> None:
-    # The end is judged by a gradient in double precision, whatever the rows were kept in.
+    # Optimality is judged by a gradient in double precision, whatever the precision of the rows.
     rng = np.random.default_rng(3)
     X = rng.uniform(0, 4, size=(300, 2))
     y = np.where(np.floor(X).sum(axis=1) % 2 == 0, 1.0, -1.0)

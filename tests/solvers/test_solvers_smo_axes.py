@@ -1,4 +1,4 @@
-"""Shrinking and the row cache of Platt's SMO (1999): what they save, and that they change no result."""
+"""Shrinking and row cache of Platt's SMO (1999): they save work and do not change the result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_the_cache_changes_no_step(kernel: str, storage: str) -> None:
     X, y = words(200)
     problem = Problem(X, y, 10.0, KERNELS[kernel], storage=storage)
     none = solve(problem, "smo")
-    for megabytes in (1e-6, 0.02, 40.0):  # two rows, some, all
+    for megabytes in (1e-6, 0.02, 40.0):  # room for two rows, some, all
         kept = solve(problem, "smo", cache_mb=megabytes)
         assert kept.iterations == none.iterations
         assert np.array_equal(kept.alpha, none.alpha)
@@ -35,7 +35,7 @@ def test_rows_grow_with_the_columns() -> None:
         solve(problem, "smo", cache_mb=8, iteration_limit=4000),
     )
     ever = int(np.count_nonzero(none.alpha))
-    assert ever > 600  # more than a first row holds came between their bounds at some time, or nearly so
+    assert ever > 600  # more multipliers than a row holds were at some time between their bounds, or nearly
     assert np.array_equal(kept.alpha, none.alpha)
     assert kept.kernel_evaluations < none.kernel_evaluations
 
@@ -61,7 +61,7 @@ def test_shrinking_saves_work(kernel: str, storage: str) -> None:
     problem = Problem(X, y, 1.0, KERNELS.get(kernel, Kernel.linear()), storage=storage)
     whole, shrunk = solve(problem, "smo"), solve(problem, "smo", shrinking=True)
     assert shrunk.info["shrinks"] >= 1 and shrunk.info["active_min"] < 600
-    assert shrunk.info["returns"] >= 1  # the last full pass is over all
+    assert shrunk.info["returns"] >= 1  # the last full pass covers all examples
     assert shrunk.work["nonzeros"] < whole.work["nonzeros"]
     first, second = certify(problem, whole), certify(problem, shrunk)
     assert second.passes(1e-3, 2.0)

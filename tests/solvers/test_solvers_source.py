@@ -1,4 +1,4 @@
-"""Fingerprints, what an import loads, and the compiled pieces that stand alone."""
+"""Fingerprints, imported modules, and compiled code that stands alone."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PACKAGE = Path(solvers.__file__).parent
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """A copy of the package, with what was read of it."""
+    """A copy of the package, with its parsed sources."""
     shutil.copytree(PACKAGE, tmp_path / "solvers")
     return tmp_path / "solvers"
 
 
 def look(package: Path) -> dict[str, str]:
-    """The fingerprints of a copy, read anew."""
+    """The fingerprints of a copy, computed afresh."""
     copy = SourceCode(package.parent)
     prints = {name: copy.fingerprint_of_solver(name) for name in SOLVERS}
     return {**prints, "all": copy.fingerprint(copy.modules("solvers"))}
@@ -50,7 +50,7 @@ def test_what_a_solver_reaches_counts(copied: Path) -> None:
         path.write_text(text)
         return {name for name in first if after[name] != first[name]}
 
-    runs = "str()"  # on import, for whoever reaches the module
+    runs = "str()"  # on import, so for all that reach the module
     assert changed("storage/row_products", runs) >= {"smo", "smo-fixed-threshold", "chunking", "all"}
     assert changed("driver", runs) == set(first)
     chosen = changed("quadratic_programs/projected_cg", runs)
@@ -68,7 +68,7 @@ def test_what_a_solver_reaches_counts(copied: Path) -> None:
 
 
 def test_code_may_move(copied: Path) -> None:
-    """To another name or folder, through a package that exports it, and into another module."""
+    """Moving a definition: to another name or folder, through a re-export, and into another module."""
     first = look(copied)
 
     def rewrite(change: Callable[[str], str]) -> None:
@@ -93,7 +93,7 @@ def test_code_may_move(copied: Path) -> None:
     rewrite(lambda text: re.sub(r"(\W)lru\b", r"\1recently_used", text))
     assert look(copied) == first
 
-    # A module cut in two, the first half of which the second imports.
+    # A module split in two; the second half imports the first.
     text = (copied / "linear" / "dual_descent.py").read_text()
     tree = ast.parse(text)
     ends = [
@@ -134,7 +134,7 @@ def test_what_was_kept_is_taken_by_its_content_alone(copied: Path, monkeypatch: 
     first = look(copied)
     (kept,) = (copied / "platt" / "__pycache__").glob("source.*.json")
     content = json.loads(kept.read_text())
-    # It is read: what is said of the present source is believed, of another source it is not.
+    # The stored record is used for the present source and ignored for any other.
     told = {**content, "smo.py": {**content["smo.py"], "statements": [["0" * 16, [], [], False]]}}
     kept.write_text(json.dumps(told))
     assert look(copied)["smo"] != first["smo"]

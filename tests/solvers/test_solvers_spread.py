@@ -1,4 +1,4 @@
-"""Blocks that lie with the workers of a Dask cluster: the same iterates for any number of them."""
+"""Blocks on the workers of a Dask cluster: the same iterates for any number of workers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_workers_change_nothing(client: Any, name: str) -> None:
     found = certify(there, other)
     assert found.passes(1e-4, 1.0)
     assert found.primal == pytest.approx(certify(here, other).primal, rel=1e-12)
-    # To the last bit whoever computes it.
+    # Equal to the last bit on any worker.
     again = solve(Problem(Spread(client, loaders), labels(), 0.5, bias=False), name, eps=1e-4)
     assert np.array_equal(again.weights, other.weights)
     ITERATES.setdefault(name, other.weights)
@@ -97,7 +97,7 @@ def test_refusals(client: Any) -> None:
 
 
 class Recording:
-    """A client that notes what it ships with each block."""
+    """A client that records what it ships with each block."""
 
     def __init__(self, client: Any) -> None:
         self.client, self.shipped = client, []
@@ -121,7 +121,7 @@ def test_saved_blocks_go_out_as_paths(client: Any, name: str, tmp_path: Path) ->
     assert recording.shipped == paths
     assert (there.status, there.iterations, there.work) == ("optimal", here.iterations, here.work)
     assert there.weights == pytest.approx(here.weights, abs=1e-9)
-    # To the last bit however many workers there are, and as from loaders.
+    # Equal to the last bit for any number of workers, and with loaders.
     assert np.array_equal(MAPPED.setdefault(name, there.weights), there.weights)
     assert np.array_equal(ITERATES.get(name, there.weights), there.weights)
 

@@ -1,4 +1,4 @@
-"""The two solvers of the squared hinge: their own objective, judged by the dual, and against LIBLINEAR."""
+"""The two solvers of the squared hinge: their objective by the dual, and comparison with LIBLINEAR."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = ("l2svm-mfn", "lsvm")
 
 
 def judge(problem: Problem, w: Any) -> tuple[float, float, float]:
-    """Return the objective at w, its duality gap and the largest violation, from the data alone."""
+    """Return objective, duality gap and largest violation at w, from the data alone."""
     X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
     y, C = problem.y, problem.C
     alpha = C * np.maximum(0.0, 1.0 - y * (X @ w))
@@ -64,7 +64,7 @@ def test_certificate_sees_what_is_wrong() -> None:
         replace(solution, alpha=np.zeros(problem.n)),
     ):
         assert not certify(problem, wrong).passes(1e-4, 2.0)
-    # One multiplier, of an example beyond its margin, that should be zero.
+    # The multiplier of an example beyond its margin, which should be zero.
     alpha = solution.alpha.copy()
     alpha[np.flatnonzero(alpha == 0.0)[0]] = 0.01
     assert not certify(problem, replace(solution, alpha=alpha)).passes(1e-4, 2.0)
@@ -75,7 +75,7 @@ def test_as_liblinear(C: float) -> None:
     from sklearn.svm import LinearSVC
 
     problem = example(C=C)
-    # It weighs the squared slacks by C, not C / 2.
+    # LIBLINEAR weighs squared slacks by C, not C / 2.
     peer = LinearSVC(loss="squared_hinge", dual=False, fit_intercept=False, C=0.5 * C, tol=1e-10)
     expected = peer.fit(problem.X, problem.y).coef_[0]
     for name in NAMES:
@@ -89,7 +89,7 @@ def passes(problem: Problem, solution: Solution) -> bool:
 
 @pytest.mark.parametrize("seed", range(36))
 def test_random_problems(seed: int) -> None:
-    """Duplicates, contradictions, zero rows, a class of one, any storage, C from 1e-3 to 1e6."""
+    """Duplicates, contradictions, zero rows, a class with one example, any storage, C from 1e-3 to 1e6."""
     case = make_case(seed)
     problem = Problem(case.X, case.y, case.C, Kernel.linear(), bias=False, storage=case.storage)
     newton = solve(problem, "l2svm-mfn")
@@ -113,7 +113,7 @@ def test_nothing_to_learn_from(name: str) -> None:
 
 
 def test_huge_C_separates() -> None:
-    """The margins of a separable set tend to 1 and more."""
+    """The margins of a separable set tend to 1 or more."""
     rng = np.random.default_rng(5)
     X = rng.normal(size=(60, 8))
     w = rng.normal(size=8)
@@ -127,10 +127,10 @@ def test_huge_C_separates() -> None:
 @pytest.mark.parametrize("C", [1e6, 1e9, 1e12])
 @pytest.mark.parametrize("seed", range(6))
 def test_rounding_ends_a_run(seed: int, C: float) -> None:
-    """Where the precision asked for is out of reach it says so, as near as double precision gets.
+    """If the requested precision is out of reach, the solver says so and gets as near as doubles allow.
 
-    The gap is ``g.g / 2``. Outputs in double precision are off by some units in the last place of what is
-    added up in them, and g by C times the rows times that.
+    The gap is ``g.g / 2``. Outputs in double precision are off by some units in the last place of their
+    summands, and g by C times the rows times that.
     """
     problem = example(C=C, seed=seed)
     solution = solve(problem, "l2svm-mfn", eps=1e-12)
@@ -147,7 +147,7 @@ def test_line_search_is_exact() -> None:
     for _ in range(300):
         n, C = int(rng.integers(1, 12)), float(10.0 ** rng.uniform(-2, 3))
         w, d = rng.normal(size=4), rng.normal(size=4) * 10.0 ** rng.uniform(-2, 1)
-        # Ties and examples right at their break.
+        # Ties, and examples exactly at their break point.
         margins, changes = rng.integers(-2, 4, size=n) / 2.0, rng.integers(-2, 3, size=n) * 1.0
 
         def slope(
@@ -164,7 +164,7 @@ def test_line_search_is_exact() -> None:
 
 
 def test_lagrangian_iteration_is_the_paper_s() -> None:
-    """The two passes of an iteration give the iterates of the formula with its N x N inverse written out."""
+    """The two passes of an iteration give the iterates of the formula with its explicit N x N inverse."""
     problem = example(n=40, d=6, C=0.7)
     H = problem.y[:, None] * (problem.X.toarray() if sp.issparse(problem.X) else problem.X)
     Q = np.eye(40) / problem.C + H @ H.T
@@ -208,7 +208,7 @@ def test_steps_may_be_shorter() -> None:
 
 
 def test_progress_rises() -> None:
-    """The dual objective that a trace holds stays below the optimum and gets there."""
+    """The dual objectives of a trace stay below the optimum and converge to it."""
     problem = example(n=3000, d=60, C=10.0)
     for name in NAMES:
         solution = solve(problem, name, eps=1e-4, trace=True)
@@ -219,7 +219,7 @@ def test_progress_rises() -> None:
 
 
 def test_a_singular_matrix_ends_a_run() -> None:
-    """Equal columns, and C so large that I / C is lost beside them."""
+    """Equal columns, and C so large that I / C vanishes in rounding."""
     rng = np.random.default_rng(0)
     X = np.repeat(1e3 * rng.normal(size=(30, 2)), 3, axis=1)
     y = np.where(rng.random(30) < 0.5, 1.0, -1.0)

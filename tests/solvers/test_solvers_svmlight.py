@@ -1,4 +1,4 @@
-"""Decomposition as in SVM-light: the small program, the working set, shrinking, cache, folding."""
+"""Decomposition as in SVM-light: subproblem, working set, shrinking, cache, folding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Vector = npt.NDArray[np.float64]
 
 
 def program(rng: np.random.Generator, m: int, kind: str) -> tuple[Vector, Vector, Vector, Vector]:
-    """Return kernel minor, gradient and bounds of a random small program."""
+    """Return kernel minor, gradient and bounds of a random subproblem."""
     A = rng.normal(size=(m, m)) * 10.0 ** rng.uniform(-2, 2)
     if kind == "definite":
         K = A @ A.T + 1e-3 * np.eye(m)
@@ -90,7 +90,7 @@ def test_objective_is_that_of_libsvm(name: str, kernel: Kernel, C: float) -> Non
 
 
 def violating_pairs(K: Vector, y: Vector, C: float, eps: float) -> list[Vector]:
-    """Return alpha after every step of first-order SMO, written out with whole matrices."""
+    """Return alpha after every step of first-order SMO, computed with whole matrices."""
     low, high = np.minimum(0, y * C), np.maximum(0, y * C)
     beta, G = np.zeros(y.size), y.copy()
     path = []
@@ -148,7 +148,7 @@ def test_the_cache_saves_work_and_keeps_its_limit() -> None:
     assert none.info["cache_misses"] <= 10 * none.iterations
     assert whole.kernel_evaluations < small.kernel_evaluations < none.kernel_evaluations
     assert small.info["cache_hits"] > 0
-    # A row that is kept is never computed again, and what is kept is extended.
+    # A cached row is never computed again; cached rows are extended.
     support = int(np.count_nonzero(whole.alpha))
     assert whole.kernel_evaluations < 1.6 * 1200 * support
     duals = [certify(problem, run).dual for run in (none, small, whole)]
@@ -218,7 +218,7 @@ def test_a_run_that_breaks_off_does_no_harm() -> None:
 
 
 def test_a_slice_counts_the_rounds_of_the_small_program() -> None:
-    # Limits are kept between slices: fourteen examples that zigzag spend theirs in the small program.
+    # Limits persist between slices: fourteen zigzag examples spend theirs in the subproblem.
     rng = np.random.default_rng(4)
     X = rng.normal(size=(14, 10)) * 10.0 ** rng.uniform(-6, 6, size=10)
     problem = Problem(X, np.where(np.arange(14) % 2, 1.0, -1.0), 10.0 ** rng.uniform(-2, 4))

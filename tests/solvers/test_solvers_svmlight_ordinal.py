@@ -1,4 +1,4 @@
-"""All pairs as examples: the objective, the multipliers of the pairs, the limit of memory."""
+"""Ordinal regression over all pairs: objective, multipliers of the pairs, memory limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Vector = Any
 
 
 def pairs_of(problem: Problem) -> tuple[Vector, float]:
-    """Return the differences, one by one, and what each of their losses weighs."""
+    """Return the differences one by one, and the weight of each loss."""
     X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
     rows = [X[i] - X[j] for i in range(problem.n) for j in range(problem.n) if problem.y[i] > problem.y[j]]
     return np.array(rows), problem.n * problem.C / len(rows)
@@ -46,7 +46,7 @@ def test_random_ranks(seed: int) -> None:
     assert solution.status == "optimal" and solution.alpha is not None
     differences, weight = pairs_of(problem)
     assert solution.info["pairs"] == len(differences) == solution.alpha.size
-    # The order of the pairs is that of i and then of j.
+    # The pairs are ordered by i, then j.
     assert differences.T @ solution.alpha == pytest.approx(solution.weights, abs=1e-9 * (1 + weight))
     primal = objective(problem, solution.weights)
     dual = solution.alpha.sum() - 0.5 * solution.weights @ solution.weights
@@ -73,7 +73,7 @@ def test_as_other_programs_on_the_differences(C: float) -> None:
         loss="hinge", dual=True, fit_intercept=False, C=weight, tol=1e-6, max_iter=10**5, random_state=0
     )
     peer = linear.fit(turned, signs).coef_[0]
-    # LIBSVM has a threshold; of a pair and its mirror image it makes none.
+    # LIBSVM has a threshold; a pair and its mirror image make it zero.
     both, labels = np.vstack((turned, -turned)), np.concatenate((signs, -signs))
     other = SVC(kernel="linear", C=0.5 * weight, tol=1e-6).fit(both, labels)
     for w in (peer, np.asarray(other.coef_)[0]):
@@ -81,7 +81,7 @@ def test_as_other_programs_on_the_differences(C: float) -> None:
 
 
 def test_one_pair() -> None:
-    """w moves along the only difference until its margin is 1, or its multiplier at its bound."""
+    """w moves along the only difference until its margin is 1 or its multiplier reaches its bound."""
     rows = np.array([[0.0, 1.0], [3.0, 1.0]])
     free = solve(Problem(rows, [1.0, 5.0], 10.0, bias=False, storage="dense"), "svmlight-ordinal")
     assert free.weights == pytest.approx([1 / 3, 0.0]) and free.alpha == pytest.approx([1 / 9])
@@ -107,7 +107,7 @@ def test_too_many_pairs() -> None:
     assert solution.status == "memory_limit" and solution.info == {"pairs": 10_000.0}
     enough = solve(problem, "svmlight-ordinal", memory_limit_mb=0.39, iteration_limit=5)
     assert enough.status == "iteration_limit" and enough.iterations == 5
-    # Beyond its own limit the differences are not even made.
+    # Beyond its own memory limit the differences are not even computed.
     large = Problem(sp.csr_array(np.ones((20_000, 1))), np.arange(20_000), 1.0, bias=False, storage="csr")
     assert solve(large, "svmlight-ordinal").status == "memory_limit"
     made = large.layout("pairs", svmlight_ordinal._build)

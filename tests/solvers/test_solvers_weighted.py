@@ -1,4 +1,4 @@
-"""A bound for each example: linear solvers and peers, against LIBLINEAR and against repeated examples."""
+"""A bound per example: linear solvers and peers, against LIBLINEAR and repeated examples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEEDS = range(12)
 
 
 def examples(seed: int) -> tuple[Any, Any, Any]:
-    """Return examples, dense or sparse, labels, and whole weights from 1 to 4."""
+    """Return examples, dense or sparse, labels, and integer weights from 1 to 4."""
     rng = np.random.default_rng([16, seed])
     n, d = int(rng.integers(10, 90)), int(rng.integers(1, 12))
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
@@ -50,7 +50,7 @@ def test_as_liblinear_with_weights(name: str, seed: int) -> None:
         loss="squared_hinge" if squared else "hinge", dual=True, fit_intercept=False, C=1.0, tol=1e-9,
         max_iter=10**6, random_state=0,
     )  # fmt: skip
-    # It weighs squared slacks by C, not C / 2.
+    # LIBLINEAR weighs squared slacks by C, not C / 2.
     peer.fit(X, y, sample_weight=0.5 * bounds if squared else bounds)
     best = objective(problem, peer.coef_[0], squared)
     eps = 1e-4
@@ -60,7 +60,7 @@ def test_as_liblinear_with_weights(name: str, seed: int) -> None:
     assert best * (1 - 1e-8) <= found <= best + tolerance(name, eps, problem, best)
     if squared:
         assert solution.weights == pytest.approx(peer.coef_[0], abs=1e-3)
-        # The multipliers are those of the weights, and the gap that they leave is none.
+        # The multipliers give the weights and leave no gap.
         slack = np.maximum(0.0, 1.0 - y * (X @ solution.weights))
         assert solution.alpha == pytest.approx(bounds * slack, rel=1e-9, abs=1e-12)
         assert solution.info["objective"] == pytest.approx(best, rel=1e-6)
@@ -127,7 +127,7 @@ def test_blocks_and_storages_agree(name: str) -> None:
 
 
 def dual(problem: Problem, alpha: Any) -> float:
-    """Return the dual objective for a Gaussian kernel, by differences."""
+    """Return the dual objective for a Gaussian kernel, computed from differences."""
     X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
     K = np.exp(-problem.kernel.gamma * ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
     signed = problem.y * alpha
@@ -138,7 +138,7 @@ def dual(problem: Problem, alpha: Any) -> float:
 @pytest.mark.parametrize("name", KERNELLED)
 def test_peers_take_weights(name: str, seed: int) -> None:
     X, y, times = examples(seed)
-    if name in ("libsvm-package", "thundersvm"):  # these weigh classes
+    if name in ("libsvm-package", "thundersvm"):  # these weight classes
         times = np.where(y > 0, 3, 1)
     kernel = Kernel.gaussian(gamma=0.3)
     weighted = Problem(X, y, 0.5 * times, kernel, storage="dense")
@@ -147,7 +147,7 @@ def test_peers_take_weights(name: str, seed: int) -> None:
     one, other = (solve(problem, name, eps=1e-5) for problem in (weighted, repeated))
     assert one.alpha is not None and (one.alpha <= weighted.bounds).all()
     assert dual(weighted, one.alpha) == pytest.approx(dual(repeated, other.alpha), rel=1e-5)
-    # Multipliers at their bounds are exactly there.
+    # Multipliers at their bounds are exactly at them.
     near = one.alpha > weighted.bounds * (1 - 1e-9)
     assert near.any() and (one.alpha[near] == weighted.bounds[near]).all()
 
@@ -159,7 +159,7 @@ def test_liblinear_takes_weights(seed: int) -> None:
     solution = solve(weighted, "liblinear", eps=1e-7)
     best = objective(weighted, solve(weighted, "ocas", eps=1e-6).weights)
     assert objective(weighted, solution.weights) == pytest.approx(best, rel=3e-6)
-    # The multipliers that the certificate needs respect each bound, and bound the optimum.
+    # The certificate's multipliers respect each bound and bound the optimum.
     alpha = solution.alpha
     assert alpha is not None and (alpha >= 0).all() and (alpha <= weighted.bounds).all()
     v = X.T @ (y * alpha)

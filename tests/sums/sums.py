@@ -1,13 +1,14 @@
-"""The numerical tests under other orders of sums: other kernels of OpenBLAS, other instructions of numba.
+"""The numerical tests with other summation orders: other OpenBLAS kernels, other instructions of numba.
 
     ./run sums                        every combination that this processor can run, one after the other
     ./run sums --only numba-generic   one of them
-    ./run sums --quick                the cheapest one, and of the tests the part that needs seconds
+    ./run sums --quick                the cheapest one, with only those tests that take seconds
 
-NumPy and SciPy bring an OpenBLAS each, and both choose their kernels by OPENBLAS_CORETYPE; Zen stands for the
-Haswell kernels, as on AMD's own processors. numba takes a processor's name and features; without empty
-features it would keep the own ones beside another name. Code for other processors has a cache of its own,
-named after the source as the usual one is. The last column says what was really chosen, asked in a process.
+NumPy and SciPy each contain an OpenBLAS, and both choose their kernels by OPENBLAS_CORETYPE; Zen means the
+Haswell kernels, as on AMD's processors. numba takes a processor name and features; unless the features are
+set to empty, it adds this processor's features to another processor's name. Code for other processors has its
+own cache, named after the source like the usual one. The last column shows the actual choice, as reported by
+a process.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from svmrepro.solvers.source_code import fingerprint_all
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 TESTS = ("tests/solvers", "tests/torture")
-#: Tests whose judgement hangs on sums most, and that need seconds only.
+#: Tests that depend most on summation order and take only seconds.
 QUICK = (
     "tests/solvers/test_solvers_cutting_plane.py",
     "tests/solvers/test_solvers_squared_hinge.py",
@@ -64,7 +65,7 @@ for spec in SOLVERS.values():
 
 @dataclass(frozen=True)
 class Combination:
-    """Environment variables, and what a processor must have for them."""
+    """Environment variables, and the processor features that they need."""
 
     name: str
     environment: Mapping[str, str]
@@ -74,7 +75,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Result:
-    """What the tests gave under one combination."""
+    """The test results for one combination."""
 
     name: str
     passed: int = 0
@@ -110,7 +111,7 @@ def combinations() -> tuple[Combination, ...]:
 
 
 def lacking(combination: Combination) -> str:
-    """Return why this processor cannot run a combination; empty where it can."""
+    """Return why this processor cannot run a combination; empty if it can."""
     from llvmlite import binding
 
     if not binding.get_default_triple().startswith("x86_64"):
@@ -121,7 +122,7 @@ def lacking(combination: Combination) -> str:
 
 
 def environment(combination: Combination) -> dict[str, str]:
-    """Return the variables of a process."""
+    """Return the environment variables of a process."""
     own = {**os.environ, **combination.environment}
     if combination.compiles:
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -130,7 +131,7 @@ def environment(combination: Combination) -> dict[str, str]:
 
 
 def chosen(combination: Combination) -> str:
-    """Return what OpenBLAS and numba say that they use."""
+    """Return what OpenBLAS and numba report to use."""
     done = subprocess.run(
         [sys.executable, "-c", _LOOK],
         env=environment(combination),
@@ -149,7 +150,7 @@ def run(combination: Combination, tests: Sequence[str]) -> Result:
         return Result(combination.name, skipped=why)
     own = environment(combination)
     if combination.compiles:
-        # Two processes that compile the same function at once can crash: first of all by one.
+        # Two processes that compile the same function at once can crash, so one compiles first.
         subprocess.run([sys.executable, "-c", _LOAD], env=own, cwd=PROJECT, check=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -164,7 +165,7 @@ def run(combination: Combination, tests: Sequence[str]) -> Result:
 
 
 def counts(report: Path) -> tuple[int, list[str]]:
-    """Return the number of tests that passed, and the names of those that did not."""
+    """Return the number of passed tests and the names of the others."""
     passed, failed = 0, []
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         kinds = {part.tag for part in case}
@@ -176,7 +177,7 @@ def counts(report: Path) -> tuple[int, list[str]]:
 
 
 def table(results: Sequence[Result]) -> str:
-    """Return the results in Markdown, and below it what failed."""
+    """Return the results as a Markdown table, followed by the failures."""
     lines = ["| sums | passed | failed | seconds | OpenBLAS; numba |", "| --- | ---: | ---: | ---: | --- |"]
     for one in results:
         if one.skipped:
@@ -190,7 +191,7 @@ def table(results: Sequence[Result]) -> str:
 
 
 def kernels(combination: Combination) -> str:
-    """Return the kernels that OpenBLAS says it uses."""
+    """Return the kernels that OpenBLAS reports to use."""
     done = subprocess.run(
         [sys.executable, "-c", _LOOK_BLAS],
         env=environment(combination),
@@ -202,14 +203,14 @@ def kernels(combination: Combination) -> str:
 
 
 def cheapest() -> Combination:
-    """Return a combination that compiles nothing and differs from this machine's own sums."""
+    """Return a combination that compiles nothing and whose sums differ from this machine's."""
     usual = kernels(Combination("as-it-is", {}))
     able = [one for one in combinations() if one.environment and not one.compiles and not lacking(one)]
     return next((one for one in reversed(able) if kernels(one) != usual), combinations()[0])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run it from the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

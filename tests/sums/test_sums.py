@@ -1,4 +1,4 @@
-"""Other orders of sums are really other ones, and what fails under them is counted."""
+"""Other combinations do change the summation order, and their failures are counted."""
 
 from __future__ import annotations
 

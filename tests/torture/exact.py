@@ -7,13 +7,13 @@ differences and products of the examples. With ``g_i = sum_j y_j a_j k(x_j, x_i)
     primal   P = 1/2 sum_i y_i a_i g_i + sum_i C_i max(0, 1 - y_i f_i)
     dual     D = sum_i a_i - 1/2 sum_i y_i a_i g_i
 
-The optimum of a convex problem is enclosed: :meth:`Exact.optimum` follows the central path of the dual,
+:meth:`Exact.optimum` encloses the optimum of a convex problem. It follows the central path of the dual,
 
     minimise 1/2 a.Q a - sum a   subject to  0 <= a <= c  and, with a bias,  y.a = 0,
 
-first in double precision and then, where that proves too little and the problem is small, in 100 digits.
-Wherever that ends, D of a feasible point is a lower bound and P of any weights an upper one, both evaluated
-exactly: the enclosure does not depend on the method's having converged.
+first in double precision and then, if the enclosure is too wide and the problem is small, in 100 digits. D at
+any feasible point is a lower bound and P at any weights an upper bound, and both are evaluated exactly, so
+the enclosure is valid even if the method has not converged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import scipy.sparse as sp
 
 DIGITS = 60
 PATH_DIGITS = 100
-#: Relative width up to which an enclosure of the optimum is called exact.
+#: Relative width below which an enclosure of the optimum counts as exact.
 NARROW = 1e-9
 _SMALL = 40  # unknowns of the linear systems solved in 100 digits
 _LARGE = 3_000  # unknowns of those solved in double precision
@@ -47,7 +47,7 @@ def _context(digits: int) -> Context:
 
 
 def precise(function: _Call) -> _Call:
-    """Run a function with sixty digits."""
+    """Run a function with sixty decimal digits."""
 
     @functools.wraps(function)
     def inside(*arguments: Any, **options: Any) -> Any:
@@ -58,7 +58,7 @@ def precise(function: _Call) -> _Call:
 
 
 def decimals(values: Any) -> Numbers:
-    """Return doubles as decimal numbers of the context's digits, in an array of the same shape."""
+    """Return doubles as decimal numbers with the context's precision, in an array of the same shape."""
     given = np.asarray(values, dtype=np.float64)
     result = np.empty(given.shape, dtype=object)
     result.ravel()[:] = [+Decimal(value) for value in given.ravel().tolist()]
@@ -67,7 +67,7 @@ def decimals(values: Any) -> Numbers:
 
 @dataclass(frozen=True)
 class Conditions:
-    """How far multipliers are from the conditions of Karush, Kuhn and Tucker.
+    """How far multipliers violate the conditions of Karush, Kuhn and Tucker.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Optimum:
-    """What encloses the optimal objective, and the dual point that gives the lower bound."""
+    """An enclosure of the optimal objective, and the dual point that gives the lower bound."""
 
     lower: Decimal
     upper: Decimal
@@ -99,7 +99,7 @@ class Optimum:
 
     @property
     def narrow(self) -> bool:
-        """Whether the enclosure has nine digits."""
+        """Whether the enclosure is accurate to nine digits."""
         return bool(self.upper - self.lower <= Decimal(NARROW) * abs(self.upper))
 
 
@@ -115,9 +115,9 @@ class Exact:
     C : float or array_like, shape (n,)
         Bounds.
     kernel : object
-        With ``name``, ``gamma``, ``degree``, ``a`` and ``c``.
+        An object with ``name``, ``gamma``, ``degree``, ``a`` and ``c``.
     bias : bool
-        Whether there is one.
+        Whether the problem has a bias.
     """
 
     @precise
@@ -178,18 +178,18 @@ class Exact:
 
     @precise
     def conditions(self, alpha: Any, bias: float, loss: str = HINGE, weights: Any = None) -> Conditions:
-        """Judge multipliers in their box; with ``weights`` the outputs are theirs.
+        """Evaluate multipliers in their box; with ``weights``, the outputs are those of the weights.
 
         Parameters
         ----------
         alpha : array_like, shape (n,)
             Multipliers.
         bias : float
-            What is added to the outputs.
+            Constant added to the outputs.
         loss : {"hinge", "squared hinge"}
-            Of the problem.
+            Loss of the problem.
         weights : array_like, shape (d,), optional
-            Weights whose outputs are to be judged in place of those of the multipliers.
+            Weights whose outputs replace those of the multipliers.
         """
         a = decimals(alpha)
         g = self.products(self.y * a) if weights is None else self.outputs(decimals(weights))
@@ -221,20 +221,21 @@ class Exact:
     def weights_off(self, weights: Any, coefficients: Any) -> float:
         """Return ``|w - v| max |x_i|`` with ``v = sum coefficients_j x_j``.
 
-        On no point as far from the origin as an example may outputs of w and of v differ by more.
+        This bounds the difference between outputs of w and v at points no farther from the origin than an
+        example.
         """
         off = decimals(weights) - self.folded(decimals(coefficients))
         return float((off @ off).sqrt() * self.radius())
 
     def radius(self) -> Decimal:
-        """Return the largest norm of an example in feature space (of an indefinite kernel, its like)."""
+        """Return the largest norm of an example in feature space (its analogue for an indefinite kernel)."""
         if self.linear:
             return max(sum((value * value for _, value in row), _ZERO) for row in self.rows).sqrt()
         return max(abs(row[i]) for i, row in enumerate(self.gram())).sqrt()
 
     @precise
     def rounding(self, alpha: Any) -> float:
-        """Return a unit roundoff of the sum of kernel values that an output is, bounded from above."""
+        """Return an upper bound on the roundoff of an output, which is a sum of kernel values."""
         return float(sum(decimals(alpha), _ZERO) * self.radius() ** 2) * 1.1e-16
 
     # Weights
@@ -247,7 +248,7 @@ class Exact:
         return _HALF * (w @ w) + self.risk(f, loss)
 
     def risk(self, f: Numbers, loss: str) -> Decimal:
-        """Return what outputs cost."""
+        """Return the total loss of outputs."""
         if loss == PAIRS:
             higher, lower = self.pairs()
             short = np.maximum(1 - f[higher] + f[lower], _ZERO)
@@ -259,23 +260,23 @@ class Exact:
         return total
 
     def pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return i and j of the pairs with y_i > y_j, in the order of i and then of j."""
+        """Return i and j of all pairs with y_i > y_j, ordered by i, then j."""
         higher, lower = np.nonzero(self.floats[:, None] > self.floats[None, :])
         return higher, lower
 
     def pair_bound(self) -> Decimal:
-        """Return the bound of a pair's multiplier, n C / m."""
+        """Return the bound of a pair's multiplier, n C / m for m pairs."""
         return self.total / self.pairs()[0].size
 
     @precise
     def pair_dual(self, alpha: Any) -> Decimal:
-        """Return the dual objective of multipliers of pairs."""
+        """Return the dual objective of pair multipliers."""
         a = decimals(alpha)
         v = self.folded(self.pair_coefficients(a))
         return sum(a, _ZERO) - _HALF * (v @ v)
 
     def pair_coefficients(self, a: Numbers) -> Numbers:
-        """Return each example's coefficient in ``sum a_ij (x_i - x_j)``."""
+        """Return the coefficient of each example in ``sum a_ij (x_i - x_j)``."""
         coefficients = np.full(self.n, _ZERO, dtype=object)
         for value, i, j in zip(a, *self.pairs(), strict=True):
             coefficients[i] += value
@@ -285,7 +286,7 @@ class Exact:
     # The optimum
 
     def optimum(self, loss: str = HINGE) -> Optimum:
-        """Enclose the optimal objective of a convex problem; made once."""
+        """Return an enclosure of the optimal objective of a convex problem; computed once."""
         if loss not in self._optima:
             found = self._enclose(loss, np.float64)
             if not found.narrow:
@@ -297,7 +298,7 @@ class Exact:
         return self._optima[loss]
 
     def _enclose(self, loss: str, kind: Any) -> Optimum:
-        """Return bounds from the central path, followed in an arithmetic."""
+        """Return bounds from points on the central path, computed in the given arithmetic."""
         count = self.pairs()[0].size if loss == PAIRS else self.n
         unknowns = min(count, len(self.used)) if self.linear else count
         if unknowns > (_SMALL if kind is object else _LARGE):
@@ -355,7 +356,7 @@ class Exact:
 
 
 def _distinct_rows(X: Any) -> tuple[list[list[tuple[int, Decimal]]], npt.NDArray[np.int64]]:
-    """Return the distinct examples as (column, value) of their non-zeros, and the row of each example."""
+    """Return the distinct examples as (column, value) pairs of non-zeros, and each example's index."""
     dense = None if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     rows: list[list[tuple[int, Decimal]]] = []
     numbers: dict[tuple[Any, ...], int] = {}
@@ -380,7 +381,7 @@ def _distinct_rows(X: Any) -> tuple[list[list[tuple[int, Decimal]]], npt.NDArray
 
 @precise
 def _kernel_values(kernel: Any, rows: list[list[tuple[int, Decimal]]]) -> list[list[Decimal]]:
-    """Return ``k`` of all pairs of rows."""
+    """Return ``k`` for all pairs of rows."""
     count = len(rows)
     values = [[_ZERO] * count for _ in range(count)]
     gamma, a, c = (+Decimal(float(one)) for one in (kernel.gamma, kernel.a, kernel.c))
@@ -493,7 +494,7 @@ def central_path(
 
 
 def _longest(values: Numbers, step: Numbers, one: Any) -> Any:
-    """Return the longest part of a step, up to about 1, that keeps values positive."""
+    """Return the largest step length, up to about 1, that keeps the values positive."""
     falling = step < 0
     return min([one * 2, *(-values[falling] / step[falling])])
 
@@ -501,7 +502,7 @@ def _longest(values: Numbers, step: Numbers, one: Any) -> Any:
 def _solver(
     factor: Numbers | None, matrix: Numbers | None, ridge: Numbers | None, weight: Numbers
 ) -> Callable[[Numbers], Numbers]:
-    """Return what solves ``(Q + diag(weight)) x = r``, by Woodbury's identity where that is smaller."""
+    """Solve ``(Q + diag(weight)) x = r``, by Woodbury's identity if that is the smaller system."""
     full = weight if ridge is None else weight + ridge
     if factor is not None and factor.shape[1] < len(factor):
         scaled = factor / full[:, None]
@@ -529,7 +530,7 @@ def _inverse(M: Numbers) -> Numbers:
     size = len(M)
     work = np.concatenate((M, np.full((size, size), _ZERO, dtype=object)), axis=1)
     work[:, size:][np.diag_indices(size)] = _ONE
-    for k in range(size):  # Gauss and Jordan; no pivots are needed
+    for k in range(size):  # Gauss-Jordan elimination; no pivots are needed
         work[k] = work[k] / work[k, k]
         others = np.arange(size) != k
         work[others] -= np.outer(work[others, k], work[k])

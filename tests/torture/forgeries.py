@@ -1,11 +1,11 @@
-"""Forged solutions of small problems, and what is true of them.
+"""Forged solutions of small problems with known optima.
 
     ./run python tests/torture/forgeries.py --examples 10000 --kind gap
 
-A kind is a loss, a promise, and whether there is a bias. A pool of problems of each is solved to thirty
-digits (:mod:`exact`); each optimum, rounded to doubles, is an honest solution, and one or two tricks make a
-forgery of it. No forgery may pass :func:`svmrepro.solvers.certify` whose true error is above twice what the
-certificate states of it, or above twice what is allowed; and an honest solution must pass.
+A kind is a loss, a promise, and whether there is a bias. For each kind, a pool of problems is solved to
+thirty digits (:mod:`exact`). Each optimum, rounded to doubles, is an honest solution; one or two tricks turn
+it into a forgery. A forgery must not pass :func:`svmrepro.solvers.certify` if its true error exceeds twice
+the error that the certificate states, or twice the tolerance. Honest solutions must pass.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from verdicts import malformed
 Generator = np.random.Generator
 Vector = npt.NDArray[np.float64]
 
-#: What of a stated error counts as rounding: a share of what is allowed, and of the primal objective.
+#: Part of a stated error that counts as rounding: a share of the tolerance, and of the primal objective.
 ROUNDING = 0.01
 RELATIVE_ROUNDING = 1e-9
-#: Share of sum alpha that the equality constraint of no honest run comes near.
+#: Share of sum alpha by which no honest run violates the equality constraint.
 EQUALITY = 1e-8
-#: Units of roundoff that a judge in double precision may take its own outputs to be off by.
+#: Units of roundoff by which a judge in double precision may misjudge its own outputs.
 UNITS = 64.0
 POOL = 400
 MOST_SHOWN = 12
 _NUMBER = re.compile(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?")
-#: Entries that the judge may read in search of a lower bound; its own limit is some seconds a forgery.
+#: Entries that the judge may read to find a lower bound; its own limit allows some seconds per forgery.
 SEARCHED = 2e6
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a solution promises."""
+    """The promise of a solution."""
 
     name: str
     loss: str
@@ -75,7 +75,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Small:
-    """A small problem, its exact twin, and its optimum."""
+    """A small problem, its exact counterpart, and its optimum."""
 
     kind: Kind
     seed: int
@@ -86,13 +86,13 @@ class Small:
 
     @property
     def allowed_total(self) -> float:
-        """What a gap is weighed with."""
+        """The scale by which a gap is divided."""
         return float(self.exact.total)
 
 
 @functools.cache
 def small(kind_name: str, seed: int) -> Small:
-    """Return problem number ``seed`` of a kind's pool."""
+    """Return problem number ``seed`` of the pool of a kind."""
     kind = KINDS[kind_name]
     rng = np.random.default_rng([list(KINDS).index(kind_name), seed])
     n, d = int(rng.integers(2, 6 if kind.loss == PAIRS else 12)), int(rng.integers(1, 5))
@@ -126,7 +126,7 @@ def small(kind_name: str, seed: int) -> Small:
 
 
 def _honest(kind: Kind, exact: Exact, optimum: Optimum) -> Solution:
-    """Return the exact optimum, rounded to doubles and set to bounds that it has come to."""
+    """Return the exact optimum, rounded to doubles, with multipliers near a bound set to it."""
     alpha = np.array([float(one) for one in optimum.multipliers])
     largest = max(float(alpha.max()), 1e-300)
     alpha = np.where(alpha < 1e-15 * largest, 0.0, alpha)
@@ -142,7 +142,7 @@ def _honest(kind: Kind, exact: Exact, optimum: Optimum) -> Solution:
 
 
 def _balance(alpha: Vector, exact: Exact) -> None:
-    """Move what rounding left of ``sum y alpha`` to the free multiplier with most room, as a solver would."""
+    """Move the rounding residue of ``sum y alpha`` to the free multiplier with most room, as solvers do."""
     off = float(
         sum(
             (Decimal(value) * Decimal(sign) for value, sign in zip(alpha, exact.floats, strict=True)),
@@ -156,13 +156,13 @@ def _balance(alpha: Vector, exact: Exact) -> None:
 
 
 def _solution(kind: Kind, exact: Exact, alpha: Vector, bias: float) -> Solution:
-    """Return a solution with weights, where there are any, that follow from the multipliers."""
+    """Return a solution whose weights, if any, follow from its multipliers."""
     weights = weights_of(kind, exact, alpha) if exact.linear else None
     return Solution(alpha, weights, bias, "optimal", 1, 1, loss=kind.loss, promise=kind.promise)
 
 
 def weights_of(kind: Kind, exact: Exact, alpha: Vector) -> Vector:
-    """Return ``sum y alpha x``, or of pairs ``sum alpha (x_i - x_j)``."""
+    """Return ``sum y alpha x``, or for pairs ``sum alpha (x_i - x_j)``."""
     from exact import DIGITS, _context, decimals, localcontext
 
     with localcontext(_context(DIGITS)):
@@ -171,13 +171,13 @@ def weights_of(kind: Kind, exact: Exact, alpha: Vector) -> Vector:
         return exact.folded(coefficients).astype(np.float64)
 
 
-# Forging. A trick takes (small, solution, rng) and returns another solution.
+# Tricks. A trick takes (small, solution, rng) and returns a forged solution.
 
 Trick = Callable[[Small, Solution, Generator], Solution]
 
 
 def power(rng: Generator, low: float, high: float) -> float:
-    """Return a number between two powers of ten."""
+    """Return a random number between two powers of ten."""
     return float(10.0 ** rng.uniform(low, high))
 
 
@@ -190,19 +190,19 @@ def _top(given: Small) -> Any:
 def _alpha(given: Small, solution: Solution) -> Vector:
     alpha = solution.alpha
     if alpha is None or alpha.shape != given.honest.alpha.shape:
-        alpha = given.honest.alpha  # an earlier trick took it away
+        alpha = given.honest.alpha  # an earlier trick removed it
     return alpha.copy()
 
 
 def consistent(given: Small, solution: Solution, alpha: Vector, bias: float | None = None) -> Solution:
-    """Return a solution with these multipliers and the weights that follow."""
+    """Return a solution with these multipliers and the weights that follow from them."""
     weights = weights_of(given.kind, given.exact, alpha) if given.exact.linear else None
     value = solution.bias if bias is None else bias
     return dataclasses.replace(solution, alpha=alpha, weights=weights, bias=value)
 
 
 def perturbed(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """Multipliers off by a share of the largest or of themselves; the weights follow or stay."""
+    """Change multipliers by a share of the largest or of themselves; the weights follow or stay."""
     alpha = _alpha(given, solution)
     scale = max(float(alpha.max()), 1e-300) if rng.random() < 0.5 else alpha
     noise = rng.normal(size=alpha.size) * (rng.random(alpha.size) < 0.5)
@@ -215,13 +215,13 @@ def perturbed(given: Small, solution: Solution, rng: Generator) -> Solution:
 
 
 def of_another_c(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """Multipliers of the problem with another C, scaled or cut to this one's box."""
+    """Return multipliers of the problem with another C, scaled or clipped to this problem's box."""
     alpha = _alpha(given, solution) * power(rng, -4, 4)
     return consistent(given, solution, np.minimum(alpha, _top(given)))
 
 
 def without_bias(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """The multipliers of the problem without bias, or one multiplier changed by itself."""
+    """Return the multipliers of the problem without bias, or change a single multiplier."""
     if given.kind.loss != HINGE or given.kind.promise != "kkt":
         return perturbed(given, solution, rng)
     twin = _twin(given.kind.name, given.seed)
@@ -232,7 +232,7 @@ def without_bias(given: Small, solution: Solution, rng: Generator) -> Solution:
 
 @functools.cache
 def _twin(kind_name: str, seed: int) -> tuple[Vector, float]:
-    """Return the optimum of the problem with a bias where there is none, and the other way round."""
+    """Return the optimum of the problem with a bias instead of without, or the reverse."""
     given = small(kind_name, seed)
     other = Exact(
         given.problem.X,
@@ -248,7 +248,7 @@ def _twin(kind_name: str, seed: int) -> tuple[Vector, float]:
 
 
 def unbalanced(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """Multipliers scaled class by class: sum y alpha off by 1e-12 to half of sum alpha."""
+    """Scale multipliers per class, so that sum y alpha is off by 1e-12 to one half of sum alpha."""
     alpha = _alpha(given, solution)
     if given.kind.loss == PAIRS:
         return perturbed(given, solution, rng)
@@ -257,7 +257,7 @@ def unbalanced(given: Small, solution: Solution, rng: Generator) -> Solution:
 
 
 def infeasible(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """A multiplier below 0 or above its bound, by much or by the last digit."""
+    """Move a multiplier below 0 or above its bound, by much or by the last digit."""
     alpha = _alpha(given, solution)
     i = int(rng.integers(alpha.size))
     top = _top(given)
@@ -271,7 +271,7 @@ def infeasible(given: Small, solution: Solution, rng: Generator) -> Solution:
 
 
 def zeros(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """All multipliers 0, with or without weights of 0, and some bias."""
+    """Set all multipliers to 0, with or without weights of 0, and with some bias."""
     alpha = np.zeros_like(_alpha(given, solution))
     bias = float(rng.choice([0.0, solution.bias, 1.0, -1.0])) if given.kind.bias else 0.0
     if rng.random() < 0.7:
@@ -280,7 +280,7 @@ def zeros(given: Small, solution: Solution, rng: Generator) -> Solution:
 
 
 def at_bounds(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """All multipliers at their bounds, or each at random."""
+    """Set all multipliers to their bounds, or each to 0 or its bound at random."""
     top = np.minimum(np.broadcast_to(_top(given), _alpha(given, solution).shape), 1e300)
     alpha = top.copy() if rng.random() < 0.3 else np.where(rng.random(top.size) < 0.5, top, 0.0)
     if given.kind.loss == SQUARED:
@@ -289,12 +289,12 @@ def at_bounds(given: Small, solution: Solution, rng: Generator) -> Solution:
 
 
 def wrong_bias(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """A bias that is off, or one where there is none."""
+    """Return a wrong bias, or a bias where the problem has none."""
     return dataclasses.replace(solution, bias=solution.bias + rng.choice([-1.0, 1.0]) * power(rng, -6, 4))
 
 
 def wrong_weights(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """Weights of 0, turned round, scaled or exchanged, beside the right multipliers."""
+    """Replace the weights by zero, reversed, scaled or permuted ones, and keep the right multipliers."""
     if solution.weights is None:
         return perturbed(given, solution, rng)
     w = solution.weights
@@ -303,7 +303,7 @@ def wrong_weights(given: Small, solution: Solution, rng: Generator) -> Solution:
 
 
 def outside_span(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """Weights with a part that no example sees, as far as there is one; else a random one."""
+    """Add to the weights a part that is zero on all examples if there is one, otherwise a random part."""
     if solution.weights is None:
         return perturbed(given, solution, rng)
     X = np.asarray(given.problem.X)
@@ -314,7 +314,7 @@ def outside_span(given: Small, solution: Solution, rng: Generator) -> Solution:
 
 
 def random_weights(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """Weights with some times the optimal objective, with honest multipliers beside them or without."""
+    """Return weights with several times the optimal objective, with honest multipliers or without."""
     if solution.weights is None:
         return perturbed(given, solution, rng)
     best, exact, loss = float(given.optimum.upper), given.exact, given.kind.loss
@@ -335,7 +335,7 @@ def random_weights(given: Small, solution: Solution, rng: Generator) -> Solution
 
 
 def invented_bounds(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """A bound, and a slack, that make the gap look like nothing."""
+    """Return a bound and a slack that make the gap seem tiny."""
     if given.kind.promise == "kkt":
         return dataclasses.replace(solution, relaxed=float(given.optimum.upper), xi=0.0)
     weights = solution.weights if solution.weights is not None else given.honest.weights
@@ -349,7 +349,7 @@ def invented_bounds(given: Small, solution: Solution, rng: Generator) -> Solutio
 
 
 def not_numbers(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """NaN or an infinity somewhere."""
+    """Put NaN or an infinity somewhere."""
     value = float(rng.choice([np.nan, np.inf, -np.inf]))
     what = rng.choice(["alpha", "weights", "bias", "relaxed", "both"])
     changes: dict[str, Any] = {}
@@ -367,7 +367,7 @@ def not_numbers(given: Small, solution: Solution, rng: Generator) -> Solution:
 
 
 def wrong_shapes(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """Too few or too many numbers, a column, or none."""
+    """Return arrays that are too short, too long, column-shaped or missing."""
     what = "alpha" if rng.random() < 0.5 or solution.weights is None else "weights"
     values = getattr(solution, what)
     if values is None:
@@ -377,7 +377,7 @@ def wrong_shapes(given: Small, solution: Solution, rng: Generator) -> Solution:
 
 
 def witnessed(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """Planes of a cutting plane that prove nothing: random ones, too heavy, negative or no numbers."""
+    """Return cutting planes that prove nothing: random, too heavy, negative or not finite."""
     if given.kind.promise == "kkt":
         return invented_bounds(given, solution, rng)
     k = int(rng.integers(1, 5))
@@ -406,7 +406,7 @@ def witnessed(given: Small, solution: Solution, rng: Generator) -> Solution:
 
 
 def stopped_early(given: Small, solution: Solution, rng: Generator) -> Solution:
-    """What a few steps of coordinate ascent (of pairs, with a bias) come to from 0."""
+    """Return the result of a few coordinate ascent steps from 0 (over pairs, if there is a bias)."""
     if given.kind.loss == PAIRS:
         return of_another_c(given, solution, rng)
     exact = given.exact
@@ -463,7 +463,7 @@ TRICKS: tuple[Trick, ...] = (
 
 @dataclass(frozen=True)
 class Forgery:
-    """What repeats a forged solution."""
+    """The values that reproduce a forged solution."""
 
     kind: str
     problem: int
@@ -477,7 +477,7 @@ class Forgery:
         rng = np.random.default_rng([self.seed, *self.tricks])
         solution = given.honest
         with np.errstate(all="ignore"):
-            # The others compute with finite arrays that fit together.
+            # The remaining tricks need finite arrays of matching shapes.
             for trick in sorted(self.tricks, key=lambda trick: TRICKS[trick] in (not_numbers, wrong_shapes)):
                 solution = TRICKS[trick](given, solution, rng)
         return given, solution
@@ -488,7 +488,7 @@ class Forgery:
 
 
 def drawn(kind: str, number: int, pool: int = POOL) -> Forgery:
-    """Return forgery ``number`` of a kind, without hypothesis."""
+    """Return forgery number ``number`` of a kind, without hypothesis."""
     rng = np.random.default_rng([77, list(KINDS).index(kind), number])
     tricks = tuple(int(one) for one in rng.integers(len(TRICKS), size=rng.choice([1, 1, 2])))
     return Forgery(
@@ -500,7 +500,7 @@ def drawn(kind: str, number: int, pool: int = POOL) -> Forgery:
 
 
 def stated(problem: Problem, solution: Solution, eps: float, factor: float) -> Any:
-    """Return the certificate of a solution that passes; None where it is refused."""
+    """Return the certificate of a solution that passes; None if it is refused."""
     with mock.patch.object(lower_bounds, "_SEARCH_ENTRIES", SEARCHED):
         try:
             certificate = certify(problem, solution)
@@ -510,13 +510,13 @@ def stated(problem: Problem, solution: Solution, eps: float, factor: float) -> A
 
 
 def fault(forgery: Forgery) -> str | None:
-    """Return what is wrong with the judge's word on a forgery, None if nothing is."""
+    """Return what is wrong with the judge's verdict on a forgery, or None."""
     given, solution = forgery.make()
     return fault_of(given, solution, forgery.eps)
 
 
 def fault_of(given: Small, solution: Solution, eps: float) -> str | None:
-    """Return what is wrong with the judge's word on a solution, None if nothing is."""
+    """Return what is wrong with the judge's verdict on a solution, or None."""
     for factor in given.kind.factors:
         with np.errstate(all="ignore"):
             try:
@@ -533,7 +533,7 @@ def fault_of(given: Small, solution: Solution, eps: float) -> str | None:
 
 
 def lacking(given: Small, solution: Solution) -> str | None:
-    """Return what makes a solution none at all."""
+    """Return why a solution is malformed."""
     kind = given.kind
     if kind.promise == "kkt" and solution.alpha is None and kind.loss == HINGE:
         return "it has no multipliers"
@@ -543,10 +543,10 @@ def lacking(given: Small, solution: Solution) -> str | None:
 
 
 def kkt_error(given: Small, solution: Solution, certificate: Any, eps: float, factor: float) -> str | None:
-    """Return how the conditions are farther off than stated or allowed."""
+    """Return by how much the conditions are violated beyond what is stated or allowed."""
     exact, loss, alpha = given.exact, given.kind.loss, solution.alpha
     allowed = max(1.0, factor / 2) * eps
-    if alpha is None:  # squared hinges: they follow from the weights
+    if alpha is None:  # the multipliers of squared hinges follow from the weights
         short = 1.0 - exact.floats * exact_outputs(exact, solution.weights)
         alpha = exact.bounds_given * np.maximum(0.0, short)
     true = exact.conditions(alpha, solution.bias, loss)
@@ -569,7 +569,8 @@ def kkt_error(given: Small, solution: Solution, certificate: Any, eps: float, fa
             by_weights = exact.conditions(alpha, solution.bias, loss, solution.weights)
             if by_weights.violation > 2 * allowed:
                 return f"by its weights the violation is {by_weights.violation:.4g}"
-            # Of squared hinges weights and multipliers are two answers, each judged by its conditions.
+            # For squared hinges, weights and multipliers are two answers; each is judged by its own
+            # conditions.
             off = exact.weights_off(solution.weights, exact.floats * alpha) if loss == HINGE else 0.0
             if off > 2 * allowed:
                 return f"outputs of its weights may be {off:.3g} off those of its multipliers"
@@ -579,19 +580,19 @@ def kkt_error(given: Small, solution: Solution, certificate: Any, eps: float, fa
 
 
 def exact_outputs(exact: Exact, weights: Any) -> Vector:
-    """Return ``x_i . w`` in doubles."""
+    """Return ``x_i . w`` in double precision."""
     from exact import decimals
 
     return exact.outputs(decimals(weights)).astype(np.float64)
 
 
 def gap_error(given: Small, solution: Solution, certificate: Any, eps: float, factor: float) -> str | None:
-    """Return how the objective is farther off the optimum than stated or allowed."""
+    """Return by how much the objective exceeds the optimum beyond what is stated or allowed."""
     exact, kind, best = given.exact, given.kind, given.optimum
-    # A bias that the problem does not have may only make things worse.
+    # An additional bias may only make the result worse.
     primal = max(exact.primal(solution.weights, bias, kind.loss) for bias in (0.0, solution.bias))
-    scale = primal if primal > 0 else Decimal("1e-999")  # what is stated is a share of that, too
-    # That the optimum is only enclosed is to the forger's good.
+    scale = primal if primal > 0 else Decimal("1e-999")  # the stated gap is a share of that, too
+    # The optimum is only known to lie in an interval; the forger gets the benefit of the doubt.
     true = float((primal - best.upper) / scale)
     said = certificate.gap / max(abs(certificate.primal), 1e-300)
     allowed = eps * float(exact.total / scale) if kind.promise == "gap" else eps * float(primal / scale)
@@ -603,7 +604,7 @@ def gap_error(given: Small, solution: Solution, certificate: Any, eps: float, fa
 
 
 def _said(problem: Problem, solution: Solution) -> str:
-    """Return what the judge says of a solution."""
+    """Return the judge's verdict on a solution."""
     try:
         return str(certify(problem, solution))
     except ValueError as error:
@@ -611,7 +612,7 @@ def _said(problem: Problem, solution: Solution) -> str:
 
 
 def honest_fault(given: Small, eps: float) -> str | None:
-    """Return why the honest solution is refused although it is good, None where it passes or is not good."""
+    """Return why a good honest solution is refused; None if it passes or is not good."""
     solution = given.honest
     if given.kind.promise == "kkt":
         true = given.exact.conditions(solution.alpha, solution.bias, given.kind.loss)
@@ -621,7 +622,7 @@ def honest_fault(given: Small, eps: float) -> str | None:
                 solution.alpha, solution.bias, given.kind.loss, solution.weights
             )
         worst = max(true.violation, true.pair_gap, by_weights.violation)
-        # Nor must it pass where double precision cannot know.
+        # Where double precision cannot tell, the solution need not pass.
         unknown = UNITS * given.exact.rounding(solution.alpha)
         if worst + unknown > 0.05 * eps or true.equality > 1e-14 * given.exact.n:
             return None
@@ -644,7 +645,7 @@ def honest_fault(given: Small, eps: float) -> str | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run it from the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,8 +1,8 @@
-"""No forged solution passes the judge, every honest one does.
+"""The judge refuses every forged solution and accepts every honest one.
 
     ./run python tests/torture/forgeries.py --examples 10000
 
-is the whole of it.
+runs all forgeries.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pytest
 from forgeries import KINDS, drawn, fault, honest_fault, small
 
 FORGERIES = 100
-POOL = 20  # problems of a kind; each costs its exact solution
+POOL = 20  # problems per kind; each needs an exact solution
 
 
 @pytest.mark.parametrize("kind", KINDS)

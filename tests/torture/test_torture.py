@@ -1,8 +1,8 @@
-"""A few dozen of the torture test's problems, and what it would find if there were anything.
+"""A few dozen problems of the torture test, and a test that it notices dishonest solvers.
 
     ./run python tests/torture/torture.py --problems 2000 --jobs 2 --journal torture.jsonl --table torture.md
 
-is the whole of it.
+runs the whole test.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from verdicts import DISHONEST, LIMITED, REFUSED, SOLVED, Judged, Outcome, biase
 LIMIT = 0.2
 SEED = 9_000
 SCALES = ("scales", "tiny", "large", "mixed", "plain")
-#: Variants of one module differ in how they choose; some of them do here.
+#: Variants of one module differ only in their choices; these run here.
 SOME = tuple(
     name
     for name in torture.OWN
@@ -39,7 +39,7 @@ def test_nobody_is_dishonest(family: str) -> None:
         if suits(judged.draw, name):
             solution, outcome = solve_one(judged.draw, name, LIMIT, torture.EPS)
             if solution is not None:
-                # Of the time, nothing: what is compiled at its first use counts in it.
+                # Time is not checked: it includes compiling at first use.
                 solution = dataclasses.replace(solution, cpu_seconds=0.0)
                 outcome = judge(judged, name, solution, torture.EPS, LIMIT)
             assert outcome is not None
@@ -91,7 +91,7 @@ def test_cutting_planes_call_optimal_what_is(name: str, part: int) -> None:
             kind,
         )
         found[kind, solution.status] += 1
-    # And it is said wherever rounding does not stand in the way.
+    # It must be optimal unless rounding prevents it.
     assert found["plain", "optimal"] == found["tiny", "optimal"] == 4, found
     assert sum(count for (_, status), count in found.items() if status == "optimal") >= 12, found
 
@@ -134,7 +134,7 @@ def test_other_weights_and_a_wide_gap_would_be_found() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_optimum_is_that_of_the_best_face(seed: int) -> None:
-    """Enumerate which multipliers are 0, free, or at C; the best feasible stationary point is the optimum."""
+    """Enumerate which multipliers are 0, free, or C; the best feasible stationary point is the optimum."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
     X, y = rng.normal(size=(n, 2)), np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
@@ -169,7 +169,7 @@ def best_face(Q: np.ndarray, y: np.ndarray, C: np.ndarray, bias: bool) -> float:
 
 
 def test_the_other_losses_have_their_own_optima() -> None:
-    """One example a class: everything can be written down."""
+    """With one example per class, the solution can be written down."""
     X, y = np.array([[2.0], [-2.0]]), np.array([1.0, -1.0])
     exact = Exact(X, y, 3.0, Kernel.linear(), False)
     # 1/2 w^2 + 3 max(0, 1 - 2 w)^2: w = 12 (1 - 2 w).

@@ -1,12 +1,13 @@
-"""Every solver on thousands of random problems of mixed families; no solver may say optimal of what is not.
+"""Every solver on thousands of random problems of hard families; none may call a wrong result optimal.
 
     ./run python tests/torture/torture.py --problems 2000 --jobs 2 --journal torture.jsonl --table torture.md
     ./run python tests/torture/torture.py --family zigzag --seed 3 --solver smo2
 
-Each solve runs in a worker process that is killed where it does not end. Outcomes are judged in decimal
-arithmetic (:mod:`exact`) and kept in a journal, from which a later call with the same source goes on. The
-exit code is 1 if anything was dishonest: optimal beyond twice its promise, a value that is not finite, a
-multiplier outside its box, any error but a ValueError of one line, a crash, or no end.
+Each solve runs in a worker process that is killed if it does not end. Outcomes are judged in decimal
+arithmetic (:mod:`exact`) and kept in a journal, from which a later call with the same source resumes. The
+exit code is 1 if any outcome is dishonest: called optimal with more than twice the promised error, a value
+that is not finite, a multiplier outside its box, an error other than a one-line ValueError, a crash, or a
+solve that does not end.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from verdicts import DISHONEST, LIMITED, REFUSED, SOLVED, UNDECIDED, Judged, Out
 OWN = tuple(name for name, spec in SOLVERS.items() if not spec.package)
 PEERS = tuple(name for name in ("libsvm", "liblinear") if SOLVERS[name].version)
 EPS = 1e-3
-GRACE = 20.0  # seconds beyond the limit of time after which a solve does not end
-PEERS_GRACE = 1.0  # peers know no limit of time
-PATIENCE = 600.0  # for the judgement
+GRACE = 20.0  # seconds after the time limit after which a solve counts as not ending
+PEERS_GRACE = 1.0  # peers have no time limit
+PATIENCE = 600.0  # for judging
 LATE = 0.2
 
 
 @dataclass(frozen=True)
 class Task:
-    """A problem, and the solvers that are to try it."""
+    """A problem, and the solvers to run on it."""
 
     family: str
     seed: int
@@ -48,14 +49,14 @@ class Task:
 
 
 class Journal:
-    """Outcomes, one line of JSON each, with the source that they are of."""
+    """A journal of outcomes, one JSON line each, with the source that produced them."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.source = fingerprint_all()[:12]
 
     def read(self) -> list[Outcome]:
-        """Return the outcomes of this source; the beginning of a line that a kill left does not count."""
+        """Return the outcomes of the current source; an incomplete line left by a kill is ignored."""
         if self.path is None or not self.path.exists():
             return []
         found = []
@@ -66,7 +67,7 @@ class Journal:
         return found
 
     def add(self, outcome: Outcome) -> None:
-        """Add an outcome."""
+        """Append an outcome."""
         if self.path is None:
             return
         if self.path.exists():
@@ -80,7 +81,7 @@ class Journal:
 def tasks(
     problems: int, solvers: Sequence[str], families: Sequence[str], first_seed: int = 0
 ) -> Iterator[Task]:
-    """Yield that many problems, the families in turn."""
+    """Yield ``problems`` problems, the families in rotation."""
     for number in range(problems):
         family = families[number % len(families)]
         seed = first_seed + number // len(families)
@@ -90,7 +91,7 @@ def tasks(
 
 
 def without(every: Iterable[Task], done: Iterable[Outcome]) -> Iterator[Task]:
-    """Yield what is left of tasks."""
+    """Yield the tasks that are left."""
     known = {(one.family, one.seed, one.solver) for one in done}
     for task in every:
         left = tuple(name for name in task.solvers if (task.family, task.seed, name) not in known)
@@ -99,7 +100,7 @@ def without(every: Iterable[Task], done: Iterable[Outcome]) -> Iterator[Task]:
 
 
 def work(pipe: Connection, time_limit: float, eps: float) -> None:
-    """Solve and judge what the pipe brings until it brings None."""
+    """Solve and judge the tasks from a pipe until it sends None."""
     pipe.send(("ready", None))
     while (task := pipe.recv()) is not None:
         judged = Judged(draw(task.family, task.seed))
@@ -109,7 +110,7 @@ def work(pipe: Connection, time_limit: float, eps: float) -> None:
             pipe.send(("solving", name))
             solution, outcome = solve_one(judged.draw, name, time_limit, eps)
             if solution is not None and solution.cpu_seconds > time_limit + LATE:
-                # What is compiled at its first use takes seconds, once.
+                # Compiling at first use takes seconds, but only once.
                 pipe.send(("solving", name))
                 solution, outcome = solve_one(judged.draw, name, time_limit, eps)
             if solution is not None:
@@ -125,7 +126,7 @@ def work(pipe: Connection, time_limit: float, eps: float) -> None:
 
 @dataclass
 class Worker:
-    """A process, what it is at, and until when."""
+    """A worker process, its current task and deadline."""
 
     time_limit: float
     eps: float
@@ -143,13 +144,13 @@ class Worker:
         self.deadline = time.monotonic() + PATIENCE
 
     def give(self, task: Task) -> None:
-        """Hand out a task."""
+        """Send a task to the worker."""
         self.task, self.left, self.stage = task, list(task.solvers), "given"
         self.deadline = time.monotonic() + PATIENCE
         self.pipe.send(task)
 
     def hear(self) -> Outcome | None:
-        """Take one message; return the outcome that it brings."""
+        """Receive one message; return its outcome."""
         stage, what = self.pipe.recv()
         self.stage = stage
         patience = PATIENCE
@@ -165,7 +166,7 @@ class Worker:
         return None
 
     def fallen(self, why: str) -> Outcome:
-        """End the process; return what came of what it was at."""
+        """Kill the process; return the outcome of its current task."""
         self.process.kill()
         self.process.join()
         assert self.task is not None, f"a worker fell while {self.stage}: {why}"
@@ -175,7 +176,7 @@ class Worker:
         return Outcome(self.task.family, self.task.seed, name, verdict, "", detail, self.time_limit)
 
     def stop(self) -> None:
-        """End the process in order."""
+        """Stop the process normally."""
         self.pipe.send(None)
         self.process.join(10)
         self.process.kill()
@@ -189,11 +190,11 @@ def run(
     time_limit: float = 10.0,
     eps: float = EPS,
 ) -> list[Outcome]:
-    """Work through tasks until they or the seconds are over; return the outcomes."""
+    """Work through the tasks until all are done or the time is over; return the outcomes."""
     ends = time.monotonic() + seconds
     waiting, outcomes = iter(todo), []
     again: list[Task] = []
-    workers = [Worker(time_limit, eps)]  # the first one compiles what is not compiled yet
+    workers = [Worker(time_limit, eps)]  # the first worker compiles what is not compiled yet
     ready: list[Worker] = []
     finished = False
 
@@ -239,13 +240,13 @@ def run(
 
 
 def _rest(worker: Worker) -> list[Task]:
-    """Return what a worker that fell has left undone."""
+    """Return the tasks that a crashed worker left undone."""
     assert worker.task is not None
     return [Task(worker.task.family, worker.task.seed, tuple(worker.left))] if worker.left else []
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """Return solver by family: per cent solved, and what else came, in Markdown."""
+    """Return a Markdown table of solvers by families: per cent solved, and other outcomes."""
     families = [name for name in FAMILIES if any(one.family == name for one in outcomes)]
     solvers = [name for name in (*OWN, *PEERS) if any(one.solver == name for one in outcomes)]
     lines = [
@@ -281,7 +282,7 @@ def _cell(outcomes: Sequence[Outcome]) -> str:
 
 
 def report(outcomes: Sequence[Outcome], time_limit: float) -> str:
-    """Return the table and everything that must be looked at, one by one."""
+    """Return the table and all outcomes that need attention, one by one."""
     problems = len({(one.family, one.seed) for one in outcomes})
     lines = [f"{len(outcomes)} solves of {problems} problems, limit {time_limit:g} s.", "", table(outcomes)]
     own = [one for one in outcomes if one.solver not in PEERS]
@@ -306,12 +307,12 @@ def report(outcomes: Sequence[Outcome], time_limit: float) -> str:
 
 
 def dishonest(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return what must not be; peers are not ours to mend."""
+    """Return the dishonest outcomes of our solvers; peers are excluded, because we cannot fix them."""
     return [one for one in outcomes if one.verdict == DISHONEST and one.solver not in PEERS]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run it from the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,6 +1,6 @@
-"""Families of random problems that break solvers, each drawn from a seed.
+"""Families of hard random problems, each drawn from a seed.
 
-``draw(family, seed)`` is the same problem wherever it is drawn, up to rounding.
+``draw(family, seed)`` returns the same problem on every machine, up to rounding.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from svmrepro.solvers import Kernel, Problem
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 Generator = np.random.Generator
-#: What a family draws: X, y, C, kernel, storage.
+#: The result of drawing from a family: X, y, C, kernel, storage.
 Parts = tuple[Any, Vector, Any, Kernel, str]
 
 
 @dataclass(frozen=True)
 class Draw:
-    """One problem, without or with a bias.
+    """A problem, usable without or with a bias.
 
     Attributes
     ----------
     family, seed
-        What repeats it.
+        The values that reproduce it.
     X, y, C, kernel, storage
         Arguments of ``Problem``.
     refusable : bool
-        Whether no answer is expected of any solver: the kernel's values overflow.
+        Whether solvers may refuse it because kernel values overflow.
     """
 
     family: str
@@ -70,7 +70,7 @@ def draw(family: str, seed: int) -> Draw:
 
 
 def size(rng: Generator, least: int = 6, most: int = 200) -> int:
-    """Return a number of examples; small ones are as likely as large ones."""
+    """Return a number of examples, log-uniform."""
     return int(np.exp(rng.uniform(np.log(least), np.log(most + 1))))
 
 
@@ -89,14 +89,14 @@ def labels(rng: Generator, X: Matrix, noise: float = 0.5) -> Vector:
 
 
 def two_classes(rng: Generator, y: Vector) -> Vector:
-    """Return labels of which at least one is of the other class."""
+    """Return labels with at least one example of each class."""
     if (y == y[0]).all():
         y[rng.integers(y.size)] *= -1
     return y
 
 
 def kernel_for(rng: Generator, X: Matrix, *, linear: float = 0.4, most_degree: int = 4) -> Kernel:
-    """Return a positive definite kernel that suits the spread of X."""
+    """Return a positive definite kernel that suits the range of X."""
     choice = rng.random()
     if choice < linear:
         return Kernel.linear()
@@ -108,14 +108,14 @@ def kernel_for(rng: Generator, X: Matrix, *, linear: float = 0.4, most_degree: i
 
 
 def storage_for(rng: Generator, X: Matrix) -> tuple[Any, str]:
-    """Return the examples, sparse or not, and a storage that can hold them."""
+    """Return the examples, sparse or dense, and a storage that can hold them."""
     binary = bool(np.isin(X, (0.0, 1.0)).all())
     storage = str(rng.choice(["dense", "csr", "index", "bits"] if binary else ["dense", "csr"]))
     return (sp.csr_array(X) if storage != "dense" and rng.random() < 0.5 else X), storage
 
 
 def normal(rng: Generator, n: int, most_columns: int = 20) -> Matrix:
-    """Return plain examples, some of them sparse."""
+    """Return ordinary examples, some of them sparse."""
     X = rng.normal(size=(n, int(rng.integers(1, most_columns + 1))))
     return X * (rng.random(X.shape) < 0.5) if rng.random() < 0.3 else X
 
@@ -128,7 +128,7 @@ def scales(rng: Generator) -> Parts:
 
 
 def mixed_scales(rng: Generator) -> Parts:
-    """Columns of 1e6, 1e-3 and 1, or each of its own scale."""
+    """Columns of scale 1e6, 1e-3 and 1, or each with its own scale."""
     X = normal(rng, size(rng), 8)
     d = X.shape[1]
     X *= rng.choice([1e6, 1e-3, 1.0], size=d) if rng.random() < 0.5 else 10.0 ** rng.uniform(-8, 8, size=d)
@@ -137,7 +137,7 @@ def mixed_scales(rng: Generator) -> Parts:
 
 
 def offsets(rng: Generator) -> Parts:
-    """Far from the origin, by 1e6, 1e7 or 1e9 (time stamps), in some columns or all."""
+    """Examples far from the origin, by 1e6, 1e7 or 1e9 (time stamps), in some or all columns."""
     X = rng.normal(size=(size(rng), int(rng.integers(1, 9)))) * power(rng, -1, 4)
     y = labels(rng, X, 0.3)
     spread = float(X.var(axis=0).sum())
@@ -149,7 +149,7 @@ def offsets(rng: Generator) -> Parts:
 
 
 def copies(rng: Generator) -> Parts:
-    """Each example several times, a few of them with the other label, and rows of zeros."""
+    """Copies of each example, a few with the other label, and zero rows."""
     base = normal(rng, size(rng, 3, 50))
     y = labels(rng, base)
     pick = rng.integers(len(base), size=size(rng, 6, 200))
@@ -161,7 +161,7 @@ def copies(rng: Generator) -> Parts:
 
 
 def contradictions(rng: Generator) -> Parts:
-    """Hundreds of copies of five examples whose labels are drawn."""
+    """Hundreds of copies of five examples with random labels."""
     base = rng.normal(size=(5, int(rng.integers(1, 6)))) * power(rng, -1, 2)
     n = int(rng.choice([60, 150, 300, 600]))
     X = base[rng.integers(5, size=n)]
@@ -171,7 +171,7 @@ def contradictions(rng: Generator) -> Parts:
 
 
 def lattice(rng: Generator) -> Parts:
-    """Points of a grid, most of them twice, with labels that contradict."""
+    """Points of a grid, most of them twice, with contradicting labels."""
     d, side = int(rng.integers(1, 4)), int(rng.integers(2, 7))
     X = rng.integers(side, size=(size(rng, 12, 200), d)).astype(float)
     y = np.where(X.sum(axis=1) % 2 > 0, 1.0, -1.0) if rng.random() < 0.5 else labels(rng, X)
@@ -181,7 +181,7 @@ def lattice(rng: Generator) -> Parts:
 
 
 def zigzag(rng: Generator) -> Parts:
-    """Classes that overlap in few dimensions under a large C: first-order steps zigzag."""
+    """Overlapping classes in few dimensions with a large C: first-order steps zigzag."""
     n, d = size(rng, 60, 500), int(rng.integers(2, 6))
     X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-1, 1, size=d)
     y = labels(rng, X, float(rng.choice([0.3, 1.0, 3.0])))
@@ -198,7 +198,7 @@ def tiny_class(rng: Generator) -> Parts:
 
 
 def indefinite(rng: Generator) -> Parts:
-    """Polynomials with c < 0, and matrices that are symmetric and no more."""
+    """Polynomials with c < 0, and indefinite symmetric matrices."""
     n = size(rng, 6, 120)
     X = normal(rng, n)
     y = labels(rng, X)
@@ -212,12 +212,12 @@ def indefinite(rng: Generator) -> Parts:
 
 
 def symmetric(M: Matrix) -> Matrix:
-    """Return a symmetric matrix, to the last bit."""
+    """Return a matrix that is symmetric to the last bit."""
     return np.tril(M) + np.tril(M, -1).T
 
 
 def large_kernel(rng: Generator) -> Parts:
-    """Polynomials of degree 2 to 9 of pixels, counts or sensors as they are."""
+    """Polynomials of degree 2 to 9 of unscaled pixels, counts or sensor values."""
     n, d = size(rng), int(rng.integers(1, 20))
     kind = rng.integers(3)
     if kind == 0:
@@ -249,7 +249,7 @@ def overflow(rng: Generator) -> Parts:
 
 
 def outlier(rng: Generator) -> Parts:
-    """One example of 1e7 on the wrong side."""
+    """One example of size 1e7 on the wrong side."""
     X = rng.normal(size=(size(rng), int(rng.integers(1, 9))))
     y = labels(rng, X, 0.2)
     i = int(rng.integers(len(X)))
@@ -262,7 +262,7 @@ def outlier(rng: Generator) -> Parts:
 
 
 def wide(rng: Generator) -> Parts:
-    """Few binary examples of thousands of columns, most of them unused."""
+    """Few binary examples with thousands of columns, most of them unused."""
     n, d = size(rng, 10, 100), int(rng.choice([2_000, 5_000, 20_000]))
     counts = rng.integers(1, 40, size=n)
     rows = np.repeat(np.arange(n), counts)
@@ -276,14 +276,14 @@ def wide(rng: Generator) -> Parts:
 
 
 def decades(rng: Generator) -> Parts:
-    """Plain data under a C from 1e-10 to 1e10."""
+    """Ordinary data with a C from 1e-10 to 1e10."""
     X = normal(rng, size(rng, 6, 100))
     data, storage = storage_for(rng, X)
     return data, labels(rng, X), power(rng, -10, 10), kernel_for(rng, X), storage
 
 
 def own_bounds(rng: Generator) -> Parts:
-    """A bound of its own for each example, over twelve decades."""
+    """A separate bound for each example, over twelve decades."""
     X = normal(rng, size(rng, 6, 100))
     y = labels(rng, X)
     kind = rng.integers(3)
@@ -314,7 +314,7 @@ def binary(rng: Generator) -> Parts:
 
 
 def ranks(rng: Generator) -> Parts:
-    """Ranks, with ties and without, of few examples and of scales that differ."""
+    """Ranks with and without ties, for few examples and different scales."""
     X = normal(rng, size(rng, 4, 40), 6) * power(rng, -4, 4)
     f = X @ rng.normal(size=X.shape[1])
     f = f / max(float(f.std()), 1e-300) + 0.3 * rng.normal(size=len(X))
@@ -325,7 +325,7 @@ def ranks(rng: Generator) -> Parts:
     return data, y, power(rng, -3, 3), Kernel.linear(), storage
 
 
-#: The families by name. The order is part of the seed: new ones go to the end.
+#: The families by name. The order is part of the seed, so append new ones.
 FAMILIES: dict[str, Callable[[Generator], Parts]] = {
     "scales": scales,
     "mixed-scales": mixed_scales,

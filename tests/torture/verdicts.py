@@ -1,4 +1,4 @@
-"""What came of one solver on one problem, judged by :mod:`exact` against the solver's own promise."""
+"""Outcome of one solver on one problem, judged by :mod:`exact` against the solver's own promise."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from svmrepro.solvers import SOLVERS, Solution, solve
 from torture_problems import Draw
 
 SOLVED, REFUSED, LIMITED, UNDECIDED, DISHONEST = "solved", "refused", "limited", "undecided", "dishonest"
-#: Twice what is promised is let pass: the promise is judged in double precision, this in sixty digits.
+#: Twice the promise is accepted: the solver checks it in double precision, this module in sixty digits.
 LENIENCE = 2.0
-#: Share of ``sum alpha`` by which the equality constraint may be off: ten times what a start may be.
+#: Share of ``sum alpha`` by which the equality constraint may be off: ten times what a start is allowed.
 EQUALITY = 1e-8
 _STATUSES = ("optimal", "time_limit", "memory_limit", "iteration_limit", "stalled")
 _MOST_PAIRS = 1_600
@@ -22,20 +22,20 @@ _MOST_PAIRS = 1_600
 
 @dataclass(frozen=True)
 class Outcome:
-    """One solver on one problem.
+    """The outcome of one solver on one problem.
 
     Attributes
     ----------
     verdict : {"solved", "refused", "limited", "undecided", "dishonest"}
-        ``limited``: a status other than optimal. ``undecided``: optimal, but its optimum is not enclosed.
+        ``limited``: a status other than optimal. ``undecided``: optimal, but the optimum is not enclosed.
     status : str
-        What the solver said; empty where it raised.
+        The solver's status; empty if it raised an error.
     detail : str
         What is wrong, or why it was refused.
     seconds : float
         CPU seconds of the solve.
     worst : float
-        The largest ratio of a true error to what is allowed, of a result called optimal.
+        The largest ratio of true to allowed error, for a result called optimal.
     """
 
     family: str
@@ -48,7 +48,7 @@ class Outcome:
     worst: float = 0.0
 
     def command(self) -> str:
-        """Return what repeats it."""
+        """Return the command line that reproduces it."""
         return (
             f"./run python tests/torture/torture.py --family {self.family} --seed {self.seed} "
             f"--solver {self.solver}"
@@ -56,7 +56,7 @@ class Outcome:
 
 
 class Judged:
-    """A draw with its exact twins, made when they are needed."""
+    """A draw with its exact counterparts, computed when needed."""
 
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
@@ -71,7 +71,7 @@ class Judged:
 
 
 def suits(draw: Draw, name: str) -> bool:
-    """Tell whether a solver says that it can take a problem of this kind."""
+    """Return whether a solver declares that it can solve a problem of this kind."""
     spec = SOLVERS[name]
     if spec.loss == PAIRS and _pair_count(draw) > _MOST_PAIRS:
         return False
@@ -89,12 +89,12 @@ def _pair_count(draw: Draw) -> int:
 
 
 def biases(name: str) -> bool:
-    """Tell whether a solver's problems have a bias."""
+    """Return whether a solver's problems have a bias."""
     return "no bias" not in SOLVERS[name].needs
 
 
 def solve_one(draw: Draw, name: str, time_limit: float, eps: float) -> tuple[Solution | None, Outcome | None]:
-    """Return a solver's solution, or what came of it without one."""
+    """Return a solver's solution, or the outcome if there is none."""
     began = time.thread_time()
     try:
         problem = draw.problem(biases(name))
@@ -141,7 +141,7 @@ def judge(judged: Judged, name: str, solution: Solution, eps: float, time_limit:
 
 
 def malformed(exact: Exact, solution: Solution, loss: str) -> list[str]:
-    """Return what is wrong with a solution whatever its status."""
+    """Return what is wrong with a solution, whatever its status."""
     faults = []
     if solution.status not in _STATUSES:
         faults.append(f"status {solution.status!r}")
@@ -170,7 +170,7 @@ def malformed(exact: Exact, solution: Solution, loss: str) -> list[str]:
 
 
 def kkt_errors(exact: Exact, solution: Solution, eps: float, factor: float) -> dict[str, float]:
-    """Return true errors over what is allowed of them, of a promise on the conditions."""
+    """Return the true violations relative to the allowed ones, for a promise on the conditions."""
     loss, alpha = solution.loss, solution.alpha
     if alpha is None:
         return {"no multipliers, error": np.inf}
@@ -190,7 +190,7 @@ def kkt_errors(exact: Exact, solution: Solution, eps: float, factor: float) -> d
 def gap_errors(
     exact: Exact, solution: Solution, eps: float, promise: str, loss: str
 ) -> tuple[dict[str, float], str]:
-    """Return the true gap over what is allowed of it, and why that is not known."""
+    """Return the true gap relative to the allowed one, or why it is unknown."""
     if solution.weights is None:
         return {"no weights, error": np.inf}, ""
     primal = exact.primal(solution.weights, solution.bias, loss)
