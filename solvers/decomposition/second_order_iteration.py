@@ -41,8 +41,8 @@ def tally(lengths, ratio, planned):  # type: ignore[no-untyped-def]
     """
     t = math.sqrt(2.0 * math.log10(1.0 + abs(ratio - 1.0)))
     t = -t if ratio < 1.0 else t
-    place = min(max((t - _LOW) / _WIDTH, 0.0), lengths.shape[1] - 1.0)
-    lengths[1 if planned else 0, int(place)] += 1
+    bin_ = min(max((t - _LOW) / _WIDTH, 0.0), lengths.shape[1] - 1.0)
+    lengths[1 if planned else 0, int(bin_)] += 1
 
 
 @compiled()
@@ -60,9 +60,9 @@ def best_exact(G, diagonal, row, status, beta, y, C, m, i, tiny):  # type: ignor
         curvature = max(diagonal[i] + diagonal[k] - 2.0 * row[k], tiny)
         low, high = room(beta, y, C, i, k)
         mu = clipped(slope / curvature, low, high)
-        gain = (2.0 * slope - curvature * mu) * mu
-        if gain >= best:
-            best, j = gain, k
+        twice_gain = (2.0 * slope - curvature * mu) * mu
+        if twice_gain >= best:
+            best, j = twice_gain, k
     return j, best
 
 
@@ -122,9 +122,9 @@ def step_ahead(state, row1, row2, m, i, j, slope, Q, low, high):  # type: ignore
         low_b, high_b = (0.0, C[b]) if y[b] > 0.0 else (-C[b], 0.0)
         if not max(low_a - beta_a, beta_b - high_b) < after < min(high_a - beta_a, beta_b - low_b):
             continue
-        double_gain = slope * ahead - 0.5 * Q * ahead * ahead + 0.5 * Q2 * after * after
-        if not planned or double_gain > most:
-            mu, planned, most = ahead, True, double_gain
+        gain_of_both = slope * ahead - 0.5 * Q * ahead * ahead + 0.5 * Q2 * after * after
+        if not planned or gain_of_both > most:
+            mu, planned, most = ahead, True, gain_of_both
     return mu, planned
 
 
