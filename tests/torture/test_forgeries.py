@@ -10,8 +10,8 @@ from __future__ import annotations
 import pytest
 from forgeries import KINDS, drawn, fault, honest_fault, small
 
-FORGERIES = 100
-POOL = 20  # problems per kind; each needs an exact solution
+FORGERIES = 200
+POOL = 30  # problems per kind; each needs an exact solution
 
 
 @pytest.mark.parametrize("kind", KINDS)
