@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from svmrepro.solvers.interface import Completes, Prepares, Solver
+from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import NO_BIAS, SQUARED_HINGE, SolverSpec, get
@@ -68,7 +68,8 @@ def solve(
     trace : bool
         Whether to record (CPU seconds, the same objective) after each slice.
     start : array_like, shape (n,), optional
-        Feasible initial multipliers, for solvers with ``SOLVERS[name].starts``. All 0 by default.
+        Feasible initial multipliers, for solvers with ``SOLVERS[name].starts``, in the order and number of
+        the solution's ``alpha``: one for each pair from ``svmlight-ordinal``. All 0 by default.
     verify : bool or "auto"
         Whether to check a result reported as optimal by :func:`~svmrepro.solvers.certify`, after the clock
         has stopped. If the check fails, the status becomes ``stalled``. "auto" checks if that is quick, or if
@@ -93,13 +94,12 @@ def solve(
         raise ValueError(f"verify must be True, False or 'auto', got {verify!r}")
     if start is not None and not spec.starts:
         raise ValueError(f"solver {name!r} cannot go on from given multipliers")
-    if spec.starts:
-        most = np.full(problem.n, _LARGEST_START) if spec.loss == SQUARED_HINGE else problem.bounds
-        full["start"] = None if start is None else _checked_start(problem, start, most)
     if iteration_limit is None:
         iteration_limit = max(_STEPS, _STEPS_AN_EXAMPLE * problem.n)
     eps = float(eps)
     solver = spec.load()
+    if spec.starts:
+        full["start"] = None if start is None else _checked_start(problem, solver, spec.loss, start)
     if spec.memory_limited:
         full["memory_limit_bytes"] = _NO_LIMIT if memory_limit_mb is None else memory_limit_mb * 2**20
     problem.prepare()
@@ -122,21 +122,25 @@ def _verified(problem: Problem, solution: Solution, spec: SolverSpec, eps: float
 
 
 def _checked_start(
-    problem: Problem, start: npt.ArrayLike, most: npt.NDArray[np.float64]
+    problem: Problem, solver: Solver, loss: str, start: npt.ArrayLike
 ) -> npt.NDArray[np.float64]:
     """Return a copy of the initial multipliers, or raise ValueError if they are not feasible."""
+    if isinstance(solver, LimitsMultipliers):
+        most = solver.multiplier_limits(problem)
+    else:
+        most = np.full(problem.n, _LARGEST_START) if loss == SQUARED_HINGE else problem.bounds
     try:
         alpha = np.array(start, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("start must hold one multiplier an example") from None
-    if alpha.shape != (problem.n,):
-        raise ValueError(f"start must have shape ({problem.n},), got {alpha.shape}")
+        raise ValueError("start must hold numbers, one for each multiplier") from None
+    if alpha.shape != most.shape:
+        raise ValueError(f"start must have shape {most.shape}, got {alpha.shape}")
     wrong = np.flatnonzero(~((alpha >= 0) & (alpha <= most)))
     if wrong.size:
         i = wrong[0]
         raise ValueError(f"start[{i}] = {alpha[i]:g} is not in [0, {most[i]:g}]")
-    off = abs(float(problem.y @ alpha))
-    if problem.bias and off > _FEASIBLE * float(alpha.sum()):
+    off = abs(float(problem.y @ alpha)) if problem.bias else 0.0
+    if off > _FEASIBLE * float(alpha.sum()):
         raise ValueError(f"start is not feasible: sum_i y_i alpha_i is {off:g}, and must be 0")
     return alpha
 

@@ -2,7 +2,7 @@
 
 :data:`~svmrepro.solvers.SOLVERS` names the module of each solver, including adapters for other packages. A
 module is a :class:`Solver` if it has that protocol's functions. It may have the optional functions of
-:class:`Prepares` and :class:`Completes`.
+:class:`Prepares`, :class:`LimitsMultipliers` and :class:`Completes`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from svmrepro.solvers.problem import Problem
     from svmrepro.solvers.solution import Solution
 
@@ -51,6 +54,14 @@ class Prepares(Protocol):
 
     def prepare(self, problem: Problem) -> Any:
         """Build the layout and store it with the problem; do nothing if it is there."""
+
+
+@runtime_checkable
+class LimitsMultipliers(Protocol):
+    """A solver with multipliers other than one for each example in [0, C_i]."""
+
+    def multiplier_limits(self, problem: Problem) -> npt.NDArray[np.float64]:
+        """Return the upper limit of each multiplier that ``start`` gives."""
 
 
 @runtime_checkable

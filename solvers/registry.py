@@ -317,6 +317,7 @@ _ALL = (
         (LINEAR, NO_BIAS),
         loss=PAIRS,
         promise=GAP,
+        starts=True,
         one_bound=True,
         memory_limited=True,
     ),

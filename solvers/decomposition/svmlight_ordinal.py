@@ -29,7 +29,7 @@ from svmrepro.solvers.decomposition import svmlight
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import MEMORY_LIMIT, Solution
 
-__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
+__all__ = ["advance", "finish", "multiplier_limits", "objective", "prepare", "start", "steps"]
 
 _OWN_LIMIT = 512 * 2**20
 _DENSE_BYTES, _SPARSE_BYTES = 8, 12
@@ -63,7 +63,10 @@ class SvmLightOrdinalRun:
         self.problem = problem
         self.inner: svmlight.SvmLightRun | None = None
         if pairs.problem is not None and pairs.bytes <= options["memory_limit_bytes"]:
-            self.inner = svmlight.start(pairs.problem, eps, options)
+            alpha = options.get("start")
+            if alpha is not None:
+                alpha = np.repeat(alpha / pairs.copies, pairs.copies)
+            self.inner = svmlight.start(pairs.problem, eps, {**options, "start": alpha})
 
 
 def prepare(problem: Problem) -> None:
@@ -75,8 +78,17 @@ def prepare(problem: Problem) -> None:
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightOrdinalRun:
-    """Return a run at w = 0, with the options of :func:`svmrepro.solvers.decomposition.svmlight.start`."""
+    """Return a run at the initial multipliers of the pairs.
+
+    The options are those of :func:`svmrepro.solvers.decomposition.svmlight.start`.
+    """
     return SvmLightOrdinalRun(problem, eps, options)
+
+
+def multiplier_limits(problem: Problem) -> npt.NDArray[np.float64]:
+    """Return n C / m for each of the m pairs, in the order of i and then of j."""
+    pairs: PairProblem = problem.layout("pairs", _build)
+    return np.broadcast_to(problem.n * float(problem.bounds[0]) / pairs.number, pairs.number)
 
 
 def advance(run: SvmLightOrdinalRun, work: int, step_limit: int) -> str | None:

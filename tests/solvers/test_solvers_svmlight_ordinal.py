@@ -112,3 +112,36 @@ def test_too_many_pairs() -> None:
     assert solve(large, "svmlight-ordinal").status == "memory_limit"
     made = large.layout("pairs", svmlight_ordinal._build)
     assert made.problem is None and made.number == 20_000 * 19_999 // 2
+
+
+@pytest.mark.parametrize("options", [{}, {"fold": False}, {"cache_mb": 0.0, "fold": False}])
+@pytest.mark.parametrize("seed", range(6))
+def test_multipliers_to_go_on_from(seed: int, options: dict[str, Any]) -> None:
+    problem = ranked(seed)
+    first = solve(problem, "svmlight-ordinal", eps=1e-6, **options)
+    assert first.status == "optimal" and first.alpha is not None
+    again = solve(problem, "svmlight-ordinal", eps=1e-5, start=first.alpha, **options)
+    assert again.status == "optimal"
+    assert again.iterations <= 0.3 * first.iterations
+    anywhere = np.random.default_rng(seed).uniform(0, 1, first.alpha.size)
+    weight = problem.n * problem.C / first.alpha.size
+    elsewhere = solve(problem, "svmlight-ordinal", eps=1e-6, start=weight * anywhere, **options)
+    assert elsewhere.status == "optimal"
+    assert certify(problem, elsewhere).passes(1e-6, 2.0)
+    scale = 1e-6 * problem.n * problem.C
+    assert abs(objective(problem, elsewhere.weights) - objective(problem, first.weights)) <= 2 * scale
+
+
+def test_a_single_pair_goes_on_from_its_multiplier() -> None:
+    problem = Problem(np.array([[0.0], [2.0]]), np.array([1.0, 2.0]), 1.0, bias=False)
+    first = solve(problem, "svmlight-ordinal", eps=1e-8)
+    assert first.alpha is not None and first.alpha == pytest.approx([0.25])
+    again = solve(problem, "svmlight-ordinal", eps=1e-6, start=first.alpha)
+    assert (again.status, again.iterations) == ("optimal", 0)
+    for alpha, message in (
+        ([0.25, 0.25], r"^start must have shape \(1,\), got \(2,\)$"),
+        ([2.5], r"^start\[0\] = 2\.5 is not in \[0, 2\]$"),
+        (["a"], "^start must hold numbers, one for each multiplier$"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            solve(problem, "svmlight-ordinal", start=alpha)
