@@ -310,6 +310,14 @@ _ALL = (
         starts=True,
     ),
     SolverSpec(
+        "smo-newton",
+        "decomposition.smo_newton",
+        "second-order SMO with planning ahead, and Newton steps on the free multipliers",
+        {"cache_mb": 200.0, "shrinking": True, "single": False},
+        (BIAS,),
+        starts=True,
+    ),
+    SolverSpec(
         "svmlight-ordinal",
         "decomposition.svmlight_ordinal",
         "decomposition over all pairs of different ranks, Joachims 2006, section 3.2",

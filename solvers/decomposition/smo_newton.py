@@ -1,0 +1,362 @@
+r"""SMO over violating pairs, with Newton steps on the free variables in between.
+
+Pairs are good at finding out which multipliers end at a bound, and slow at balancing those that do not: on an
+ill-conditioned problem they zigzag for millions of steps. This solver runs the iteration of
+:mod:`~svmrepro.solvers.decomposition.second_order` with planning ahead. From time to time it fixes the
+multipliers at their bounds and solves for the free ones by
+:mod:`~svmrepro.solvers.quadratic_programs.free_set_newton`.
+
+A *polish* with k free among m active examples costs a kernel matrix and a Cholesky factor of order k, and k
+rows of m entries for the gradient. The first is made when the pairs have cost eight times as much. Polishes
+become four times more frequent when the last one gained more, for its cost, than the pairs since the one
+before, and half as frequent when it gained less. Useless polishes therefore cost little in total. Costs are
+counted in entries read, not in seconds, so that a run can be repeated.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numba import types
+from svmrepro.solvers.caches.active_set_rows import CACHE
+from svmrepro.solvers.caches.feature_columns import PANEL, fill
+from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.decomposition import second_order
+from svmrepro.solvers.decomposition.pair_selection import DOWN, UP
+from svmrepro.solvers.decomposition.pair_state import CALLS, STATE, look, place
+from svmrepro.solvers.decomposition.second_order import SecondOrderRun
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.quadratic_programs import free_set_newton as newton
+from svmrepro.solvers.solution import Solution
+from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, transform_of
+from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR, rows_of
+
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
+
+_MOST_FREE = 3000  # above it, the two matrices would take more than 144 MB
+_LEAST_WORK = 1 << 20  # entries read between two looks at the free set, about 0.3 ms
+_PATIENCE = 8.0  # cost of the pairs before the first polish, as a multiple of its cost
+_MOST_PATIENCE, _LEAST_PATIENCE = 2.0**40, 0.5
+_SOONER, _LATER = 0.25, 2.0
+_STEPS = 50  # Newton steps of a polish, plus one for each bound met
+_TIGHTER = 0.1  # tolerance of a polish, as a share of eps
+# Costs in entries read: of a kernel value, of a multiplication in the factor, of an entry of a new row.
+_VALUE, _MULTIPLICATION, _ENTRY = 8.0, 0.7, 3.0
+
+prepare = second_order.prepare
+
+
+@compiled(
+    types.UniTuple(types.int64, 2)(
+        STORE,
+        types.FunctionType(DOTS),
+        types.FunctionType(TRANSFORM),
+        types.float64[:, ::1],
+        MEMBERS,
+        types.int64,
+        types.int64,
+        VECTOR,
+    )
+)
+def fill_kernel(store, dots, transform, K, members, at, work, row):  # type: ignore[no-untyped-def]
+    """Write the lower triangle of the kernel matrix of some examples, from row ``at`` on.
+
+    Return the row reached within about ``work`` entries, and the entries read. ``row`` is workspace.
+    """
+    touched, done = 0, 0
+    while at < members.size and done < work:
+        touched += dots(store, np.int64(members[at]), members, at + 1, row)
+        transform(store, np.int64(members[at]), members, at + 1, row)
+        for k in range(at + 1):
+            K[at, k] = row[k]
+        at += 1
+        done += 8 * at
+    return at, touched
+
+
+@compiled(
+    types.int64(
+        STATE, CACHE, STORE, PANEL, *CALLS, types.int64[::1], VECTOR, types.int64, types.int64, VECTOR
+    )
+)
+def move_by_rows(state, cache, store, panel, block, shape, positions, changes, at, work, row):  # type: ignore[no-untyped-def]
+    """Subtract ``changes[k]`` times the kernel row of ``positions[k]`` from G, from k = ``at`` on.
+
+    Return the k reached within about ``work`` entries. Rows that are not in the cache are computed into
+    ``row``, because a polish would otherwise replace the rows that the pairs use.
+    """
+    G, order, m = state.G, panel.order, state.scalars.n_active
+    done = 0
+    while at < positions.size and done < work:
+        change, i = changes[at], np.int64(order[positions[at]])
+        at += 1
+        if change == 0.0:
+            continue
+        done += m
+        slot = cache.slot_of[i]
+        if cache.single.shape[0] == 0 and slot >= 0 and cache.have[slot] >= m:
+            known = cache.rows[slot]
+            for k in range(m):
+                G[k] -= change * known[k]
+            continue
+        touched = fill(store, panel, block, shape, i, 0, m, row)
+        for k in range(m):
+            G[k] -= change * row[k]
+        done += touched
+        cache.counts.touched += touched
+        cache.counts.entries += m
+    return at
+
+
+@compiled(
+    types.int64(
+        STATE,
+        STORE,
+        types.FunctionType(PRODUCTS),
+        types.FunctionType(UPDATE),
+        MEMBERS,
+        types.int64[::1],
+        VECTOR,
+        VECTOR,
+        VECTOR,
+    )
+)
+def move_folded(state, store, products, update, order, positions, changes, weights, row):  # type: ignore[no-untyped-def]
+    """Do the whole of :func:`move_by_rows` for a linear kernel, through one weight vector of zeros."""
+    G, m, touched = state.G, state.scalars.n_active, 0
+    for k in range(positions.size):
+        if changes[k] != 0.0:
+            touched += update(store, np.int64(order[positions[k]]), changes[k], weights)
+    touched += products(store, weights, order[:m], m, row)
+    for k in range(m):
+        G[k] -= row[k]
+    return touched
+
+
+@compiled(types.void(STATE, types.int64[::1], VECTOR))
+def settle(state, positions, values):  # type: ignore[no-untyped-def]
+    """Set the multipliers at some positions, and their status."""
+    beta = state.beta
+    for k in range(positions.size):
+        i = positions[k]
+        place(beta, state.status, state.y, state.C, i, values[k], abs(beta[i]) + abs(values[k]))
+
+
+class Polish:
+    """Newton steps on the free variables of the active set, in slices.
+
+    Attributes
+    ----------
+    positions : ndarray of int64, shape (k,)
+        Positions of the free variables in the active order.
+    cost : float
+        Cost so far, in entries read.
+    changes : ndarray of float64, shape (k,)
+        Changes of the multipliers, once they are known.
+    """
+
+    def __init__(self, run: SmoNewtonRun, positions: Any) -> None:
+        state = run.pairs.state
+        y, C = state.y[positions], state.C[positions]
+        self.positions = positions
+        self.examples = run.pairs.panel.order[positions]
+        self.newton = newton.allocate(
+            state.G[positions], state.beta[positions], np.minimum(0.0, y * C), np.maximum(0.0, y * C)
+        )
+        self.filled = self.moved = 0
+        self.cost = 0.0
+        self.changes: Any = None
+        self.row = np.empty(run.problem.n)
+
+    def advance(self, run: SmoNewtonRun, work: int) -> bool:
+        """Continue for about ``work`` entries read; return whether it is done."""
+        pairs, qp = run.pairs, self.newton
+        k = self.positions.size
+        if self.filled < k:
+            dots = rows_of(run.problem)[0]
+            transform = transform_of(run.problem.kernel.name, pairs.store)
+            self.filled, touched = fill_kernel(
+                pairs.store, dots, transform, qp.K, self.examples, self.filled, work, self.row
+            )
+            pairs.cache.counts.touched += touched
+            self.cost += touched
+            if self.filled == k:
+                pairs.cache.counts.entries += k * (k + 1) // 2
+                self.cost += _VALUE * k * (k + 1) / 2
+            return False
+        if qp.scalars.factored < k:
+            return not newton.factor(qp, work)
+        if self.changes is None:
+            scale = abs(second_order.objective(pairs))
+            if newton.iterate(qp, _TIGHTER * run.eps, scale, work, _STEPS + k) == newton.DONE:
+                self.changes = _take(run, self)
+                self.cost += _MULTIPLICATION * qp.scalars.work
+            return False
+        return self._move(run, work)
+
+    def _move(self, run: SmoNewtonRun, work: int) -> bool:
+        """Continue the update of the gradient; return whether it is done."""
+        pairs, state = run.pairs, run.pairs.state
+        m = int(state.scalars.n_active)
+        if run.problem.kernel.name == "linear":
+            _, products, update = rows_of(run.problem)
+            weights = np.zeros(run.problem.d + 1)
+            touched = move_folded(
+                state, pairs.store, products, update, pairs.panel.order, self.positions, self.changes,
+                weights, self.row,
+            )  # fmt: skip
+            pairs.cache.counts.touched += touched
+            pairs.cache.counts.entries += m + self.positions.size
+            self.cost += touched + m
+        else:
+            before = int(pairs.cache.counts.touched)
+            begin = self.moved
+            self.moved = move_by_rows(
+                state, pairs.cache, pairs.store, pairs.panel, pairs.block, pairs.shape,
+                self.positions, self.changes, self.moved, work, self.row,
+            )  # fmt: skip
+            self.cost += int(pairs.cache.counts.touched) - before + m * (self.moved - begin)
+            if self.moved < self.positions.size:
+                return False
+        look(state)
+        return True
+
+
+class SmoNewtonRun:
+    """A run in progress.
+
+    Attributes
+    ----------
+    pairs : SecondOrderRun
+        The run over pairs.
+    polish : Polish, optional
+        The polish in progress.
+    patience : float
+        Cost of the pairs between two polishes, as a multiple of that of a polish.
+    look_at : float
+        Work of the pairs at which to look at the free set.
+    begun, objective_then : float
+        Work of the pairs, and objective, at the end of the last polish.
+    """
+
+    def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
+        fixed = {"plan": 1, "offer": 1, "sets": 1, "stretch": 1.0, "lengths": False}
+        self.problem, self.eps = problem, eps
+        self.pairs: SecondOrderRun = second_order.start(problem, eps, {**fixed, **options})
+        self.polish: Polish | None = None
+        self.patience = _PATIENCE
+        self.begun, self.objective_then = 0.0, 0.0
+        self.look_at = float(_LEAST_WORK)
+        self.polishes = self.newton_steps = 0
+
+
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoNewtonRun:
+    """Return a run at the initial multipliers.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a bias.
+    eps : float
+        Tolerance on the maximal violation of a pair.
+    options : dict
+        ``start``, ``cache_mb``, ``single`` and ``shrinking``, as in
+        :func:`svmrepro.solvers.decomposition.second_order.start`.
+    """
+    return SmoNewtonRun(problem, eps, options)
+
+
+def advance(run: SmoNewtonRun, work: int, step_limit: int) -> str | None:
+    """Continue for about ``work`` entries read; return a status when the run has ended."""
+    if run.polish is not None:
+        if run.polish.advance(run, work):
+            _rate(run, run.polish)
+            run.polish = None
+        return None
+    scalars = run.pairs.state.scalars
+    # The pairs' slice ends where the free set is looked at.
+    share = int(min(work, max(1, run.look_at - scalars.ticks)))
+    status = second_order.advance(run.pairs, share, step_limit)
+    if status is None and run.pairs.restoring is None and scalars.ticks >= run.look_at:
+        _consider(run)
+    return status
+
+
+def objective(run: SmoNewtonRun) -> float:
+    """Return the current dual objective W."""
+    return second_order.objective(run.pairs)
+
+
+def steps(run: SmoNewtonRun) -> int:
+    """Return the number of steps so far, of pairs and of Newton."""
+    return second_order.steps(run.pairs) + run.newton_steps
+
+
+def finish(run: SmoNewtonRun, status: str) -> Solution:
+    """Return the current solution."""
+    if run.polish is not None and run.polish.changes is not None:
+        # The multipliers have moved already, and the gradient is in between.
+        while not run.polish.advance(run, 1 << 62):
+            pass
+    solution = second_order.finish(run.pairs, status)
+    info = {**solution.info, "polishes": float(run.polishes), "newton_steps": float(run.newton_steps)}
+    return dataclasses.replace(solution, iterations=steps(run), info=info)
+
+
+def _consider(run: SmoNewtonRun) -> None:
+    """Begin a polish if the pairs have cost enough since the last one, or say when to look again."""
+    state, cache = run.pairs.state, run.pairs.cache
+    scalars = state.scalars
+    m = int(scalars.n_active)
+    free = np.flatnonzero(state.status[:m] == UP | DOWN)
+    k = free.size
+    entry = 1.0
+    if run.problem.kernel.name != "linear":
+        kept = np.count_nonzero(cache.slot_of[run.pairs.panel.order[free]] >= 0)
+        entry += _ENTRY * (1.0 - kept / max(k, 1))
+    cost = k * m * entry + _VALUE * k * k / 2 + _MULTIPLICATION * (k**3 / 6 + 20.0 * k**2)
+    due = run.begun + max(run.patience * cost, _LEAST_WORK)
+    if scalars.ticks < due:
+        # The free set may shrink in the meantime.
+        run.look_at = min(due, 2.0 * scalars.ticks)
+    elif 2 <= k <= _MOST_FREE:
+        run.polish = Polish(run, free)
+    else:
+        run.look_at = 2.0 * scalars.ticks
+
+
+def _take(run: SmoNewtonRun, polish: Polish) -> Any:
+    """Set the multipliers and their status; return their changes."""
+    state, qp = run.pairs.state, polish.newton
+    before = state.beta[polish.positions]
+    members = qp.members[: int(qp.scalars.size)]
+    if members.size:
+        # Rounding must not add up in the sum of the multipliers.
+        room = np.minimum(qp.beta - qp.low, qp.high - qp.beta)[members]
+        widest = members[room.argmax()]
+        rest = float((qp.beta - before).sum())
+        if room.max() > abs(rest):
+            qp.beta[widest] -= rest
+    settle(state, polish.positions, qp.beta)
+    changes = state.beta[polish.positions] - before
+    scalars = state.scalars
+    scalars.drift += float(np.abs(changes).sum())
+    scalars.objective += qp.scalars.gain
+    scalars.planned, scalars.free, scalars.ratio = False, False, 1.0
+    run.newton_steps += int(qp.scalars.steps)
+    return changes
+
+
+def _rate(run: SmoNewtonRun, polish: Polish) -> None:
+    """Compare the gain of a polish with that of the pairs before it; set when to look again."""
+    scalars = run.pairs.state.scalars
+    gain, cost = float(polish.newton.scalars.gain), max(polish.cost, 1.0)
+    work = float(scalars.ticks) - run.begun
+    pairs_gain = float(scalars.objective) - gain - run.objective_then
+    factor = _SOONER if gain * work > pairs_gain * cost else _LATER
+    run.patience = min(max(run.patience * factor, _LEAST_PATIENCE), _MOST_PATIENCE)
+    run.begun, run.objective_then = float(scalars.ticks), float(scalars.objective)
+    run.look_at = run.begun + max(run.patience * cost, _LEAST_WORK)
+    run.polishes += 1
