@@ -36,5 +36,8 @@ def zeroed(fields: type[Scalars]) -> Scalars:
 @cache
 def _layout(fields: type) -> np.dtype[np.void]:
     """Return the data type of a record, cached because numba recompiles for a new type object."""
+    for name in fields.__annotations__:
+        if hasattr(np.record, name):
+            raise ValueError(f"{fields.__name__}.{name} would be hidden by an attribute of NumPy's records")
     kinds = [(name, _KINDS[kind]) for name, kind in get_type_hints(fields).items()]
     return np.dtype((np.record, np.dtype(kinds, align=True)))

@@ -45,6 +45,9 @@ class PairScalars:
     planned_steps: int
     offered_taken: int  # steps with an earlier working set
     updates: int  # entries of G updated
+    between_free: int  # steps between two free multipliers
+    between_free_entries: int  # entries of G that they updated
+    between_free_gain: float  # their gain in W
     ticks: int  # work, in entries read
 
 

@@ -25,7 +25,7 @@ RUNNING, SHRINK, CONVERGED, NEARLY = range(4)
 _ETA = 0.9
 _DEGENERATE = 1e-12
 _WORTH = 10  # shrink if at least one active example in this many can leave
-_ITERATION = 100  # fixed cost of an iteration, in entries read
+ITERATION, ENTRIES = 100, 4  # cost of an iteration in entries read: fixed, and for each active example
 
 RATIO_BINS = 51
 """Number of bins for step lengths relative to Newton's, see :func:`tally`."""
@@ -213,11 +213,16 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
             tally(state.lengths, scalars.ratio, planned)
         remember(state, np.int64(order[i]), np.int64(order[j]), Q)
         # Take it.
+        gained = (slope - 0.5 * (diagonal[i] + diagonal[j] - 2.0 * row1[j]) * mu) * mu
+        if status[i] == UP | DOWN and status[j] == UP | DOWN:
+            scalars.between_free += 1
+            scalars.between_free_entries += m
+            scalars.between_free_gain += gained
         place(beta, status, y, C, i, beta[i] + mu, abs(beta[i]) + abs(mu))
         place(beta, status, y, C, j, beta[j] - mu, abs(beta[j]) + abs(mu))
-        scalars.objective += (slope - 0.5 * (diagonal[i] + diagonal[j] - 2.0 * row1[j]) * mu) * mu
+        scalars.objective += gained
         scalars.drift += abs(mu)
         scalars.top, scalars.g_max, scalars.g_min = move_gradient(G, row1, row2, mu, status, m)
         scalars.steps += 1
         scalars.updates += m
-        scalars.ticks += _ITERATION + 4 * m + cache.counts.touched - computed
+        scalars.ticks += ITERATION + ENTRIES * m + cache.counts.touched - computed

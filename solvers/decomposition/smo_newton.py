@@ -7,10 +7,11 @@ multipliers at their bounds and solves for the free ones by
 :mod:`~svmrepro.solvers.quadratic_programs.free_set_newton`.
 
 A *polish* with k free among m active examples costs a kernel matrix and a Cholesky factor of order k, and k
-rows of m entries for the gradient. The first is made when the pairs have cost eight times as much. Polishes
-become four times more frequent when the last one gained more, for its cost, than the pairs since the one
-before, and half as frequent when it gained less. Useless polishes therefore cost little in total. Costs are
-counted in entries read, not in seconds, so that a run can be repeated.
+rows of m entries for the gradient. It replaces steps between two free multipliers, not those that find new
+ones. The first polish is made when such steps have cost twice as much. The next ones become four times more
+frequent if the last one gained more, for its cost, than these steps since the one before, and half as
+frequent if it gained less. Useless polishes therefore cost little in total. Costs are counted in entries
+read, not in seconds, so that a run can be repeated.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from svmrepro.solvers.decomposition import second_order
 from svmrepro.solvers.decomposition.pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition.pair_state import CALLS, STATE, look, place
 from svmrepro.solvers.decomposition.second_order import SecondOrderRun
+from svmrepro.solvers.decomposition.second_order_iteration import ENTRIES, ITERATION
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.quadratic_programs import free_set_newton as newton
 from svmrepro.solvers.solution import Solution
@@ -37,7 +39,8 @@ __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _MOST_FREE = 3000  # above it, the two matrices would take more than 144 MB
 _LEAST_WORK = 1 << 20  # entries read between two looks at the free set, about 0.3 ms
-_PATIENCE = 8.0  # cost of the pairs before the first polish, as a multiple of its cost
+_SLICES = 16  # also at least this share of the run, because each look costs 0.05 ms
+_PATIENCE = 2.0  # cost of steps between free multipliers before the first polish, as a multiple of its cost
 _MOST_PATIENCE, _LEAST_PATIENCE = 2.0**40, 0.5
 _SOONER, _LATER = 0.25, 2.0
 _STEPS = 50  # Newton steps of a polish, plus one for each bound met
@@ -234,11 +237,12 @@ class SmoNewtonRun:
     polish : Polish, optional
         The polish in progress.
     patience : float
-        Cost of the pairs between two polishes, as a multiple of that of a polish.
-    look_at : float
-        Work of the pairs at which to look at the free set.
-    begun, objective_then : float
-        Work of the pairs, and objective, at the end of the last polish.
+        Cost of steps between free multipliers from one polish to the next, as a multiple of that of a polish.
+    look_at : int
+        Work of all steps, in entries read, at which to look at the free set. It does not depend on the slices
+        in which the run is made, so that a run can be repeated.
+    begun, gain_then : float
+        Their work and their gain at the end of the last polish.
     """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
@@ -247,8 +251,8 @@ class SmoNewtonRun:
         self.pairs: SecondOrderRun = second_order.start(problem, eps, {**fixed, **options})
         self.polish: Polish | None = None
         self.patience = _PATIENCE
-        self.begun, self.objective_then = 0.0, 0.0
-        self.look_at = float(_LEAST_WORK)
+        self.begun, self.gain_then = 0.0, 0.0
+        self.look_at = _LEAST_WORK
         self.polishes = self.newton_steps = 0
 
 
@@ -275,11 +279,9 @@ def advance(run: SmoNewtonRun, work: int, step_limit: int) -> str | None:
             _rate(run, run.polish)
             run.polish = None
         return None
-    scalars = run.pairs.state.scalars
-    # The pairs' slice ends where the free set is looked at.
-    share = int(min(work, max(1, run.look_at - scalars.ticks)))
-    status = second_order.advance(run.pairs, share, step_limit)
-    if status is None and run.pairs.restoring is None and scalars.ticks >= run.look_at:
+    ticks = int(run.pairs.state.scalars.ticks)
+    status = second_order.advance(run.pairs, min(work, run.look_at - ticks), step_limit)
+    if status is None and run.pairs.restoring is None and run.pairs.state.scalars.ticks >= run.look_at:
         _consider(run)
     return status
 
@@ -305,11 +307,16 @@ def finish(run: SmoNewtonRun, status: str) -> Solution:
     return dataclasses.replace(solution, iterations=steps(run), info=info)
 
 
+def _work_between_free(run: SmoNewtonRun) -> float:
+    """Return the work of the steps between free multipliers, in entries read, without kernel rows."""
+    scalars = run.pairs.state.scalars
+    return ITERATION * float(scalars.between_free) + ENTRIES * float(scalars.between_free_entries)
+
+
 def _consider(run: SmoNewtonRun) -> None:
     """Begin a polish if the pairs have cost enough since the last one, or say when to look again."""
     state, cache = run.pairs.state, run.pairs.cache
-    scalars = state.scalars
-    m = int(scalars.n_active)
+    m = int(state.scalars.n_active)
     free = np.flatnonzero(state.status[:m] == UP | DOWN)
     k = free.size
     entry = 1.0
@@ -317,21 +324,25 @@ def _consider(run: SmoNewtonRun) -> None:
         kept = np.count_nonzero(cache.slot_of[run.pairs.panel.order[free]] >= 0)
         entry += _ENTRY * (1.0 - kept / max(k, 1))
     cost = k * m * entry + _VALUE * k * k / 2 + _MULTIPLICATION * (k**3 / 6 + 20.0 * k**2)
-    due = run.begun + max(run.patience * cost, _LEAST_WORK)
-    if scalars.ticks < due:
-        # The free set may shrink in the meantime.
-        run.look_at = min(due, 2.0 * scalars.ticks)
-    elif 2 <= k <= _MOST_FREE:
+    now = _work_between_free(run)
+    due = run.begun + run.patience * cost
+    if now >= due and 2 <= k <= _MOST_FREE:
         run.polish = Polish(run, free)
     else:
-        run.look_at = 2.0 * scalars.ticks
+        _look_again(run, due - now)
+
+
+def _look_again(run: SmoNewtonRun, work: float) -> None:
+    """Set when to look at the free set again: after some work, and not so often that looking costs much."""
+    ticks = int(run.pairs.state.scalars.ticks)
+    run.look_at = ticks + int(max(work, _LEAST_WORK, ticks / _SLICES))
 
 
 def _take(run: SmoNewtonRun, polish: Polish) -> Any:
     """Set the multipliers and their status; return their changes."""
     state, qp = run.pairs.state, polish.newton
     before = state.beta[polish.positions]
-    members = qp.members[: int(qp.scalars.size)]
+    members = qp.members[: int(qp.scalars.n_members)]
     if members.size:
         # Rounding must not add up in the sum of the multipliers.
         room = np.minimum(qp.beta - qp.low, qp.high - qp.beta)[members]
@@ -353,10 +364,10 @@ def _rate(run: SmoNewtonRun, polish: Polish) -> None:
     """Compare the gain of a polish with that of the pairs before it; set when to look again."""
     scalars = run.pairs.state.scalars
     gain, cost = float(polish.newton.scalars.gain), max(polish.cost, 1.0)
-    work = float(scalars.ticks) - run.begun
-    pairs_gain = float(scalars.objective) - gain - run.objective_then
+    work = _work_between_free(run) - run.begun
+    pairs_gain = float(scalars.between_free_gain) - run.gain_then
     factor = _SOONER if gain * work > pairs_gain * cost else _LATER
     run.patience = min(max(run.patience * factor, _LEAST_PATIENCE), _MOST_PATIENCE)
-    run.begun, run.objective_then = float(scalars.ticks), float(scalars.objective)
-    run.look_at = run.begun + max(run.patience * cost, _LEAST_WORK)
+    run.begun, run.gain_then = _work_between_free(run), float(scalars.between_free_gain)
     run.polishes += 1
+    _look_again(run, run.patience * cost)

@@ -41,7 +41,7 @@ _NEGLIGIBLE = 1e-15  # relative gain that is rounding
 class NewtonScalars:
     """See :class:`NewtonState`."""
 
-    size: int  # number of members
+    n_members: int
     factored: int  # rows of L that are done
     steps: int
     gain: float  # of all steps
@@ -58,7 +58,7 @@ class NewtonState(NamedTuple):
     g, beta, low, high : ndarray of float64, shape (k,)
         Gradient, variables and bounds.
     members : ndarray of int64, shape (k,)
-        The free variables; the first ``size`` count.
+        The free variables: the first ``n_members``.
     first, second : ndarray of float64, shape (k,)
         Workspace: the direction and K times it.
     """
@@ -79,7 +79,7 @@ def allocate(g: Any, beta: Any, low: Any, high: Any) -> NewtonState:
     """Return the state of a working set at ``beta``, strictly between the bounds; K is still to be filled."""
     k = g.size
     scalars = zeroed(NewtonScalars)
-    scalars.size = k
+    scalars.n_members = k
     return NewtonState(
         K=np.zeros((k, k)),
         L=np.zeros((k, k)),
@@ -116,7 +116,7 @@ def factor(state, work):  # type: ignore[no-untyped-def]
         False if K is not positive definite.
     """
     K, L, scalars = state.K, state.L, state.scalars
-    k, largest = scalars.size, 0.0
+    k, largest = scalars.n_members, 0.0
     for i in range(k):
         largest = max(largest, abs(K[i, i]))
     done = 0
@@ -151,7 +151,7 @@ def _solve(L, x, m):  # type: ignore[no-untyped-def]
 @compiled(forceinline=True)
 def _direction(state):  # type: ignore[no-untyped-def]
     """Write the Newton direction of the members to ``first``, with sum 0."""
-    m, g, members, d, z = state.scalars.size, state.g, state.members, state.first, state.second
+    m, g, members, d, z = state.scalars.n_members, state.g, state.members, state.first, state.second
     mean = 0.0
     for k in range(m):
         mean += g[members[k]] / m
@@ -175,7 +175,7 @@ def _direction(state):  # type: ignore[no-untyped-def]
 @compiled(forceinline=True)
 def _times(state):  # type: ignore[no-untyped-def]
     """Write K times the direction, over the members, to ``second``."""
-    K, m, members, d, product = state.K, state.scalars.size, state.members, state.first, state.second
+    K, m, members, d, product = state.K, state.scalars.n_members, state.members, state.first, state.second
     for k in range(m):
         product[k] = 0.0
     for k in range(m):
@@ -191,7 +191,7 @@ def _times(state):  # type: ignore[no-untyped-def]
 def _remove(state, r):  # type: ignore[no-untyped-def]
     """Remove member r from the list and from the factor."""
     L, members, scalars = state.L, state.members, state.scalars
-    m = scalars.size - 1
+    m = scalars.n_members - 1
     for i in range(r, m):
         members[i] = members[i + 1]
         lower, upper = L[i + 1], L[i]
@@ -207,7 +207,7 @@ def _remove(state, r):  # type: ignore[no-untyped-def]
             a, b = L[i, c], L[i, c + 1]
             L[i, c] = cosine * a + sine * b
             L[i, c + 1] = cosine * b - sine * a
-    scalars.size = m
+    scalars.n_members = m
 
 
 @compiled(forceinline=True)
@@ -215,7 +215,7 @@ def _spread(state):  # type: ignore[no-untyped-def]
     """Return the difference of the largest and the smallest gradient of the members."""
     g, members = state.g, state.members
     top, bottom = g[members[0]], g[members[0]]
-    for k in range(1, state.scalars.size):
+    for k in range(1, state.scalars.n_members):
         value = g[members[k]]
         top, bottom = max(top, value), min(bottom, value)
     return top - bottom
@@ -245,7 +245,7 @@ def iterate(state, eps, objective, work, most):  # type: ignore[no-untyped-def]
     members, d, product = state.members, state.first, state.second
     done = 0
     while done < work:
-        m = scalars.size
+        m = scalars.n_members
         if m < 2 or scalars.steps >= most or _spread(state) <= eps:
             return DONE
         _direction(state)

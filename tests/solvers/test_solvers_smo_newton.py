@@ -1,0 +1,150 @@
+"""SMO with Newton steps on the free multipliers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+from solver_cases import banana_like, gram
+from svmrepro import datasets
+from svmrepro.solvers import Kernel, Problem, certify, solve
+from svmrepro.solvers.decomposition import smo_newton
+from svmrepro.solvers.quadratic_programs import free_set_newton as newton
+from svmrepro.solvers.registry import get
+
+
+def chess_board(n: int, C: float) -> Problem:
+    """Return an ill-conditioned problem with a few dozen free multipliers."""
+    data = datasets.generate("chess-board", n=n, seed=0)
+    return Problem(data.X, data.y, C, Kernel.gaussian(gamma=0.5))
+
+
+def newton_problem(seed: int, k: int, rank: int) -> newton.NewtonState:
+    """Return a random program with a kernel matrix of a given rank, at a point between the bounds."""
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(k, rank))
+    state = newton.allocate(
+        rng.normal(size=k), rng.uniform(0.1, 0.9, k), np.zeros(k), np.where(rng.random(k) < 0.5, 1.0, 50.0)
+    )
+    state.K[:] = F @ F.T
+    return state
+
+
+@pytest.mark.parametrize("work", [1, 10**9])
+@pytest.mark.parametrize("rank", [40, 5])
+@pytest.mark.parametrize("seed", range(10))
+def test_newton_steps_reach_the_optimum_of_what_stays_free(seed: int, rank: int, work: int) -> None:
+    k = 30
+    state = newton_problem(seed, k, rank)
+    g, beta, scalars = state.g.copy(), state.beta.copy(), state.scalars
+    while scalars.factored < k:
+        assert newton.factor(state, work)
+    while newton.iterate(state, 1e-9, 1.0, work, 1000) != newton.DONE:
+        pass
+    d = state.beta - beta
+    assert abs(d.sum()) <= 1e-12 * np.abs(d).sum()
+    assert (state.beta >= state.low).all() and (state.beta <= state.high).all()
+    assert scalars.gain == pytest.approx(g @ d - 0.5 * d @ state.K @ d, rel=1e-9)
+    members = state.members[: scalars.n_members]
+    assert scalars.steps >= 1
+    # Those that have left are at a bound, and the gradient of the others is constant.
+    gone = np.setdiff1d(np.arange(k), members)
+    assert ((state.beta[gone] == state.low[gone]) | (state.beta[gone] == state.high[gone])).all()
+    if members.size > 1:
+        left = (g - state.K @ d)[members]
+        assert left.max() - left.min() <= 1e-6
+
+
+def test_a_matrix_that_is_not_definite_is_refused() -> None:
+    state = newton_problem(0, 10, 10)
+    state.K[:] *= -1.0
+    assert not newton.factor(state, 10**9)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
+def test_libsvm_agrees(C: float) -> None:
+    X, y = banana_like(400)
+    problem = Problem(X, y, C, Kernel.gaussian(0.5))
+    model = SVC(C=C, gamma=0.5, tol=1e-5).fit(X, y)
+    solution = solve(problem, "smo-newton", eps=1e-5)
+    assert solution.status == "optimal"
+    alpha = np.zeros(400)
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    reference = alpha.sum() - 0.5 * (y * alpha) @ gram(problem) @ (y * alpha)
+    certificate = certify(problem, solution)
+    assert certificate.passes(1e-5, 1.0)
+    assert certificate.dual >= reference * (1 - 1e-6)
+    assert solution.decision_function(problem, X) == pytest.approx(model.decision_function(X), abs=3e-2)
+
+
+def test_chess_boards_take_a_fraction_of_the_steps() -> None:
+    problem = chess_board(1000, 1e6)
+    solution = solve(problem, "smo-newton")
+    pairs = solve(problem, "pasmo", iteration_limit=10 * solution.iterations, verify=False)
+    assert solution.status == "optimal" and certify(problem, solution).passes(1e-3, 1.0)
+    assert solution.info["polishes"] >= 1
+    assert pairs.status == "iteration_limit"
+
+
+@pytest.mark.parametrize("precision", [{}, {"single": True}, {"cache_mb": 0.0}, {"shrinking": False}])
+def test_slices_change_nothing(precision: dict[str, Any]) -> None:
+    problem = chess_board(500, 1e5)
+    options = get("smo-newton").check(problem, precision)
+    problem.prepare()
+    found = []
+    for work in (1 << 40, 20_000):
+        run = smo_newton.start(problem, 1e-3, {**options, "start": None})
+        while (status := smo_newton.advance(run, work, 1 << 60)) is None:
+            pass
+        found.append(smo_newton.finish(run, status))
+    assert found[0].status == "optimal" and found[0].info["polishes"] >= 1
+    assert found[0].iterations == found[1].iterations
+    assert np.array_equal(found[0].alpha, found[1].alpha)
+
+
+def test_a_run_can_end_within_a_polish() -> None:
+    problem = chess_board(500, 1e5)
+    options = {**get("smo-newton").check(problem, {"shrinking": False}), "start": None}
+    problem.prepare()
+    for stop in range(1, 60, 3):
+        run = smo_newton.start(problem, 1e-3, options)
+        polishing = 0
+        while polishing < stop and smo_newton.advance(run, 2000, 1 << 60) is None:
+            polishing += run.polish is not None
+        solution = smo_newton.finish(run, "time_limit")
+        certificate = certify(problem, solution)
+        assert abs(problem.y @ solution.alpha) <= 1e-9 * solution.alpha.sum()
+        assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-9)
+
+
+def test_multipliers_to_go_on_from() -> None:
+    problem = chess_board(500, 1e5)
+    first = solve(problem, "smo-newton", eps=1e-5)
+    again = solve(problem, "smo-newton", eps=1e-4, start=first.alpha)
+    assert again.status == "optimal" and again.iterations <= 0.1 * first.iterations
+
+
+def test_copies_of_an_example_and_a_tiny_class() -> None:
+    X, y = banana_like(150)
+    X, y = np.repeat(X, 4, axis=0), np.repeat(y, 4)
+    few = np.flatnonzero(y < 0)[:3]
+    keep = np.concatenate((few, np.flatnonzero(y > 0)))
+    for rows in (np.arange(y.size), keep):
+        for kernel in (Kernel.gaussian(0.5), Kernel.linear(), Kernel.polynomial(3, c=1.0)):
+            problem = Problem(X[rows], y[rows], 1e3, kernel)
+            solution = solve(problem, "smo-newton")
+            assert solution.status == "optimal"
+            assert certify(problem, solution).passes(1e-3, 1.0)
+
+
+def test_an_indefinite_kernel() -> None:
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(200, 200))
+    y = np.where(rng.random(200) < 0.5, 1.0, -1.0)
+    problem = Problem(A + A.T, y, 1.0, Kernel.precomputed())
+    solution = solve(problem, "smo-newton", iteration_limit=10**6)
+    if solution.status == "optimal":
+        assert certify(problem, solution).max_violation <= 1e-3
+    assert np.isfinite(solution.alpha).all()
