@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled, first_class
+from svmrepro.solvers.compilation.intrinsics import shuffle_table
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.storage.kernel_transforms import exp_of_negative
 from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots_csr, dots_index
@@ -31,6 +32,7 @@ from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots
 STRETCH = 4096  # entries of a row computed at a time: they fit into the first-level cache
 _BYTE_LIMIT = 1 << 30  # bytes of binary columns; above it, packed bits or index lists are used
 _COLUMN_LIMIT = 1 << 30  # bytes of dense columns for sparse data
+_SMALL_TABLE = 256
 _CHEAP = 32  # below this many dense features, computing a kernel row is as fast as fetching it
 _DENSE_FROM = 0.05  # share of nonzeros above which sparse data are faster as dense columns
 _BYTES_FROM = 0.005  # share of ones, in nonempty columns, above which byte columns pay off
@@ -57,10 +59,13 @@ class Panel(NamedTuple):
         Their values; empty for binary data.
     counts : ndarray of uint8, shape (STRETCH,)
         Workspace.
-    ones : ndarray of uint16, shape (n,)
+    ones : ndarray of uint8, shape (n,)
         Number of ones of each example of binary data by position.
     distances : ndarray of uint16, shape (STRETCH,)
         Workspace.
+    table : ndarray of float64, shape (256,)
+        ``exp(-gamma k)`` as the product of the entries k % 16 and k // 16 * 16, for binary data whose squared
+        distances are below 256; or empty. Products can be formed in registers.
     """
 
     order: Any
@@ -73,6 +78,7 @@ class Panel(NamedTuple):
     counts: Any
     ones: Any
     distances: Any
+    table: Any
 
 
 def build_panel(problem: Problem) -> Panel:
@@ -122,9 +128,16 @@ def build_panel(problem: Problem) -> Panel:
         features=features,
         values=values,
         counts=np.zeros(STRETCH, dtype=np.uint8),
-        ones=np.minimum(store.norms, 255).astype(np.uint16),
+        ones=np.minimum(store.norms, 255).astype(np.uint8),
         distances=np.zeros(STRETCH, dtype=np.uint16),
+        table=_small_table(problem.kernel.gamma) if bytes_hold(problem) == "distances" else np.zeros(0),
     )
+
+
+def _small_table(gamma: float) -> Any:
+    """Return :class:`Panel`'s ``table``."""
+    sixteen = np.arange(16)
+    return np.outer(np.exp(-16.0 * gamma * sixteen), np.exp(-gamma * sixteen)).ravel()
 
 
 def form(problem: Problem) -> str:
@@ -152,9 +165,13 @@ def cheap_rows(problem: Problem) -> bool:
     return kind == "bytes" or (kind == "columns" and problem.d < _CHEAP)
 
 
-def rows_fit_bytes(problem: Problem) -> bool:
-    """Tell whether the entries of kernel rows are integers that fit into a byte."""
-    return form(problem) == "bytes" and problem.kernel.name == "linear"
+def bytes_hold(problem: Problem) -> str | None:
+    """Return what bytes can hold instead of a kernel row: its entries, squared distances, or None."""
+    if form(problem) != "bytes":
+        return None
+    if problem.kernel.name == "linear":
+        return "entries"
+    return "distances" if 0 < problem.prepare().table.size <= _SMALL_TABLE else None
 
 
 PANEL = typeof(
@@ -167,8 +184,9 @@ PANEL = typeof(
         np.zeros(1, dtype=np.uint32),
         np.zeros(1),
         np.zeros(1, dtype=np.uint8),
+        np.zeros(1, dtype=np.uint8),
         np.zeros(1, dtype=np.uint16),
-        np.zeros(1, dtype=np.uint16),
+        np.zeros(1),
     )
 )
 BLOCK = types.int64(STORE, PANEL, types.int64, types.int64, types.int64, VECTOR)
@@ -261,6 +279,13 @@ def block_bytes(store, panel, i, first, last, out):  # type: ignore[no-untyped-d
     return touched
 
 
+@compiled()
+def look_up(table, distances, m, out):  # type: ignore[no-untyped-def]
+    """Write ``table[distances[k]]`` to ``out[k]`` for k < m, with the panel's table of 256 entries."""
+    for k in range(shuffle_table(table, distances, m, out), m):
+        out[k] = table[distances[k]]
+
+
 @compiled(BLOCK)
 def block_bytes_table(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
     """Look up Gaussian kernel values of binary data by integer distance."""
@@ -270,8 +295,11 @@ def block_bytes_table(store, panel, i, first, last, out):  # type: ignore[no-unt
     own = np.uint16(store.norms[i])
     for k in range(size):
         distances[k] = np.uint16(own + ones[k] - np.uint16(2) * counts[k])
-    for k in range(size):
-        out[k] = table[distances[k]]
+    if panel.table.size:
+        look_up(panel.table, distances, size, out)
+    else:
+        for k in range(size):
+            out[k] = table[distances[k]]
     return touched
 
 
@@ -375,6 +403,16 @@ def count_all(panel, i, first, last, out):  # type: ignore[no-untyped-def]
     return touched
 
 
+@compiled()
+def fill_distances(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Write ``|x_i - x_order[k]|^2`` of binary data to the bytes ``out[k]`` for first <= k < last."""
+    touched = count_all(panel, i, first, last, out)
+    own, ones = np.uint8(store.norms[i]), panel.ones
+    for k in range(first, last):
+        out[k] = np.uint8(own + ones[k] - np.uint8(2) * out[k])
+    return touched
+
+
 def exchanges(goes: Any, m: int) -> Any:
     """Return the exchanges that move the positions with ``goes == 1`` behind the others.
 
@@ -447,5 +485,5 @@ def in_order(panel, doubles, bytes):  # type: ignore[no-untyped-def]
         for k in range(n):
             column8[k] = bytes[k]
     for k in range(n):
-        panel.ones[k] = np.uint16(min(panel.norms[k], 255.0))
+        panel.ones[k] = np.uint8(min(panel.norms[k], 255.0))
         order[k] = np.uint32(k)

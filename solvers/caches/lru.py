@@ -14,7 +14,7 @@ from numba import typeof
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import zeroed
 
-ENTRY_BYTES = {"double": 8, "single": 4, "byte": 1}
+ENTRY_BYTES = {"double": 8, "single": 4, "byte": 1, "distance": 1}
 
 _FIRST_BYTES = 16 * 2**20
 _FIRST_ROWS = 16
@@ -41,9 +41,9 @@ class RowCache(NamedTuple):
     Attributes
     ----------
     rows : ndarray of float64 or uint8, shape (slots, length) or (least, length)
-        The rows; if they are stored in single precision, those requested last.
-    single : ndarray of float32, shape (slots, length) or (0, length)
-        Rows in single precision.
+        The rows; if they are stored in ``packed``, those requested last.
+    packed : ndarray of float32 or uint8, shape (slots, length) or (0, length)
+        Rows in single precision, or squared distances of binary data.
     slot_of : ndarray of int64, shape (n,)
         Slot of an example's row, or -1.
     owner, have : ndarray of int64, shape (slots,)
@@ -57,7 +57,7 @@ class RowCache(NamedTuple):
     """
 
     rows: Any
-    single: Any
+    packed: Any
     slot_of: Any
     owner: Any
     have: Any
@@ -78,8 +78,8 @@ def build_cache(
         Length of a row.
     limit_bytes : float
         Memory limit for the rows, in bytes.
-    precision : {"double", "single", "byte"}
-        Precision of the entries; bytes hold integers up to 255.
+    precision : {"double", "single", "byte", "distance"}
+        Precision of the entries. A byte holds an entry up to 255, or the distance that an entry depends on.
     cheap : bool
         Whether computing a row takes about as long as reading it from memory. The cache then starts small.
     least : int
@@ -89,20 +89,18 @@ def build_cache(
     -------
     RowCache
     """
-    narrow = precision == "single"
+    packs = precision in ("single", "distance")
     entry = ENTRY_BYTES[precision]
     slots = int(min(n, max(least, limit_bytes // (entry * max(n, 1)))))
     first = min(slots, max(_FIRST_ROWS, least, _FIRST_BYTES // (entry * n))) if cheap else slots
-    rows, single = (
-        np.empty((least if narrow else slots, n), np.uint8 if precision == "byte" else np.float64),
-        np.empty((slots if narrow else 0, n), np.float32),
-    )
-    return over(rows, single, n, first)
+    rows = np.empty((least if packs else slots, n), np.uint8 if precision == "byte" else np.float64)
+    packed = np.empty((slots if packs else 0, n), np.uint8 if precision == "distance" else np.float32)
+    return over(rows, packed, n, first)
 
 
-def over(rows: Any, single: Any, n: int, first: int) -> RowCache:
+def over(rows: Any, packed: Any, n: int, first: int) -> RowCache:
     """Return an empty cache for n examples over given arrays, with ``first`` rows in use at first."""
-    slots = single.shape[0] or rows.shape[0]
+    slots = packed.shape[0] or rows.shape[0]
     newer, older = np.zeros((2, slots + 1), dtype=np.int64)
     ring = np.array([slots, *range(first)])  # oldest first: slots are taken in this order
     newer[ring], older[ring] = np.roll(ring, -1), np.roll(ring, 1)
@@ -110,7 +108,7 @@ def over(rows: Any, single: Any, n: int, first: int) -> RowCache:
     counts.slots = first
     return RowCache(
         rows=rows,
-        single=single,
+        packed=packed,
         slot_of=np.full(n, -1, dtype=np.int64),
         owner=np.full(slots, -1, dtype=np.int64),
         have=np.zeros(slots, dtype=np.int64),
@@ -123,6 +121,7 @@ def over(rows: Any, single: Any, n: int, first: int) -> RowCache:
 
 CACHE = typeof(build_cache(2, 0.0, "double"))
 BYTE_CACHE = typeof(build_cache(2, 0.0, "byte"))
+DISTANCE_CACHE = typeof(build_cache(2, 0.0, "distance"))
 
 
 @compiled()

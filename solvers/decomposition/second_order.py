@@ -68,12 +68,13 @@ from svmrepro.solvers.caches.active_set_rows import build_cache
 from svmrepro.solvers.caches.feature_columns import (
     block_of,
     build_panel,
+    bytes_hold,
     cheap_rows,
     exchanges,
     form,
     rearrange,
-    rows_fit_bytes,
 )
+from svmrepro.solvers.decomposition.gradient_rows import move_by_rows, restore_folded, restore_gradient
 from svmrepro.solvers.decomposition.pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition.pair_state import (
     PairState,
@@ -87,7 +88,7 @@ from svmrepro.solvers.decomposition.second_order_iteration import (
     SHRINK,
     iterate,
 )
-from svmrepro.solvers.decomposition.shrinking import rearrange_state, restore_folded, restore_gradient
+from svmrepro.solvers.decomposition.shrinking import rearrange_state
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_transforms import fill_diagonal
@@ -98,7 +99,7 @@ __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 _DEGENERATE = 1e-12
 _NEVER = 2**62
 BEGIN, RENEW = -1, -2  # reasons to compute the gradient, besides return values of the iteration
-_ROUNDING = {"double": 2.3e-16, "single": 6.0e-8, "byte": 2.3e-16}  # relative error of a cached entry
+_ROUNDING = {"double": 2.3e-16, "single": 6.0e-8, "byte": 2.3e-16, "distance": 2.3e-16}  # of a kept entry
 _FUTILE = 30
 _ENTRY_BYTES = {
     "bytes": 1,
@@ -115,6 +116,8 @@ class Loops(NamedTuple):
 
     iterate: Any
     rearrange_rows: Any
+    restore_gradient: Any
+    move_by_rows: Any
 
 
 def loops_of(precision: str) -> Loops:
@@ -122,8 +125,13 @@ def loops_of(precision: str) -> Loops:
     if precision == "byte":
         from svmrepro.solvers.decomposition import byte_rows
 
-        return Loops(byte_rows.iterate, byte_rows.rearrange_rows)
-    return Loops(iterate, active_set_rows.rearrange_rows)
+        # Under a linear kernel the gradient is computed from weights.
+        return Loops(byte_rows.iterate, byte_rows.rearrange_rows, None, None)
+    if precision == "distance":
+        from svmrepro.solvers.decomposition import distance_rows as rows
+
+        return Loops(rows.iterate, rows.rearrange_rows, rows.restore_gradient, rows.move_by_rows)
+    return Loops(iterate, active_set_rows.rearrange_rows, restore_gradient, move_by_rows)
 
 
 class PairRestoring:
@@ -162,7 +170,7 @@ class PairRestoring:
             cache.counts.entries += problem.n - self.begin + changed
             self.at = problem.n
         else:
-            self.at = restore_gradient(
+            self.at = run.loops.restore_gradient(
                 state, self.G, cache, run.store, run.panel, run.block, run.shape, self.begin, self.at, work,
                 self.row,
             )  # fmt: skip
@@ -192,7 +200,8 @@ class SecondOrderRun:
         self.panel = problem.layout("panel", build_panel)
         self.block, self.shape = block_of(problem)
         self.shrinking = bool(options["shrinking"])
-        precision = "byte" if rows_fit_bytes(problem) else "single" if options["single"] else "double"
+        plain = "single" if options["single"] else "double"
+        precision = {"entries": "byte", "distances": "distance", None: plain}[bytes_hold(problem)]
         self.loops = loops_of(precision)
         limit = float(options["cache_mb"]) * 2**20
         self.cache = build_cache(n, limit, precision, cheap=cheap_rows(problem))
@@ -354,8 +363,12 @@ def _bytes_moved(run: SecondOrderRun) -> int:
     entry = _ENTRY_BYTES[form(run.problem)]
     row = run.cache.rows.itemsize
     steps = (2 * 8 + row + 1) + (2 * 8 + 2 * row + 1)
-    kept = 4 if run.cache.single.shape[0] else 0
-    return int(steps * run.state.scalars.updates + entry * counts.touched + (row + kept) * counts.entries)
+    new_entry = row
+    if run.cache.packed.shape[0]:  # unpacked for each step
+        packed = run.cache.packed.itemsize
+        steps += 2 * (packed + row)
+        new_entry = packed
+    return int(steps * run.state.scalars.updates + entry * counts.touched + new_entry * counts.entries)
 
 
 def _shrink(run: SecondOrderRun) -> None:

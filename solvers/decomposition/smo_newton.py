@@ -21,19 +21,18 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from svmrepro.solvers.caches.active_set_rows import CACHE
-from svmrepro.solvers.caches.feature_columns import PANEL, fill
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition import second_order
+from svmrepro.solvers.decomposition.gradient_rows import move_folded
 from svmrepro.solvers.decomposition.pair_selection import DOWN, UP
-from svmrepro.solvers.decomposition.pair_state import CALLS, STATE, look, place
+from svmrepro.solvers.decomposition.pair_state import STATE, look, place
 from svmrepro.solvers.decomposition.second_order import SecondOrderRun
 from svmrepro.solvers.decomposition.second_order_iteration import ENTRIES, ITERATION
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.quadratic_programs import free_set_newton as newton
 from svmrepro.solvers.solution import Solution
 from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, transform_of
-from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR, rows_of
+from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, VECTOR, rows_of
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
@@ -77,65 +76,6 @@ def fill_kernel(store, dots, transform, K, members, at, work, row):  # type: ign
         at += 1
         done += 8 * at
     return at, touched
-
-
-@compiled(
-    types.int64(
-        STATE, CACHE, STORE, PANEL, *CALLS, types.int64[::1], VECTOR, types.int64, types.int64, VECTOR
-    )
-)
-def move_by_rows(state, cache, store, panel, block, shape, positions, changes, at, work, row):  # type: ignore[no-untyped-def]
-    """Subtract ``changes[k]`` times the kernel row of ``positions[k]`` from G, from k = ``at`` on.
-
-    Return the k reached within about ``work`` entries. Rows that are not in the cache are computed into
-    ``row``, because a polish would otherwise replace the rows that the pairs use.
-    """
-    G, order, m = state.G, panel.order, state.scalars.n_active
-    done = 0
-    while at < positions.size and done < work:
-        change, i = changes[at], np.int64(order[positions[at]])
-        at += 1
-        if change == 0.0:
-            continue
-        done += m
-        slot = cache.slot_of[i]
-        if cache.single.shape[0] == 0 and slot >= 0 and cache.have[slot] >= m:
-            known = cache.rows[slot]
-            for k in range(m):
-                G[k] -= change * known[k]
-            continue
-        touched = fill(store, panel, block, shape, i, 0, m, row)
-        for k in range(m):
-            G[k] -= change * row[k]
-        done += touched
-        cache.counts.touched += touched
-        cache.counts.entries += m
-    return at
-
-
-@compiled(
-    types.int64(
-        STATE,
-        STORE,
-        types.FunctionType(PRODUCTS),
-        types.FunctionType(UPDATE),
-        MEMBERS,
-        types.int64[::1],
-        VECTOR,
-        VECTOR,
-        VECTOR,
-    )
-)
-def move_folded(state, store, products, update, order, positions, changes, weights, row):  # type: ignore[no-untyped-def]
-    """Do the whole of :func:`move_by_rows` for a linear kernel, through one weight vector of zeros."""
-    G, m, touched = state.G, state.scalars.n_active, 0
-    for k in range(positions.size):
-        if changes[k] != 0.0:
-            touched += update(store, np.int64(order[positions[k]]), changes[k], weights)
-    touched += products(store, weights, order[:m], m, row)
-    for k in range(m):
-        G[k] -= row[k]
-    return touched
 
 
 @compiled(types.void(STATE, types.int64[::1], VECTOR))
@@ -216,7 +156,7 @@ class Polish:
         else:
             before = int(pairs.cache.counts.touched)
             begin = self.moved
-            self.moved = move_by_rows(
+            self.moved = pairs.loops.move_by_rows(
                 state, pairs.cache, pairs.store, pairs.panel, pairs.block, pairs.shape,
                 self.positions, self.changes, self.moved, work, self.row,
             )  # fmt: skip

@@ -67,7 +67,8 @@ from svmrepro.solvers.caches.feature_columns import (
 )
 from svmrepro.solvers.decomposition import pair_state
 from svmrepro.solvers.decomposition import svmlight_iteration as parts
-from svmrepro.solvers.decomposition.shrinking import rearrange_state, restore_gradient
+from svmrepro.solvers.decomposition.gradient_rows import restore_gradient
+from svmrepro.solvers.decomposition.shrinking import rearrange_state
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_transforms import fill_diagonal

@@ -24,7 +24,7 @@ def binary_problem(n: int, d: int, storage: str, *, share: float = 0.2, C: float
 def test_same_steps_as_with_floating_point(name: str, storage: str, cache_mb: float) -> None:
     inexact = solve(binary_problem(300, 40, "dense", C=100.0), name, shrinking=False, cache_mb=cache_mb)
     problem = binary_problem(300, 40, storage, C=100.0)
-    assert panels.rows_fit_bytes(problem)
+    assert panels.bytes_hold(problem) == "entries"
     exact = solve(problem, name, shrinking=False, cache_mb=cache_mb)
     assert exact.iterations == inexact.iterations > 500
     np.testing.assert_allclose(exact.alpha, inexact.alpha, atol=1e-9)
@@ -48,7 +48,7 @@ def test_shrinking_and_its_way_back(name: str, storage: str) -> None:
 def test_counts_beyond_a_byte_are_kept_in_double_precision() -> None:
     problem = binary_problem(80, 400, "index", share=0.8)
     assert problem.prepare().norms.max() > 255
-    assert not panels.rows_fit_bytes(problem)
+    assert panels.bytes_hold(problem) is None
     assert certify(problem, solve(problem, "smo2")).passes(1e-3, 1.0)
 
 
@@ -60,7 +60,7 @@ def test_largest_count_of_a_byte() -> None:
     y = np.where(np.arange(60) % 2 == 0, 1.0, -1.0)
     problem = Problem(X, y, 0.01, Kernel.linear(), storage="index")
     assert problem.prepare().norms.max() == 255
-    assert panels.rows_fit_bytes(problem)
+    assert panels.bytes_hold(problem) == "entries"
     dense = solve(Problem(X, y, 0.01, Kernel.linear(), storage="dense"), "smo2")
     np.testing.assert_allclose(solve(problem, "smo2").alpha, dense.alpha, atol=1e-9)
 
