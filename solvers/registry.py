@@ -310,11 +310,21 @@ _ALL = (
         starts=True,
     ),
     SolverSpec(
+        "csmo",
+        "decomposition.conjugate",
+        "conjugate SMO with second-order working sets, Torres-Barran, Alaiz and Dorronsoro 2021",
+        {"cache_mb": 40.0, "single": False, "shrinking": True},
+        (BIAS,),
+        tolerance_factor=1.0,
+        starts=True,
+    ),
+    SolverSpec(
         "smo-newton",
         "decomposition.smo_newton",
         "second-order SMO with planning ahead, and Newton steps on the free multipliers",
-        {"cache_mb": 200.0, "shrinking": True, "single": False},
+        {"cache_mb": 200.0, "single": False, "shrinking": True},
         (BIAS,),
+        tolerance_factor=1.0,
         starts=True,
     ),
     SolverSpec(

@@ -202,6 +202,7 @@ class SecondOrderRun:
         self.shrinking = bool(options["shrinking"])
         plain = "single" if options["single"] else "double"
         precision = {"entries": "byte", "distances": "distance", None: plain}[bytes_hold(problem)]
+        self.precision = precision
         self.loops = loops_of(precision)
         limit = float(options["cache_mb"]) * 2**20
         self.cache = build_cache(n, limit, precision, cheap=cheap_rows(problem))

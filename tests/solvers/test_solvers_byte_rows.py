@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from svmrepro.solvers import Kernel, Problem, certify, solve
@@ -69,3 +71,36 @@ def test_a_row_takes_a_byte_an_entry() -> None:
     cache = build_cache(1000, 64_000, "byte")
     assert cache.rows.dtype == np.uint8
     assert cache.rows.shape == (64, 1000)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("m", [0, 1, 7, 8, 9, 64, 1001])
+def test_distances_are_looked_up(m: int, dtype: type) -> None:
+    panel = panels.build_panel(gaussian_problem(30, 100, "bits"))
+    assert panel.table == pytest.approx(np.exp(-0.05 * np.arange(256)), rel=1e-14)
+    distances = np.random.default_rng(m).integers(0, 256, m + 3).astype(dtype)
+    out = np.full(m + 3, -1.0)
+    panels.look_up(panel.table, distances, m, out)
+    assert np.array_equal(out[:m], panel.table[distances[:m]])
+    assert (out[m:] == -1.0).all()
+
+
+def gaussian_problem(n: int, d: int, storage: str, *, share: float = 0.2, C: float = 1.0) -> Problem:
+    """Return the rows and labels of :func:`binary_problem` with a Gaussian kernel."""
+    given = binary_problem(n, d, storage, share=share, C=C)
+    return Problem(given.X, given.y, C, Kernel.gaussian(gamma=0.05), storage=storage)
+
+
+@pytest.mark.parametrize("options", [{}, {"cache_mb": 1e-6}, {"shrinking": False}])
+@pytest.mark.parametrize("name", ["smo2", "pasmo", "smo-newton"])
+def test_rows_of_distances(name: str, options: dict[str, Any]) -> None:
+    for share, held in ((0.2, "distances"), (0.7, None)):
+        problem = gaussian_problem(700, 200, "bits", share=share, C=10.0)
+        assert panels.bytes_hold(problem) == held
+        solution = solve(problem, name, **options)
+        other = solve(gaussian_problem(700, 200, "dense", share=share, C=10.0), name, **options)
+        assert solution.status == "optimal"
+        certificate = certify(problem, solution)
+        assert certificate.passes(1e-3, 1.0)
+        assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-9)
+        assert certificate.dual == pytest.approx(certify(problem, other).dual, rel=1e-5)

@@ -1,0 +1,300 @@
+r"""Conjugate SMO (Torres-Barran, Alaiz and Dorronsoro 2021, arXiv 2003.08719).
+
+The working set (i, j) of each iteration is that of :mod:`~svmrepro.solvers.decomposition.second_order`, and
+the step goes along a direction that is conjugate to the last one,
+
+    p = d + gamma p',   gamma = -(d'K p') / (p''K p'),   d = e_i - e_j,
+
+in place of d itself. Since the last step was exact, ``G'p = G'd``, and the curvature is
+``Q_ij - (d'K p')^2 / (p''K p')``, never more than SMO's. An iteration takes one more vector, ``K p``, and no
+more kernel rows.
+
+Where the abstract and the report of it that could be had are silent: all multipliers that p changes limit the
+step. A step that meets such a limit, a change of the active set, or a curvature below 1e-10 Q_ij begins a new
+sequence with p = d. If p cannot move at all, d is taken.
+
+Symbols:
+
+===========  =================================
+paper        here
+===========  =================================
+d, p, p'     (i, j); ``p``; ``p`` before
+Q p          ``product``, without labels
+gamma        ``mix``
+p'Qp         ``curvature``
+rho          ``mu``
+===========  =================================
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof, types
+from svmrepro.solvers.caches.active_set_rows import fetch, kept
+from svmrepro.solvers.caches.feature_columns import PANEL
+from svmrepro.solvers.caches.lru import BYTE_CACHE, CACHE, DISTANCE_CACHE
+from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.intrinsics import larger, smaller
+from svmrepro.solvers.compilation.records import zeroed
+from svmrepro.solvers.decomposition import second_order
+from svmrepro.solvers.decomposition.pair_selection import (
+    DOWN,
+    NONE,
+    SPAN,
+    UP,
+    best_partner,
+    last_highest,
+)
+from svmrepro.solvers.decomposition.pair_state import CALLS, STATE, place
+from svmrepro.solvers.decomposition.second_order import SecondOrderRun
+from svmrepro.solvers.decomposition.second_order_iteration import (
+    CONVERGED,
+    ENTRIES,
+    ITERATION,
+    NEARLY,
+    RUNNING,
+    SHRINK,
+)
+from svmrepro.solvers.decomposition.shrinking import mark_leavers
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.solution import Solution
+from svmrepro.solvers.storage.row_products import STORE
+
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
+
+_WORTH = 10  # as in `second_order_iteration`
+_DEGENERATE = 1e-10
+_NO_NAN = {"nnan", "nsz"}
+
+prepare, objective, steps = second_order.prepare, second_order.objective, second_order.steps
+
+
+class ConjugateScalars:
+    """See :class:`Conjugate`."""
+
+    count: int  # multipliers that p changes; 0 before a new sequence
+    curvature: float  # p'K p
+    conjugate_steps: int  # steps along a direction other than d
+
+
+class Conjugate(NamedTuple):
+    """The last direction.
+
+    Attributes
+    ----------
+    p, product : ndarray of float64, shape (n,)
+        p and K p, by position; p is zero except at ``support``.
+    support : ndarray of int64, shape (n,)
+        The positions that p changes, of which ``count`` are valid.
+    """
+
+    p: Any
+    product: Any
+    support: Any
+    scalars: ConjugateScalars
+
+
+def allocate(n: int) -> Conjugate:
+    """Return the state before the first step."""
+    return Conjugate(np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64), zeroed(ConjugateScalars))
+
+
+CONJUGATE = typeof(allocate(1))
+
+
+@compiled(types.void(CONJUGATE))
+def forget(last):  # type: ignore[no-untyped-def]
+    """Begin a new sequence of directions."""
+    for k in range(last.scalars.count):
+        last.p[last.support[k]] = 0.0
+    last.scalars.count = 0
+
+
+@compiled(forceinline=True)
+def _extend(last, mix, i, j):  # type: ignore[no-untyped-def]
+    """Replace p by ``mix p + e_i - e_j``."""
+    p, support, scalars = last.p, last.support, last.scalars
+    for k in range(scalars.count):
+        p[support[k]] *= mix
+    for sign, at in ((1.0, i), (-1.0, j)):
+        if p[at] == 0.0:
+            known = False
+            for k in range(scalars.count):
+                known = known or support[k] == at
+            if not known:
+                support[scalars.count] = at
+                scalars.count += 1
+        p[at] += sign
+
+
+@compiled(forceinline=True)
+def _limit(last, beta, y, C, mu):  # type: ignore[no-untyped-def]
+    """Return the longest step along p, at most ``mu``, that keeps all multipliers in their boxes."""
+    for k in range(last.scalars.count):
+        at = last.support[k]
+        low, high = (0.0, C[at]) if y[at] > 0.0 else (-C[at], 0.0)
+        change = last.p[at]
+        if change > 0.0:
+            mu = min(mu, (high - beta[at]) / change)
+        elif change < 0.0:
+            mu = min(mu, (low - beta[at]) / change)
+    return mu
+
+
+@compiled(fastmath=_NO_NAN)
+def move_gradient(G, product, row1, row2, mix, mu, status, m):  # type: ignore[no-untyped-def]
+    """``product = row1 - row2 + mix product; G -= mu product``; return the extremes of G.
+
+    See :func:`svmrepro.solvers.decomposition.pair_selection.move_gradient`.
+    """
+    top, bottom, where = NONE, -NONE, -1
+    for first in range(0, m, SPAN):
+        size = min(SPAN, m - first)
+        g, q, a, b, s = (
+            G[first : first + size],
+            product[first : first + size],
+            row1[first : first + size],
+            row2[first : first + size],
+            status[first : first + size],
+        )
+        highest, lowest = NONE, -NONE
+        for k in range(size):
+            q[k] = (float(a[k]) - float(b[k])) + mix * q[k]
+            value = g[k] - mu * q[k]
+            g[k] = value
+            rises = value if (s[k] & UP) != 0 else NONE
+            falls = value if (s[k] & DOWN) != 0 else -NONE
+            highest = larger(rises, highest)
+            lowest = smaller(falls, lowest)
+        if highest >= top and highest > NONE:
+            top, where = highest, first
+        bottom = lowest if lowest < bottom else bottom
+    if where < 0:
+        return -1, NONE, bottom
+    return last_highest(G, status, where, min(where + SPAN, m), top), top, bottom
+
+
+def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, step_limit):  # type: ignore[no-untyped-def]
+    """Iterate until the caller has to act; return as ``second_order_iteration.iterate``."""
+    y, C, beta, G = state.y, state.C, state.beta, state.G
+    diagonal, status = state.diagonal, state.status
+    scalars, order, rows = state.scalars, panel.order, cache.rows
+    tiny, m = scalars.tiny, scalars.n_active
+    stop_at = scalars.ticks + slice_work
+    while True:
+        gap = scalars.g_max - scalars.g_min
+        if gap <= eps:
+            return CONVERGED
+        if scalars.near_end and gap <= 10.0 * eps:
+            return NEARLY
+        if scalars.steps >= step_limit or scalars.ticks >= stop_at:
+            return RUNNING
+        if scalars.steps >= scalars.shrink_at:
+            scalars.shrink_at = scalars.steps + scalars.shrink_interval
+            if mark_leavers(state) * _WORTH >= m:
+                return SHRINK
+        computed = cache.counts.touched
+        # Select the working set.
+        i = scalars.top
+        slot = kept(cache, order[i], m)
+        if slot < 0:
+            slot = fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)
+        row1 = rows[slot]
+        j, _ = best_partner(G, diagonal, row1, status, m, i, tiny)
+        slot = kept(cache, order[j], m)
+        if slot < 0:
+            slot = fetch(cache, store, panel, block, shape, np.int64(order[j]), m, 1)
+        row2 = rows[slot]
+        # Find the direction and the step.
+        slope = G[i] - G[j]
+        Q = max(diagonal[i] + diagonal[j] - 2.0 * row1[j], tiny)
+        mix, curvature = 0.0, Q
+        if last.scalars.count > 0:
+            shared = last.product[i] - last.product[j]
+            mix = -shared / last.scalars.curvature
+            curvature = Q + mix * shared
+            if curvature <= _DEGENERATE * Q:
+                forget(last)
+                mix, curvature = 0.0, Q
+        _extend(last, mix, i, j)
+        newton = slope / curvature
+        mu = _limit(last, beta, y, C, newton)
+        if mu <= 0.0:
+            forget(last)
+            mix, curvature = 0.0, Q
+            _extend(last, mix, i, j)
+            newton = slope / curvature
+            mu = _limit(last, beta, y, C, newton)
+        last.scalars.curvature = curvature
+        last.scalars.conjugate_steps += 1 if mix != 0.0 else 0
+        # Take it.
+        for k in range(last.scalars.count):
+            at = last.support[k]
+            change = mu * last.p[at]
+            place(beta, status, y, C, at, beta[at] + change, abs(beta[at]) + abs(change))
+            scalars.drift += abs(change)
+        scalars.objective += (slope - 0.5 * curvature * mu) * mu
+        scalars.top, scalars.g_max, scalars.g_min = move_gradient(
+            G, last.product, row1, row2, mix, mu, status, m
+        )
+        if mu < newton:
+            forget(last)
+        scalars.steps += 1
+        scalars.updates += m
+        scalars.ticks += ITERATION + (ENTRIES + 2) * m + last.scalars.count + cache.counts.touched - computed
+
+
+@cache
+def loop_of(precision: str) -> Any:
+    """Return :func:`iterate`, compiled for rows of a given precision."""
+    rows = {"byte": BYTE_CACHE, "distance": DISTANCE_CACHE}.get(precision, CACHE)
+    signature = types.int64(
+        CONJUGATE, STATE, rows, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64
+    )
+    return compiled(signature)(iterate)
+
+
+class ConjugateRun(SecondOrderRun):
+    """A run in progress; ``last`` is the last direction."""
+
+    def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
+        fixed = {"plan": 0, "offer": 0, "sets": 1, "stretch": 1.0, "lengths": False}
+        super().__init__(problem, eps, {**fixed, **options})
+        self.last = allocate(problem.n)
+        self.loops = self.loops._replace(iterate=partial(loop_of(self.precision), self.last))
+
+
+def start(problem: Problem, eps: float, options: dict[str, Any]) -> ConjugateRun:
+    """Return a run at the initial multipliers.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a bias.
+    eps : float
+        Tolerance on the maximal violation of a pair.
+    options : dict
+        ``start``, ``cache_mb``, ``single`` and ``shrinking``, as in
+        :func:`svmrepro.solvers.decomposition.second_order.start`.
+    """
+    return ConjugateRun(problem, eps, options)
+
+
+def advance(run: ConjugateRun, work: int, step_limit: int) -> str | None:
+    """Continue for about ``work`` entries read; return a status when the run has ended."""
+    before = run.shrinks, run.restoring
+    status = second_order.advance(run, work, step_limit)
+    if before != (run.shrinks, run.restoring):
+        forget(run.last)  # positions or the gradient have changed
+    return status
+
+
+def finish(run: ConjugateRun, status: str) -> Solution:
+    """Return the current solution."""
+    solution = second_order.finish(run, status)
+    info = {**solution.info, "conjugate_steps": float(run.last.scalars.conjugate_steps)}
+    return dataclasses.replace(solution, info=info)
