@@ -136,7 +136,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        solver: str = "pasmo",
+        solver: str = "smo-newton",
         *,
         C: float = 1.0,
         kernel: str = "rbf",

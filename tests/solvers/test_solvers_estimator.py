@@ -165,7 +165,7 @@ def test_options_reach_the_solver() -> None:
     plain = SVMClassifier().fit(X, y)
     other = SVMClassifier(cache_mb=1, options={"shrinking": False}).fit(X, y)
     assert other.decision_function(X) == pytest.approx(plain.decision_function(X), abs=1e-2)
-    with pytest.raises(ValueError, match="solver 'pasmo' has no option 'speed'"):
+    with pytest.raises(ValueError, match="solver 'smo-newton' has no option 'speed'"):
         SVMClassifier(options={"speed": 2}).fit(X, y)
     with pytest.raises(ValueError, match="solver 'chunking' has no option 'cache_mb'"):
         SVMClassifier("chunking", cache_mb=1).fit(X, y)

@@ -80,6 +80,8 @@ SOLVER_LOOKS = {
     "chunking": Look("#c2410c", "s", (0, (5, 2))),
     "svmlight": Look("#3f7d20", "^", (0, (1, 1.2))),
     "pasmo": Look("#6b3fa0", "D", (0, (5, 1.5, 1, 1.5))),
+    "csmo": Look("#3f7d20", "^", (0, (1, 1.2))),
+    "smo-newton": Look("#c2410c", "s", (0, (5, 2))),
 }
 """Looks of contenders by label, the same in every figure; other contenders get the remaining looks."""
 
