@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from solver_cases import cloud, dense, differences, judged, objective
 from svmrepro.solvers import Problem, Solution, solve
 
 CLASSIFIERS = ("svmperf", "ocas")
@@ -20,17 +21,17 @@ def test_hard_margins(name: str, C: float) -> None:
     X = X[np.abs(X @ w) > 0.3]
     y = np.sign(X @ w)
     for labels in (y, np.where(np.arange(y.size) == 7, -y, y)):
-        solution = solve(Problem(X, labels, C, bias=False), name, eps=EPS, iteration_limit=5_000)
+        problem = Problem(X, labels, C, bias=False)
+        solution = solve(problem, name, eps=EPS, iteration_limit=5_000)
         assert solution.status in ("optimal", "stalled")
-        slack = np.maximum(0.0, 1.0 - labels * (X @ solution.weights))
-        found = 0.5 * float(solution.weights @ solution.weights) + C * float(slack.sum())
-        allowed = EPS * (C * y.size if name == "svmperf" else found)
+        found = objective(problem, solution.weights)
         # The best known solution for unlimited C: the solution for 1e4, scaled.
         known = solve(Problem(X, labels, 1e4, bias=False), "ocas", eps=1e-8).weights
         known = known / (labels * (X @ known)).min() if labels is y else known
         slack = np.maximum(0.0, 1.0 - (1 + 1e-15) * labels * (X @ known))
         best = 0.5 * float(known @ known) + C * float(slack.sum())
         assert solution.relaxed is not None and solution.relaxed <= best * (1 + 1e-9)
+        allowed = EPS * (problem.total if name == "svmperf" else found)
         assert solution.status != "optimal" or found - best <= allowed
 
 
@@ -62,18 +63,16 @@ def bound_of(same: Problem, solution: Solution, pairs: bool) -> float:
     multipliers, points = solution.witness
     assert points.shape == (multipliers.size, same.d)
     assert (multipliers > 0).all() and multipliers.sum() <= same.total * (1 + 1e-12)
-    X = same.X.toarray() if sp.issparse(same.X) else same.X
-    weights = same.bounds / same.total
     if pairs:
-        higher, lower = np.nonzero(same.y[:, None] > same.y[None, :])
-        X, weights = X[higher] - X[lower], np.full(higher.size, 1.0 / higher.size)
+        rows, weight = differences(same)
+        weights = np.full(len(rows), weight)
     else:
-        X = same.y[:, None] * X
-    alpha = np.zeros(len(X))
+        rows, weights = same.y[:, None] * dense(same.X), same.bounds
+    alpha = np.zeros(len(rows))
     for a, point in zip(multipliers, points, strict=True):
-        alpha += a * weights * (X @ point < 1.0)
-    assert (alpha <= same.total * weights * (1 + 1e-9)).all()
-    v = X.T @ alpha
+        alpha += a / same.total * weights * (rows @ point < 1.0)
+    assert (alpha <= weights * (1 + 1e-9)).all()
+    v = rows.T @ alpha
     return float(alpha.sum() - 0.5 * v @ v)
 
 
@@ -90,16 +89,14 @@ def test_witnesses_give_the_bound_again(name: str, part: int, eps: float) -> Non
         assert abs(bound - solution.relaxed) <= 1e-3 * allowed + 1e-10 * abs(bound), seed
 
 
-def test_a_witness_of_blocks_and_of_unused_columns() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 9)) * (rng.random((60, 9)) < 0.5)
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_a_witness_is_zero_in_unused_columns(storage: str) -> None:
+    X, y = cloud(60, 9, share=0.5)
     X[:, [0, 4]] = 0.0
-    y = np.where(X @ rng.normal(size=9) > 0, 1.0, -1.0)
-    for storage in ("dense", "csr"):
-        same = Problem(X, y, 1.0, bias=False, storage=storage)
-        solution = solve(same, "ocas")
-        assert bound_of(same, solution, False) == pytest.approx(solution.relaxed, rel=1e-9)
-        assert solution.witness is not None and not solution.witness[1][:, [0, 4]].any()
+    same = Problem(X, y, 1.0, bias=False, storage=storage)
+    solution, _ = judged(same, "ocas")
+    assert bound_of(same, solution, False) == pytest.approx(solution.relaxed, rel=1e-9)
+    assert solution.witness is not None and not solution.witness[1][:, [0, 4]].any()
 
 
 def test_no_plane_is_no_witness() -> None:
