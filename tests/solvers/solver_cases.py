@@ -177,7 +177,7 @@ def gram(case: Case | Problem) -> Vector:
 
 
 def differences(problem: Problem) -> tuple[Vector, float]:
-    """Return the difference of every pair with y_i > y_j, ordered by i, then j, and the weight of its loss."""
+    """Return ``x_i - x_j`` of all pairs with y_i > y_j, by i, then j, and the weight of a pair's loss."""
     higher, lower = np.nonzero(problem.y[:, None] > problem.y[None, :])
     X = dense(problem.X)
     return X[higher] - X[lower], problem.total / higher.size

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from solver_cases import KERNELS, STORAGES, dense, differences, in_slices, judged, make_case
-from svmrepro.solvers import SOLVERS, Problem, certify, solve
+from svmrepro.solvers import Problem, certify, solve
 from svmrepro.solvers.certificate.lower_bounds import pair_loss
 from svmrepro.solvers.cutting_planes.ocas import best_step
 from svmrepro.solvers.cutting_planes.pair_counts import PairCounts

@@ -6,23 +6,18 @@ certificate.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
+from solver_cases import biased, cloud
 from svmrepro.solvers import Kernel, Problem, Solution, solve
-from svmrepro.solvers.platt import free_set_cg, smo, state
+from svmrepro.solvers.platt import chunking, fixed_threshold, free_set_cg, smo, state
 
-Array = npt.NDArray[np.float64]
 NAMES = ("smo", "smo-fixed-threshold", "chunking")
 EPS = 1e-3
 LINEAR = Kernel.linear()
-
-
-def bias_of(name: str) -> bool:
-    return name != "smo-fixed-threshold"
+KERNELS = pytest.mark.parametrize("kernel", [LINEAR, Kernel.gaussian(gamma=0.3)], ids=["linear", "gaussian"])
 
 
 def gram(problem: Problem) -> Any:
@@ -65,24 +60,16 @@ def assert_solved(problem: Problem, solution: Solution, eps: float = EPS) -> Non
     assert_honest(problem, solution, eps)
 
 
-def cloud(seed: int, n: int = 150, d: int = 4, noise: float = 1.0) -> tuple[Array, Array]:
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    y = np.where(X @ rng.normal(size=d) + noise * rng.normal(size=n) > 0, 1.0, -1.0)
-    y[:2] = 1.0, -1.0
-    return X, y
-
-
 # Given multipliers
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kernel", [LINEAR, Kernel.gaussian(gamma=0.3)], ids=["linear", "gaussian"])
+@KERNELS
 @pytest.mark.parametrize("seed", range(3))
 def test_a_solution_is_the_end(name: str, kernel: Kernel, seed: int) -> None:
-    X, y = cloud(seed)
+    X, y = cloud(seed=seed)
     C = 10.0 ** np.random.default_rng(seed).uniform(-1, 1, size=y.size)
-    problem = Problem(X, y, C, kernel, bias=bias_of(name))
+    problem = Problem(X, y, C, kernel, bias=biased(name))
     first = solve(problem, name, verify=False)
     again = solve(problem, name, start=first.alpha, verify=False)
     assert_solved(problem, again)
@@ -96,7 +83,7 @@ def test_a_solution_is_the_end(name: str, kernel: Kernel, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_any_feasible_start(name: str, fold: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    X, y = cloud(seed, n=120)
+    X, y = cloud(120, seed=seed)
     kernel = LINEAR if seed % 2 else Kernel.gaussian(gamma=0.3)
     bounds = 10.0 ** rng.uniform(-1, 1, size=y.size)
     alpha = rng.uniform(size=y.size) * bounds * (rng.random(y.size) < 0.7)
@@ -104,7 +91,7 @@ def test_any_feasible_start(name: str, fold: bool, seed: int) -> None:
         totals = [alpha[y == label].sum() for label in (1.0, -1.0)]
         for label, total in zip((1.0, -1.0), totals, strict=True):
             alpha[y == label] *= min(totals) / total
-    problem = Problem(X, y, bounds, kernel, bias=bias_of(name))
+    problem = Problem(X, y, bounds, kernel, bias=biased(name))
     given = alpha.copy()
     options: dict[str, Any] = {} if name == "chunking" else {"fold": fold}
     if name == "smo" and seed > 2:
@@ -123,100 +110,81 @@ def test_any_feasible_start(name: str, fold: bool, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_differences(name: str, seed: int) -> None:
     # Two clouds so far apart that norms cancel for any origin.
-    X, y = cloud(seed)
+    X, y = cloud(seed=seed)
     X[::2] += 1e8
     K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(2))
-    far = Problem(X, y, 3.0, Kernel.gaussian(gamma=0.3), bias=bias_of(name))
+    far = Problem(X, y, 3.0, Kernel.gaussian(gamma=0.3), bias=biased(name))
     solution = solve(far, name, verify=False)
     assert far.differences
     assert_solved(far, solution)
-    given = solve(Problem(K, y, 3.0, Kernel.precomputed(), bias=bias_of(name)), name, verify=False)
+    given = solve(Problem(K, y, 3.0, Kernel.precomputed(), bias=biased(name)), name, verify=False)
     assert solution.info["objective"] == pytest.approx(given.info["objective"], rel=1e-3)
 
 
 # Hard problems that are solved nevertheless; `tests/torture` has those that need not be.
 
 
-def outlier(rng: np.random.Generator) -> Problem:
-    X, y = cloud(int(rng.integers(2**31)), int(rng.integers(50, 250)), int(rng.integers(2, 6)), 0.3)
-    X[5] *= 10.0 ** rng.uniform(5, 7.5)
-    return Problem(X, y, float(10.0 ** rng.uniform(-1, 2)))
-
-
-def any_bound(rng: np.random.Generator) -> Problem:
-    X, y = cloud(int(rng.integers(2**31)), 60, 12)
-    return Problem(
-        X, y, float(10.0 ** rng.uniform(-10, 10)), (LINEAR, Kernel.gaussian(gamma=0.2))[int(rng.integers(2))]
-    )
-
-
-def any_scale(rng: np.random.Generator) -> Problem:
-    X, y = cloud(int(rng.integers(2**31)), 100, 4)
-    scale = float(10.0 ** rng.uniform(-8, 8))
-    return Problem(X * scale, y, float(10.0 ** rng.uniform(-2, 2)) / scale**2)
-
-
-def one_alone(rng: np.random.Generator) -> Problem:
-    X, y = cloud(int(rng.integers(2**31)), 100, 3)
-    y[:] = -1.0
-    y[int(rng.integers(100))] = 1.0
-    return Problem(
-        X, y, float(10.0 ** rng.uniform(-3, 5)), (LINEAR, Kernel.gaussian(gamma=0.2))[int(rng.integers(2))]
-    )
-
-
-def indefinite(rng: np.random.Generator) -> Problem:
-    X, y = cloud(int(rng.integers(2**31)), 80, 5)
-    return Problem(
-        X, y, float(10.0 ** rng.uniform(-3, 4)), Kernel.polynomial(int(rng.integers(1, 4)), 0.3, -1.5)
-    )
-
-
-FAMILIES: dict[str, Callable[[np.random.Generator], Problem]] = {
-    made.__name__: made for made in (outlier, any_bound, any_scale, one_alone, indefinite)
-}
+def hard(family: str, seed: int, bias: bool) -> Problem:
+    rng = np.random.default_rng([seed, 77])
+    n, d, noise = {
+        "outlier": (int(rng.integers(50, 250)), int(rng.integers(2, 6)), 0.3),
+        "contradicting outlier": (120, 3, 0.2),
+        "any bound": (60, 12, 1.0),
+    }.get(family, (100, 4, 1.0))
+    X, y = cloud(n, d, int(rng.integers(2**31)), noise)
+    C, kernel = float(10.0 ** rng.uniform(-2, 2)), LINEAR
+    if family == "outlier":
+        X[5] *= 10.0 ** rng.uniform(5, 7.5)
+    elif family == "contradicting outlier":
+        X[7] *= 1e7 / np.linalg.norm(X[7])
+        y[7], C = -y[7], 1.0
+    elif family == "any scale":
+        scale = float(10.0 ** rng.uniform(-8, 8))
+        X, C = X * scale, C / scale**2
+    elif family == "indefinite":
+        kernel = Kernel.polynomial(int(rng.integers(1, 4)), 0.3, -1.5)
+    else:
+        C, kernel = float(10.0 ** rng.uniform(-10, 10)), (LINEAR, Kernel.gaussian(gamma=0.2))[seed % 2]
+        if family == "one alone":
+            y[:] = -1.0
+            y[int(rng.integers(n))], C = 1.0, float(10.0 ** rng.uniform(-3, 5))
+    return Problem(X, y, C, kernel, bias=bias)
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["outlier", "any bound", "any scale", "one alone", "indefinite"])
 @pytest.mark.parametrize("seed", range(2))
 def test_hard_families(name: str, family: str, seed: int) -> None:
-    drawn = FAMILIES[family](np.random.default_rng([seed, 77]))
-    problem = Problem(drawn.X, drawn.y, drawn.C, drawn.kernel, bias=bias_of(name))
+    problem = hard(family, seed, biased(name))
     assert_solved(problem, solve(problem, name, verify=False))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_chunking_solves_with_an_outlier(seed: int) -> None:
-    X, y = cloud(seed, 120, 3, 0.2)
-    X[7] *= 1e7 / np.linalg.norm(X[7])
-    y[7] = -y[7]
-    problem = Problem(X, y, 1.0)
+    problem = hard("contradicting outlier", seed, True)
     assert_solved(problem, solve(problem, "chunking", verify=False))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_tiny_multipliers_move(name: str) -> None:
     # Kernel values are near 1e12 to 1e14, so multipliers are near 1e-13.
-    X, y = cloud(3, 60, 8, 2.0)
-    problem = Problem(1e6 * X, y, 1e-12, LINEAR, bias=bias_of(name))
+    X, y = cloud(60, 8, 3, 2.0)
+    problem = Problem(1e6 * X, y, 1e-12, LINEAR, bias=biased(name))
     solution = solve(problem, name, verify=False, time_limit=20)
     assert_solved(problem, solution)
     assert solution.info.get("rescues", 0.0) == 0.0
 
 
-def test_drift_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = cloud(2, 100)
-    for name in NAMES:
-        for kernel in (LINEAR, Kernel.gaussian(gamma=0.3)):
-            problem = Problem(X, y, 10.0, kernel, bias=bias_of(name))
-            plain = solve(problem, name, verify=False)
-            with monkeypatch.context() as patch:
-                patch.setattr(state, "_ROUNDING", 1e-6)
-                patch.setattr("svmrepro.solvers.platt.chunking._UNIT_ROUNDING", 1e-6)
-                renewed = solve(problem, name, verify=False)
-            assert plain.info["renewals"] == 0 and renewed.info["renewals"] >= 1
-            assert_solved(problem, renewed)
+@pytest.mark.parametrize("name", NAMES)
+@KERNELS
+def test_drift_is_renewed(name: str, kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Problem(*cloud(100, seed=2), 10.0, kernel, bias=biased(name))
+    plain = solve(problem, name, verify=False)
+    monkeypatch.setattr(state, "_ROUNDING", 1e-6)
+    monkeypatch.setattr(chunking, "_UNIT_ROUNDING", 1e-6)
+    renewed = solve(problem, name, verify=False)
+    assert plain.info["renewals"] == 0 and renewed.info["renewals"] >= 1
+    assert_solved(problem, renewed)
 
 
 # Limits
@@ -225,8 +193,8 @@ def test_drift_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kernel", [LINEAR, Kernel.gaussian(gamma=0.005)], ids=["linear", "gaussian"])
 def test_limits_of_time(name: str, kernel: Kernel) -> None:
-    X, y = cloud(0, 8000, 200, 10.0)
-    problem = Problem(X, y, 100.0, kernel, bias=bias_of(name))
+    X, y = cloud(8000, 200, 0, 10.0)
+    problem = Problem(X, y, 100.0, kernel, bias=biased(name))
     solve(problem, name, verify=False, iteration_limit=1)
     solution = solve(problem, name, verify=False, time_limit=0.3, trace=True)
     assert solution.status == "time_limit"
@@ -236,36 +204,25 @@ def test_limits_of_time(name: str, kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize("stop", [3, 11, 40, 200, 900])
-def test_chunking_ends_anywhere(stop: int) -> None:
+@KERNELS
+def test_chunking_ends_anywhere(kernel: Kernel, stop: int) -> None:
     # In every phase it returns a feasible and consistent result.
-    from svmrepro.solvers.platt import chunking
-
-    X, y = cloud(5, 400, 3)
-    for kernel in (LINEAR, Kernel.gaussian(gamma=0.3)):
-        problem = Problem(X, y, 20.0, kernel)
-        options = {
-            "chunk_size": 30,
-            "cg_tol": 3e-10,
-            "bends": True,
-            "whole": False,
-            "memory_limit_bytes": 2**62,
-        }
-        run = chunking.start(problem, EPS, options)
-        for _ in range(stop):
-            if chunking.advance(run, 2_000, 2**62) is not None:
-                break
-        solution = chunking.finish(run, "time_limit")
-        assert abs(y @ solution.alpha) <= 1e-9 * max(solution.alpha.sum(), 1.0)
-        assert_honest(problem, solution)
+    problem = Problem(*cloud(400, 3, 5), 20.0, kernel)
+    options = {"chunk_size": 30, "cg_tol": 3e-10, "bends": True, "whole": False, "memory_limit_bytes": 2**62}
+    run = chunking.start(problem, EPS, options)
+    for _ in range(stop):
+        if chunking.advance(run, 2_000, 2**62) is not None:
+            break
+    assert_honest(problem, chunking.finish(run, "time_limit"))
 
 
 @pytest.mark.parametrize("fold", [True, False])
 @pytest.mark.parametrize("bias", [True, False])
 def test_the_polish_runs_in_slices(fold: bool, bias: bool) -> None:
-    X, y = cloud(6, 60, 3)
+    X, y = cloud(60, 3, 6)
     problem = Problem(X, y, 1e3, bias=bias)
     options = {"step_tol": 1e-8, "fold": fold, "polish": True}
-    module = smo if bias else __import__("svmrepro.solvers.platt.fixed_threshold", fromlist=["x"])
+    module = smo if bias else fixed_threshold
     found = []
     for work in (500, 10**9):
         run = state.start(problem, EPS, options)
