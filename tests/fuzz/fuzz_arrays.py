@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from fuzz_inputs import Target, folder, mutated
+from fuzz_inputs import Target, folder, mutated, on_file
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from svmrepro.datasets.locks import owner
@@ -157,9 +157,7 @@ def _archives() -> SearchStrategy[bytes]:
     return st.one_of(others.map(packed), mutated(packed({})))
 
 
-def _prepared(content: bytes) -> bool:
-    path = folder() / "prepared.npz"
-    path.write_bytes(content)
+def _prepared(path: Path) -> None:
     for name in ("adult", "banana"):
         entry = known_sets.registry().downloaded[name]
         data = _load(path, entry)
@@ -171,16 +169,6 @@ def _prepared(content: bytes) -> bool:
         if not isinstance(data.X, np.ndarray):
             data.X.check_format(full_check=True)
             assert data.X.has_canonical_format
-    return True
-
-
-def _on_bytes(read: Callable[[Path], object]) -> Callable[[bytes], object]:
-    def run(content: bytes) -> object:
-        path = folder() / "notes"
-        path.write_bytes(content)
-        return read(path)
-
-    return run
 
 
 def _lock_owner(path: Path) -> None:
@@ -192,10 +180,10 @@ def _lock_owner(path: Path) -> None:
 def arrays() -> Iterator[Target]:
     """Yield the targets."""
     yield Target("arrays/block", _block_files(), _block, (ValueError,))
-    yield Target("arrays/prepared", _archives(), _prepared, ())
+    yield Target("arrays/prepared", _archives(), on_file(_prepared, "prepared.npz"), ())
     marker = json.dumps({"name": "adult", "available": True, "missing": ["x"], "tried": 5.0}).encode()
     nested = st.sampled_from([b"[" * 200_000, b'{"missing":' * 50_000, b"9" * 10_000])
-    yield Target("notes/marker", st.one_of(mutated(marker), nested), _on_bytes(_understood), ())
+    yield Target("notes/marker", st.one_of(mutated(marker), nested), on_file(_understood), ())
     numbers = st.text("0123456789²٣ -+_", max_size=40).map(str.encode)
     signed = mutated(b"12345", b"12345 node-1.example 2026-11-22T22:31:50Z")
-    yield Target("notes/lock", st.one_of(signed, numbers), _on_bytes(_lock_owner), ())
+    yield Target("notes/lock", st.one_of(signed, numbers), on_file(_lock_owner), ())
