@@ -73,19 +73,6 @@ def test_agrees_with_svc(kernel: str, n_classes: int, sparse: bool) -> None:
         assert ours.dual_coef_ == pytest.approx(coefficients[:, order], abs=1e-3)
 
 
-def test_decision_function_is_the_sum_over_support_vectors() -> None:
-    X, y = data(3)
-    model = SVMClassifier(gamma=0.2).fit(X, y)
-    squares = ((X[:, None] - model.support_vectors_[None]) ** 2).sum(axis=2)
-    values = np.exp(-0.2 * squares) @ model.dual_coef_.T + model.intercept_
-    won = np.array([[row[0] <= 0, row[0] > 0, 0] for row in values], dtype=int)
-    won += np.array([[row[1] <= 0, 0, row[1] > 0] for row in values], dtype=int)
-    won += np.array([[0, row[2] <= 0, row[2] > 0] for row in values], dtype=int)
-    clear = won.max(axis=1) == 2
-    assert (model.predict(X)[clear] == won.argmax(axis=1)[clear]).all() and clear.mean() > 0.9
-    assert (np.floor(model.decision_function(X) + 1 / 3) == won).all()
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_certificates(n_classes: int) -> None:
     X, y = data(n_classes)
@@ -185,6 +172,10 @@ def test_wrong_data() -> None:
     X, y = data(2)
     with pytest.raises(ValueError, match="1 class"):
         SVMClassifier().fit(X, np.ones(len(y)))
+    with pytest.raises(ValueError, match=r"all examples have weight 0|at least one non-zero"):
+        SVMClassifier().fit(X, y, np.zeros(len(y)))
+    with pytest.raises(ValueError, match=r"(?i)negative"):
+        SVMClassifier().fit(X, y, -np.ones(len(y)))
     with pytest.raises(NotFittedError):
         SVMClassifier().predict(X)
     with pytest.raises(NotFittedError):
@@ -263,16 +254,6 @@ def test_weights_agree_with_svc(kernel: str, n_classes: int) -> None:
         assert all(one.passes(1e-5, 1.0) for one in certificates(ours, X, y, sample_weight))
 
 
-def test_whole_weights_are_repeated_examples() -> None:
-    X, y = data(2, 60)
-    counts = np.random.default_rng(0).integers(1, 4, size=y.size)
-    weighed = SVMClassifier(C=1.0, gamma=0.2, tol=1e-8).fit(X, y, sample_weight=counts)
-    repeated = SVMClassifier(C=1.0, gamma=0.2, tol=1e-8).fit(
-        np.repeat(X, counts, axis=0), np.repeat(y, counts)
-    )
-    assert weighed.decision_function(X) == pytest.approx(repeated.decision_function(X), abs=1e-5)
-
-
 def test_a_precomputed_kernel_is_the_same_fit() -> None:
     X, y = data(3)
     gram = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2))
@@ -295,11 +276,3 @@ def test_probabilities(n_classes: int) -> None:
         order = np.argsort(ours.decision_function(X))
         assert (np.diff(found[order, 1]) >= 0).all()
     assert not hasattr(SVMClassifier().fit(X, y), "predict_proba")
-
-
-def test_wrong_weights() -> None:
-    X, y = data(2, 30)
-    with pytest.raises(ValueError, match=r"all examples have weight 0|at least one non-zero"):
-        SVMClassifier().fit(X, y, np.zeros(30))
-    with pytest.raises(ValueError, match=r"(?i)negative"):
-        SVMClassifier().fit(X, y, -np.ones(30))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from solver_cases import biased, cloud
 from svmrepro.solvers import Kernel, Problem, Solution, solve
-from svmrepro.solvers.platt import chunking, fixed_threshold, free_set_cg, smo, state
+from svmrepro.solvers.platt import chunking, free_set_cg, state
 
 NAMES = ("smo", "smo-fixed-threshold", "chunking")
 EPS = 1e-3
@@ -58,49 +58,6 @@ def assert_honest(problem: Problem, solution: Solution, eps: float = EPS) -> Non
 def assert_solved(problem: Problem, solution: Solution, eps: float = EPS) -> None:
     assert solution.status == "optimal"
     assert_honest(problem, solution, eps)
-
-
-# Given multipliers
-
-
-@pytest.mark.parametrize("name", NAMES)
-@KERNELS
-@pytest.mark.parametrize("seed", range(3))
-def test_a_solution_is_the_end(name: str, kernel: Kernel, seed: int) -> None:
-    X, y = cloud(seed=seed)
-    C = 10.0 ** np.random.default_rng(seed).uniform(-1, 1, size=y.size)
-    problem = Problem(X, y, C, kernel, bias=biased(name))
-    first = solve(problem, name, verify=False)
-    again = solve(problem, name, start=first.alpha, verify=False)
-    assert_solved(problem, again)
-    assert again.iterations <= 0.02 * first.iterations
-    assert again.kernel_evaluations > 0
-    assert again.info["objective"] == pytest.approx(first.info["objective"], rel=1e-9)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("fold", [True, False])
-@pytest.mark.parametrize("seed", range(5))
-def test_any_feasible_start(name: str, fold: bool, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    X, y = cloud(120, seed=seed)
-    kernel = LINEAR if seed % 2 else Kernel.gaussian(gamma=0.3)
-    bounds = 10.0 ** rng.uniform(-1, 1, size=y.size)
-    alpha = rng.uniform(size=y.size) * bounds * (rng.random(y.size) < 0.7)
-    if name != "smo-fixed-threshold":
-        totals = [alpha[y == label].sum() for label in (1.0, -1.0)]
-        for label, total in zip((1.0, -1.0), totals, strict=True):
-            alpha[y == label] *= min(totals) / total
-    problem = Problem(X, y, bounds, kernel, bias=biased(name))
-    given = alpha.copy()
-    options: dict[str, Any] = {} if name == "chunking" else {"fold": fold}
-    if name == "smo" and seed > 2:
-        options |= {"shrinking": True, "cache_mb": 0.02}
-    solution = solve(problem, name, start=alpha, verify=False, **options)
-    assert_solved(problem, solution)
-    assert np.array_equal(alpha, given)
-    cold = solve(problem, name, verify=False, **options)
-    assert solution.info["objective"] == pytest.approx(cold.info["objective"], rel=1e-3)
 
 
 # Kernel values, and distances from differences
@@ -214,32 +171,6 @@ def test_chunking_ends_anywhere(kernel: Kernel, stop: int) -> None:
         if chunking.advance(run, 2_000, 2**62) is not None:
             break
     assert_honest(problem, chunking.finish(run, "time_limit"))
-
-
-@pytest.mark.parametrize("fold", [True, False])
-@pytest.mark.parametrize("bias", [True, False])
-def test_the_polish_runs_in_slices(fold: bool, bias: bool) -> None:
-    X, y = cloud(60, 3, 6)
-    problem = Problem(X, y, 1e3, bias=bias)
-    options = {"step_tol": 1e-8, "fold": fold, "polish": True}
-    module = smo if bias else fixed_threshold
-    found = []
-    for work in (500, 10**9):
-        run = state.start(problem, EPS, options)
-        run.state.scalars.polish_at = 200
-        while run.descent is None:
-            module.advance(run, 1000, 2**62)
-        slices = 0
-        while run.descent is not None:
-            module.advance(run, work, 2**62)
-            slices += 1
-        found.append(run.state.alpha.copy())
-        errors = (gram(problem) @ (y * found[-1]) - y).astype(float) - run.state.scalars.b
-        members = run.state.members[: run.state.scalars.n_nonbound]
-        assert np.array_equal(members, np.flatnonzero((found[-1] > 0) & (found[-1] < 1e3)))
-        assert run.state.errors[: members.size] == pytest.approx(errors[members], abs=1e-6)
-        assert slices > 20 or work > 500
-    assert np.array_equal(found[0], found[1])
 
 
 def test_a_descent_without_room_ends() -> None:

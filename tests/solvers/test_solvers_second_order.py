@@ -191,17 +191,6 @@ def test_limits_leave_a_feasible_point(name: str) -> None:
         assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-9)
 
 
-def test_the_problem_is_left_as_it_was() -> None:
-    problem = Problem(*banana_like(1500), 100.0, Kernel.gaussian(0.25))
-    first = solve(problem, "smo2")
-    assert first.info["shrinks"] > 0
-    again = solve(problem, "smo2")
-    assert again.iterations == first.iterations
-    assert again.alpha == pytest.approx(first.alpha, abs=0)
-    panel = problem.layout("panel", panels.build_panel)
-    assert (panel.order == np.arange(1500)).all()
-
-
 def test_lengths_of_steps_are_counted_where_asked_for() -> None:
     problem = Problem(*banana_like(300), 1e4, Kernel.gaussian(0.5))
     plain = solve(problem, "pasmo")

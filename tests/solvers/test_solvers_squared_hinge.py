@@ -87,27 +87,6 @@ def test_random_problems(seed: int) -> None:
         assert other.status == "optimal", str(case)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_to_learn_from(name: str) -> None:
-    """All rows empty: the weights are 0, and every multiplier is C."""
-    solution = solve(Problem(np.zeros((4, 3)), [1, -1, 1, -1], 2.0, bias=False, storage="dense"), name)
-    assert solution.status == "optimal"
-    assert solution.weights is not None and not solution.weights.any()
-    assert solution.alpha == pytest.approx(np.full(4, 2.0))
-
-
-def test_huge_C_separates() -> None:
-    """The margins of a separable set tend to 1 or more."""
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(60, 8))
-    w = rng.normal(size=8)
-    keep = np.abs(X @ w) > 0.5
-    X, y = X[keep], np.sign(X[keep] @ w)
-    solution = solve(Problem(X, y, 1e8, bias=False, storage="dense"), "l2svm-mfn", eps=1e-2)
-    assert solution.status == "optimal"
-    assert (y * (X @ solution.weights)).min() > 1.0 - 1e-4
-
-
 @pytest.mark.parametrize("C", [1e6, 1e9, 1e12])
 @pytest.mark.parametrize("seed", range(6))
 def test_rounding_ends_a_run(seed: int, C: float) -> None:
@@ -162,19 +141,11 @@ def test_lagrangian_iteration_is_the_paper_s() -> None:
         u = np.linalg.solve(Q, 1.0 + np.maximum(Q @ u - 1.0 - 1.9 / problem.C * u, 0.0))
 
 
-def test_limits() -> None:
-    problem = example(C=1e4)
-    for name in NAMES:
-        solution = solve(problem, name, eps=1e-9, iteration_limit=3)
-        assert (solution.status, solution.iterations) == ("iteration_limit", 3)
-    slow = Problem(problem.X, problem.y, 1e6, bias=False)
-    assert solve(slow, "lsvm", eps=1e-9, time_limit=0.1).status == "time_limit"
-    # 30 x 30 doubles
+def test_limits_of_memory() -> None:
+    problem = example(C=1e4)  # 30 x 30 doubles
     assert solve(problem, "lsvm", memory_limit_mb=0.006).status == "memory_limit"
     assert solve(problem, "lsvm", memory_limit_mb=0.008, iteration_limit=1).status == "iteration_limit"
-
-
-def test_own_limit_of_memory() -> None:
+    # Its own limit.
     wide = Problem(sp.csr_array(([1.0, 1.0], ([0, 1], [0, 40_000]))), [1, -1], 1.0, bias=False, storage="csr")
     assert solve(wide, "lsvm").status == "memory_limit"
     assert not hasattr(lsvm.LagrangianRun(wide, 1e-3, 1.9, 2.0**60), "matrix")
@@ -188,16 +159,6 @@ def test_steps_may_be_shorter() -> None:
     assert short.iterations > long.iterations
 
 
-def test_progress_rises() -> None:
-    """The dual objectives of a trace stay below the optimum and converge to it."""
-    problem = example(n=3000, d=60, C=10.0)
-    for name in NAMES:
-        solution, certificate = judged(problem, name, 1e-4, trace=True)
-        primal = certificate.primal
-        assert all(value <= primal * (1 + 1e-9) for _, value in solution.trace)
-        assert solution.trace[-1][1] == pytest.approx(primal, rel=1e-4)
-
-
 def test_a_singular_matrix_ends_a_run() -> None:
     """Equal columns, and C so large that I / C vanishes in rounding."""
     rng = np.random.default_rng(0)
@@ -207,23 +168,6 @@ def test_a_singular_matrix_ends_a_run() -> None:
         solution = solve(Problem(X, y, C, bias=False), "lsvm")
         assert solution.status == "stalled"
         assert solution.weights is not None and np.isfinite(solution.weights).all()
-
-
-@pytest.mark.parametrize("C", [1.0, np.linspace(0.1, 2.0, 200)], ids=["one C", "own C"])
-@pytest.mark.parametrize("name", NAMES)
-def test_multipliers_to_go_on_from(name: str, C: Any) -> None:
-    given = example()
-    problem = Problem(given.X, given.y, C, bias=False)
-    first = judged(problem, name, 1e-8)[0]
-    assert first.alpha is not None and (first.alpha > problem.bounds).any()  # there is no upper bound
-    again = judged(problem, name, 1e-6, start=first.alpha)[0]
-    assert again.iterations <= 0.3 * first.iterations
-    rng = np.random.default_rng(0)
-    elsewhere = judged(problem, name, 1e-8, start=rng.uniform(0.0, 3.0, problem.n))[0]
-    assert elsewhere.weights == pytest.approx(first.weights, abs=1e-6)
-    for wrong in (-1.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match=r"^start\[0\] = .* is not in \[0, 1e\+100\]$"):
-            solve(problem, name, start=np.full(problem.n, wrong))
 
 
 def test_the_matrix_is_factored_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

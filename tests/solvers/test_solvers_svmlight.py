@@ -7,10 +7,9 @@ import tracemalloc
 import numpy as np
 import numpy.typing as npt
 import pytest
-from solver_cases import STORAGES, banana_like, gram, judged, make_case, steps_of_smo, words
+from solver_cases import STORAGES, banana_like, gram, judged, steps_of_smo, words
 from svmrepro import datasets
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
-from svmrepro.solvers.caches import feature_columns as panels
 from svmrepro.solvers.decomposition import svmlight
 from svmrepro.solvers.quadratic_programs import working_set_qp
 
@@ -148,37 +147,6 @@ def test_shrinking_changes_the_work_not_the_result(way: dict[str, object]) -> No
     assert first.dual == pytest.approx(second.dual, rel=1e-4)
 
 
-def test_the_problem_is_left_as_it_was() -> None:
-    X, y = banana_like(600)
-    for kernel, data in ((Kernel.gaussian(0.25), X), (Kernel.gaussian(0.1), words(600, 20)[0])):
-        problem = Problem(data, y, 100.0, kernel)
-        fresh = panels.build_panel(problem)
-        first = solve(problem, "svmlight", patience=10)
-        assert first.info["shrinks"] > 0
-        panel = problem.layout("panel", panels.build_panel)
-        for name in ("order", "norms", "columns", "bytes", "ones"):
-            assert np.array_equal(getattr(panel, name), getattr(fresh, name)), name
-        again = solve(problem, "svmlight", patience=10)
-        assert again.iterations == first.iterations
-        assert np.array_equal(again.alpha, first.alpha)
-
-
-def test_a_run_that_breaks_off_does_no_harm() -> None:
-    problem = Problem(*banana_like(600), 100.0, Kernel.gaussian(0.25))
-    reference = solve(problem, "smo2")
-    calls = 0
-
-    def interrupt(seconds: float, steps: int, dual: float) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        solve(problem, "svmlight", patience=0, progress=interrupt)
-    assert np.array_equal(solve(problem, "smo2").alpha, reference.alpha)
-
-
 def test_a_slice_counts_the_rounds_of_the_small_program() -> None:
     # Limits persist between slices: fourteen zigzag examples spend theirs in the subproblem.
     rng = np.random.default_rng(4)
@@ -212,16 +180,3 @@ def test_folding_reads_each_example_once_a_step(storage: str, bias: bool) -> Non
     for solution in (plain, folded):
         assert problem.X.T @ (y * solution.alpha) == pytest.approx(solution.weights, abs=1e-9)
     assert second.dual == pytest.approx(first.dual, rel=1e-4)
-
-
-def test_without_a_bias_the_optimum_is_another() -> None:
-    case = make_case(5)
-    K = gram(case)
-    free, held = case.problem(), case.problem(bias=False)
-    (with_bias, first), (without, second) = judged(free, "svmlight"), judged(held, "svmlight")
-    assert without.bias == 0.0
-    assert abs(float(case.y @ with_bias.alpha)) <= 1e-9 * case.C
-    outputs = case.y * (K @ (case.y * without.alpha))
-    assert (outputs[without.alpha < case.C] >= 1 - 1.1e-3).all()
-    assert (outputs[without.alpha > 0] <= 1 + 1.1e-3).all()
-    assert second.dual > first.dual

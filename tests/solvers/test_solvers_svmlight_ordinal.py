@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -65,15 +63,6 @@ def test_one_pair() -> None:
         problem = Problem(rows, [1.0, 5.0], C, bias=False, storage="dense")
         solution = solve(problem, "svmlight-ordinal", eps=1e-8)
         assert solution.alpha == pytest.approx([alpha]) and solution.weights == pytest.approx([first, 0.0])
-        again = solve(problem, "svmlight-ordinal", eps=1e-6, start=solution.alpha)
-        assert (again.status, again.iterations) == ("optimal", 0)
-    for start, message in (
-        ([0.01, 0.01], r"^start must have shape \(1,\), got \(2,\)$"),
-        ([2.5], r"^start\[0\] = 2\.5 is not in \[0, 0\.02\]$"),
-        (["a"], "^start must hold numbers, one for each multiplier$"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            solve(problem, "svmlight-ordinal", start=start)
 
 
 def test_two_classes_are_ranks() -> None:
@@ -97,17 +86,3 @@ def test_too_many_pairs() -> None:
     assert solve(large, "svmlight-ordinal").status == "memory_limit"
     made = large.layout("pairs", svmlight_ordinal._build)
     assert made.problem is None and made.number == 20_000 * 19_999 // 2
-
-
-@pytest.mark.parametrize("options", [{}, {"fold": False}, {"cache_mb": 0.0, "fold": False}])
-@pytest.mark.parametrize("seed", range(6))
-def test_multipliers_to_go_on_from(seed: int, options: dict[str, Any]) -> None:
-    problem = ranked(seed)
-    first = judged(problem, "svmlight-ordinal", 1e-6, **options)[0]
-    assert first.alpha is not None
-    again = judged(problem, "svmlight-ordinal", 1e-5, start=first.alpha, **options)[0]
-    assert again.iterations <= 0.3 * first.iterations
-    anywhere = np.random.default_rng(seed).uniform(0, problem.total / first.alpha.size, first.alpha.size)
-    elsewhere = judged(problem, "svmlight-ordinal", 1e-6, start=anywhere, **options)[0]
-    one, other = (objective(problem, solution.weights, "pairs") for solution in (first, elsewhere))
-    assert abs(one - other) <= 2e-6 * problem.total

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.svm import LinearSVC
-from solver_cases import ONE_OF_EACH, STORAGES, biased, gram, judged, objective, words
-from svmrepro.solvers import SOLVERS, Blocks, Kernel, Problem, solve
+from solver_cases import ONE_OF_EACH, biased, gram, judged, objective
+from svmrepro.solvers import SOLVERS, Kernel, Problem, solve
 from svmrepro.solvers.peers import scikit_learn_interface
 
 HINGE = ("svmperf", "ocas")
@@ -97,18 +97,6 @@ def test_multipliers_of_planes_are_within_their_bounds(name: str, seed: int) -> 
     assert alpha is not None and (alpha >= 0).all() and (alpha <= problem.bounds).all()
     v = X.T @ (y * alpha)
     assert alpha.sum() - 0.5 * v @ v == pytest.approx(solution.relaxed, rel=1e-9)
-
-
-@pytest.mark.parametrize("name", HINGE)
-def test_blocks_and_storages_agree(name: str) -> None:
-    X, y = words(150, 12, share=0.3)
-    bounds = np.random.default_rng(3).uniform(0.1, 2.0, 150)
-    problems = [Problem(X, y, bounds, bias=False, storage=storage) for storage in STORAGES]
-    problems.append(Problem(Blocks([X[:1].copy(), X[1:].copy()]), y, bounds, bias=False))
-    found = [judged(problem, name, 1e-4)[0] for problem in problems]
-    values = [objective(problems[0], solution.weights) for solution in found]
-    assert max(values) - min(values) <= tolerance(name, 1e-4, problems[0], min(values))
-    assert len({solution.iterations for solution in found}) == 1
 
 
 # Peers
