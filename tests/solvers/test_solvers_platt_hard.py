@@ -147,19 +147,6 @@ def test_drift_is_renewed(name: str, kernel: Kernel, monkeypatch: pytest.MonkeyP
 # Limits
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kernel", [LINEAR, Kernel.gaussian(gamma=0.005)], ids=["linear", "gaussian"])
-def test_limits_of_time(name: str, kernel: Kernel) -> None:
-    X, y = cloud(8000, 200, 0, 10.0)
-    problem = Problem(X, y, 100.0, kernel, bias=biased(name))
-    solve(problem, name, verify=False, iteration_limit=1)
-    solution = solve(problem, name, verify=False, time_limit=0.3, trace=True)
-    assert solution.status == "time_limit"
-    assert len(solution.trace) > 2  # in slices; one step of this takes tens of seconds
-    if solution.weights is not None:
-        assert solution.weights == pytest.approx(X.T @ (y * solution.alpha), rel=1e-9, abs=1e-9)
-
-
 @pytest.mark.parametrize("stop", [3, 11, 40, 200, 900])
 @KERNELS
 def test_chunking_ends_anywhere(kernel: Kernel, stop: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.svm import SVC
-from solver_cases import banana_like, chess_board, gram, judged, make_case, steps_of_smo
+from solver_cases import banana_like, chess_board, gram, judged, steps_of_smo, words
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
 from svmrepro.solvers.caches.active_set_rows import build_cache, fetch
@@ -85,17 +85,6 @@ def test_the_planned_step_gains_most_together_with_the_next_one() -> None:
         assert not second_order_iteration.step_ahead(*pair, mu, mu)[1]
 
 
-@pytest.mark.parametrize("single", [False, True])
-def test_shrinking_changes_the_work_not_the_result(single: bool) -> None:
-    problem = Problem(*banana_like(3000), 100.0, Kernel.gaussian(0.25))
-    whole, first = judged(problem, "smo2", shrinking=False, single=single)
-    shrunk, second = judged(problem, "smo2", single=single)
-    assert shrunk.info["shrinks"] >= 2 and shrunk.info["active_min"] < 1500
-    assert shrunk.info["gradient_restores"] >= 1
-    assert shrunk.work["gradient_updates"] < 0.7 * whole.work["gradient_updates"]
-    assert first.dual == pytest.approx(second.dual, rel=1e-6)
-
-
 def test_cache_counts_and_evicts() -> None:
     problem = Problem(*banana_like(40), 1.0, Kernel.gaussian(0.5))
     store, panel = problem.prepare(), panels.build_panel(problem)
@@ -110,37 +99,6 @@ def test_cache_counts_and_evicts() -> None:
     assert cache.counts.hits == 2 and cache.counts.misses == 5
     assert {int(owner) for owner in cache.owner} == {0, 1, 3}
     assert cache.counts.entries == 5 * 40
-
-
-@pytest.mark.parametrize("seed", range(24))
-def test_panel_gives_kernel_rows(seed: int) -> None:
-    case = make_case(seed)
-    problem = case.problem()
-    panel, store = panels.build_panel(problem), problem.prepare()
-    block, shape = panels.block_of(problem)
-    K, n = gram(case), problem.n
-    out = np.empty(n)
-    for i in range(n):
-        panels.fill(store, panel, block, shape, i, 0, n, out)
-        assert out == pytest.approx(K[i], rel=1e-9, abs=1e-9 * max(1.0, np.abs(K).max()))
-
-
-@pytest.mark.parametrize(
-    ("data", "storage", "form"),
-    [
-        ("binary", "bits", "bytes"),
-        ("binary", "index", "bytes"),
-        ("binary", "csr", "columns"),
-        ("sparse", "csr", "csr"),
-        ("sparse", "dense", "columns"),
-    ],
-)
-def test_form_of_the_panel(data: str, storage: str, form: str) -> None:
-    rng = np.random.default_rng(0)
-    X = (rng.random((30, 40)) < 0.3).astype(float)
-    if data == "sparse":
-        X = rng.normal(size=(30, 300)) * (rng.random((30, 300)) < 0.02)
-    assert panels.form(Problem(X, np.where(np.arange(30) % 2 == 0, 1.0, -1.0), storage=storage)) == form
 
 
 def test_scans_against_numpy() -> None:
@@ -214,3 +172,37 @@ def test_bins_of_lengths_are_a_tenth_wide_on_the_axis_of_figure_3(t: float) -> N
     assert middles.size == second_order_iteration.RATIO_BINS
     assert np.flatnonzero(lengths[1]) == [np.argmin(abs(middles - t))]
     assert not lengths[0].any()
+
+
+# Kernel rows in bytes, for binary data under a linear kernel
+
+
+def byte_problem(storage: str) -> Problem:
+    """Return binary rows, some of them twice."""
+    X, y = words(300, 40, share=0.2)
+    X[150:180] = X[:30]
+    return Problem(X, y, 100.0, storage=storage)
+
+
+@pytest.mark.parametrize("cache_mb", [1e-6, 40.0])
+@pytest.mark.parametrize("storage", ["index", "bits"])
+@pytest.mark.parametrize("name", ["smo2", "pasmo", "pasmo-3"])
+def test_same_steps_as_with_floating_point(name: str, storage: str, cache_mb: float) -> None:
+    inexact = solve(byte_problem("dense"), name, shrinking=False, cache_mb=cache_mb)
+    problem = byte_problem(storage)
+    assert panels.rows_fit_bytes(problem)
+    exact = solve(problem, name, shrinking=False, cache_mb=cache_mb)
+    assert exact.iterations == inexact.iterations > 500
+    np.testing.assert_allclose(exact.alpha, inexact.alpha, atol=1e-9)
+
+
+@pytest.mark.parametrize("most", [255, 256])
+def test_the_largest_count_of_a_byte(most: int) -> None:
+    X = (np.random.default_rng(0).random((60, 300)) < 0.5).astype(float)
+    X[:10] = np.arange(300) < most  # ten copies of a row
+    y = np.where(np.arange(60) % 2 == 0, 1.0, -1.0)
+    problem = Problem(X, y, 0.01, storage="index")
+    assert problem.prepare().norms.max() == most
+    assert panels.rows_fit_bytes(problem) == (most == 255)
+    expected = solve(Problem(X, y, 0.01, storage="dense"), "smo2")
+    np.testing.assert_allclose(solve(problem, "smo2").alpha, expected.alpha, atol=1e-9)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solver_cases import STORAGES, judged, words
+from solver_cases import STORAGES, words
 from svmrepro.solvers import Kernel, Problem, solve
 from svmrepro.solvers.caches import smo_rows
 
@@ -48,14 +48,3 @@ def test_longer_rows_in_the_same_memory() -> None:
         longer = smo_rows.longer(longer)
     assert longer.rows.shape == (209, 5000)
     assert longer.rows.nbytes <= 8 * 2**20
-
-
-@pytest.mark.parametrize("storage", ["dense", "index"])
-@pytest.mark.parametrize("kernel", ["linear", *KERNELS])
-def test_shrinking_saves_work(kernel: str, storage: str) -> None:
-    problem = Problem(*words(600), 1.0, KERNELS.get(kernel, Kernel.linear()), storage=storage)
-    (whole, first), (shrunk, second) = (judged(problem, "smo", shrinking=on) for on in (False, True))
-    assert shrunk.info["shrinks"] >= 1 and shrunk.info["active_min"] < 600
-    assert shrunk.info["returns"] >= 1  # the last full pass covers all examples
-    assert shrunk.work["nonzeros"] < whole.work["nonzeros"]
-    assert second.dual == pytest.approx(first.dual, rel=1e-3)

@@ -15,13 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numba import njit
-from solver_cases import STORAGES
 from svmrepro import solvers
-from svmrepro.solvers import SOLVERS, Kernel, fingerprint, fingerprint_all
+from svmrepro.solvers import SOLVERS, fingerprint, fingerprint_all
 from svmrepro.solvers.source_code import SourceCode
 from svmrepro.solvers.storage.kernel_transforms import exp_of_negative
-from svmrepro.solvers.storage.row_products import ROWS
-from svmrepro.solvers.storage.stores import build_store
 
 PACKAGE = Path(solvers.__file__).parent
 
@@ -199,26 +196,3 @@ def test_exponential_to_two_ulp() -> None:
     held = np.empty(4)
     apply(far, held)
     assert held == pytest.approx(np.exp(-708.0), rel=1e-12)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-def test_row_functions(storage: str) -> None:
-    rng = np.random.default_rng(1)
-    for d in (1, 64, 65, 128, 300, 321):
-        X = (rng.random((20, d)) < 0.3).astype(float)
-        X[4] = 0.0
-        store = build_store(X, storage, Kernel.linear())
-        dots, products, update = ROWS[storage]
-        members = rng.permutation(20)[:11].astype(np.uint32)
-        out = np.full(13, np.nan)
-        dots(store, 7, members, 11, out)
-        assert out[:11] == pytest.approx(X[members] @ X[7])
-        w = np.zeros(store.scratch.size)
-        w[:d] = rng.normal(size=d)
-        products(store, w, members, 11, out)
-        assert out[:11] == pytest.approx(X[members] @ w[:d])
-        assert np.isnan(out[11:]).all()
-        expected = w[:d] + 0.5 * X[7]
-        update(store, 7, 0.5, w)
-        assert w[:d] == pytest.approx(expected)
-        assert not store.scratch.any()

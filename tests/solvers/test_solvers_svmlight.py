@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from solver_cases import STORAGES, banana_like, gram, judged, steps_of_smo, words
-from svmrepro import datasets
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.decomposition import svmlight
 from svmrepro.solvers.quadratic_programs import working_set_qp
@@ -66,21 +65,6 @@ def test_small_program_ends_at_a_stationary_point(kind: str, equality: bool) -> 
         assert left <= 1e-5 * first + 1e-9 * scale
 
 
-@pytest.mark.parametrize(
-    ("name", "kernel", "C"),
-    [
-        ("noise", Kernel.linear(), 0.1),
-        ("noise", Kernel.gaussian(sigma2=10), 0.1),
-        ("separable", Kernel.linear(), 100.0),
-    ],
-)
-def test_objective_is_that_of_libsvm(name: str, kernel: Kernel, C: float) -> None:
-    data = datasets.generate(name, n=1000, seed=0)
-    problem = Problem(data.X, data.y, C, kernel)
-    reference = certify(problem, solve(problem, "libsvm", eps=1e-5))
-    assert judged(problem, "svmlight")[1].dual == pytest.approx(reference.dual, rel=1e-3)
-
-
 def test_with_two_it_is_first_order_smo_step_by_step() -> None:
     X, y = banana_like(100, 3)
     problem = Problem(X, y, 1.0, Kernel.gaussian(0.5))
@@ -134,17 +118,6 @@ def test_where_all_rows_fit_the_cache_changes_no_step(kernel: Kernel) -> None:
     kept, none = solve(problem, "svmlight"), solve(problem, "svmlight", cache_mb=0)
     assert kept.iterations == none.iterations
     assert np.array_equal(kept.alpha, none.alpha)
-
-
-@pytest.mark.parametrize("way", [{}, {"fold": True}, {"single": True}, {"cache_mb": 0}])
-def test_shrinking_changes_the_work_not_the_result(way: dict[str, object]) -> None:
-    problem = Problem(*words(1500, 30), 1.0)
-    whole, first = judged(problem, "svmlight", shrinking=False, **way)
-    shrunk, second = judged(problem, "svmlight", patience=30, **way)
-    assert shrunk.info["shrinks"] >= 1 and shrunk.info["active_min"] < 1200
-    assert shrunk.info["gradient_restores"] >= 1 and whole.info["gradient_restores"] == 0
-    assert shrunk.work["gradient_updates"] < 0.9 * whole.work["gradient_updates"]
-    assert first.dual == pytest.approx(second.dual, rel=1e-4)
 
 
 def test_a_slice_counts_the_rounds_of_the_small_program() -> None:
