@@ -58,26 +58,27 @@ class Journal:
         self.source = fingerprint_all()[:12]
 
     def read(self) -> list[Outcome]:
-        """Return the outcomes of the current source; an incomplete line left by a kill is ignored."""
-        if self.path is None or not self.path.exists():
-            return []
-        entries = [json.loads(line) for line in self.path.read_text().split("\n")[:-1]]
+        """Return the outcomes of the current source; an incomplete line left by a kill is removed."""
+        text = self.path.read_text() if self.path and self.path.exists() else ""
+        lines = text[: text.rfind("\n") + 1]
+        if self.path and lines != text:
+            self.path.write_text(lines)
+        entries = [json.loads(line) for line in lines.splitlines()]
         return [Outcome(**entry) for entry in entries if entry.pop("source") == self.source]
 
     def add(self, outcome: Outcome) -> None:
         """Append an outcome."""
-        if self.path is None:
-            return
-        if self.path.exists():
-            text = self.path.read_bytes()
-            if text and not text.endswith(b"\n"):
-                self.path.write_bytes(text[: text.rfind(b"\n") + 1])
-        with self.path.open("a") as stream:
-            stream.write(json.dumps({"source": self.source, **asdict(outcome)}) + "\n")
+        if self.path is not None:
+            with self.path.open("a") as stream:
+                stream.write(json.dumps({"source": self.source, **asdict(outcome)}) + "\n")
 
 
 def tasks(
-    problems: int, solvers: Sequence[str], families: Sequence[str], first_seed: int = 0, done: Any = ()
+    problems: int,
+    solvers: Sequence[str],
+    families: Sequence[str],
+    first_seed: int = 0,
+    done: Iterable[Outcome] = (),
 ) -> Iterator[Task]:
     """Yield ``problems`` problems, the families in rotation, with the solvers without an outcome."""
     known = {(one.family, one.seed, one.solver) for one in done}

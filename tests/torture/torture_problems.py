@@ -56,10 +56,6 @@ class Draw:
         """Return the problem."""
         return Problem(self.X, self.y, self.C, self.kernel, bias=bias, storage=self.storage)
 
-    def __str__(self) -> str:
-        C = f"{self.C:.3g}" if isinstance(self.C, float) else f"{min(self.C):.1g}..{max(self.C):.1g}"
-        return f"n={self.n} d={self.X.shape[1]} {self.kernel.name} C={C} {self.storage}"
-
 
 def draw(family: str, seed: int) -> Draw:
     """Return problem number ``seed`` of a family."""
