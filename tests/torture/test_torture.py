@@ -47,6 +47,19 @@ def test_nobody_is_dishonest(family: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("name", ["smo", "smo-fixed-threshold", "chunking"])
+@pytest.mark.parametrize(
+    "family",
+    ["scales", "copies", "contradictions", "tiny-class", "indefinite", "outlier", "decades", "own-bounds"],
+)
+def test_hard_problems_that_are_solved(family: str, name: str) -> None:
+    for seed in (0, 1, 3):
+        judged = Judged(draw(family, seed))
+        solution = solve(judged.draw.problem(biases(name)), name, verify=False, time_limit=20)
+        outcome = judge(judged, name, solution, torture.EPS, np.inf)
+        assert outcome.verdict == SOLVED, (outcome.detail, outcome.command())
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", ["svmperf", "ocas"])
 def test_lower_bounds_of_cutting_planes_are_below_the_optimum(name: str, family: str) -> None:
