@@ -65,14 +65,6 @@ def test_one_pair() -> None:
         assert solution.alpha == pytest.approx([alpha]) and solution.weights == pytest.approx([first, 0.0])
 
 
-def test_two_classes_are_ranks() -> None:
-    """The objective is that of the ROC area: every pair of a positive and a negative example."""
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(30, 4)), np.where(np.arange(30) < 4, 1.0, -1.0)
-    problem = Problem(X, y, 1.0, bias=False)
-    assert judged(problem, "svmlight-ordinal", 1e-5)[0].info["pairs"] == 4 * 26
-
-
 def test_too_many_pairs() -> None:
     rng = np.random.default_rng(2)
     # 100 x 100 differences of 5 numbers
