@@ -369,3 +369,18 @@ def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
 def test_warm_takes_names_and_kernels() -> None:
     warm("smo", "polynomial", "dense")
     warm("smo-fixed-threshold", LINEAR, "bits")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(6))
+def test_what_double_precision_cannot_solve_still_ends(name: str, seed: int) -> None:
+    # Outputs are sums of terms of 1e12 C, whose rounding exceeds an eps of 1e-8.
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(14, 10)) * 10.0 ** rng.uniform(-6, 6, size=10)
+    y = np.where(np.arange(14) % 2, 1.0, -1.0)
+    problem = Problem(X, y, 10.0 ** rng.uniform(-2, 4), bias=biased(name))
+    solution = solve(problem, name, eps=1e-8, time_limit=0.2)
+    assert solution.status in ("optimal", "stalled", "time_limit")
+    certificate = certify(problem, solution)  # raises outside the box
+    if solution.status == "optimal" and certificate.passes(1e-8, SOLVERS[name].tolerance_factor):
+        assert certificate.gap >= -1e-9 * problem.total
