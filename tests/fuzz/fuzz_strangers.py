@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from fuzz_inputs import TOKENS, Target, folder, mutated, nested, places
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -44,11 +45,8 @@ WORDS = ("claim", "measured_there")
 
 
 def _csv(columns: Any, rows: list[dict[str, Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(columns), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
+    text: str = pd.DataFrame(rows, columns=list(columns)).to_csv(index=False, lineterminator="\n")
+    return text
 
 
 def _measurement(contender: str, n: int, repeat: int) -> dict[str, Any]:

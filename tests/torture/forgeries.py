@@ -413,37 +413,27 @@ def stopped_early(given: Small, solution: Solution, rng: Generator) -> Solution:
 
 @dataclass(frozen=True)
 class Forgery:
-    """The values that reproduce a forged solution."""
+    """A forged solution of a small problem, to be judged at a tolerance."""
 
-    kind: str
-    problem: int
-    seed: int
-    tricks: tuple[int, ...]
+    name: str
+    given: Small
+    solution: Solution
     eps: float
 
-    def make(self) -> tuple[Small, Solution]:
-        """Return the problem and the forged solution."""
-        given = small(self.kind, self.problem)
-        rng = np.random.default_rng([self.seed, *self.tricks])
-        solution = given.honest
-        with np.errstate(all="ignore"):
-            # The remaining tricks need finite arrays of matching shapes.
-            for trick in sorted(self.tricks, key=lambda trick: TRICKS[trick] in (not_numbers, wrong_shapes)):
-                solution = TRICKS[trick](given, solution, rng)
-        return given, solution
 
-    def __str__(self) -> str:
-        names = " then ".join(TRICKS[trick].__name__ for trick in self.tricks)
-        return f"{self.kind}, problem {self.problem}, {names}, seed {self.seed}, eps {self.eps:g}"
-
-
-def drawn(kind: str, number: int, pool: int = POOL) -> Forgery:
-    """Return forgery number ``number`` of a kind, without hypothesis."""
+def forged(kind: str, number: int, pool: int = POOL) -> Forgery:
+    """Return forgery number ``number`` of a kind."""
     rng = np.random.default_rng([77, list(KINDS).index(kind), number])
-    tricks = tuple(int(one) for one in rng.integers(len(TRICKS), size=rng.choice([1, 1, 2])))
-    return Forgery(
-        kind, int(rng.integers(pool)), number, tricks, float(10.0 ** rng.choice([-2, -3, -3, -3, -5]))
-    )
+    tricks = [TRICKS[one] for one in rng.integers(len(TRICKS), size=rng.choice([1, 1, 2]))]
+    # The other tricks need finite arrays of matching shapes.
+    tricks.sort(key=lambda trick: trick in (not_numbers, wrong_shapes))
+    given, eps = small(kind, int(rng.integers(pool))), float(10.0 ** rng.choice([-2, -3, -3, -3, -5]))
+    solution = given.honest
+    with np.errstate(all="ignore"):
+        for trick in tricks:
+            solution = trick(given, solution, rng)
+    names = " then ".join(trick.__name__ for trick in tricks)
+    return Forgery(f"{kind}, problem {given.seed}, {names}, eps {eps:g}", given, solution, eps)
 
 
 # Judging
@@ -461,7 +451,7 @@ def certificate_of(given: Small, solution: Solution, eps: float, factor: float) 
 
 def fault(forgery: Forgery) -> str | None:
     """Return what is wrong with the judge's verdict on a forgery, or None."""
-    given, solution = forgery.make()
+    given, solution = forgery.given, forgery.solution
     for factor in given.kind.factors:
         try:
             found = certificate_of(given, solution, forgery.eps, factor)
@@ -550,7 +540,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for kind in options.kind or KINDS:
         began = time.monotonic()
         numbers = range(options.first, options.first + options.examples)
-        found = {number: wrong for number in numbers if (wrong := fault(drawn(kind, number))) is not None}
+        found = {number: wrong for number in numbers if (wrong := fault(forged(kind, number))) is not None}
         honest = {
             seed: why for seed in range(POOL) if (why := honest_fault(small(kind, seed), 1e-3)) is not None
         }
@@ -567,7 +557,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for numbers_alike in sorted(alike.values(), key=len, reverse=True)[:MOST_SHOWN]:
             first = numbers_alike[0]
             command = f"--kind {kind} --first {first} --examples 1"
-            print(f"  {len(numbers_alike):5} such as {command} ({drawn(kind, first)}): {found[first]}")
+            print(f"  {len(numbers_alike):5} such as {command} ({forged(kind, first).name}): {found[first]}")
         for seed, why in list(refused.items())[:MOST_SHOWN]:
             print(f"  honest solution of problem {seed}: {why}")
         failed += len(found) + len(refused)
