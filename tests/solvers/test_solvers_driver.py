@@ -251,6 +251,23 @@ def test_time_limit(name: str, kernel: Kernel) -> None:
             assert solution.weights == pytest.approx(X.T @ (y * solution.alpha), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
+@pytest.mark.parametrize("name", ["smo", "svmlight", "smo2", "pasmo"])
+def test_a_cache_changes_no_step(name: str, kernel: str, storage: str) -> None:
+    problem = Problem(*words(200), 10.0, BINARY_KERNELS[kernel], storage=storage)
+    # Room for two rows, some, all; svmlight prefers examples whose rows are there.
+    sizes = (0.0, 40.0) if name == "svmlight" else (0.0, 1e-6, 0.02, 40.0)
+    none, *kept = (solve(problem, name, cache_mb=size, shrinking=False) for size in sizes)
+    for run in kept:
+        assert run.iterations == none.iterations
+        assert np.array_equal(run.alpha, none.alpha)
+        assert run.kernel_evaluations <= none.kernel_evaluations
+        assert run.work["nonzeros"] <= none.work["nonzeros"]
+    assert run.kernel_evaluations < none.kernel_evaluations
+    assert run.info["cache_hits"] > none.info.get("cache_hits", 0)
+
+
 #: Options with which solvers shrink other quantities.
 SHRINKING: dict[str, list[dict[str, Any]]] = {
     "smo": [{"shrinking": True}],

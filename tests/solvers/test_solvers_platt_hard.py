@@ -1,4 +1,4 @@
-"""SMO, SMO with a fixed threshold and chunking: far examples, tiny multipliers, drift, and ends anywhere.
+"""SMO and its cache, a fixed threshold, chunking: far examples, tiny multipliers, drift, and ends anywhere.
 
 ``tests/torture`` has the other hard problems, judged in decimal arithmetic.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solver_cases import biased, cloud, judged
+from solver_cases import biased, cloud, judged, words
 from svmrepro.solvers import Kernel, Problem, certify, solve
+from svmrepro.solvers.caches import smo_rows
 from svmrepro.solvers.platt import chunking, free_set_cg, state
 
 NAMES = pytest.mark.parametrize("name", ["smo", "smo-fixed-threshold", "chunking"])
@@ -74,3 +75,26 @@ def test_a_descent_without_room_ends() -> None:
     assert not free_set_cg.choose_direction(descent)
     descent.d[:] = 1.0
     assert not free_set_cg.step_along(descent)
+
+
+def test_rows_grow_with_the_columns() -> None:
+    problem = Problem(*words(1500), 1.0, Kernel.gaussian(gamma=0.05))
+    none, kept = (solve(problem, "smo", cache_mb=size, iteration_limit=4000) for size in (0.0, 8.0))
+    ever = int(np.count_nonzero(none.alpha))
+    assert ever > 600  # more multipliers than a row holds were at some time between their bounds, or nearly
+    assert np.array_equal(kept.alpha, none.alpha)
+    assert kept.kernel_evaluations < none.kernel_evaluations
+
+
+def test_longer_rows_in_the_same_memory() -> None:
+    cache = smo_rows.first_cache(5000, 8 * 2**20)
+    assert cache.rows.shape == (1024, 1024)
+    cache.counts.hits = 7
+    longer = smo_rows.longer(cache)
+    assert longer.rows.shape == (512, 2048)
+    assert np.shares_memory(longer.rows, cache.rows)
+    assert (longer.slot_of == -1).all() and longer.counts.hits == 7
+    while longer.rows.shape[1] < 5000:
+        longer = smo_rows.longer(longer)
+    assert longer.rows.shape == (209, 5000)
+    assert longer.rows.nbytes <= 8 * 2**20

@@ -8,7 +8,6 @@ from sklearn.svm import SVC
 from solver_cases import banana_like, chess_board, gram, judged, steps_of_smo, words
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
-from svmrepro.solvers.caches.active_set_rows import build_cache, fetch
 from svmrepro.solvers.decomposition import pair_state, second_order_iteration
 from svmrepro.solvers.decomposition.pair_selection import DOWN, UP, best_partner, move_gradient
 
@@ -83,22 +82,6 @@ def test_the_planned_step_gains_most_together_with_the_next_one() -> None:
         assert planned and mu == pytest.approx(np.linalg.solve(Q, slopes)[0], rel=1e-9)
         # Without room in the box there is no such step.
         assert not second_order_iteration.step_ahead(*pair, mu, mu)[1]
-
-
-def test_cache_counts_and_evicts() -> None:
-    problem = Problem(*banana_like(40), 1.0, Kernel.gaussian(0.5))
-    store, panel = problem.prepare(), panels.build_panel(problem)
-    block, shape = panels.block_of(problem)
-    K = gram(problem)
-    cache = build_cache(40, 3 * 8 * 40, "double")
-    assert cache.owner.size == 3
-    for example in (0, 1, 2, 0, 3, 0, 1):
-        row = fetch(cache, store, panel, block, shape, example, 40, 0)
-        assert cache.rows[row] == pytest.approx(K[example], abs=1e-12)
-    # 3 replaces 1, the oldest, and 1 replaces 2.
-    assert cache.counts.hits == 2 and cache.counts.misses == 5
-    assert {int(owner) for owner in cache.owner} == {0, 1, 3}
-    assert cache.counts.entries == 5 * 40
 
 
 def test_scans_against_numpy() -> None:

@@ -112,14 +112,6 @@ def test_the_cache_saves_work_and_keeps_its_limit() -> None:
         assert peak - before < megabytes * 2**20 + 200 * problem.n + 2**18
 
 
-@pytest.mark.parametrize("kernel", [Kernel.gaussian(0.05), Kernel.polynomial(2, a=0.1, c=1.0)])
-def test_where_all_rows_fit_the_cache_changes_no_step(kernel: Kernel) -> None:
-    problem = Problem(*words(250), 1.0, kernel)
-    kept, none = solve(problem, "svmlight"), solve(problem, "svmlight", cache_mb=0)
-    assert kept.iterations == none.iterations
-    assert np.array_equal(kept.alpha, none.alpha)
-
-
 def test_a_slice_counts_the_rounds_of_the_small_program() -> None:
     # Limits persist between slices: fourteen zigzag examples spend theirs in the subproblem.
     rng = np.random.default_rng(4)
