@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import coverage
+from coverage.results import format_lines
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "build" / "coverage"
@@ -133,17 +134,6 @@ def lines_run(chosen: Iterable[Step], now: dict[str, str]) -> dict[str, set[int]
     return found
 
 
-def ranges(lines: list[int]) -> str:
-    """Return ascending line numbers in short form: ``3 5-7``."""
-    found: list[list[int]] = []
-    for line in lines:
-        if found and found[-1][1] == line - 1:
-            found[-1][1] = line
-        else:
-            found.append([line, line])
-    return " ".join(f"{first}-{last}" if last > first else str(first) for first, last in found)
-
-
 def report(title: str, run: dict[str, set[int]], compiled: bool) -> float:
     """Print the missed lines and their share; return the percentage of lines run."""
     measured = coverage.Coverage(data_file=None, config_file=str(ROOT / "pyproject.toml"))
@@ -156,7 +146,7 @@ def report(title: str, run: dict[str, set[int]], compiled: bool) -> float:
         lines = [line for line in missing if (line in inside) == compiled]
         missed += len(lines)
         if lines:
-            print(f"  {name}: {ranges(lines)}")
+            print(f"  {name}: {format_lines(statements, lines)}")
     share = 100.0 * (total - missed) / total
     print(f"{title}: {share:.2f} % of {total} lines, {missed} missed")
     return share

@@ -37,15 +37,15 @@ class Journal:
         self.path = path
 
     def read(self) -> list[Round]:
-        """Return the recorded rounds; an incomplete line left by a kill is ignored."""
+        """Return the recorded rounds; an incomplete line left by a kill is removed."""
         text = self.path.read_text() if self.path.exists() else ""
-        return [Round(**json.loads(line)) for line in text.split("\n")[:-1]]
+        lines = text[: text.rfind("\n") + 1]
+        if lines != text:
+            self.path.write_text(lines)
+        return [Round(**json.loads(line)) for line in lines.splitlines()]
 
     def add(self, line: Round) -> None:
         """Append a round."""
-        text = self.path.read_text() if self.path.exists() else ""
-        if not text.endswith("\n") and text:
-            self.path.write_text(text[: text.rfind("\n") + 1])
         with self.path.open("a") as stream:
             stream.write(json.dumps(asdict(line)) + "\n")
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from fuzz_inputs import Target, folder, mutated
+from fuzz_inputs import Target, folder, mutated, on_file
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays as arrays_of
 from hypothesis.strategies import SearchStrategy
 from svmrepro.datasets.locks import owner
 from svmrepro.datasets.prepared import _load
@@ -31,7 +32,6 @@ _TYPES = (
     *("<c16", "|S3", "<U2", "<M8[s]", "f8,i4"),
 )
 _SHAPES = ((), (0,), (1,), (2,), (3,), (4,), (0, 3), (3, 0), (3, 3), (2, 3), (1, 1, 3), (3, 1))
-_NUMBERS = (0, 1, 2, 3, 4, -1, 7, 2**31 - 1, -(2**31), 2**40, 0.5, float("nan"), float("inf"), 1e308)
 
 
 def _npy(array: Any) -> bytes:
@@ -40,20 +40,12 @@ def _npy(array: Any) -> bytes:
     return out.getvalue()
 
 
-@st.composite
-def _arrays(draw: Any) -> Any:
-    """Draw an array of any type and shape, with few numbers that may be invalid as indices."""
-    kind, shape = np.dtype(draw(st.sampled_from(_TYPES))), draw(st.sampled_from(_SHAPES))
-    size = int(np.prod(shape))
-    numbers = draw(st.lists(st.sampled_from(_NUMBERS), min_size=size, max_size=size))
-    with np.errstate(all="ignore"):
-        if kind.kind in "fc":
-            array = np.array(numbers, dtype=kind)
-        else:
-            whole = [int(number) if abs(number) < 2**62 else 0 for number in numbers]
-            array = np.array(whole, dtype=np.int64).astype(kind)
-    array = array.reshape(shape)
-    return np.asfortranarray(array) if draw(st.booleans()) else array
+def _arrays() -> SearchStrategy[Any]:
+    """Arrays of any type, shape and order, and of integers that may be invalid as indices."""
+    shapes = st.sampled_from(_SHAPES)
+    anything = arrays_of(st.sampled_from(_TYPES), shapes)
+    indices = arrays_of(st.sampled_from(("<i4", "<i8")), shapes, elements=st.integers(-1, 4))
+    return st.one_of(anything, anything.map(np.asfortranarray), indices)
 
 
 def _headers() -> SearchStrategy[bytes]:
@@ -157,9 +149,7 @@ def _archives() -> SearchStrategy[bytes]:
     return st.one_of(others.map(packed), mutated(packed({})))
 
 
-def _prepared(content: bytes) -> bool:
-    path = folder() / "prepared.npz"
-    path.write_bytes(content)
+def _prepared(path: Path) -> None:
     for name in ("adult", "banana"):
         entry = known_sets.registry().downloaded[name]
         data = _load(path, entry)
@@ -171,16 +161,6 @@ def _prepared(content: bytes) -> bool:
         if not isinstance(data.X, np.ndarray):
             data.X.check_format(full_check=True)
             assert data.X.has_canonical_format
-    return True
-
-
-def _on_bytes(read: Callable[[Path], object]) -> Callable[[bytes], object]:
-    def run(content: bytes) -> object:
-        path = folder() / "notes"
-        path.write_bytes(content)
-        return read(path)
-
-    return run
 
 
 def _lock_owner(path: Path) -> None:
@@ -192,10 +172,10 @@ def _lock_owner(path: Path) -> None:
 def arrays() -> Iterator[Target]:
     """Yield the targets."""
     yield Target("arrays/block", _block_files(), _block, (ValueError,))
-    yield Target("arrays/prepared", _archives(), _prepared, ())
+    yield Target("arrays/prepared", _archives(), on_file(_prepared, "prepared.npz"), ())
     marker = json.dumps({"name": "adult", "available": True, "missing": ["x"], "tried": 5.0}).encode()
     nested = st.sampled_from([b"[" * 200_000, b'{"missing":' * 50_000, b"9" * 10_000])
-    yield Target("notes/marker", st.one_of(mutated(marker), nested), _on_bytes(_understood), ())
+    yield Target("notes/marker", st.one_of(mutated(marker), nested), on_file(_understood), ())
     numbers = st.text("0123456789²٣ -+_", max_size=40).map(str.encode)
     signed = mutated(b"12345", b"12345 node-1.example 2026-11-22T22:31:50Z")
-    yield Target("notes/lock", st.one_of(signed, numbers), _on_bytes(_lock_owner), ())
+    yield Target("notes/lock", st.one_of(signed, numbers), on_file(_lock_owner), ())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from fuzz_inputs import TOKENS, Target, folder, mutated, on_file
+from fuzz_inputs import TOKENS, Target, folder, mutated, nested, on_file, places
 from hypothesis import strategies as st
 from svmrepro.datasets.registry import parse as known_sets
 from svmrepro.datasets.registry.parse import RegistryError, parse_registry
@@ -131,34 +131,17 @@ _strange = st.one_of(
         ["smo", "linear", "adult", "noise", "one", "two", "smoke", "C", "eps", "one-hot", "accuracy", "a.b:c"]
     ),
 )
-_values = st.recursive(
-    _strange,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=4),
-        st.dictionaries(st.one_of(st.text(max_size=8), _strange), inner, max_size=3),
-    ),
-    max_leaves=8,
-)
-
-
-def _places(content: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the key of every value, and of one new value in every mapping."""
-    if at:
-        yield at
-    if isinstance(content, dict):
-        yield (*at, "new")
-        for key, value in content.items():
-            yield from _places(value, (*at, key))
-
-
-_KEYS = [
-    *_places(yaml.safe_load(_MAIN)),
+_values = nested(_strange, st.one_of(st.text(max_size=8), _strange))
+_KNOWN = [
+    *places(yaml.safe_load(_MAIN)),
     *(
         ("experiments", "mini", *key[1:])
-        for key in _places(yaml.safe_load(_PAPER))
+        for key in places(yaml.safe_load(_PAPER))
         if key[0] == "experiments" and key[1:]
     ),
 ]
+#: The key of every value, and of a new one beside it.
+_KEYS = [*_KNOWN, *((*key[:-1], "new") for key in _KNOWN)]
 
 
 def _overridden(changes: list[tuple[tuple[Any, ...], Any]]) -> dict[Any, Any]:

@@ -124,3 +124,21 @@ def on_file(read: Callable[[Path], object], name: str = "file") -> Callable[[byt
         return read(path)
 
     return run
+
+
+def nested(leaves: SearchStrategy[Any], keys: SearchStrategy[Any]) -> SearchStrategy[Any]:
+    """Leaves, and lists and mappings of them."""
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(keys, inner, max_size=3)),
+        max_leaves=8,
+    )
+
+
+def places(content: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the keys that lead to each value inside mappings and lists."""
+    if isinstance(content, list):
+        content = dict(enumerate(content))
+    for key, value in content.items() if isinstance(content, dict) else ():
+        yield (*at, key)
+        yield from places(value, (*at, key))

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fuzz_inputs import TOKENS, Target, folder, mutated
+import pandas as pd
+from fuzz_inputs import TOKENS, Target, folder, mutated, nested, places
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS
@@ -44,11 +45,8 @@ WORDS = ("claim", "measured_there")
 
 
 def _csv(columns: Any, rows: list[dict[str, Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(columns), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
+    text: str = pd.DataFrame(rows, columns=list(columns)).to_csv(index=False, lineterminator="\n")
+    return text
 
 
 def _measurement(contender: str, n: int, repeat: int) -> dict[str, Any]:
@@ -228,21 +226,7 @@ _numbers = st.one_of(
     st.sampled_from([10**400, 2**63, 1e308, -1e308, 5e-324, 1e-99, 1e99, 0, -1, 0.5, True]),
 )
 _leaves = st.one_of(st.none(), st.booleans(), _numbers, _texts, st.sampled_from(["\ud800", "\udc00x"]))
-_values = st.recursive(
-    _leaves,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.one_of(_texts, st.just("\ud800")), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
-
-
-def _places(content: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    if isinstance(content, list):
-        content = dict(enumerate(content))
-    for key, value in content.items() if isinstance(content, dict) else ():
-        yield (*at, key)
-        yield from _places(value, (*at, key))
+_values = nested(_leaves, st.one_of(_texts, st.just("\ud800")))
 
 
 def _alike(value: Any) -> SearchStrategy[Any]:
@@ -257,7 +241,7 @@ def _records(draw: Any) -> bytes:
     """Draw a record with changed values, and keys renamed, removed or added."""
     content = json.loads(good()[RECORD])
     for _ in range(draw(st.integers(1, 3))):
-        *above, key = draw(st.sampled_from(list(_places(content)) or [("rows",)]))
+        *above, key = draw(st.sampled_from(list(places(content)) or [("rows",)]))
         inner = content
         for part in above:
             inner = inner[part]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import scipy.sparse as sp
+from solver_cases import STORAGES, biased
 from svmrepro.solvers import SOLVERS, Blocks, Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.caches import lru, smo_rows
 from svmrepro.solvers.decomposition import svmlight
@@ -24,8 +25,9 @@ ROWS = 6 * 8 * N / 2**20  # megabytes of six kernel rows
 LINEAR, POLYNOMIAL, INDEFINITE = Kernel.linear(), Kernel.polynomial(2, c=1.0), Kernel.polynomial(3, 0.1, -0.5)
 WIDE, NARROW = Kernel.gaussian(gamma=0.05), Kernel.gaussian(gamma=0.5)
 
-#: Data, kernel, storage, C, solver and its options.
-VARIANTS: tuple[tuple[str, Kernel, str, float, str, dict[str, Any]], ...] = (
+Variant = tuple[str, Kernel, str, float, str, dict[str, Any]]
+#: Data, kernel, storage, C, solver and its options; ``bias`` and ``start`` are not options of a solver.
+VARIANTS: tuple[Variant, ...] = (
     ("words", WIDE, "bits", 1.0, "smo", {}),
     ("words", WIDE, "index", 10.0, "smo", {"cache_mb": 1.0, "shrinking": True}),
     ("pages", WIDE, "bits", 1.0, "smo", {}),
@@ -52,14 +54,7 @@ VARIANTS: tuple[tuple[str, Kernel, str, float, str, dict[str, Any]], ...] = (
     ("words", LINEAR, "index", 1.0, "svmlight", {"fold": True, "patience": 10}),
     ("words", LINEAR, "csr", 1.0, "svmlight", {"q": 4, "cache_mb": 0.0}),
     ("words", LINEAR, "bits", 10.0, "svmlight", {"q": 4, "cache_mb": ROWS, "patience": 10}),
-    (
-        "numbers",
-        NARROW,
-        "dense",
-        10.0,
-        "svmlight",
-        {"q": 4, "cache_mb": ROWS, "patience": 10, "single": True},
-    ),
+    ("numbers", NARROW, "dense", 10.0, "svmlight", {"q": 4, "cache_mb": ROWS, "patience": 9, "single": True}),
     ("numbers", INDEFINITE, "dense", 1.0, "svmlight", {"q": 6}),
     ("words", WIDE, "index", 1.0, "svmlight", {"q": 4, "cache_mb": ROWS, "bias": False}),
     ("words", LINEAR, "dense", 1.0, "svmperf", {"drop_after": 3, "keep_alpha": True}),
@@ -77,7 +72,7 @@ VARIANTS: tuple[tuple[str, Kernel, str, float, str, dict[str, Any]], ...] = (
 )
 
 #: As above, with smaller sizes at which solvers switch methods.
-SMALL: tuple[tuple[str, Kernel, str, float, str, dict[str, Any]], ...] = (
+SMALL: tuple[Variant, ...] = (
     ("numbers", LINEAR, "dense", 100.0, "smo", {}),
     ("numbers", WIDE, "dense", 10.0, "smo", {"cache_mb": ROWS}),
     ("numbers", LINEAR, "dense", 10.0, "smo-fixed-threshold", {}),
@@ -94,17 +89,6 @@ SIZES = (
     (lru, "_FIRST_BYTES", 0),
     (row_passes, "RENEW", 3),
 )
-
-
-@contextmanager
-def small_sizes() -> Iterator[None]:
-    """Make solvers use at toy size the methods for large problems."""
-    before = [(module, name, getattr(module, name)) for module, name, _ in SIZES]
-    for module, name, value in SIZES:
-        setattr(module, name, value)
-    yield
-    for module, name, value in before:
-        setattr(module, name, value)
 
 
 def examples(data: str) -> tuple[Any, Any]:
@@ -128,26 +112,29 @@ def examples(data: str) -> tuple[Any, Any]:
     return (X @ X.T if data == "gram" else X), f
 
 
-def entry(
+def result(problem: Problem, name: str, solution: Solution) -> dict[str, Any]:
+    """Return what must be alike, interpreted and compiled."""
+    spec, certificate = SOLVERS[name], certify(problem, solution)
+    return {
+        "status": solution.status,
+        "passed": certificate.passes(EPS, spec.tolerance_factor),
+        "primal": certificate.primal,
+        "iterations": solution.iterations,
+        "allowed": EPS * (problem.total if spec.promise == GAP else certificate.primal),
+    }
+
+
+def solved(
     data: str, kernel: Kernel, storage: str, C: float, name: str, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the result of a run."""
     X, f = examples(data)
     labels = np.clip(np.round(f), -2.0, 2.0) if "ordinal" in name else np.where(f > 0.2, 1.0, -1.0)
-    bias = options.get("bias", "no bias" not in SOLVERS[name].needs)
-    problem = Problem(X, labels, C, kernel, bias=bias, storage=storage)
-    own = {key: value for key, value in options.items() if key not in ("bias", "start")}
-    if "start" in options:
+    own = dict(options)
+    problem = Problem(X, labels, C, kernel, bias=own.pop("bias", biased(name)), storage=storage)
+    if own.pop("start", False):
         own["start"] = 0.5 * solve(problem, name, eps=EPS, **own).alpha
-    solution = solve(problem, name, eps=EPS, **own)
-    certificate = certify(problem, solution)
-    return {
-        "status": solution.status,
-        "passed": certificate.passes(EPS, SOLVERS[name].tolerance_factor, N, problem.C),
-        "primal": certificate.primal,
-        "iterations": solution.iterations,
-        "allowed": EPS * (problem.total if SOLVERS[name].promise == GAP else certificate.primal),
-    }
+    return result(problem, name, solve(problem, name, eps=EPS, **own))
 
 
 def descent() -> dict[str, Any]:
@@ -156,10 +143,7 @@ def descent() -> dict[str, Any]:
     problem = Problem(X, np.where(f > 0.2, 1.0, -1.0), bias=False, storage="index")
     alpha = descend(problem, np.zeros(N), np.arange(N), EPS, 1e6)
     solution = Solution(alpha, X.T @ (problem.y * alpha), 0.0, "optimal", 0, 0)
-    certificate = certify(problem, solution)
-    passed = certificate.passes(EPS, 1.0, N, 1.0)
-    found = {"status": "optimal", "passed": passed, "primal": certificate.primal, "iterations": 0}
-    return {**found, "allowed": EPS * certificate.primal}
+    return result(problem, "smo-fixed-threshold", solution)
 
 
 def main() -> None:
@@ -167,13 +151,13 @@ def main() -> None:
     warnings.simplefilter("ignore", RuntimeWarning)
     found = {"descent": descent()}
     for name, spec in SOLVERS.items():
-        for storage in () if spec.package else ("dense", "csr", "index", "bits"):
-            found[f"{name} {storage}"] = entry("words", LINEAR, storage, 1.0, name, {})
-    for variant in VARIANTS:
-        found[str(variant)] = entry(*variant)
-    with small_sizes():
-        for variant in SMALL:
-            found[f"small {variant}"] = entry(*variant)
+        for storage in () if spec.package else STORAGES:
+            found[f"{name} {storage}"] = solved("words", LINEAR, storage, 1.0, name, {})
+    found |= {str(variant): solved(*variant) for variant in VARIANTS}
+    with ExitStack() as patches:
+        for module, name, value in SIZES:
+            patches.enter_context(mock.patch.object(module, name, value))
+        found |= {f"small {variant}": solved(*variant) for variant in SMALL}
     json.dump(found, sys.stdout)
 
 

@@ -2,117 +2,183 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from solver_cases import BINARY_KERNELS, ONE_OF_EACH, STORAGES
+import scipy.sparse as sp
+from solver_cases import (
+    BINARY_KERNELS,
+    KERNELS,
+    ONE_OF_EACH,
+    STORAGES,
+    banana_like,
+    biased,
+    cloud,
+    in_slices,
+    judged,
+    suits,
+    words,
+)
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve, warm
 
+LINEAR = Kernel.linear()
 NAMES = tuple(name for name in ONE_OF_EACH if SOLVERS[name].promise == "kkt")
-OF_P1 = tuple(name for name in NAMES if SOLVERS[name].loss == "hinge")
 # A comparison solver for each problem, by loss and bias.
 BEST = {
     ("hinge", True): "smo",
     ("hinge", False): "smo-fixed-threshold",
     ("squared hinge", False): "l2svm-mfn",
 }
-PAIRS = [
-    (name, kernel)
-    for name in NAMES
-    for kernel in BINARY_KERNELS
-    if kernel == "linear" or "linear kernel" not in SOLVERS[name].needs
-]
+PAIRS = [(name, kernel) for name in ONE_OF_EACH for kernel in KERNELS if suits(name, BINARY_KERNELS[kernel])]
+KKT_PAIRS = [(name, kernel) for name, kernel in PAIRS if name in NAMES]
 
 
-def binary(n: int = 90, d: int = 40, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X = (rng.random((n, d)) < 0.2).astype(float)
-    y = np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1.0, -1.0)
-    return X, y
+def problem_for(name: str, kernel: str = "linear", storage: str = "auto", C: float = 1.0) -> Problem:
+    X, y = words(90, 40, share=0.2)
+    return Problem(X, y, C, BINARY_KERNELS[kernel], bias=biased(name), storage=storage)
 
 
-def problem_for(
-    name: str, kernel: str = "linear", storage: str = "auto", C: float = 1.0, n: int = 90
-) -> Problem:
-    spec = SOLVERS[name]
-    X, y = binary(n)
-    return Problem(X, y, C, BINARY_KERNELS[kernel], bias="no bias" not in spec.needs, storage=storage)
-
-
-def passes(name: str, problem: Problem, solution: Solution, eps: float) -> bool:
-    return certify(problem, solution).passes(eps, SOLVERS[name].tolerance_factor)
-
-
-@pytest.mark.parametrize("eps", [1e-2, 1e-3, 1e-4, 1e-5])
-@pytest.mark.parametrize(("name", "kernel"), PAIRS)
-def test_eps_is_kept(name: str, kernel: str, eps: float) -> None:
+@pytest.mark.parametrize(("name", "kernel"), KKT_PAIRS)
+def test_eps_is_kept(name: str, kernel: str) -> None:
     problem = problem_for(name, kernel, C=10.0)
-    solution = solve(problem, name, eps=eps)
-    assert solution.status == "optimal"
-    assert passes(name, problem, solution, eps)
-    best = certify(problem, solve(problem, name, eps=1e-6)).dual
-    assert certify(problem, solution).dual == pytest.approx(best, rel=10 * eps)
-
-
-def test_a_loose_eps_stops_earlier() -> None:
-    for name in NAMES:
-        problem = problem_for(name, C=10.0)
-        assert solve(problem, name, eps=1e-1).iterations < solve(problem, name, eps=1e-6).iterations
+    best, certificate = judged(problem, name, 1e-6)
+    for eps in (1e-5, 1e-4, 1e-3, 1e-2):
+        solution, found = judged(problem, name, eps)
+        assert found.dual == pytest.approx(certificate.dual, rel=10 * eps)
+        assert solution.iterations <= best.iterations
+    assert solve(problem, name, eps=1e-1).iterations < best.iterations
 
 
 def test_binary_storages_walk_the_same_path() -> None:
     # Kernel values of binary rows are exact integers or functions of one, so equal in all storages.
     for kernel in ("gaussian", "polynomial"):
         runs = [solve(problem_for("smo", kernel, storage), "smo") for storage in STORAGES]
-        assert len({run.iterations for run in runs}) == 1
-        assert len({run.kernel_evaluations for run in runs}) == 1
+        assert len({(run.iterations, run.kernel_evaluations) for run in runs}) == 1
 
 
 @pytest.mark.parametrize(("name", "kernel"), PAIRS)
-def test_a_run_repeats_itself(name: str, kernel: str) -> None:
-    problem = problem_for(name, kernel)
-    first, second = solve(problem, name), solve(problem, name)
-    assert first.alpha is not None
-    assert second.alpha is not None
-    assert np.array_equal(first.alpha, second.alpha)
-    assert first.bias == second.bias
-    assert first.work == second.work
-    assert first.info == second.info
+def test_slices_change_nothing(name: str, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_for(name, kernel, C=20.0)
+    whole, again = (solve(problem, name, verify=False) for _ in range(2))
+    assert again.info == whole.info
+    reports: list[tuple[float, int, float]] = []
+    in_slices(monkeypatch, 300)
+    cut = solve(problem, name, verify=False, trace=True, progress=lambda *report: reports.append(report))
+    for run in (again, cut):
+        assert (run.iterations, run.work, run.bias) == (whole.iterations, whole.work, whole.bias)
+        assert np.array_equal(run.alpha, whole.alpha) and np.array_equal(run.weights, whole.weights)
+    assert len(reports) > 2 and whole.trace is None
+    assert [(seconds, bound) for seconds, _, bound in reports] == cut.trace
+    assert reports[-1][1] == cut.iterations
+    seconds, _, bounds = np.array(reports).T
+    assert (np.diff(seconds) >= 0).all()
+    assert (np.diff(bounds) >= -1e-9 * bounds[-1]).all()
+    last = certify(problem, cut).dual if cut.relaxed is None else cut.relaxed
+    assert bounds[-1] == pytest.approx(last, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH)
-def test_slices_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = SOLVERS[name]
-    for kernel in ("linear", "gaussian"):
-        if kernel != "linear" and "linear kernel" in spec.needs:
-            continue
-        problem = problem_for(name, kernel, C=20.0)
-        whole = solve(problem, name, verify=False)
-        with monkeypatch.context() as patch:
-            patch.setattr("svmrepro.solvers.driver._FIRST_SLICE", 300)
-            patch.setattr("svmrepro.solvers.driver._next_slice", lambda work, seconds: 300)
-            cut = solve(problem, name, verify=False, trace=True)
-        assert len(cut.trace) > 2
-        assert (cut.iterations, cut.work, cut.bias) == (whole.iterations, whole.work, whole.bias)
-        for one, other in ((cut.alpha, whole.alpha), (cut.weights, whole.weights)):
-            assert np.array_equal(one, other)
+def test_an_interruption_does_no_harm(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    gaussian = Kernel.gaussian(0.25)
+    n, C, kernel = (600, 100.0, gaussian) if suits(name, gaussian) else (80, 1.0, LINEAR)
+    problem = Problem(*banana_like(n), C, kernel, bias=biased(name))
+    options = {"patience": 0} if name == "svmlight" else {}
+    whole = solve(problem, name, verify=False, **options)
+    assert whole.info.get("shrinks") != 0
+    in_slices(monkeypatch, 50_000 if n == 600 else 100)
+    slices = solve(problem, name, verify=False, trace=True, **options).trace
+    assert len(slices) > 2
+    left = iter(slices[: len(slices) // 2])
+
+    def interrupt(seconds: float, steps: int, bound: float) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(problem, name, progress=interrupt, **options)
+    again = solve(problem, name, verify=False, **options)
+    assert again.iterations == whole.iterations
+    assert np.array_equal(again.alpha, whole.alpha) and np.array_equal(again.weights, whole.weights)
+
+
+#: Options with which solvers that go on from given multipliers keep other quantities.
+WAYS: dict[str, list[dict[str, Any]]] = {
+    "smo": [{}, {"fold": False}, {"shrinking": True, "cache_mb": 0.02}],
+    "smo-fixed-threshold": [{}, {"fold": False}],
+    "svmlight": [{}, {"fold": True}],
+    "svmlight-ordinal": [{}, {"fold": False}, {"fold": False, "cache_mb": 0.0}],
+}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [(name, way) for name in ONE_OF_EACH if SOLVERS[name].starts for way in WAYS.get(name, [{}])],
+)
+def test_multipliers_to_go_on_from(name: str, options: dict[str, Any], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = cloud(80, seed=seed)
+    kernel = Kernel.gaussian(gamma=0.3)
+    kernel = kernel if seed % 2 and suits(name, kernel) else LINEAR
+    C = 0.5 if SOLVERS[name].one_bound else 10.0 ** rng.uniform(-1, 1, size=y.size)
+    problem = Problem(X, y, C, kernel, bias=biased(name))
+    first, best = judged(problem, name, 1e-6, **options)
+    again, _ = judged(problem, name, 1e-5, start=first.alpha, **options)
+    assert again.iterations <= 0.3 * first.iterations
+    m = first.alpha.size
+    top = {"hinge": problem.bounds, "squared hinge": 3.0, "pairs": problem.total / m}[first.loss]
+    alpha = rng.uniform(size=m) * top * (rng.random(m) < 0.7)
+    if problem.bias:
+        totals = [alpha[y == label].sum() for label in (-1.0, 1.0)]
+        alpha *= np.where(y < 0, min(totals) / totals[0], min(totals) / totals[1])
+    given = alpha.copy()
+    _, found = judged(problem, name, 1e-6, start=alpha, **options)
+    assert np.array_equal(alpha, given)
+    assert found.dual == pytest.approx(best.dual, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name in ONE_OF_EACH if SOLVERS[name].starts])
+def test_multipliers_that_cannot_be_gone_on_from(name: str) -> None:
+    problem = Problem([[0.0], [2.0]], [-1.0, 1.0], 1.0, bias=biased(name))
+    pairs = SOLVERS[name].loss == "pairs"
+    wrong = [
+        ([0.25, 0.25, 0.25], r"^start must have shape \([12],\), got \(3,\)$"),
+        (["a", "b"], "^start must hold numbers, one for each multiplier$"),
+        *(
+            ([value] if pairs else [value, value], r"^start\[0\] = .* is not in \[0, ")
+            for value in (-1.0, np.nan, np.inf)
+        ),
+    ]
+    if problem.bias and name != "svmlight-ordinal":
+        wrong.append(([0.25, 0.5], r"^start is not feasible: sum_i y_i alpha_i is 0\.25, and must be 0$"))
+    for start, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            solve(problem, name, start=start)
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH)
+@pytest.mark.parametrize("X", [np.zeros((4, 3)), np.zeros((4, 0)), sp.csr_array((4, 3)), np.ones((4, 1))])
+def test_nothing_to_learn_from(name: str, X: Any) -> None:
+    # No weights separate equal examples: w = 0, and every margin is missed by 1.
+    problem = Problem(X, [1, -1, 1, -1], 2.0, bias=biased(name))
+    solution, found = judged(problem, name)
+    assert found.primal == pytest.approx(4.0 if solution.loss == "squared hinge" else 8.0, rel=1e-3)
 
 
 def test_the_seed_draws_other_partners() -> None:
     problem = problem_for("smo", C=100.0)
-    runs = [solve(problem, "smo", seed=seed) for seed in (0, 1)]
-    assert runs[0].iterations != runs[1].iterations
-    assert certify(problem, runs[0]).dual == pytest.approx(certify(problem, runs[1]).dual, rel=1e-3)
+    (first, one), (second, other) = (judged(problem, "smo", seed=seed) for seed in (0, 1))
+    assert first.iterations != second.iterations
+    assert one.dual == pytest.approx(other.dual, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", [name for name in OF_P1 if "fold" in SOLVERS[name].options])
+@pytest.mark.parametrize("name", [name for name in NAMES if "fold" in SOLVERS[name].options])
 def test_folding_changes_no_result(name: str) -> None:
     problem = problem_for(name)
-    folded, plain = (solve(problem, name, fold=fold) for fold in (True, False))
-    assert certify(problem, folded).dual == pytest.approx(certify(problem, plain).dual, rel=1e-3)
-    assert passes(name, problem, plain, 1e-3)
-    assert folded.weights is not None
-    assert plain.weights is not None
-    for solution in (folded, plain):
+    runs = [judged(problem, name, fold=fold) for fold in (True, False)]
+    assert runs[0][1].dual == pytest.approx(runs[1][1].dual, rel=1e-3)
+    for solution, _ in runs:
         outputs = problem.X @ solution.weights + solution.bias
         assert solution.decision_function(problem, problem.X) == pytest.approx(outputs)
         assert problem.X.T @ (problem.y * solution.alpha) == pytest.approx(solution.weights, abs=1e-9)
@@ -121,24 +187,7 @@ def test_folding_changes_no_result(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if "step_tol" in SOLVERS[name].options])
 @pytest.mark.parametrize("step_tol", [1e-3, 1e-5, 1e-12, 0.0])
 def test_step_tolerance(name: str, step_tol: float) -> None:
-    problem = problem_for(name, C=10.0)
-    solution = solve(problem, name, step_tol=step_tol)
-    assert solution.status == "optimal"
-    assert passes(name, problem, solution, 1e-3)
-
-
-@pytest.mark.parametrize("chunk_size", [1, 2, 7, 500])
-@pytest.mark.parametrize("kernel", BINARY_KERNELS)
-def test_chunk_sizes(kernel: str, chunk_size: int) -> None:
-    problem = problem_for("chunking", kernel)
-    solution = solve(problem, "chunking", chunk_size=chunk_size)
-    assert solution.status == "optimal"
-    assert passes("chunking", problem, solution, 1e-3)
-    reference = certify(problem, solve(problem, "smo", eps=1e-6)).dual
-    assert certify(problem, solution).dual == pytest.approx(reference, rel=1e-3)
-    if chunk_size == 500:
-        assert solution.info["chunks"] == 1
-        assert solution.info["subproblem_max"] == problem.n
+    judged(problem_for(name, C=10.0), name, step_tol=step_tol)
 
 
 def test_memory_limit_counts_four_bytes_an_entry() -> None:
@@ -147,8 +196,7 @@ def test_memory_limit_counts_four_bytes_an_entry() -> None:
     largest = int(free.info["subproblem_max"])
     megabytes = 4 * largest**2 / 2**20
     enough = solve(problem, "chunking", chunk_size=7, memory_limit_mb=megabytes)
-    assert enough.status == "optimal"
-    assert enough.iterations == free.iterations
+    assert (enough.status, enough.iterations) == ("optimal", free.iterations)
     short = solve(problem, "chunking", chunk_size=7, memory_limit_mb=megabytes * (1 - 1e-9))
     assert short.status == "memory_limit"
     assert short.info["subproblem_max"] < largest
@@ -158,60 +206,111 @@ def test_memory_limit_counts_four_bytes_an_entry() -> None:
 def assert_feasible(problem: Problem, solution: Solution) -> None:
     """An interrupted run returns a feasible point with honest figures."""
     certificate = certify(problem, solution)  # raises outside the box
-    assert certificate.equality_residual <= 1e-9 * problem.n * problem.C
+    assert certificate.equality_residual <= 1e-9 * problem.total
     best = certify(problem, solve(problem, BEST[solution.loss, problem.bias], eps=1e-6))
     assert certificate.dual <= best.dual * (1 + 1e-9)
     assert best.dual <= certificate.primal * (1 + 1e-9)
     assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-7, abs=1e-9)
 
 
-@pytest.mark.parametrize(("name", "kernel"), PAIRS)
+@pytest.mark.parametrize(("name", "kernel"), KKT_PAIRS)
 def test_iteration_limit(name: str, kernel: str) -> None:
     problem = problem_for(name, kernel)
     whole = solve(problem, name).iterations
     for limit in (1, 3, whole // 2):
         solution = solve(problem, name, iteration_limit=limit)
-        assert solution.status == "iteration_limit"
-        assert solution.iterations == limit
+        assert (solution.status, solution.iterations) == ("iteration_limit", limit)
         assert_feasible(problem, solution)
     assert solve(problem, name, iteration_limit=10 * whole).status == "optimal"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_time_limit(name: str) -> None:
-    rng = np.random.default_rng(3)
-    # Solvers that need few passes get more data.
-    n, limit = (200_000, 1e-4) if SOLVERS[name].loss == "squared hinge" else (400, 1e-3)
-    X, y = rng.normal(size=(n, 4)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    problem = Problem(X, y, 1e4, bias="no bias" not in SOLVERS[name].needs)
-    solution = solve(problem, name, eps=1e-5, time_limit=limit)
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        (name, kernel)
+        for kernel in (LINEAR, Kernel.gaussian(gamma=0.005))
+        for name in NAMES
+        if suits(name, kernel)
+    ],
+)
+def test_time_limit(name: str, kernel: Kernel) -> None:
+    # One step of chunking takes tens of seconds; the solvers of squared hinges need few passes.
+    X, y = cloud(8000, 200, noise=10.0)
+    problem = Problem(X, y, 100.0, kernel, bias=biased(name))
+    solve(problem, name, verify=False, iteration_limit=1)
+    limit = 0.3 if SOLVERS[name].loss == "hinge" else 1e-5
+    solution = solve(problem, name, eps=1e-9, verify=False, time_limit=limit, trace=True)
     assert solution.status == "time_limit"
     assert solution.cpu_seconds >= limit
-    certificate = certify(problem, solution)
-    assert certificate.equality_residual <= 1e-9 * problem.n * problem.C
-    assert certificate.dual <= certificate.primal
+    assert len(solution.trace) > 2 or solution.loss != "hinge"
+    if kernel is LINEAR:
+        certificate = certify(problem, solution)
+        assert certificate.equality_residual <= 1e-9 * problem.total
+        assert certificate.dual <= certificate.primal
+        if solution.loss == "hinge":
+            assert solution.weights == pytest.approx(X.T @ (y * solution.alpha), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize(("name", "kernel"), PAIRS)
-def test_progress_and_trace(name: str, kernel: str) -> None:
-    problem = problem_for(name, kernel, C=10.0)
-    reports: list[tuple[float, int, float]] = []
-    solution = solve(problem, name, trace=True, progress=lambda *report: reports.append(report))
-    assert solution.trace is not None
-    assert [(seconds, dual) for seconds, _, dual in reports] == solution.trace
-    assert reports[-1][1] == solution.iterations
-    seconds, duals = np.array(solution.trace).T
-    assert (np.diff(seconds) >= 0).all()
-    assert (np.diff(duals) >= -1e-9 * duals[-1]).all()
-    assert duals[-1] == pytest.approx(certify(problem, solution).dual, rel=1e-9)
-    assert solve(problem, name).trace is None
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
+@pytest.mark.parametrize("name", ["smo", "svmlight", "smo2", "pasmo"])
+def test_a_cache_changes_no_step(name: str, kernel: str, storage: str) -> None:
+    problem = Problem(*words(200), 10.0, BINARY_KERNELS[kernel], storage=storage)
+    # Room for two rows, some, all; svmlight prefers examples whose rows are there.
+    sizes = (0.0, 40.0) if name == "svmlight" else (0.0, 1e-6, 0.02, 40.0)
+    none, *kept = (solve(problem, name, cache_mb=size, shrinking=False) for size in sizes)
+    for run in kept:
+        assert run.iterations == none.iterations
+        assert np.array_equal(run.alpha, none.alpha)
+        assert run.kernel_evaluations <= none.kernel_evaluations
+        assert run.work["nonzeros"] <= none.work["nonzeros"]
+    assert run.kernel_evaluations < none.kernel_evaluations
+    assert run.info["cache_hits"] > none.info.get("cache_hits", 0)
 
 
-@pytest.mark.parametrize(("storage", "reads"), [("dense", 1), ("csr", 1), ("index", 1), ("bits", 1)])
-def test_work_of_smo_by_hand(storage: str, reads: int) -> None:
-    # One step solves it: alpha = (2, 2), f(x) = 2 x - 1. Rows have `reads` stored entries, the zero row of
-    # csr and index none.
-    zero = reads if storage in ("dense", "bits") else 0
+#: Options with which solvers shrink other quantities.
+SHRINKING: dict[str, list[dict[str, Any]]] = {
+    "smo": [{"shrinking": True}],
+    "svmlight": [
+        {"patience": 30, **more} for more in ({}, {"fold": True}, {"single": True}, {"cache_mb": 0})
+    ],
+    "smo2": [{}, {"single": True}, {"cache_mb": 0.25}],
+    "pasmo": [{"cache_mb": 0.25}],
+}
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize(
+    ("name", "way", "kernel"),
+    [
+        (name, way, kernel)
+        for name, ways in SHRINKING.items()
+        for way in ways
+        for kernel in (LINEAR, Kernel.gaussian(gamma=0.05))
+        if kernel is LINEAR or "fold" not in way
+    ],
+)
+def test_shrinking_changes_the_work_not_the_result(
+    name: str, way: dict[str, Any], kernel: Kernel, storage: str
+) -> None:
+    C = 1.0 if kernel is LINEAR else 20.0
+    problem = Problem(*words(1000, 40), C, kernel, storage=storage)
+    whole, first = judged(problem, name, **{**way, "shrinking": False})
+    shrunk, second = judged(problem, name, **way)
+    assert shrunk.info["shrinks"] >= 1 and shrunk.info["active_min"] < 800
+    restores = "returns" if name == "smo" else "gradient_restores"  # the last full pass covers all examples
+    assert shrunk.info[restores] >= 1 and whole.info.get(restores, 0) == 0
+    counted = "nonzeros" if name == "smo" else "gradient_updates"
+    assert shrunk.work[counted] < (1.0 if name == "smo" else 0.9) * whole.work[counted]
+    assert second.dual == pytest.approx(first.dual, rel=1e-3 if name == "smo" else 1e-4)
+    assert shrunk.info["objective"] == pytest.approx(second.dual, rel=1e-6)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_work_of_smo_by_hand(storage: str) -> None:
+    # One step solves it: alpha = (2, 2), f(x) = 2 x - 1. Rows have one stored entry, but for the zero row of
+    # csr and index, which has none.
+    zero = int(storage in ("dense", "bits"))
     problem = Problem([[0.0], [1.0]], [-1.0, 1.0], 10.0, storage=storage)
     solution = solve(problem, "smo")
     assert solution.alpha == pytest.approx([2.0, 2.0])
@@ -219,19 +318,18 @@ def test_work_of_smo_by_hand(storage: str, reads: int) -> None:
     assert solution.iterations == 1
     # Outputs of both ahead of the pass, E1, K12, both outputs after the step.
     assert solution.kernel_evaluations == 2 + 1 + 1 + 2
-    k12 = reads + zero if storage in ("csr", "index") else reads  # x_i is spread out, then x_j is read
-    both = reads + zero
-    assert solution.work["nonzeros"] == both + reads + k12 + both + both  # the second to last: w updated
+    both = 1 + zero
+    assert solution.work["nonzeros"] == both + 1 + 1 + both + both  # the second to last: w updated
     assert solution.work["gradient_updates"] == 2
 
 
 def test_work_of_fixed_threshold_by_hand() -> None:
     # x1 = 2: alpha = 1/4; x2 = 0: alpha = C, its objective is linear.
     problem = Problem([[2.0], [0.0]], [1.0, -1.0], 10.0, bias=False, storage="dense")
-    solution = solve(problem, "smo-fixed-threshold")
+    solution, certificate = judged(problem, "smo-fixed-threshold")
     assert solution.alpha == pytest.approx([0.25, 10.0])
     assert solution.iterations == 2
-    assert certify(problem, solution).dual == pytest.approx(10.125)
+    assert certificate.dual == pytest.approx(10.125)
     # Outputs of both, x2 again (the step voided it), the non-bound one, both; and two updates of w.
     assert solution.kernel_evaluations == 2 + 1 + 1 + 2
     assert solution.work["nonzeros"] == 2 + 1 + 1 + 2 + 2
@@ -245,26 +343,24 @@ def test_work_of_chunking_by_hand() -> None:
     assert solution.work["hessian_entries"] == 4
     assert solution.kernel_evaluations == 4 + 2  # the Hessian; all outputs from the folded weights
     assert solution.work["nonzeros"] == 4 + 2 + 2  # and the update of w
-    assert solution.info["chunks"] == 1
-    assert solution.info["cg_tol_final"] == 3e-10
+    assert (solution.info["chunks"], solution.info["cg_tol_final"]) == (1, 3e-10)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "polish" in SOLVERS[name].options])
-def test_rescue_is_for_ill_conditioned_problems_only(name: str) -> None:
+def test_rescue_is_for_ill_conditioned_problems_only(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert solve(problem_for(name), name).info["polishes"] == 0
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(40, 3)), np.where(rng.random(40) < 0.5, 1.0, -1.0)
-    problem = Problem(X, y, 1e5, bias="no bias" not in SOLVERS[name].needs)
-    helped = solve(problem, name, time_limit=20)
+    problem = Problem(X, y, 1e5, bias=biased(name))
+    helped, certificate = judged(problem, name, time_limit=20)
     assert helped.info["polishes"] > 0
-    assert helped.status == "optimal"
-    assert passes(name, problem, helped, 1e-3)
     alone = solve(problem, name, polish=False, iteration_limit=helped.iterations)
     assert alone.info["polishes"] == 0
-    assert certify(problem, alone).dual <= certify(problem, helped).dual * (1 + 1e-3)
-
-
-SMO_OPTIONS = "solver 'smo' has no option 'cache'; it has: step_tol, fold, polish, seed, shrinking, cache_mb"
+    assert certify(problem, alone).dual <= certificate.dual * (1 + 1e-3)
+    in_slices(monkeypatch, 500)
+    sliced = solve(problem, name)
+    assert sliced.info["polishes"] == helped.info["polishes"]
+    assert np.array_equal(sliced.alpha, helped.alpha)
 
 
 @pytest.mark.parametrize(
@@ -275,22 +371,21 @@ SMO_OPTIONS = "solver 'smo' has no option 'cache'; it has: step_tol, fold, polis
         ({"time_limit": -1}, "time_limit must be a positive number, got -1"),
         ({"memory_limit_mb": float("inf")}, "memory_limit_mb must be a positive number, got inf"),
         ({"iteration_limit": 0}, "iteration_limit must be a positive number, got 0"),
-        ({"cache": 3}, SMO_OPTIONS),
+        ({"cache": 3}, "solver 'smo' has no option 'cache'; it has: step_tol, fold, "),
         ({"step_tol": "small"}, "solver 'smo': option 'step_tol' must be like 1e-08, got 'small'"),
         ({"step_tol": -1e-8}, "solver 'smo': option 'step_tol' must not be negative, got -1e-08"),
         ({"fold": 1}, "solver 'smo': option 'fold' must be like True, got 1"),
         ({"seed": 0.5}, "solver 'smo': option 'seed' must be like 0, got 0.5"),
     ],
 )
-def test_wrong_arguments(arguments: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError) as raised:
-        solve(problem_for("smo"), "smo", **arguments)  # type: ignore[arg-type]
-    assert str(raised.value) == message
+def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        solve(problem_for("smo"), "smo", **arguments)
 
 
 def test_warm_takes_names_and_kernels() -> None:
     warm("smo", "polynomial", "dense")
-    warm("smo-fixed-threshold", Kernel.linear(), "bits")
+    warm("smo-fixed-threshold", LINEAR, "bits")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -300,12 +395,9 @@ def test_what_double_precision_cannot_solve_still_ends(name: str, seed: int) -> 
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(14, 10)) * 10.0 ** rng.uniform(-6, 6, size=10)
     y = np.where(np.arange(14) % 2, 1.0, -1.0)
-    problem = Problem(X, y, 10.0 ** rng.uniform(-2, 4), bias="no bias" not in SOLVERS[name].needs)
+    problem = Problem(X, y, 10.0 ** rng.uniform(-2, 4), bias=biased(name))
     solution = solve(problem, name, eps=1e-8, time_limit=0.2)
-    if solution.status == "optimal" and passes(name, problem, solution, 1e-8):
-        assert certify(problem, solution).gap >= -1e-9 * problem.n * problem.C
-    else:
-        assert solution.status in ("optimal", "stalled", "time_limit")
-        assert solution.alpha is not None
-        top = problem.C if solution.loss == "hinge" else np.inf
-        assert ((solution.alpha >= 0) & (solution.alpha <= top)).all()
+    assert solution.status in ("optimal", "stalled", "time_limit")
+    certificate = certify(problem, solution)  # raises outside the box
+    if solution.status == "optimal" and certificate.passes(1e-8, SOLVERS[name].tolerance_factor):
+        assert certificate.gap >= -1e-9 * problem.total

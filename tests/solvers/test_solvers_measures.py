@@ -6,6 +6,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 from svmrepro.solvers import MEASURES
 from svmrepro.solvers.metrics import accuracy, prbep, roc_area, swapped_pairs
 
@@ -70,8 +71,6 @@ def test_ends_of_the_scale() -> None:
 
 
 def test_as_scikit_learn_at_size() -> None:
-    from sklearn.metrics import roc_auc_score
-
     rng = np.random.default_rng(0)
     y = np.where(rng.random(200_000) < 0.03, 1.0, -1.0)
     values = np.round(rng.normal(size=y.size) + 0.7 * y, 2)

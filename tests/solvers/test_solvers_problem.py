@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from solver_cases import ONE_OF_EACH, STORAGES
-from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
+from solver_cases import ONE_OF_EACH, STORAGES, biased, judged, suits
+from svmrepro.solvers import Kernel, Problem, solve
 from svmrepro.solvers.storage.stores import choose_storage, is_binary
 
 GOOD = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
@@ -54,42 +54,27 @@ def test_binary_storage_of_other_data(storage: str) -> None:
         problem.prepare()
 
 
-@pytest.mark.parametrize("C", [1, np.float64(1.0), np.float32(1.0), np.int64(1)])
-def test_numbers_of_all_kinds(C: Any) -> None:
-    assert Problem(GOOD, LABELS, C).C == 1.0
-
-
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.float32, bool, list])
-def test_input_types(kind: Any) -> None:
+@pytest.mark.parametrize("C", [1, np.float64(1.0), np.float32(1.0), np.int64(1)])
+def test_numbers_of_all_kinds(kind: Any, C: Any) -> None:
     X = GOOD if kind is list else np.array(GOOD).astype(kind)
-    problem = Problem(X, np.array(LABELS, dtype=np.int8))
-    assert problem.X.dtype == np.float64
+    problem = Problem(X, np.array(LABELS, dtype=np.int8), C)
+    assert (problem.X.dtype, problem.C) == (np.float64, 1.0)
     assert solve(problem, "smo").status == "optimal"
 
 
-def test_the_callers_arrays_stay_as_they_are() -> None:
-    messy = sp.csr_array(
-        (np.array([1.0, 0.0, 2.0, 3.0]), np.array([1, 0, 1, 0]), np.array([0, 3, 4])), shape=(2, 2)
-    )
-    data, indices = messy.data.copy(), messy.indices.copy()
-    Problem(messy, [1, -1]).prepare()
-    assert np.array_equal(messy.data, data)
-    assert np.array_equal(messy.indices, indices)
-    zeros = sp.csr_array((np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 2))
-    Problem(zeros, [1, -1], storage="bits").prepare()
-    assert zeros.nnz == 2
-
-
-def test_stored_zeros_and_repeated_indices_mean_what_they_say() -> None:
+@pytest.mark.parametrize("storage", STORAGES)
+def test_stored_zeros_and_repeated_indices_mean_what_they_say(storage: str) -> None:
     # Row 0: x_1 = 1, given as 0.25 + 0.75 after a stored zero; row 1: x_0 = 1.
     messy = sp.csr_array(
         (np.array([0.25, 0.0, 0.75, 1.0]), np.array([1, 0, 1, 0]), np.array([0, 3, 4])), shape=(2, 2)
     )
-    for storage in STORAGES:
-        problem = Problem(messy, [1, -1], 10.0, storage=storage)
-        assert problem.X.toarray().tolist() == [[0, 1], [1, 0]]
-        solution = solve(problem, "smo")
-        assert solution.alpha == pytest.approx([1.0, 1.0])
+    data, indices = messy.data.copy(), messy.indices.copy()
+    problem = Problem(messy, [1, -1], 10.0, storage=storage)
+    assert problem.X.toarray().tolist() == [[0, 1], [1, 0]]
+    assert solve(problem, "smo").alpha == pytest.approx([1.0, 1.0])
+    # The caller's arrays stay as they are.
+    assert np.array_equal(messy.data, data) and np.array_equal(messy.indices, indices)
 
 
 @pytest.mark.parametrize("d", [0, 1, 63, 64, 65, 128, 129, 256, 319, 320, 321, 400])
@@ -105,17 +90,12 @@ def test_widths(d: int, kernel: Kernel) -> None:
     duals = []
     for storage in STORAGES:
         for name in ONE_OF_EACH:
-            spec = SOLVERS[name]
-            if kernel.name != "linear" and "linear kernel" in spec.needs:
-                continue
-            problem = Problem(X, y, 1.0, kernel, bias="no bias" not in spec.needs, storage=storage)
-            solution = solve(problem, name)
-            certificate = certify(problem, solution)
-            assert solution.status == "optimal", (name, storage)
-            assert certificate.passes(1e-3, spec.tolerance_factor), (name, storage, certificate)
-            assert solution.weights is None or solution.weights.shape == (d,)
-            if problem.bias:
-                duals.append(certificate.dual)
+            if suits(name, kernel):
+                problem = Problem(X, y, 1.0, kernel, bias=biased(name), storage=storage)
+                solution, certificate = judged(problem, name, say=storage)
+                assert solution.weights is None or solution.weights.shape == (d,)
+                if problem.bias:
+                    duals.append(certificate.dual)
     assert duals == pytest.approx([duals[0]] * len(duals), rel=1e-3)
 
 
@@ -153,28 +133,17 @@ def test_kernels_from_mappings() -> None:
         ({}, "kernel name None unknown; known: gaussian, linear, polynomial, precomputed"),
         ({"name": "linear", "gamma": 1}, "kernel linear: parameter 'gamma' unknown"),
         ({"name": "gaussian"}, "Kernel.gaussian: give exactly one of gamma and sigma2"),
-        (
-            {"name": "gaussian", "gamma": 1, "sigma2": 1},
-            "Kernel.gaussian: give exactly one of gamma and sigma2",
-        ),
+        ({"name": "gaussian", "gamma": 1, "sigma2": 1}, "Kernel.gaussian: give exactly one of gamma and"),
         ({"name": "gaussian", "gamma": 0}, "Kernel.gaussian: gamma must be positive, got 0"),
-        (
-            {"name": "gaussian", "sigma2": -1},
-            "Kernel.gaussian: sigma2 must be positive with 1/sigma2 finite, got -1",
-        ),
+        ({"name": "gaussian", "sigma2": -1}, "Kernel.gaussian: sigma2 must be positive .*, got -1"),
         ({"name": "gaussian", "gamma": "x"}, "Kernel.gaussian: gamma must be a finite number, got 'x'"),
         ({"name": "polynomial"}, "kernel polynomial: parameter 'degree' is missing"),
-        (
-            {"name": "polynomial", "degree": 0},
-            "Kernel.polynomial: degree must be a positive integer, got 0",
-        ),
-        (
-            {"name": "polynomial", "degree": 1.5},
-            "Kernel.polynomial: degree must be a positive integer, got 1.5",
-        ),
-        (
-            {"name": "polynomial", "degree": "two"},
-            "Kernel.polynomial: degree must be a positive integer, got 'two'",
+        *(
+            (
+                {"name": "polynomial", "degree": degree},
+                f"Kernel.polynomial: degree must be a positive integer, got {degree!r}",
+            )
+            for degree in (0, 1.5, "two")
         ),
         (
             {"name": "polynomial", "degree": 2, "a": float("nan")},
@@ -183,9 +152,8 @@ def test_kernels_from_mappings() -> None:
     ],
 )
 def test_wrong_kernels(spec: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError) as raised:
+    with pytest.raises(ValueError, match=f"^{message}"):
         Kernel.from_mapping(spec)
-    assert str(raised.value) == message
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from sklearn.svm import SVC
-from solver_cases import banana_like, gram, make_case
+from solver_cases import banana_like, chess_board, gram, judged, steps_of_smo, words
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
-from svmrepro.solvers.caches.active_set_rows import build_cache, fetch
 from svmrepro.solvers.decomposition import pair_state, second_order_iteration
 from svmrepro.solvers.decomposition.pair_selection import DOWN, UP, best_partner, move_gradient
 
-Vector = npt.NDArray[np.float64]
 VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "decomposition.second_order"]
 
 
+@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
 @pytest.mark.parametrize("name", VARIANTS)
-def test_libsvm_agrees(name: str) -> None:
+def test_libsvm_agrees(name: str, C: float) -> None:
     X, y = banana_like(400)
-    for C in (0.1, 10.0, 1000.0):
-        problem = Problem(X, y, C, Kernel.gaussian(0.5))
-        model = SVC(C=C, gamma=0.5, tol=1e-5).fit(X, y)
-        solution = solve(problem, name, eps=1e-5)
-        certificate = certify(problem, solution)
-        alpha = np.zeros(400)
-        alpha[model.support_] = np.abs(model.dual_coef_[0])
-        reference = alpha.sum() - 0.5 * (y * alpha) @ gram(problem) @ (y * alpha)
-        assert certificate.dual == pytest.approx(reference, rel=1e-6)
-        assert certificate.n_bound + certificate.n_nonbound == pytest.approx(model.n_support_.sum(), abs=1)
-        assert solution.decision_function(problem, X) == pytest.approx(model.decision_function(X), abs=3e-2)
+    problem = Problem(X, y, C, Kernel.gaussian(0.5))
+    model = SVC(C=C, gamma=0.5, tol=1e-5).fit(X, y)
+    solution, certificate = judged(problem, name, 1e-5)
+    alpha = np.zeros(400)
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    reference = alpha.sum() - 0.5 * (y * alpha) @ gram(problem) @ (y * alpha)
+    assert certificate.dual == pytest.approx(reference, rel=1e-6)
+    assert certificate.n_bound + certificate.n_nonbound == pytest.approx(model.n_support_.sum(), abs=1)
+    assert solution.decision_function(problem, X) == pytest.approx(model.decision_function(X), abs=3e-2)
 
 
 def test_as_many_steps_as_libsvm() -> None:
@@ -46,31 +42,6 @@ def test_as_many_steps_as_libsvm() -> None:
     assert np.mean(ours) == pytest.approx(np.mean(theirs), rel=0.05)
 
 
-def dense_smo(K: Vector, y: Vector, C: float, eps: float) -> int:
-    """Return the iterations of Algorithm 1, computed with whole matrices."""
-    n = y.size
-    low, high = np.minimum(0, y * C), np.maximum(0, y * C)
-    beta, G = np.zeros(n), y.copy()
-    diagonal = np.diag(K)
-    for count in range(1_000_000):
-        up, down = beta < high, beta > low
-        if G[up].max() - G[down].min() <= eps:
-            return count
-        top = np.where(up, G, -np.inf)
-        i = n - 1 - int(np.argmax(top[::-1]))
-        Q = np.maximum(K[i, i] + diagonal - 2 * K[i], 1e-12)
-        gains = np.where(down & (G[i] > G), (G[i] - G) ** 2 / Q, -1.0)
-        j = n - 1 - int(np.argmax(gains[::-1]))
-        mu = min((G[i] - G[j]) / Q[j], high[i] - beta[i], beta[j] - low[j])
-        beta[i] += mu
-        beta[j] -= mu
-        for k in (i, j):
-            beta[k] = low[k] if beta[k] - low[k] <= 1e-15 * C else beta[k]
-            beta[k] = high[k] if high[k] - beta[k] <= 1e-15 * C else beta[k]
-        G -= mu * (K[i] - K[j])
-    raise AssertionError
-
-
 def test_steps_are_those_of_algorithm_1() -> None:
     ours, expected = [], []
     for seed in range(40):
@@ -78,7 +49,7 @@ def test_steps_are_those_of_algorithm_1() -> None:
         X = rng.normal(size=(60, 4))
         y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
         problem = Problem(X, y, 1.0, Kernel.gaussian(0.2))
-        expected.append(dense_smo(gram(problem), y, 1.0, 1e-3))
+        expected.append(len(steps_of_smo(gram(problem), y, 1.0, 1e-3, second_order=True)))
         ours.append(solve(problem, "smo2", shrinking=False).iterations)
     same = sum(a == b for a, b in zip(ours, expected, strict=True))
     assert same >= 20  # the others diverge where two gradients are equal up to rounding
@@ -86,10 +57,7 @@ def test_steps_are_those_of_algorithm_1() -> None:
 
 
 def test_planning_ahead_saves_steps_where_steps_oscillate() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.uniform(0, 4, size=(300, 2))
-    y = np.where(np.floor(X).sum(axis=1) % 2 == 0, 1.0, -1.0)
-    problem = Problem(X, y, 1e6, Kernel.gaussian(0.5))
+    problem = Problem(*chess_board(300, 0), 1e6, Kernel.gaussian(0.5))
     steps = {name: solve(problem, name).iterations for name in ("smo2", "pasmo", "pasmo-as-printed")}
     assert steps["pasmo"] < 0.8 * steps["smo2"]
     assert steps["pasmo-as-printed"] != steps["pasmo"]
@@ -116,62 +84,6 @@ def test_the_planned_step_gains_most_together_with_the_next_one() -> None:
         assert not second_order_iteration.step_ahead(*pair, mu, mu)[1]
 
 
-@pytest.mark.parametrize("single", [False, True])
-def test_shrinking_changes_the_work_not_the_result(single: bool) -> None:
-    X, y = banana_like(3000)
-    problem = Problem(X, y, 100.0, Kernel.gaussian(0.25))
-    whole = solve(problem, "smo2", shrinking=False, single=single)
-    shrunk = solve(problem, "smo2", single=single)
-    assert shrunk.info["shrinks"] >= 2 and shrunk.info["active_min"] < 1500
-    assert shrunk.info["gradient_restores"] >= 1
-    assert shrunk.work["gradient_updates"] < 0.7 * whole.work["gradient_updates"]
-    first, second = certify(problem, whole), certify(problem, shrunk)
-    assert first.passes(1e-3, 1.0) and second.passes(1e-3, 1.0)
-    assert first.dual == pytest.approx(second.dual, rel=1e-6)
-
-
-def test_cache_counts_and_evicts() -> None:
-    X, y = banana_like(40)
-    problem = Problem(X, y, 1.0, Kernel.gaussian(0.5))
-    store, panel = problem.prepare(), panels.build_panel(problem)
-    block, shape = panels.block_of(problem)
-    K = gram(problem)
-    cache = build_cache(40, 3 * 8 * 40, "double")
-    assert cache.owner.size == 3
-    for example in (0, 1, 2, 0, 3, 0, 1):
-        row = fetch(cache, store, panel, block, shape, example, 40, 0)
-        assert cache.rows[row] == pytest.approx(K[example], abs=1e-12)
-    # 3 replaces 1, the oldest, and 1 replaces 2.
-    assert cache.counts.hits == 2 and cache.counts.misses == 5
-    assert {int(owner) for owner in cache.owner} == {0, 1, 3}
-    assert cache.counts.entries == 5 * 40
-
-
-@pytest.mark.parametrize("seed", range(24))
-def test_panel_gives_kernel_rows(seed: int) -> None:
-    case = make_case(seed)
-    problem = case.problem()
-    panel, store = panels.build_panel(problem), problem.prepare()
-    block, shape = panels.block_of(problem)
-    K, n = gram(case), problem.n
-    out = np.empty(n)
-    for i in range(n):
-        panels.fill(store, panel, block, shape, i, 0, n, out)
-        assert out == pytest.approx(K[i], rel=1e-9, abs=1e-9 * max(1.0, np.abs(K).max()))
-
-
-def test_form_of_the_panel() -> None:
-    rng = np.random.default_rng(0)
-    binary = (rng.random((30, 40)) < 0.3).astype(float)
-    sparse = np.where(rng.random((30, 300)) < 0.02, rng.normal(size=(30, 300)), 0.0)
-    y = np.where(np.arange(30) % 2 == 0, 1.0, -1.0)
-    assert panels.form(Problem(binary, y, storage="bits")) == "bytes"
-    assert panels.form(Problem(binary, y, storage="index")) == "bytes"
-    assert panels.form(Problem(binary, y, storage="csr")) == "columns"
-    assert panels.form(Problem(sparse, y, storage="csr")) == "csr"
-    assert panels.form(Problem(sparse, y, storage="dense")) == "columns"
-
-
 def test_scans_against_numpy() -> None:
     rng = np.random.default_rng(0)
     for m in (1, 7, 512, 513, 2000):
@@ -196,24 +108,14 @@ def test_scans_against_numpy() -> None:
 @pytest.mark.parametrize("C", [10.0, 1e4, 1e6])
 def test_single_precision_rows_are_harmless(C: float) -> None:
     # Optimality is judged by a gradient in double precision, whatever the precision of the rows.
-    rng = np.random.default_rng(3)
-    X = rng.uniform(0, 4, size=(300, 2))
-    y = np.where(np.floor(X).sum(axis=1) % 2 == 0, 1.0, -1.0)
-    problem = Problem(X, y, C, Kernel.gaussian(0.5))
-    double = certify(problem, solve(problem, "pasmo"))
-    single = solve(problem, "pasmo", single=True)
-    certificate = certify(problem, single)
-    assert single.status == "optimal"
-    assert certificate.passes(1e-3, 1.0)
-    assert certificate.dual == pytest.approx(double.dual, rel=1e-5)
+    problem = Problem(*chess_board(300, 3), C, Kernel.gaussian(0.5))
+    single, certificate = judged(problem, "pasmo", single=True)
+    assert certificate.dual == pytest.approx(judged(problem, "pasmo")[1].dual, rel=1e-5)
     assert single.info["objective"] == pytest.approx(certificate.dual, rel=1e-6)
 
 
 def test_rounding_of_many_steps_is_put_right() -> None:
-    rng = np.random.default_rng(2)
-    X = rng.uniform(0, 4, size=(200, 2))
-    y = np.where(np.floor(X).sum(axis=1) % 2 == 0, 1.0, -1.0)
-    problem = Problem(X, y, 1e10, Kernel.gaussian(0.5))
+    problem = Problem(*chess_board(200, 2), 1e10, Kernel.gaussian(0.5))
     solution = solve(problem, "pasmo", iteration_limit=300_000)
     certificate = certify(problem, solution)
     assert solution.status != "optimal" or certificate.pair_gap <= 1.1e-3
@@ -221,26 +123,13 @@ def test_rounding_of_many_steps_is_put_right() -> None:
 
 @pytest.mark.parametrize("name", ["smo2", "pasmo"])
 def test_limits_leave_a_feasible_point(name: str) -> None:
-    X, y = banana_like(2000)
-    problem = Problem(X, y, 100.0, Kernel.gaussian(0.25))
+    problem = Problem(*banana_like(2000), 100.0, Kernel.gaussian(0.25))
     for limit in (1, 10, 1500, 4000):
         solution = solve(problem, name, iteration_limit=limit)
         assert solution.status == "iteration_limit" and solution.iterations == limit
         certificate = certify(problem, solution)
         assert certificate.equality_residual <= 1e-9 * 2000 * 100
         assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-9)
-
-
-def test_the_problem_is_left_as_it_was() -> None:
-    X, y = banana_like(1500)
-    problem = Problem(X, y, 100.0, Kernel.gaussian(0.25))
-    first = solve(problem, "smo2")
-    assert first.info["shrinks"] > 0
-    again = solve(problem, "smo2")
-    assert again.iterations == first.iterations
-    assert again.alpha == pytest.approx(first.alpha, abs=0)
-    panel = problem.layout("panel", panels.build_panel)
-    assert (panel.order == np.arange(1500)).all()
 
 
 def test_lengths_of_steps_are_counted_where_asked_for() -> None:
@@ -266,3 +155,37 @@ def test_bins_of_lengths_are_a_tenth_wide_on_the_axis_of_figure_3(t: float) -> N
     assert middles.size == second_order_iteration.RATIO_BINS
     assert np.flatnonzero(lengths[1]) == [np.argmin(abs(middles - t))]
     assert not lengths[0].any()
+
+
+# Kernel rows in bytes, for binary data under a linear kernel
+
+
+def byte_problem(storage: str) -> Problem:
+    """Return binary rows, some of them twice."""
+    X, y = words(300, 40, share=0.2)
+    X[150:180] = X[:30]
+    return Problem(X, y, 100.0, storage=storage)
+
+
+@pytest.mark.parametrize("cache_mb", [1e-6, 40.0])
+@pytest.mark.parametrize("storage", ["index", "bits"])
+@pytest.mark.parametrize("name", ["smo2", "pasmo", "pasmo-3"])
+def test_same_steps_as_with_floating_point(name: str, storage: str, cache_mb: float) -> None:
+    inexact = solve(byte_problem("dense"), name, shrinking=False, cache_mb=cache_mb)
+    problem = byte_problem(storage)
+    assert panels.rows_fit_bytes(problem)
+    exact = solve(problem, name, shrinking=False, cache_mb=cache_mb)
+    assert exact.iterations == inexact.iterations > 500
+    np.testing.assert_allclose(exact.alpha, inexact.alpha, atol=1e-9)
+
+
+@pytest.mark.parametrize("most", [255, 256])
+def test_the_largest_count_of_a_byte(most: int) -> None:
+    X = (np.random.default_rng(0).random((60, 300)) < 0.5).astype(float)
+    X[:10] = np.arange(300) < most  # ten copies of a row
+    y = np.where(np.arange(60) % 2 == 0, 1.0, -1.0)
+    problem = Problem(X, y, 0.01, storage="index")
+    assert problem.prepare().norms.max() == most
+    assert panels.rows_fit_bytes(problem) == (most == 255)
+    expected = solve(Problem(X, y, 0.01, storage="dense"), "smo2")
+    np.testing.assert_allclose(solve(problem, "smo2").alpha, expected.alpha, atol=1e-9)

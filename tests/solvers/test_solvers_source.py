@@ -14,9 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba import njit
 from svmrepro import solvers
 from svmrepro.solvers import SOLVERS, fingerprint, fingerprint_all
-from svmrepro.solvers.source_code import SourceCode, _binds
+from svmrepro.solvers.source_code import SourceCode
+from svmrepro.solvers.storage.kernel_transforms import exp_of_negative
 
 PACKAGE = Path(solvers.__file__).parent
 
@@ -67,6 +69,12 @@ def test_what_a_solver_reaches_counts(copied: Path) -> None:
     assert after == first
 
 
+def defined(text: str) -> str:
+    """Return the names that a module's source defines, as an import lists them."""
+    pairs = re.findall(r"^(?:def|class) (\w+)|^(\w+)(?:: .*)? = ", text, re.M)
+    return ", ".join(sorted({name for pair in pairs for name in pair if name}))
+
+
 def test_code_may_move(copied: Path) -> None:
     """Moving a definition: to another name or folder, through a re-export, and into another module."""
     first = look(copied)
@@ -76,16 +84,13 @@ def test_code_may_move(copied: Path) -> None:
             path.write_text(change(path.read_text()))
 
     (copied / "rooms").mkdir()
-    (copied / "storage" / "row_products.py").rename(copied / "rooms" / "products.py")
+    products = (copied / "storage" / "row_products.py").rename(copied / "rooms" / "products.py")
     rewrite(
         lambda text: text.replace(
             "from svmrepro.solvers.storage.row_products import", "from svmrepro.solvers.rooms import"
         )
     )
-    names = re.findall(
-        r"^(?:def|class) (\w+)|^(\w+)(?:: .*)? = ", (copied / "rooms" / "products.py").read_text(), re.M
-    )
-    exported = ", ".join(sorted({name for pair in names for name in pair if name}))
+    exported = defined(products.read_text())
     (copied / "rooms" / "__init__.py").write_text(f"from .products import {exported}\n")
     assert look(copied) == first
 
@@ -94,20 +99,17 @@ def test_code_may_move(copied: Path) -> None:
     assert look(copied) == first
 
     # A module split in two; the second half imports the first.
-    text = (copied / "linear" / "dual_descent.py").read_text()
-    tree = ast.parse(text)
-    ends = [
-        node.lineno - 1 - len(node.decorator_list) for node in tree.body if isinstance(node, ast.FunctionDef)
-    ]
+    whole = copied / "linear" / "dual_descent.py"
+    text = whole.read_text()
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    middle = functions[len(functions) // 2]
     lines = text.splitlines(keepends=True)
-    middle = ends[len(ends) // 2]
-    moved = [name for node in ast.parse("".join(lines[:middle])).body for name in _binds(node)]
-    (copied / "first_half.py").write_text("".join(lines[:middle]))
-    imports = "".join(
-        line + "\n" for line in map(ast.unparse, tree.body) if line.startswith(("import", "from"))
-    )
-    (copied / "linear" / "dual_descent.py").write_text(
-        f"{imports}from svmrepro.solvers.first_half import {', '.join(moved)}\n" + "".join(lines[middle:])
+    at = middle.lineno - 1 - len(middle.decorator_list)
+    (copied / "first_half.py").write_text("".join(lines[:at]))
+    moved = defined("".join(lines[:at]))
+    imports = re.findall(r"^(?:from|import) .*\n(?:    .*\n|\)\n)*", text, re.M)
+    whole.write_text(
+        f"{''.join(imports)}from svmrepro.solvers.first_half import {moved}\n{''.join(lines[at:])}"
     )
     assert look(copied) == first
 
@@ -171,9 +173,6 @@ def test_import_is_light() -> None:
 
 
 def test_exponential_to_two_ulp() -> None:
-    from numba import njit
-    from svmrepro.solvers.storage.kernel_transforms import exp_of_negative
-
     @njit
     def apply(x, out):  # type: ignore[no-untyped-def]
         for k in range(x.size):
@@ -197,30 +196,3 @@ def test_exponential_to_two_ulp() -> None:
     held = np.empty(4)
     apply(far, held)
     assert held == pytest.approx(np.exp(-708.0), rel=1e-12)
-
-
-@pytest.mark.parametrize("storage", ["dense", "csr", "index", "bits"])
-def test_row_functions(storage: str) -> None:
-    from svmrepro.solvers import Kernel
-    from svmrepro.solvers.storage.row_products import ROWS
-    from svmrepro.solvers.storage.stores import build_store
-
-    rng = np.random.default_rng(1)
-    for d in (1, 64, 65, 128, 300, 321):
-        X = (rng.random((20, d)) < 0.3).astype(float)
-        X[4] = 0.0
-        store = build_store(X, storage, Kernel.linear())
-        dots, products, update = ROWS[storage]
-        members = rng.permutation(20)[:11].astype(np.uint32)
-        out = np.full(13, np.nan)
-        dots(store, 7, members, 11, out)
-        assert out[:11] == pytest.approx(X[members] @ X[7])
-        w = np.zeros(store.scratch.size)
-        w[:d] = rng.normal(size=d)
-        products(store, w, members, 11, out)
-        assert out[:11] == pytest.approx(X[members] @ w[:d])
-        assert np.isnan(out[11:]).all()
-        expected = w[:d] + 0.5 * X[7]
-        update(store, 7, 0.5, w)
-        assert w[:d] == pytest.approx(expected)
-        assert not store.scratch.any()

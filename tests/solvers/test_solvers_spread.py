@@ -10,23 +10,28 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from svmrepro.solvers import Blocks, Problem, Spread, certify, save_block, solve
+from solver_cases import in_slices, judged
+from svmrepro.solvers import Blocks, Problem, Spread, save_block, solve
 
 distributed = pytest.importorskip("distributed", reason="the extra 'spread' is not installed")
 
 CUTS = (0, 70, 71, 160, 230, 300)
+#: Weights by solver, equal to the last bit for any number of workers and any way to load.
+ITERATES: dict[str, Any] = {}
+
+names = pytest.mark.parametrize("name", ["svmperf", "ocas", "svmperf-ordinal"])
 
 
-def rows(first: int, last: int, sparse: bool = True) -> Any:
+def rows(first: int, last: int, kind: type = np.float64, sparse: bool = True) -> Any:
     rng = np.random.default_rng(7)
-    X = rng.normal(size=(CUTS[-1], 20)) * (rng.random((CUTS[-1], 20)) < 0.3)
+    X = (rng.normal(size=(CUTS[-1], 20)) * (rng.random((CUTS[-1], 20)) < 0.3)).astype(kind)
     return sp.csr_array(X[first:last]) if sparse else X[first:last].copy()
 
 
-def labels() -> Any:
+def problem(X: Any) -> Problem:
     rng = np.random.default_rng(8)
-    X = rows(0, CUTS[-1], sparse=False)
-    return np.where(X @ rng.normal(size=20) + 0.5 * rng.normal(size=CUTS[-1]) > 0, 1.0, -1.0)
+    f = rows(0, CUTS[-1], sparse=False) @ rng.normal(size=20) + 0.5 * rng.normal(size=CUTS[-1])
+    return Problem(X, np.where(f > 0, 1.0, -1.0), 0.5, bias=False)
 
 
 @pytest.fixture(scope="module", params=[1, 2, 4])
@@ -38,55 +43,28 @@ def client(request: pytest.FixtureRequest) -> Any:
         yield found
 
 
-@pytest.mark.parametrize("name", ["svmperf", "ocas", "svmperf-ordinal"])
-def test_workers_change_nothing(client: Any, name: str) -> None:
-    loaders = [partial(rows, *cut) for cut in pairwise(CUTS)]
-    here = Problem(Blocks([load() for load in loaders]), labels(), 0.5, bias=False)
-    there = Problem(Spread(client, loaders), labels(), 0.5, bias=False)
-    one, other = solve(here, name, eps=1e-4), solve(there, name, eps=1e-4)
-    assert other.status == "optimal"
-    assert other.iterations == one.iterations
-    assert other.work == one.work
-    assert other.weights == pytest.approx(one.weights, abs=1e-9)
-    found = certify(there, other)
-    assert found.passes(1e-4, 1.0)
-    assert found.primal == pytest.approx(certify(here, other).primal, rel=1e-12)
-    # Equal to the last bit on any worker.
-    again = solve(Problem(Spread(client, loaders), labels(), 0.5, bias=False), name, eps=1e-4)
-    assert np.array_equal(again.weights, other.weights)
-    ITERATES.setdefault(name, other.weights)
-    assert np.array_equal(ITERATES[name], other.weights)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@names
+def test_workers_change_nothing(client: Any, name: str, kind: type) -> None:
+    loaders = [partial(rows, *cut, kind) for cut in pairwise(CUTS)]
+    one, first = judged(problem(Blocks([load() for load in loaders])), name, 1e-4)
+    for _ in range(2):
+        other, second = judged(problem(Spread(client, loaders)), name, 1e-4)
+        assert (other.iterations, other.work) == (one.iterations, one.work)
+        assert other.weights == pytest.approx(one.weights, abs=1e-9)
+        assert second.primal == pytest.approx(first.primal, rel=1e-9)
+        assert np.array_equal(ITERATES.setdefault(f"{name} {kind}", other.weights), other.weights)
 
 
-ITERATES: dict[str, Any] = {}
-
-
-@pytest.mark.parametrize("name", ["svmperf", "ocas", "svmperf-ordinal"])
+@names
 def test_slices_change_nothing(client: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    loaders = [partial(rows, *cut) for cut in pairwise(CUTS)]
-    whole = solve(Problem(Spread(client, loaders), labels(), 0.5, bias=False), name, eps=1e-4)
-    monkeypatch.setattr("svmrepro.solvers.driver._FIRST_SLICE", 100)
-    monkeypatch.setattr("svmrepro.solvers.driver._next_slice", lambda work, seconds: 100 + work % 7)
-    slices: list[float] = []
-    sliced = solve(
-        Problem(Spread(client, loaders), labels(), 0.5, bias=False), name, eps=1e-4,
-        progress=lambda seconds, *rest: slices.append(seconds),
-    )  # fmt: skip
-    assert len(slices) > 2 * sliced.iterations
+    spread = problem(Spread(client, [partial(rows, *cut) for cut in pairwise(CUTS)]))
+    whole = solve(spread, name, eps=1e-4)
+    in_slices(monkeypatch, 101)
+    sliced = solve(spread, name, eps=1e-4, trace=True)
+    assert len(sliced.trace) > 2 * sliced.iterations
     assert (sliced.iterations, sliced.work) == (whole.iterations, whole.work)
     assert np.array_equal(sliced.weights, whole.weights)
-
-
-def single(first: int, last: int) -> Any:
-    return rows(first, last).astype(np.float32)
-
-
-def test_single_precision(client: Any) -> None:
-    problem = Problem(Spread(client, [partial(single, *cut) for cut in pairwise(CUTS)]), labels(), bias=False)
-    here = Problem(Blocks([single(*cut) for cut in pairwise(CUTS)]), labels(), bias=False)
-    found = solve(problem, "ocas")
-    assert found.weights == pytest.approx(solve(here, "ocas").weights, abs=1e-12)
-    assert certify(problem, found).passes(1e-3, 1.0)
 
 
 def test_refusals(client: Any) -> None:
@@ -110,20 +88,12 @@ class Recording:
         return self.client.submit(function, *shipped, **options)
 
 
-@pytest.mark.parametrize("name", ["svmperf", "ocas", "svmperf-ordinal"])
+@names
 def test_saved_blocks_go_out_as_paths(client: Any, name: str, tmp_path: Path) -> None:
     paths = [str(tmp_path / str(number)) for number in range(len(CUTS) - 1)]
     for path, cut in zip(paths, pairwise(CUTS), strict=True):
         save_block(rows(*cut), path)
     recording = Recording(client)
-    there = solve(Problem(Spread(recording, paths), labels(), 0.5, bias=False), name, eps=1e-4)
-    here = solve(Problem(Blocks(paths), labels(), 0.5, bias=False), name, eps=1e-4)
+    there = judged(problem(Spread(recording, paths)), name, 1e-4)[0]
     assert recording.shipped == paths
-    assert (there.status, there.iterations, there.work) == ("optimal", here.iterations, here.work)
-    assert there.weights == pytest.approx(here.weights, abs=1e-9)
-    # Equal to the last bit for any number of workers, and with loaders.
-    assert np.array_equal(MAPPED.setdefault(name, there.weights), there.weights)
-    assert np.array_equal(ITERATES.get(name, there.weights), there.weights)
-
-
-MAPPED: dict[str, Any] = {}
+    assert np.array_equal(ITERATES.setdefault(f"{name} {np.float64}", there.weights), there.weights)

@@ -14,7 +14,6 @@ a process.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -22,9 +21,10 @@ import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from llvmlite import binding
 from svmrepro.solvers.source_code import fingerprint_all
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -40,20 +40,13 @@ QUICK = (
 _AVX2 = frozenset({"avx2", "fma", "bmi2"})
 _AVX512 = frozenset({"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"})
 _LOOK = """
-import json, numpy, scipy.linalg, threadpoolctl
+import numpy, scipy.linalg, threadpoolctl
 from numba.core.registry import cpu_target
 codegen = cpu_target.target_context.codegen()
 pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
-print(json.dumps({
-    "blas": sorted({pool.get("architecture", "unknown") for pool in pools}),
-    "numba": codegen._get_host_cpu_name(),
-    "avx512": "+avx512f" in codegen._get_host_cpu_features(),
-}))
-"""
-_LOOK_BLAS = """
-import numpy, scipy.linalg, threadpoolctl
-pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
-print("/".join(sorted({pool.get("architecture", "unknown") for pool in pools})))
+blas = "/".join(sorted({pool.get("architecture", "unknown") for pool in pools}))
+avx512 = "+avx512f" in codegen._get_host_cpu_features()
+print(f"{blas}; {codegen._get_host_cpu_name()}{'' if avx512 else ' without AVX-512'}")
 """
 _LOAD = """
 from svmrepro.solvers.registry import SOLVERS
@@ -79,7 +72,7 @@ class Result:
 
     name: str
     passed: int = 0
-    failed: tuple[str, ...] = field(default=())
+    failed: tuple[str, ...] = ()
     seconds: float = 0.0
     chosen: str = ""
     skipped: str = ""
@@ -87,33 +80,30 @@ class Result:
 
 def combinations() -> tuple[Combination, ...]:
     """Return every combination."""
-    from llvmlite import binding
-
     features = binding.get_host_cpu_features()
     without = ",".join(
         f"{'-' if name.startswith('avx512') or not on else '+'}{name}"
         for name, on in sorted(features.items())
     )
-    numba = {"compiles": True}
+    cores = {"Nehalem": frozenset({"sse4.2"}), "Haswell": _AVX2, "Zen": _AVX2, "SkylakeX": _AVX512}
+    processors = {
+        "generic": ({"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}, frozenset()),
+        "x86-64-v3": ({"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}, _AVX2),
+        "own": ({"NUMBA_CPU_NAME": binding.get_host_cpu_name()}, frozenset()),
+        "without-avx512": ({"NUMBA_CPU_FEATURES": without}, _AVX512),
+    }
     return (
         Combination("as-it-is", {}),
-        Combination("openblas-nehalem", {"OPENBLAS_CORETYPE": "Nehalem"}, frozenset({"sse4.2"})),
-        Combination("openblas-haswell", {"OPENBLAS_CORETYPE": "Haswell"}, _AVX2),
-        Combination("openblas-zen", {"OPENBLAS_CORETYPE": "Zen"}, _AVX2),
-        Combination("openblas-skylakex", {"OPENBLAS_CORETYPE": "SkylakeX"}, _AVX512),
-        Combination("numba-generic", {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}, **numba),
-        Combination(
-            "numba-x86-64-v3", {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}, _AVX2, **numba
+        *(
+            Combination(f"openblas-{core.lower()}", {"OPENBLAS_CORETYPE": core}, needs)
+            for core, needs in cores.items()
         ),
-        Combination("numba-own", {"NUMBA_CPU_NAME": binding.get_host_cpu_name()}, **numba),
-        Combination("numba-without-avx512", {"NUMBA_CPU_FEATURES": without}, _AVX512, **numba),
+        *(Combination(f"numba-{name}", *given, compiles=True) for name, given in processors.items()),
     )
 
 
 def lacking(combination: Combination) -> str:
     """Return why this processor cannot run a combination; empty if it can."""
-    from llvmlite import binding
-
     if not binding.get_default_triple().startswith("x86_64"):
         return "" if not combination.environment else "no x86-64 processor"
     features = binding.get_host_cpu_features()
@@ -132,15 +122,8 @@ def environment(combination: Combination) -> dict[str, str]:
 
 def chosen(combination: Combination) -> str:
     """Return what OpenBLAS and numba report to use."""
-    done = subprocess.run(
-        [sys.executable, "-c", _LOOK],
-        env=environment(combination),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    said = json.loads(done.stdout)
-    return f"{'/'.join(said['blas'])}; {said['numba']}{'' if said['avx512'] else ' without AVX-512'}"
+    command = [sys.executable, "-c", _LOOK]
+    return subprocess.check_output(command, env=environment(combination), text=True).strip()
 
 
 def run(combination: Combination, tests: Sequence[str]) -> Result:
@@ -190,23 +173,11 @@ def table(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
-def kernels(combination: Combination) -> str:
-    """Return the kernels that OpenBLAS reports to use."""
-    done = subprocess.run(
-        [sys.executable, "-c", _LOOK_BLAS],
-        env=environment(combination),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
-
-
 def cheapest() -> Combination:
     """Return a combination that compiles nothing and whose sums differ from this machine's."""
-    usual = kernels(Combination("as-it-is", {}))
+    usual = chosen(Combination("as-it-is", {}))
     able = [one for one in combinations() if one.environment and not one.compiles and not lacking(one)]
-    return next((one for one in reversed(able) if kernels(one) != usual), combinations()[0])
+    return next((one for one in reversed(able) if chosen(one) != usual), combinations()[0])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

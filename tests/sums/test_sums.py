@@ -25,7 +25,7 @@ def test_openblas_and_numba_follow_their_variables() -> None:
 def test_the_cheapest_compiles_nothing_and_is_another_one() -> None:
     cheapest = sums.cheapest()
     assert not cheapest.compiles and "NUMBA_CACHE_DIR" not in cheapest.environment
-    assert sums.kernels(cheapest) != sums.kernels(Combination("as-it-is", {}))
+    assert sums.chosen(cheapest) != sums.chosen(Combination("as-it-is", {}))
 
 
 def test_code_for_another_processor_has_a_cache_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,10 @@ differences and products of the examples. With ``g_i = sum_j y_j a_j k(x_j, x_i)
     primal   P = 1/2 sum_i y_i a_i g_i + sum_i C_i max(0, 1 - y_i f_i)
     dual     D = sum_i a_i - 1/2 sum_i y_i a_i g_i
 
-:meth:`Exact.optimum` encloses the optimum of a convex problem. It follows the central path of the dual,
+A problem over pairs is one over the differences ``x_i - x_j`` with ``y_i > y_j``, by i, then j: each has the
+label +1 and the bound n C / m.
+
+:attr:`Exact.optimum` encloses the optimum of a convex problem. It follows the central path of the dual,
 
     minimise 1/2 a.Q a - sum a   subject to  0 <= a <= c  and, with a bias,  y.a = 0,
 
@@ -37,6 +40,8 @@ _LARGE = 3_000  # unknowns of those solved in double precision
 _STEPS = 300
 
 Numbers = npt.NDArray[Any]
+#: The non-zeros of an example, by column.
+Row = dict[int, Decimal]
 HINGE, SQUARED, PAIRS = "hinge", "squared hinge", "pairs"
 _ZERO, _ONE, _HALF = Decimal(0), Decimal(1), Decimal("0.5")
 _Call = TypeVar("_Call", bound=Callable[..., Any])
@@ -77,15 +82,11 @@ class Conditions:
         ``max over I_up - min over I_down`` of ``y - g``; twice the violation without a bias.
     equality : float
         ``|sum y a| / sum a``; 0 without a bias.
-    primal, dual : float
-        Objectives.
     """
 
     violation: float
     pair_gap: float
     equality: float
-    primal: float
-    dual: float
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Optimum:
 
 
 class Exact:
-    """A problem, without or with a bias.
+    """A problem with N terms of its loss: examples, or pairs of them.
 
     Parameters
     ----------
@@ -118,286 +119,201 @@ class Exact:
         An object with ``name``, ``gamma``, ``degree``, ``a`` and ``c``.
     bias : bool
         Whether the problem has a bias.
+    loss : {"hinge", "squared hinge", "pairs"}
+        The loss.
     """
 
     @precise
-    def __init__(self, X: Any, y: Any, C: Any, kernel: Any, bias: bool) -> None:
+    def __init__(self, X: Any, y: Any, C: Any, kernel: Any, bias: bool, loss: str = HINGE) -> None:
         self.kernel, self.bias = kernel, bias
-        self.n, self.d = X.shape
+        self.linear, self.squared = kernel.name == "linear", loss == SQUARED
+        self.d = X.shape[1]
         self.floats = np.asarray(y, dtype=np.float64)
-        self.y = decimals(y)
-        self.bounds_given = np.broadcast_to(np.asarray(C, dtype=np.float64), (self.n,)).copy()
-        self.bounds = decimals(self.bounds_given)
+        self.bounds = decimals(np.broadcast_to(np.asarray(C, dtype=np.float64), self.floats.shape))
         self.total = sum(self.bounds, _ZERO)
-        self.rows, self.of = _distinct_rows(X)
-        self.linear = kernel.name == "linear"
-        self.used = sorted({k for row in self.rows for k, _ in row})
-        self._gram: list[list[Decimal]] | None = None
-        self._optima: dict[str, Optimum] = {}
+        rows = _rows(X)
+        if loss == PAIRS:
+            pairs = np.argwhere(self.floats[:, None] > self.floats[None, :])
+            rows = [_difference(rows[i], rows[j]) for i, j in pairs]
+            self.floats = np.ones(len(rows))
+            self.bounds = np.full(len(rows), self.total / len(rows), dtype=object)
+        self.n = len(rows)
+        self.y = decimals(self.floats)
+        self.bounds_given = self.bounds.astype(np.float64)
+        numbers: dict[tuple[Any, ...], int] = {}
+        self.of = np.array([numbers.setdefault(tuple(row.items()), len(numbers)) for row in rows])
+        self.rows = [dict(items) for items in numbers]
+        self.used = sorted({k for row in self.rows for k in row})
 
-    # Kernel values
-
-    def gram(self) -> list[list[Decimal]]:
-        """Return the kernel values of distinct examples."""
-        if self._gram is None:
-            if self.kernel.name == "precomputed":
-                firsts = np.unique(self.of, return_index=True)[1]
-                values = [dict(row) for row in self.rows]
-                self._gram = [[row.get(int(j), _ZERO) for j in firsts] for row in values]
-            else:
-                self._gram = _kernel_values(self.kernel, self.rows)
-        return self._gram
+    @functools.cached_property
+    def gram(self) -> Numbers:
+        """The kernel values of distinct examples."""
+        if self.kernel.name != "precomputed":
+            return _kernel_values(self.kernel, self.rows)
+        firsts = np.unique(self.of, return_index=True)[1]
+        return np.array([[row.get(int(j), _ZERO) for j in firsts] for row in self.rows], dtype=object)
 
     def folded(self, coefficients: Numbers) -> Numbers:
         """Return ``sum_j coefficients_j x_j``, shape (d,)."""
         v = np.full(self.d, _ZERO, dtype=object)
         for coefficient, row in zip(coefficients, self.of, strict=True):
             if coefficient:
-                for k, value in self.rows[row]:
+                for k, value in self.rows[row].items():
                     v[k] += coefficient * value
         return v
 
     def outputs(self, v: Numbers) -> Numbers:
-        """Return ``x_i . v``, shape (n,)."""
-        values = [sum((value * v[k] for k, value in row), _ZERO) for row in self.rows]
+        """Return ``x_i . v``, shape (N,)."""
+        values = [sum((value * v[k] for k, value in row.items()), _ZERO) for row in self.rows]
         return np.array(values, dtype=object)[self.of]
 
     def products(self, coefficients: Numbers) -> Numbers:
-        """Return ``sum_j coefficients_j k(x_j, x_i)``, shape (n,)."""
+        """Return ``sum_j coefficients_j k(x_j, x_i)``, shape (N,)."""
         if self.linear:
             return self.outputs(self.folded(coefficients))
-        sums = [_ZERO] * len(self.rows)
-        for coefficient, row in zip(coefficients, self.of, strict=True):
-            if coefficient:
-                sums[row] += coefficient
-        used = [(j, value) for j, value in enumerate(sums) if value]
-        values = [sum((row[j] * value for j, value in used), _ZERO) for row in self.gram()]
-        return np.array(values, dtype=object)[self.of]
-
-    # Multipliers
+        sums = np.full(len(self.rows), _ZERO, dtype=object)
+        np.add.at(sums, self.of, coefficients)
+        used = np.flatnonzero(sums)
+        product: Numbers = (self.gram[:, used] @ sums[used] if used.size else sums)[self.of]
+        return product
 
     @precise
-    def conditions(self, alpha: Any, bias: float, loss: str = HINGE, weights: Any = None) -> Conditions:
-        """Evaluate multipliers in their box; with ``weights``, the outputs are those of the weights.
+    def conditions(self, alpha: Any, bias: float, weights: Any = None) -> Conditions:
+        """Evaluate multipliers in their box, shape (N,), and the constant added to the outputs.
 
-        Parameters
-        ----------
-        alpha : array_like, shape (n,)
-            Multipliers.
-        bias : float
-            Constant added to the outputs.
-        loss : {"hinge", "squared hinge"}
-            Loss of the problem.
-        weights : array_like, shape (d,), optional
-            Weights whose outputs replace those of the multipliers.
+        With ``weights``, shape (d,), the outputs are those of the weights.
         """
         a = decimals(alpha)
         g = self.products(self.y * a) if weights is None else self.outputs(decimals(weights))
-        squared = loss == SQUARED
-        target = 1 - a / self.bounds if squared else np.full(self.n, _ONE, dtype=object)
+        target = 1 - a / self.bounds if self.squared else np.full(self.n, _ONE, dtype=object)
         short = target - self.y * (g + +Decimal(float(bias)))
-        below = np.array([squared or one < top for one, top in zip(a, self.bounds, strict=True)])
-        above = np.array([one > 0 for one in a])
+        below, above = self.squared | (a < self.bounds), a > 0
         worst = max([_ZERO, *short[below], *(-short[above])])
-        quadratic = (self.y * a) @ g
         signed = self.y @ a if self.bias else _ZERO
         share = abs(signed) / max(sum(a, _ZERO), Decimal("1e-999")) if signed else _ZERO
-        if squared:
-            slack = np.maximum(1 - self.y * (g + +Decimal(float(bias))), _ZERO)
-            primal = _HALF * (quadratic + self.bounds @ (slack * slack))
-            dual = sum(a, _ZERO) - _HALF * (quadratic + (a * a) @ (1 / self.bounds))
-        else:
-            slack = np.maximum(short, _ZERO)
-            primal = _HALF * quadratic + self.bounds @ slack
-            dual = sum(a, _ZERO) - _HALF * quadratic
         pair_gap = 2 * worst
         if self.bias:
             G, positive = self.y - g, self.floats > 0
             up, down = np.where(positive, below, above), np.where(positive, above, below)
             pair_gap = max(_ZERO, max(G[up]) - min(G[down])) if up.any() and down.any() else _ZERO
-        return Conditions(float(worst), float(pair_gap), float(share), float(primal), float(dual))
+        return Conditions(float(worst), float(pair_gap), float(share))
 
     @precise
-    def weights_off(self, weights: Any, coefficients: Any) -> float:
-        """Return ``|w - v| max |x_i|`` with ``v = sum coefficients_j x_j``.
+    def weights_of(self, alpha: Any) -> npt.NDArray[np.float64]:
+        """Return ``sum_i y_i a_i x_i`` in double precision."""
+        return self.folded(self.y * decimals(alpha)).astype(np.float64)
+
+    @precise
+    def multipliers_of(self, weights: Any) -> npt.NDArray[np.float64]:
+        """Return the multipliers ``C_i max(0, 1 - y_i w.x_i)`` of squared hinges in double precision."""
+        short = 1 - self.y * self.outputs(decimals(weights))
+        return (self.bounds * np.maximum(short, _ZERO)).astype(np.float64)
+
+    @precise
+    def weights_off(self, weights: Any, alpha: Any) -> float:
+        """Return ``|w - v| max |x_i|`` with ``v = sum y_i a_i x_i``.
 
         This bounds the difference between outputs of w and v at points no farther from the origin than an
         example.
         """
-        off = decimals(weights) - self.folded(decimals(coefficients))
+        off = decimals(weights) - self.folded(self.y * decimals(alpha))
         return float((off @ off).sqrt() * self.radius())
 
     def radius(self) -> Decimal:
         """Return the largest norm of an example in feature space (its analogue for an indefinite kernel)."""
         if self.linear:
-            return max(sum((value * value for _, value in row), _ZERO) for row in self.rows).sqrt()
-        return max(abs(row[i]) for i, row in enumerate(self.gram())).sqrt()
+            return max(sum((value * value for value in row.values()), _ZERO) for row in self.rows).sqrt()
+        return Decimal(max(abs(np.diagonal(self.gram)))).sqrt()
 
     @precise
     def rounding(self, alpha: Any) -> float:
         """Return an upper bound on the roundoff of an output, which is a sum of kernel values."""
         return float(sum(decimals(alpha), _ZERO) * self.radius() ** 2) * 1.1e-16
 
-    # Weights
-
     @precise
-    def primal(self, weights: Any, bias: float = 0.0, loss: str = HINGE) -> Decimal:
+    def primal(self, weights: Any, bias: float = 0.0) -> Decimal:
         """Return the primal objective of weights of a linear problem."""
         w = decimals(weights)
-        f = self.outputs(w) + +Decimal(float(bias))
-        return _HALF * (w @ w) + self.risk(f, loss)
+        return _HALF * (w @ w) + self._risk(self.outputs(w) + +Decimal(float(bias)))
 
-    def risk(self, f: Numbers, loss: str) -> Decimal:
+    def _risk(self, f: Numbers) -> Decimal:
         """Return the total loss of outputs."""
-        if loss == PAIRS:
-            higher, lower = self.pairs()
-            short = np.maximum(1 - f[higher] + f[lower], _ZERO)
-            return self.pair_bound() * sum(short, _ZERO)
         slack = np.maximum(1 - self.y * f, _ZERO)
-        if loss == SQUARED:
-            return _HALF * (self.bounds @ (slack * slack))
-        total: Decimal = self.bounds @ slack
-        return total
+        return Decimal(self.bounds @ (_HALF * slack * slack if self.squared else slack))
 
-    def pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return i and j of all pairs with y_i > y_j, ordered by i, then j."""
-        higher, lower = np.nonzero(self.floats[:, None] > self.floats[None, :])
-        return higher, lower
+    @functools.cached_property
+    def optimum(self) -> Optimum:
+        """An enclosure of the optimal objective of a convex problem."""
+        found = self._enclose(np.float64)
+        if found.narrow:
+            return found
+        refined = self._enclose(object)
+        best = max((found, refined), key=lambda one: one.lower)
+        return Optimum(best.lower, min(found.upper, refined.upper), best.multipliers, best.bias)
 
-    def pair_bound(self) -> Decimal:
-        """Return the bound of a pair's multiplier, n C / m for m pairs."""
-        return self.total / self.pairs()[0].size
-
-    @precise
-    def pair_dual(self, alpha: Any) -> Decimal:
-        """Return the dual objective of pair multipliers."""
-        a = decimals(alpha)
-        v = self.folded(self.pair_coefficients(a))
-        return sum(a, _ZERO) - _HALF * (v @ v)
-
-    def pair_coefficients(self, a: Numbers) -> Numbers:
-        """Return the coefficient of each example in ``sum a_ij (x_i - x_j)``."""
-        coefficients = np.full(self.n, _ZERO, dtype=object)
-        for value, i, j in zip(a, *self.pairs(), strict=True):
-            coefficients[i] += value
-            coefficients[j] -= value
-        return coefficients
-
-    # The optimum
-
-    def optimum(self, loss: str = HINGE) -> Optimum:
-        """Return an enclosure of the optimal objective of a convex problem; computed once."""
-        if loss not in self._optima:
-            found = self._enclose(loss, np.float64)
-            if not found.narrow:
-                refined = self._enclose(loss, object)
-                lower = max((found, refined), key=lambda one: one.lower)
-                upper = min(found.upper, refined.upper)
-                found = Optimum(lower.lower, upper, lower.multipliers, lower.bias)
-            self._optima[loss] = found
-        return self._optima[loss]
-
-    def _enclose(self, loss: str, kind: Any) -> Optimum:
-        """Return bounds from points on the central path, computed in the given arithmetic."""
-        count = self.pairs()[0].size if loss == PAIRS else self.n
-        unknowns = min(count, len(self.used)) if self.linear else count
-        if unknowns > (_SMALL if kind is object else _LARGE):
-            a, bias = np.full(count, _ZERO, dtype=object), _ZERO
-        else:
+    def _enclose(self, kind: Any) -> Optimum:
+        """Return bounds from a point on the central path, computed in the given arithmetic."""
+        unknowns = min(self.n, len(self.used)) if self.linear else self.n
+        a, bias = np.full(self.n, _ZERO, dtype=object), _ZERO
+        if unknowns <= (_SMALL if kind is object else _LARGE):
             with localcontext(_context(PATH_DIGITS)), np.errstate(all="ignore"):
-                a, bias = self._path(loss, kind)
+                a, bias = self._path(kind)
         with localcontext(_context(DIGITS)):
-            return self._bounds_at(a, bias, loss)
+            a = np.array([+one for one in a], dtype=object)
+            if not self.squared:
+                a = np.minimum(a, self.bounds)
+            g = self.products(self.y * a)
+            quadratic = (self.y * a) @ g
+            lower = sum(a, _ZERO) - _HALF * quadratic
+            if self.squared:
+                lower -= _HALF * ((a * a) @ (1 / self.bounds))
+            if self.bias:
+                lower -= abs(bias * (self.y @ a))
+            return Optimum(lower, _HALF * quadratic + self._risk(g + bias), a, bias)
 
-    def _path(self, loss: str, kind: Any) -> tuple[Numbers, Decimal]:
-        top = self.bounds
-        if loss == PAIRS:
-            higher, lower = self.pairs()
-            top = np.full(higher.size, self.pair_bound(), dtype=object)
-        y = self.y if self.bias else None
-        matrix, ridge = None, None
+    def _path(self, kind: Any) -> tuple[Numbers, Decimal]:
+        factor, matrix = None, None
         if self.linear:
-            factor = np.full((self.n, max(len(self.used), 1)), _ZERO, dtype=object)
-            place = {k: position for position, k in enumerate(self.used)}
-            for i, row in enumerate(self.of):
-                for k, value in self.rows[row]:
-                    factor[i, place[k]] = value
-            factor = factor[higher] - factor[lower] if loss == PAIRS else self.y[:, None] * factor
+            distinct = [[row.get(k, _ZERO) for k in self.used or [0]] for row in self.rows]
+            factor = self.y[:, None] * np.array(distinct, dtype=object)[self.of]
         else:
-            K = np.array(self.gram(), dtype=object)[np.ix_(self.of, self.of)]
-            matrix, factor = self.y[:, None] * K * self.y[None, :], None
-        if loss == SQUARED:
-            ridge, top = 1 / self.bounds, None
-        if kind is not object:
-            cast = [
-                None if one is None else one.astype(np.float64) for one in (factor, matrix, ridge, top, y)
-            ]
-            factor, matrix, ridge, top, y = cast
-        a, bias = central_path(factor, matrix, ridge, top, y)
-        if kind is not object:
-            a, bias = decimals(a), Decimal(float(bias))
-        return np.maximum(a, _ZERO), bias
-
-    def _bounds_at(self, a: Numbers, bias: Decimal, loss: str) -> Optimum:
-        top = np.full(a.size, self.pair_bound(), dtype=object) if loss == PAIRS else self.bounds
-        a = np.array([+one for one in a], dtype=object)
-        if loss != SQUARED:
-            a = np.minimum(a, top)
-        coefficients = self.pair_coefficients(a) if loss == PAIRS else self.y * a
-        g = self.products(coefficients)
-        quadratic = coefficients @ g
-        lower = sum(a, _ZERO) - _HALF * quadratic
-        if loss == SQUARED:
-            lower -= _HALF * ((a * a) @ (1 / self.bounds))
-        if self.bias:
-            lower -= abs(bias * (self.y @ a))
-        upper = _HALF * quadratic + self.risk(g + bias, loss)
-        return Optimum(lower, upper, a, bias)
+            matrix = self.y[:, None] * self.gram[np.ix_(self.of, self.of)] * self.y[None, :]
+        ridge, top = (1 / self.bounds, None) if self.squared else (None, self.bounds)
+        given = (factor, matrix, ridge, top, self.y if self.bias else None)
+        a, bias = central_path(*(None if one is None else one.astype(kind) for one in given))
+        return np.maximum(decimals(a) if kind is not object else a, _ZERO), Decimal(bias)
 
 
-def _distinct_rows(X: Any) -> tuple[list[list[tuple[int, Decimal]]], npt.NDArray[np.int64]]:
-    """Return the distinct examples as (column, value) pairs of non-zeros, and each example's index."""
-    dense = None if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-    rows: list[list[tuple[int, Decimal]]] = []
-    numbers: dict[tuple[Any, ...], int] = {}
-    of = np.empty(X.shape[0], dtype=np.int64)
-    csr = sp.csr_array(X) if dense is None else None
-    for i in range(X.shape[0]):
-        if dense is not None:
-            columns = np.flatnonzero(dense[i])
-            values = dense[i, columns]
-        else:
-            assert csr is not None
-            part = slice(csr.indptr[i], csr.indptr[i + 1])
-            columns, values = csr.indices[part], csr.data[part]
-        items = sorted(zip(columns.tolist(), values.tolist(), strict=True))
-        key = tuple(items)
-        if key not in numbers:
-            numbers[key] = len(rows)
-            rows.append([(k, +Decimal(value)) for k, value in items])
-        of[i] = numbers[key]
-    return rows, of
+def _rows(X: Any) -> list[Row]:
+    """Return the examples as non-zeros, ordered by column."""
+    csr = sp.csr_array(X, dtype=np.float64, copy=True)
+    csr.sort_indices()
+    csr.eliminate_zeros()
+    ends = csr.indptr[1:-1]
+    columns, values = np.split(csr.indices, ends), np.split(decimals(csr.data), ends)
+    return [dict(zip(k.tolist(), value, strict=True)) for k, value in zip(columns, values, strict=True)]
+
+
+def _difference(one: Row, other: Row) -> Row:
+    """Return the non-zeros of ``one - other``, ordered by column."""
+    values = {k: one.get(k, _ZERO) - other.get(k, _ZERO) for k in sorted({**one, **other})}
+    return {k: value for k, value in values.items() if value}
 
 
 @precise
-def _kernel_values(kernel: Any, rows: list[list[tuple[int, Decimal]]]) -> list[list[Decimal]]:
+def _kernel_values(kernel: Any, rows: list[Row]) -> Numbers:
     """Return ``k`` for all pairs of rows."""
-    count = len(rows)
-    values = [[_ZERO] * count for _ in range(count)]
+    values = np.full((len(rows), len(rows)), _ZERO, dtype=object)
     gamma, a, c = (+Decimal(float(one)) for one in (kernel.gamma, kernel.a, kernel.c))
-    maps = [dict(row) for row in rows]
-    for i in range(count):
-        for j in range(i + 1):
-            one, other = maps[i], maps[j]
+    for i, one in enumerate(rows):
+        for j, other in enumerate(rows[: i + 1]):
             if kernel.name == "gaussian":
-                square = sum(((value - other.get(k, _ZERO)) ** 2 for k, value in one.items()), _ZERO)
-                square += sum((value * value for k, value in other.items() if k not in one), _ZERO)
-                value = (-gamma * square).exp()
+                value = (-gamma * sum((x * x for x in _difference(one, other).values()), _ZERO)).exp()
             else:
                 value = sum((x * other[k] for k, x in one.items() if k in other), _ZERO)
                 if kernel.name == "polynomial":
                     value = (a * value + c) ** kernel.degree if kernel.degree else _ONE
-            values[i][j] = values[j][i] = value
+            values[i, j] = values[j, i] = value
     return values
 
 
@@ -443,8 +359,6 @@ def central_path(
     a = np.full(N, start, dtype=source.dtype)
     if top is not None:
         a = np.minimum(a, top / 2)
-    if y is not None and top is None:
-        raise ValueError("an equality constraint without upper bounds is not needed here")
     z = np.full(N, one, dtype=source.dtype)
     u = z.copy() if top is not None else z * 0
     bias = one * 0
@@ -479,11 +393,8 @@ def central_path(
             break
         z_step = mu / a - z - z * step / a
         u_step = (mu / room - u + u * step / room) if top is not None else u
-        length = _longest(a, step, one)
-        length = min(length, _longest(z, z_step, one))
-        if top is not None:
-            length = min(length, _longest(room, -step, one), _longest(u, u_step, one))
-        length = min(one, length * 99 / 100)
+        moves = [(a, step), (z, z_step), *([(room, -step), (u, u_step)] if top is not None else [])]
+        length = min(one, min(_longest(*move, one) for move in moves) * 99 / 100)
         a, z, bias = a + step * length, z + z_step * length, bias + bias_step * length
         if top is not None:
             u = u + u_step * length

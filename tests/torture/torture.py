@@ -3,7 +3,7 @@
     ./run python tests/torture/torture.py --problems 2000 --jobs 2 --journal torture.jsonl --table torture.md
     ./run python tests/torture/torture.py --family zigzag --seed 3 --solver smo2
 
-Each solve runs in a worker process that is killed if it does not end. Outcomes are judged in decimal
+Each solve runs in a worker process that ends itself if the solve does not end. Outcomes are judged in decimal
 arithmetic (:mod:`exact`) and kept in a journal, from which a later call with the same source resumes. The
 exit code is 1 if any outcome is dishonest: called optimal with more than twice the promised error, a value
 that is not finite, a multiplier outside its box, an error other than a one-line ValueError, a crash, or a
@@ -13,14 +13,16 @@ solve that does not end.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import json
 import multiprocessing
 import signal
 import sys
 import time
-import traceback
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -56,84 +58,72 @@ class Journal:
         self.source = fingerprint_all()[:12]
 
     def read(self) -> list[Outcome]:
-        """Return the outcomes of the current source; an incomplete line left by a kill is ignored."""
-        if self.path is None or not self.path.exists():
-            return []
-        found = []
-        for line in self.path.read_text().split("\n")[:-1]:
-            entry = json.loads(line)
-            if entry.pop("source") == self.source:
-                found.append(Outcome(**entry))
-        return found
+        """Return the outcomes of the current source; an incomplete line left by a kill is removed."""
+        text = self.path.read_text() if self.path and self.path.exists() else ""
+        lines = text[: text.rfind("\n") + 1]
+        if self.path and lines != text:
+            self.path.write_text(lines)
+        entries = [json.loads(line) for line in lines.splitlines()]
+        return [Outcome(**entry) for entry in entries if entry.pop("source") == self.source]
 
     def add(self, outcome: Outcome) -> None:
         """Append an outcome."""
-        if self.path is None:
-            return
-        if self.path.exists():
-            text = self.path.read_bytes()
-            if text and not text.endswith(b"\n"):
-                self.path.write_bytes(text[: text.rfind(b"\n") + 1])
-        with self.path.open("a") as stream:
-            stream.write(json.dumps({"source": self.source, **asdict(outcome)}) + "\n")
+        if self.path is not None:
+            with self.path.open("a") as stream:
+                stream.write(json.dumps({"source": self.source, **asdict(outcome)}) + "\n")
 
 
 def tasks(
-    problems: int, solvers: Sequence[str], families: Sequence[str], first_seed: int = 0
+    problems: int,
+    solvers: Sequence[str],
+    families: Sequence[str],
+    first_seed: int = 0,
+    done: Iterable[Outcome] = (),
 ) -> Iterator[Task]:
-    """Yield ``problems`` problems, the families in rotation."""
+    """Yield ``problems`` problems, the families in rotation, with the solvers without an outcome."""
+    known = {(one.family, one.seed, one.solver) for one in done}
     for number in range(problems):
         family = families[number % len(families)]
         seed = first_seed + number // len(families)
         problem = draw(family, seed)
-        fitting = tuple(name for name in solvers if suits(problem, name))
-        yield Task(family, seed, fitting)
-
-
-def without(every: Iterable[Task], done: Iterable[Outcome]) -> Iterator[Task]:
-    """Yield the tasks that are left."""
-    known = {(one.family, one.seed, one.solver) for one in done}
-    for task in every:
-        left = tuple(name for name in task.solvers if (task.family, task.seed, name) not in known)
+        fitting = (name for name in solvers if suits(problem, name))
+        left = tuple(name for name in fitting if (family, seed, name) not in known)
         if left:
-            yield Task(task.family, task.seed, left)
+            yield Task(family, seed, left)
 
 
 def work(pipe: Connection, time_limit: float, eps: float) -> None:
-    """Solve and judge the tasks from a pipe until it sends None."""
-    pipe.send(("ready", None))
-    while (task := pipe.recv()) is not None:
+    """Solve and judge the tasks from a pipe until it ends; a watchdog ends a process that hangs."""
+    while True:
+        task = pipe.recv()
         judged = Judged(draw(task.family, task.seed))
         for name in task.solvers:
-            pipe.send(("loading", name))  # and compiling, perhaps
             SOLVERS[name].load()
-            pipe.send(("solving", name))
-            solution, outcome = solve_one(judged.draw, name, time_limit, eps)
-            if solution is not None and solution.cpu_seconds > time_limit + LATE:
-                # Compiling at first use takes seconds, but only once.
-                pipe.send(("solving", name))
+            for _ in range(2):
+                pipe.send("solving")
+                patience = PEERS_GRACE if name in PEERS else GRACE
+                faulthandler.dump_traceback_later(time_limit + patience, exit=True)
                 solution, outcome = solve_one(judged.draw, name, time_limit, eps)
+                faulthandler.cancel_dump_traceback_later()
+                if solution is None or solution.cpu_seconds <= time_limit + LATE:
+                    break  # otherwise it may have compiled a function, which takes seconds, but only once
             if solution is not None:
-                pipe.send(("judging", name))
-                try:
-                    outcome = judge(judged, name, solution, eps, time_limit)
-                except Exception:
-                    print(traceback.format_exc(), file=sys.stderr, flush=True)
-                    raise
-            pipe.send(("done", outcome))
-        pipe.send(("ready", None))
+                pipe.send("judging")
+                faulthandler.dump_traceback_later(PATIENCE, exit=True)
+                outcome = judge(judged, name, solution, eps, time_limit)
+                faulthandler.cancel_dump_traceback_later()
+            pipe.send(outcome)
 
 
 @dataclass
 class Worker:
-    """A worker process, its current task and deadline."""
+    """A worker process, what is left of its task, and what it is doing."""
 
     time_limit: float
     eps: float
     task: Task | None = None
     left: list[str] = field(default_factory=list)
     stage: str = "loading"
-    deadline: float = 0.0
 
     def __post_init__(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -141,45 +131,28 @@ class Worker:
         self.process = context.Process(target=work, args=(end, self.time_limit, self.eps), daemon=True)
         self.process.start()
         end.close()
-        self.deadline = time.monotonic() + PATIENCE
 
     def give(self, task: Task) -> None:
         """Send a task to the worker."""
-        self.task, self.left, self.stage = task, list(task.solvers), "given"
-        self.deadline = time.monotonic() + PATIENCE
+        self.task, self.left = task, list(task.solvers)
         self.pipe.send(task)
 
     def hear(self) -> Outcome | None:
-        """Receive one message; return its outcome."""
-        stage, what = self.pipe.recv()
-        self.stage = stage
-        patience = PATIENCE
-        if stage == "solving":
-            patience = self.time_limit + (PEERS_GRACE if what in PEERS else GRACE)
-        self.deadline = time.monotonic() + patience
-        if stage == "done":
-            self.left.remove(what.solver)
-            outcome: Outcome = what
-            return outcome
-        if stage == "ready":
-            self.task = None
-        return None
-
-    def fallen(self, why: str) -> Outcome:
-        """Kill the process; return the outcome of its current task."""
-        self.process.kill()
-        self.process.join()
-        assert self.task is not None, f"a worker fell while {self.stage}: {why}"
-        name = self.left.pop(0)
-        verdict = UNDECIDED if self.stage == "judging" else LIMITED if name in PEERS else DISHONEST
-        detail = f"{why} while {self.stage}"
-        return Outcome(self.task.family, self.task.seed, name, verdict, "", detail, self.time_limit)
-
-    def stop(self) -> None:
-        """Stop the process normally."""
-        self.pipe.send(None)
-        self.process.join(10)
-        self.process.kill()
+        """Receive one message; return its outcome, or that of a process that has ended."""
+        assert self.task is not None
+        try:
+            message = self.pipe.recv()
+        except EOFError:
+            self.process.join()
+            name = self.left[0]
+            verdict = UNDECIDED if self.stage == "judging" else LIMITED if name in PEERS else DISHONEST
+            detail = f"crashed or did not end while {self.stage}, exit code {self.process.exitcode}"
+            message = Outcome(self.task.family, self.task.seed, name, verdict, "", detail, self.time_limit)
+        if isinstance(message, str):
+            self.stage = message
+            return None
+        self.left.remove(message.solver)
+        return message
 
 
 def run(
@@ -193,56 +166,35 @@ def run(
     """Work through the tasks until all are done or the time is over; return the outcomes."""
     ends = time.monotonic() + seconds
     waiting, outcomes = iter(todo), []
-    again: list[Task] = []
-    workers = [Worker(time_limit, eps)]  # the first worker compiles what is not compiled yet
-    ready: list[Worker] = []
-    finished = False
-
-    def take(outcome: Outcome | None) -> None:
-        if outcome is not None:
-            outcomes.append(outcome)
-            journal.add(outcome)
-
+    for name in OWN:
+        SOLVERS[name].load()  # two processes that compile the same function at once can crash
+    idle, busy = [], {}
     try:
-        while workers:
-            for worker in list(ready):
-                task = again.pop() if again else None if finished else next(waiting, None)
-                if task is None or time.monotonic() > ends:
-                    finished = True
-                    worker.stop()
-                    workers.remove(worker)
-                else:
-                    worker.give(task)
-                ready.remove(worker)
-            for pipe in wait([worker.pipe for worker in workers], timeout=1.0):
-                worker = next(one for one in workers if one.pipe is pipe)
-                try:
-                    take(worker.hear())
-                    if worker.stage == "ready":
-                        ready.append(worker)
-                        while len(workers) < jobs and not finished:
-                            workers.append(Worker(time_limit, eps))
-                except EOFError:
-                    take(worker.fallen("crashed"))
-                    workers.remove(worker)
-                    again += _rest(worker)
-            for worker in list(workers):
-                if worker.stage != "ready" and time.monotonic() > worker.deadline:
-                    take(worker.fallen("did not end"))
-                    workers.remove(worker)
-                    again += _rest(worker)
-            if not workers and (again or not finished):
-                workers.append(Worker(time_limit, eps))
+        while True:
+            while len(busy) < jobs and time.monotonic() < ends and (task := next(waiting, None)):
+                worker = idle.pop() if idle else Worker(time_limit, eps)
+                worker.give(task)
+                busy[worker.pipe] = worker
+            if not busy:
+                return outcomes
+            for pipe in wait(list(busy)):
+                worker = busy[pipe]
+                outcome = worker.hear()
+                if outcome is None:
+                    continue
+                outcomes.append(outcome)
+                journal.add(outcome)
+                alive = worker.process.is_alive()
+                if alive and worker.left:
+                    continue
+                del busy[pipe]
+                if alive:
+                    idle.append(worker)
+                elif worker.left:
+                    waiting = chain([Task(outcome.family, outcome.seed, tuple(worker.left))], waiting)
     finally:
-        for worker in workers:
+        for worker in (*busy.values(), *idle):
             worker.process.kill()
-    return outcomes
-
-
-def _rest(worker: Worker) -> list[Task]:
-    """Return the tasks that a crashed worker left undone."""
-    assert worker.task is not None
-    return [Task(worker.task.family, worker.task.seed, tuple(worker.left))] if worker.left else []
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
@@ -266,18 +218,13 @@ def table(outcomes: Sequence[Outcome]) -> str:
 def _cell(outcomes: Sequence[Outcome]) -> str:
     if not outcomes:
         return "-"
-    count = {
-        verdict: sum(one.verdict == verdict for one in outcomes)
-        for verdict in (SOLVED, LIMITED, REFUSED, UNDECIDED, DISHONEST)
-    }
+    count = Counter(one.verdict for one in outcomes)
 
     def share(verdict: str) -> str:
-        part = 100 * count[verdict] / len(outcomes)
-        return f"{part:.1f}".removesuffix(".0")
+        return f"{100 * count[verdict] / len(outcomes):.1f}".removesuffix(".0")
 
-    text = share(SOLVED)
     marks = ((LIMITED, "l"), (REFUSED, "r"), (UNDECIDED, "?"))
-    text += "".join(f" +{mark}{share(verdict)}" for verdict, mark in marks if count[verdict])
+    text = share(SOLVED) + "".join(f" +{mark}{share(verdict)}" for verdict, mark in marks if count[verdict])
     return text + (f" **!{count[DISHONEST]}**" if count[DISHONEST] else "")
 
 
@@ -332,14 +279,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     families = options.family or list(FAMILIES)
     problems = len(families) if options.seed is not None else options.problems
     first_seed = options.first_seed if options.seed is None else options.seed
-    every = list(
-        tasks(problems, options.solver or (*OWN, *(PEERS if options.peers else ())), families, first_seed)
-    )
+    solvers = options.solver or (*OWN, *(PEERS if options.peers else ()))
     journal = Journal(options.journal)
-    before = journal.read()
-    outcomes = before + run(
-        without(every, before), journal, options.jobs, options.seconds, options.time_limit
-    )
+    outcomes = journal.read()
+    todo = tasks(problems, solvers, families, first_seed, list(outcomes))
+    outcomes += run(todo, journal, options.jobs, options.seconds, options.time_limit)
     text = report(outcomes, options.time_limit)
     print(text)
     if options.seed is not None:

@@ -19,21 +19,19 @@ Matrix = npt.NDArray[np.float64]
 Generator = np.random.Generator
 #: The result of drawing from a family: X, y, C, kernel, storage.
 Parts = tuple[Any, Vector, Any, Kernel, str]
+#: The families by name. The order is part of the seed, so append new ones.
+FAMILIES: dict[str, Callable[[Generator], Parts]] = {}
+
+
+def family(function: Callable[[Generator], Parts]) -> Callable[[Generator], Parts]:
+    """Register a family under the name of its function."""
+    FAMILIES[function.__name__.replace("_", "-")] = function
+    return function
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A problem, usable without or with a bias.
-
-    Attributes
-    ----------
-    family, seed
-        The values that reproduce it.
-    X, y, C, kernel, storage
-        Arguments of ``Problem``.
-    refusable : bool
-        Whether solvers may refuse it because kernel values overflow.
-    """
+    """A problem, usable without or with a bias; solvers may refuse it if kernel values overflow."""
 
     family: str
     seed: int
@@ -57,10 +55,6 @@ class Draw:
     def problem(self, bias: bool) -> Problem:
         """Return the problem."""
         return Problem(self.X, self.y, self.C, self.kernel, bias=bias, storage=self.storage)
-
-    def __str__(self) -> str:
-        C = f"{self.C:.3g}" if isinstance(self.C, float) else f"{min(self.C):.1g}..{max(self.C):.1g}"
-        return f"n={self.n} d={self.X.shape[1]} {self.kernel.name} C={C} {self.storage}"
 
 
 def draw(family: str, seed: int) -> Draw:
@@ -95,7 +89,7 @@ def two_classes(rng: Generator, y: Vector) -> Vector:
     return y
 
 
-def kernel_for(rng: Generator, X: Matrix, *, linear: float = 0.4, most_degree: int = 4) -> Kernel:
+def kernel_for(rng: Generator, X: Matrix, linear: float) -> Kernel:
     """Return a positive definite kernel that suits the range of X."""
     choice = rng.random()
     if choice < linear:
@@ -104,7 +98,7 @@ def kernel_for(rng: Generator, X: Matrix, *, linear: float = 0.4, most_degree: i
     if choice < (1 + linear) / 2:
         return Kernel.gaussian(gamma=power(rng, -2, 1) / spread)
     square = max(float((X * X).sum(axis=1).mean()), 1e-300)
-    return Kernel.polynomial(int(rng.integers(2, most_degree + 1)), a=1.0 / square, c=float(rng.integers(2)))
+    return Kernel.polynomial(int(rng.integers(2, 5)), a=1.0 / square, c=float(rng.integers(2)))
 
 
 def storage_for(rng: Generator, X: Matrix) -> tuple[Any, str]:
@@ -120,22 +114,39 @@ def normal(rng: Generator, n: int, most_columns: int = 20) -> Matrix:
     return X * (rng.random(X.shape) < 0.5) if rng.random() < 0.3 else X
 
 
+def finished(
+    rng: Generator,
+    X: Matrix,
+    *,
+    C: Any,
+    y: Vector | None = None,
+    kernel: Kernel | None = None,
+    linear: float = 0.4,
+) -> Parts:
+    """Return a problem; labels and kernel are drawn where not given, and C between two powers of ten."""
+    data, storage = storage_for(rng, X)
+    y = labels(rng, X) if y is None else y
+    C = power(rng, *C) if isinstance(C, tuple) else C
+    return data, y, C, kernel or kernel_for(rng, X, linear), storage
+
+
+@family
 def scales(rng: Generator) -> Parts:
     """One scale from 1e-8 to 1e8 for all features."""
     X = normal(rng, size(rng)) * power(rng, -8, 8)
-    data, storage = storage_for(rng, X)
-    return data, labels(rng, X), power(rng, -3, 3), kernel_for(rng, X), storage
+    return finished(rng, X, C=(-3, 3))
 
 
+@family
 def mixed_scales(rng: Generator) -> Parts:
     """Columns of scale 1e6, 1e-3 and 1, or each with its own scale."""
     X = normal(rng, size(rng), 8)
     d = X.shape[1]
     X *= rng.choice([1e6, 1e-3, 1.0], size=d) if rng.random() < 0.5 else 10.0 ** rng.uniform(-8, 8, size=d)
-    data, storage = storage_for(rng, X)
-    return data, labels(rng, X), power(rng, -3, 3), kernel_for(rng, X, linear=0.7), storage
+    return finished(rng, X, C=(-3, 3), linear=0.7)
 
 
+@family
 def offsets(rng: Generator) -> Parts:
     """Examples far from the origin, by 1e6, 1e7 or 1e9 (time stamps), in some or all columns."""
     X = rng.normal(size=(size(rng), int(rng.integers(1, 9)))) * power(rng, -1, 4)
@@ -144,10 +155,10 @@ def offsets(rng: Generator) -> Parts:
     kernel = Kernel.gaussian(gamma=power(rng, -1, 1) / spread) if rng.random() < 0.7 else Kernel.linear()
     shift = float(rng.choice([1e6, 1e7, 1e9]))
     X += np.where(rng.random(X.shape[1]) < 0.7, shift, 0.0)
-    data, storage = storage_for(rng, X)
-    return data, y, power(rng, -1, 3), kernel, storage
+    return finished(rng, X, y=y, C=(-1, 3), kernel=kernel)
 
 
+@family
 def copies(rng: Generator) -> Parts:
     """Copies of each example, a few with the other label, and zero rows."""
     base = normal(rng, size(rng, 3, 50))
@@ -156,30 +167,30 @@ def copies(rng: Generator) -> Parts:
     X, y = base[pick], y[pick]
     X[rng.random(len(X)) < 0.05] = 0.0
     y = two_classes(rng, np.where(rng.random(len(X)) < 0.05, -y, y))
-    data, storage = storage_for(rng, X)
-    return data, y, power(rng, -2, 4), kernel_for(rng, X), storage
+    return finished(rng, X, y=y, C=(-2, 4))
 
 
+@family
 def contradictions(rng: Generator) -> Parts:
     """Hundreds of copies of five examples with random labels."""
     base = rng.normal(size=(5, int(rng.integers(1, 6)))) * power(rng, -1, 2)
     n = int(rng.choice([60, 150, 300, 600]))
     X = base[rng.integers(5, size=n)]
     y = two_classes(rng, np.where(rng.random(n) < rng.uniform(0.2, 0.5), 1.0, -1.0))
-    data, storage = storage_for(rng, X)
-    return data, y, power(rng, 0, 4), kernel_for(rng, X), storage
+    return finished(rng, X, y=y, C=(0, 4))
 
 
+@family
 def lattice(rng: Generator) -> Parts:
     """Points of a grid, most of them twice, with contradicting labels."""
     d, side = int(rng.integers(1, 4)), int(rng.integers(2, 7))
     X = rng.integers(side, size=(size(rng, 12, 200), d)).astype(float)
     y = np.where(X.sum(axis=1) % 2 > 0, 1.0, -1.0) if rng.random() < 0.5 else labels(rng, X)
     y = two_classes(rng, np.where(rng.random(y.size) < 0.2, -y, y))
-    data, storage = storage_for(rng, X)
-    return data, y, power(rng, 1, 6), kernel_for(rng, X), storage
+    return finished(rng, X, y=y, C=(1, 6))
 
 
+@family
 def zigzag(rng: Generator) -> Parts:
     """Overlapping classes in few dimensions with a large C: first-order steps zigzag."""
     n, d = size(rng, 60, 500), int(rng.integers(2, 6))
@@ -188,15 +199,16 @@ def zigzag(rng: Generator) -> Parts:
     return X, y, power(rng, 5, 6), Kernel.linear(), "dense"
 
 
+@family
 def tiny_class(rng: Generator) -> Parts:
     """One or two examples of one class."""
     X = normal(rng, size(rng))
     y = np.full(len(X), float(rng.choice([-1.0, 1.0])))
     y[rng.choice(y.size, size=int(rng.integers(1, 3)), replace=False)] *= -1
-    data, storage = storage_for(rng, X)
-    return data, y, power(rng, -3, 5), kernel_for(rng, X), storage
+    return finished(rng, X, y=y, C=(-3, 5))
 
 
+@family
 def indefinite(rng: Generator) -> Parts:
     """Polynomials with c < 0, and indefinite symmetric matrices."""
     n = size(rng, 6, 120)
@@ -216,6 +228,7 @@ def symmetric(M: Matrix) -> Matrix:
     return np.tril(M) + np.tril(M, -1).T
 
 
+@family
 def large_kernel(rng: Generator) -> Parts:
     """Polynomials of degree 2 to 9 of unscaled pixels, counts or sensor values."""
     n, d = size(rng), int(rng.integers(1, 20))
@@ -231,6 +244,7 @@ def large_kernel(rng: Generator) -> Parts:
     return data, labels(rng, X), power(rng, -2, 3), kernel, storage
 
 
+@family
 def overflow(rng: Generator) -> Parts:
     """Finite examples whose kernel values overflow."""
     X = normal(rng, size(rng, 6, 60), 6)
@@ -244,10 +258,10 @@ def overflow(rng: Generator) -> Parts:
     else:
         X[rng.integers(len(X))] = 1e180
         kernel = Kernel.gaussian(0.5) if rng.random() < 0.3 else Kernel.linear()
-    data, storage = storage_for(rng, X)
-    return data, y, power(rng, -2, 2), kernel, storage
+    return finished(rng, X, y=y, C=(-2, 2), kernel=kernel)
 
 
+@family
 def outlier(rng: Generator) -> Parts:
     """One example of size 1e7 on the wrong side."""
     X = rng.normal(size=(size(rng), int(rng.integers(1, 9))))
@@ -261,6 +275,7 @@ def outlier(rng: Generator) -> Parts:
     return data, y, power(rng, -2, 2), kernel, storage
 
 
+@family
 def wide(rng: Generator) -> Parts:
     """Few binary examples with thousands of columns, most of them unused."""
     n, d = size(rng, 10, 100), int(rng.choice([2_000, 5_000, 20_000]))
@@ -275,13 +290,14 @@ def wide(rng: Generator) -> Parts:
     return pattern, y, power(rng, -2, 4), kernel, str(rng.choice(["csr", "index", "bits"]))
 
 
+@family
 def decades(rng: Generator) -> Parts:
     """Ordinary data with a C from 1e-10 to 1e10."""
     X = normal(rng, size(rng, 6, 100))
-    data, storage = storage_for(rng, X)
-    return data, labels(rng, X), power(rng, -10, 10), kernel_for(rng, X), storage
+    return finished(rng, X, C=(-10, 10))
 
 
+@family
 def own_bounds(rng: Generator) -> Parts:
     """A separate bound for each example, over twelve decades."""
     X = normal(rng, size(rng, 6, 100))
@@ -293,10 +309,10 @@ def own_bounds(rng: Generator) -> Parts:
         C = np.where(y > 0, power(rng, -4, 2), power(rng, -2, 4))
     else:
         C = power(rng, -2, 2) * rng.integers(1, 20, size=len(X)).astype(float)
-    data, storage = storage_for(rng, X)
-    return data, y, C, kernel_for(rng, X), storage
+    return finished(rng, X, y=y, C=C)
 
 
+@family
 def precomputed(rng: Generator) -> Parts:
     """Matrices of kernel values, positive semidefinite up to rounding."""
     X = normal(rng, size(rng, 6, 120))
@@ -305,14 +321,15 @@ def precomputed(rng: Generator) -> Parts:
     return symmetric(K * power(rng, -6, 6)), y, power(rng, -3, 4), Kernel.precomputed(), "precomputed"
 
 
+@family
 def binary(rng: Generator) -> Parts:
     """Binary examples in all four storages."""
     X = (rng.random((size(rng, 6, 120), int(rng.integers(1, 90)))) < rng.uniform(0.05, 0.6)).astype(float)
     y = labels(rng, X)
-    data, storage = storage_for(rng, X)
-    return data, y, power(rng, -3, 5), kernel_for(rng, X), storage
+    return finished(rng, X, y=y, C=(-3, 5))
 
 
+@family
 def ranks(rng: Generator) -> Parts:
     """Ranks with and without ties, for few examples and different scales."""
     X = normal(rng, size(rng, 4, 40), 6) * power(rng, -4, 4)
@@ -323,26 +340,3 @@ def ranks(rng: Generator) -> Parts:
         y[0] += 1
     data, storage = storage_for(rng, X)
     return data, y, power(rng, -3, 3), Kernel.linear(), storage
-
-
-#: The families by name. The order is part of the seed, so append new ones.
-FAMILIES: dict[str, Callable[[Generator], Parts]] = {
-    "scales": scales,
-    "mixed-scales": mixed_scales,
-    "offsets": offsets,
-    "copies": copies,
-    "contradictions": contradictions,
-    "lattice": lattice,
-    "zigzag": zigzag,
-    "tiny-class": tiny_class,
-    "indefinite": indefinite,
-    "large-kernel": large_kernel,
-    "overflow": overflow,
-    "outlier": outlier,
-    "wide": wide,
-    "decades": decades,
-    "own-bounds": own_bounds,
-    "precomputed": precomputed,
-    "binary": binary,
-    "ranks": ranks,
-}

@@ -60,32 +60,27 @@ class Judged:
 
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
-        self._exact: dict[bool, Exact] = {}
+        self._exact: dict[tuple[bool, str], Exact] = {}
 
-    def exact(self, bias: bool) -> Exact:
-        """Return the problem in decimal arithmetic."""
-        if bias not in self._exact:
-            draw = self.draw
-            self._exact[bias] = Exact(draw.X, draw.y, draw.C, draw.kernel, bias)
-        return self._exact[bias]
+    def exact(self, name: str) -> Exact:
+        """Return the problem that a solver solves, in decimal arithmetic."""
+        draw, key = self.draw, (biases(name), SOLVERS[name].loss)
+        if key not in self._exact:
+            self._exact[key] = Exact(draw.X, draw.y, draw.C, draw.kernel, *key)
+        return self._exact[key]
 
 
 def suits(draw: Draw, name: str) -> bool:
     """Return whether a solver declares that it can solve a problem of this kind."""
     spec = SOLVERS[name]
-    if spec.loss == PAIRS and _pair_count(draw) > _MOST_PAIRS:
-        return False
-    if spec.loss != PAIRS and draw.ranks:
+    pairs = (draw.y[:, None] > draw.y[None, :]).sum()
+    if pairs > _MOST_PAIRS if spec.loss == PAIRS else draw.ranks:
         return False
     if (spec.one_bound or spec.package) and not isinstance(draw.C, float):
         return False
     if spec.package and draw.kernel.name == "precomputed":
         return False
     return draw.kernel.name == "linear" or "linear kernel" not in spec.needs
-
-
-def _pair_count(draw: Draw) -> int:
-    return int((draw.y[:, None] > draw.y[None, :]).sum())
 
 
 def biases(name: str) -> bool:
@@ -111,23 +106,20 @@ def solve_one(draw: Draw, name: str, time_limit: float, eps: float) -> tuple[Sol
 
 def judge(judged: Judged, name: str, solution: Solution, eps: float, time_limit: float) -> Outcome:
     """Judge a solution."""
-    draw, exact = judged.draw, judged.exact(biases(name))
-    faults = malformed(exact, solution, SOLVERS[name].loss)
+    draw, exact, spec = judged.draw, judged.exact(name), SOLVERS[name]
+    faults = malformed(exact, solution, spec.loss)
     if solution.cpu_seconds > time_limit + 1.0:
         faults.append(f"ended {solution.cpu_seconds - time_limit:.2f} s after its limit of time")
-    worst, undecided = 0.0, ""
-    if solution.status == "optimal" and not faults:
-        promise = SOLVERS[name].promise
-        if promise == "kkt":
-            errors = kkt_errors(exact, solution, eps, SOLVERS[name].tolerance_factor)
+    errors, undecided = {}, ""
+    if not faults and solution.status == "optimal":
+        if spec.promise == "kkt":
+            errors = kkt_errors(exact, solution, eps, spec.tolerance_factor)
         else:
-            errors, undecided = gap_errors(exact, solution, eps, promise, SOLVERS[name].loss)
-        worst = max(errors.values())
-        faults += [
-            f"{what} {ratio:.3g} times what is allowed"
-            for what, ratio in errors.items()
-            if not ratio <= LENIENCE
-        ]
+            errors, undecided = gap_errors(exact, solution, eps, spec.promise)
+    worst = max(errors.values(), default=0.0)
+    faults += [
+        f"{what} {ratio:.3g} times what is allowed" for what, ratio in errors.items() if not ratio <= LENIENCE
+    ]
     if faults:
         verdict, undecided = DISHONEST, ""
     elif solution.status == "optimal":
@@ -149,58 +141,52 @@ def malformed(exact: Exact, solution: Solution, loss: str) -> list[str]:
         faults.append(f"bias {solution.bias}")
     if not exact.bias and solution.bias:
         faults.append(f"bias {solution.bias:g} of a problem without")
-    for what in ("alpha", "weights"):
+    # The bound of a pair is rounded.
+    top = {HINGE: exact.bounds_given, PAIRS: np.nextafter(exact.bounds_given, np.inf), SQUARED: np.inf}[loss]
+    for what, size, highest in (("alpha", exact.n, top), ("weights", exact.d, np.inf)):
         values = getattr(solution, what)
-        if values is not None and not np.isfinite(values).all():
+        if values is None:
+            continue
+        if values.shape != (size,):
+            faults.append(f"{what} of shape {values.shape}")
+        elif not np.isfinite(values).all():
             faults.append(f"{what} not finite")
-    alpha, weights = solution.alpha, solution.weights
-    if weights is not None and weights.shape != (exact.d,):
-        faults.append(f"weights of shape {weights.shape}")
-    if alpha is None:
-        return faults
-    if loss == PAIRS:
-        count, top = exact.pairs()[0].size, np.nextafter(float(exact.pair_bound()), np.inf)
-    else:
-        count, top = exact.n, exact.bounds_given if loss == HINGE else np.inf
-    if alpha.shape != (count,):
-        faults.append(f"alpha of shape {alpha.shape}")
-    elif (alpha < 0).any() or (alpha > top).any():
-        faults.append("a multiplier outside its box")
+        elif what == "alpha" and ((values < 0) | (values > highest)).any():
+            faults.append("a multiplier outside its box")
     return faults
 
 
 def kkt_errors(exact: Exact, solution: Solution, eps: float, factor: float) -> dict[str, float]:
     """Return the true violations relative to the allowed ones, for a promise on the conditions."""
-    loss, alpha = solution.loss, solution.alpha
+    alpha, weights = solution.alpha, solution.weights
+    if alpha is None and exact.squared and weights is not None:
+        alpha = exact.multipliers_of(weights)
     if alpha is None:
         return {"no multipliers, error": np.inf}
-    found = exact.conditions(alpha, solution.bias, loss)
+    found = exact.conditions(alpha, solution.bias)
     allowed = max(1.0, factor / 2) * eps
     errors = {"violation": found.violation / allowed, "equality residual": found.equality / EQUALITY}
     if exact.bias:
         errors["pair gap"] = found.pair_gap / (factor * eps)
-    if solution.weights is not None:
-        own = exact.conditions(alpha, solution.bias, loss, solution.weights)
+    if weights is not None and not exact.linear:
+        errors["weights of a kernel that is not linear, error"] = np.inf if weights.any() else 0.0
+    elif weights is not None:
+        own = exact.conditions(alpha, solution.bias, weights)
         errors["violation by the weights"] = own.violation / allowed
-        off = exact.weights_off(solution.weights, exact.floats * alpha) if loss == HINGE else 0.0
+        # For squared hinges, weights and multipliers are two answers; each is judged by its own conditions.
+        off = 0.0 if exact.squared else exact.weights_off(weights, alpha)
         errors["distance of the weights from the multipliers' sum"] = off / eps
     return errors
 
 
-def gap_errors(
-    exact: Exact, solution: Solution, eps: float, promise: str, loss: str
-) -> tuple[dict[str, float], str]:
+def gap_errors(exact: Exact, solution: Solution, eps: float, promise: str) -> tuple[dict[str, float], str]:
     """Return the true gap relative to the allowed one, or why it is unknown."""
     if solution.weights is None:
         return {"no weights, error": np.inf}, ""
-    primal = exact.primal(solution.weights, solution.bias, loss)
+    primal = exact.primal(solution.weights, solution.bias)
     allowed = Decimal(eps) * (exact.total if promise == "gap" else primal)
-    best = exact.optimum(loss)
-    at_least = float((primal - best.upper) / allowed)
-    at_most = float((primal - best.lower) / allowed)
+    at_least = float((primal - exact.optimum.upper) / allowed)
+    at_most = float((primal - exact.optimum.lower) / allowed)
     if at_least > LENIENCE or at_most <= LENIENCE:
         return {"gap": max(at_least, 0.0) if at_least > LENIENCE else at_most}, ""
     return {"gap": max(at_least, 0.0)}, f"gap between {at_least:.3g} and {at_most:.3g} of what is allowed"
-
-
-__all__ = ["HINGE", "PAIRS", "SQUARED", "Judged", "Outcome", "judge", "solve_one", "suits"]
