@@ -407,9 +407,9 @@ def count_all(panel, i, first, last, out):  # type: ignore[no-untyped-def]
 def fill_distances(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
     """Write ``|x_i - x_order[k]|^2`` of binary data to the bytes ``out[k]`` for first <= k < last."""
     touched = count_all(panel, i, first, last, out)
-    own, ones = np.uint8(store.norms[i]), panel.ones
-    for k in range(first, last):
-        out[k] = np.uint8(own + ones[k] - np.uint8(2) * out[k])
+    own, ones, part = np.uint8(store.norms[i]), panel.ones[first:last], out[first:last]
+    for k in range(last - first):
+        part[k] = np.uint8(own + ones[k] - np.uint8(2) * part[k])
     return touched
 
 
