@@ -1,7 +1,5 @@
 """Comparison of two runs: agreement, differences, and missing parts."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re

@@ -1,7 +1,5 @@
 """The table that compares Adult's encodings, with the files and without."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from svmrepro import datasets

@@ -1,7 +1,5 @@
 """The table of encodings, from synthetic measurements."""
 
-from __future__ import annotations
-
 import re
 
 import permuted_support as permuted

@@ -1,9 +1,5 @@
 """Runs of one experiment on nodes of different hardware: their seconds are never combined."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import analysis_support as synthetic
 import permuted_support as permuted
 import pytest
@@ -17,7 +13,7 @@ NAME = "noise-linear"
 SLOW = {"cpu": "Slow CPU 1.0 GHz", "cores": 4, "threads": 8, "memory_bytes": 16 * 2**30}
 
 
-def moved(line: dict[str, Any], run_id: str) -> dict[str, Any]:
+def moved(line, run_id):
     """Return a measurement as from a node of another kind: ten times slower, equal counts."""
     seconds = line["cpu_seconds"]
     return {
@@ -28,7 +24,7 @@ def moved(line: dict[str, Any], run_id: str) -> dict[str, Any]:
     }
 
 
-def analysed(tmp_path: Any, elsewhere: Any) -> Any:
+def analysed(tmp_path, elsewhere):
     config = synthetic.make_config(tmp_path, experiments=[NAME])
     lines = synthetic.records(config, NAME)
     synthetic.write_records(
@@ -96,7 +92,7 @@ def test_repeats_of_one_row_on_another_node_are_in_no_median(tmp_path):
     assert not load(config, synthetic.PAPER, [NAME]).all_suspect(NAME)
 
 
-def run(hardware: dict[str, object], **fields: object) -> MeasuredRun:
+def run(hardware, **fields):
     machine = {f"machine.{key}": str(value) for key, value in hardware.items()}
     return MeasuredRun({**machine, **{key: str(value) for key, value in fields.items()}})
 

@@ -1,7 +1,5 @@
 """Result files from elsewhere or damaged: refused in one line with file, place and fault."""
 
-from __future__ import annotations
-
 import json
 import math
 

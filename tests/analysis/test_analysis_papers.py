@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from analysis_support import EXPERIMENTS
 from svmrepro.workflow.analysis.power_law import fit_power_law

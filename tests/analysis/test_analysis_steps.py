@@ -1,7 +1,5 @@
 """Figures of single steps: the path on three examples, gains and lengths of steps, and bytes moved."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from types import SimpleNamespace
 

@@ -1,9 +1,5 @@
 """The census reader, its encoder, and the comparison with another encoding."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from datasets_support import put, refused
@@ -15,7 +11,6 @@ from svmrepro.datasets.readers.adult import (
     MISSING,
     VALUES,
     AdultEncoder,
-    AdultRecords,
     describe_bins,
     quintile_edges,
     read_adult,
@@ -23,7 +18,7 @@ from svmrepro.datasets.readers.adult import (
 from svmrepro.datasets.readers.libsvm import LibsvmData
 
 
-def line(age: int = 30, country: str = "Peru", label: str = "<=50K", **other: str) -> str:
+def line(age=30, country="Peru", label="<=50K", **other):
     fields = {
         "age": str(age),
         "workclass": "Private",
@@ -43,7 +38,7 @@ def line(age: int = 30, country: str = "Peru", label: str = "<=50K", **other: st
     return ", ".join([*fields.values(), label]) + "\n"
 
 
-def test_reading(tmp_path: Path) -> None:
+def test_reading(tmp_path):
     text = "|1x3 Cross validator\n" + line(25) + line(61, "?", ">50K.", workclass="?") + "\n"
     records = read_adult(put(tmp_path / "adult.data", text))
     assert records.y.tolist() == [-1, 1]
@@ -67,13 +62,13 @@ def test_reading(tmp_path: Path) -> None:
         (line(hours_per_week="9" * 30), "is not a whole number"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, bad: str, words: str) -> None:
+def test_what_is_refused(tmp_path, bad, words):
     path = put(tmp_path / "adult.data", line() + line(label=">50K") + bad)
     refused(lambda: read_adult(path), f"{path}:3: ", words)
 
 
 @pytest.mark.parametrize(("text", "words"), [("|header\n\n", "empty"), (line() + line(), "one class only")])
-def test_files_without_a_problem_in_them(tmp_path: Path, text: str, words: str) -> None:
+def test_files_without_a_problem_in_them(tmp_path, text, words):
     path = put(tmp_path / "adult.data", text)
     refused(lambda: read_adult(path), f"{path}:1: ", words)
 
@@ -89,17 +84,17 @@ def test_files_without_a_problem_in_them(tmp_path: Path, text: str, words: str) 
         ([30] * 20 + [40] * 60 + [45] * 20, "<40, 40-44, >=45"),
     ],
 )
-def test_the_rule_for_ties(values: list[int], bins: str) -> None:
+def test_the_rule_for_ties(values, bins):
     assert describe_bins(quintile_edges(np.array(values))) == bins
 
 
-def test_a_constant_column_is_one_bin() -> None:
+def test_a_constant_column_is_one_bin():
     assert quintile_edges(np.array([3, 3, 3])) == ()
     assert describe_bins(()) == "one bin"
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=200))
-def test_edges_rise_and_no_bin_is_empty(values: list[int]) -> None:
+def test_edges_rise_and_no_bin_is_empty(values):
     column = np.array(values)
     edges = quintile_edges(column)
     assert list(edges) == sorted(set(edges))
@@ -108,7 +103,7 @@ def test_edges_rise_and_no_bin_is_empty(values: list[int]) -> None:
     assert np.all(counts > 0)
 
 
-def records_of(tmp_path: Path) -> AdultRecords:
+def records_of(tmp_path):
     text = "".join(
         line(20 + i, "?" if i == 3 else "Cuba", ">50K" if i % 3 else "<=50K", capital_gain=str(i // 9 * 500))
         for i in range(10)
@@ -116,7 +111,7 @@ def records_of(tmp_path: Path) -> AdultRecords:
     return read_adult(put(tmp_path / "adult.data", text))
 
 
-def test_encoding(tmp_path: Path) -> None:
+def test_encoding(tmp_path):
     records = records_of(tmp_path)
     encoder = AdultEncoder.fit(records)
     X = encoder.encode(records)
@@ -135,7 +130,7 @@ def test_encoding(tmp_path: Path) -> None:
         first += width
 
 
-def test_the_comparison_finds_a_flipped_bit_and_a_flipped_label(tmp_path: Path) -> None:
+def test_the_comparison_finds_a_flipped_bit_and_a_flipped_label(tmp_path):
     records = records_of(tmp_path)
     encoder = AdultEncoder.fit(records)
     X = encoder.encode(records).toarray()

@@ -1,7 +1,5 @@
 """Sparse matrices built piece by piece."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,7 +8,7 @@ from svmrepro.datasets.sparse_builder import GrowingRows
 
 
 @pytest.mark.parametrize("piece", [16, 40, 1 << 12, 1 << 26])
-def test_rows_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+def test_rows_in_pieces_of_any_size(monkeypatch, piece):
     monkeypatch.setattr(sparse_builder, "_PIECE", piece)
     whole = sparse.random(200, 30, density=0.2, format="csr", random_state=1)
     whole.sort_indices()

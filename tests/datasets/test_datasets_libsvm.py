@@ -1,9 +1,5 @@
 """The LIBSVM reader: accepted files, and error messages."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from datasets_support import put, refused
@@ -14,7 +10,7 @@ from svmrepro.datasets import read_libsvm, write_libsvm
 from svmrepro.datasets.readers.libsvm import is_binary
 
 
-def test_a_small_file(tmp_path: Path) -> None:
+def test_a_small_file(tmp_path):
     data = read_libsvm(put(tmp_path / "file", "+1 1:1 3:-2.5e-1\n-1\n1 2:.5 4:7. \t\r\n-1.0 4:+3\n"))
     assert data.X.toarray().tolist() == [[1, 0, -0.25, 0], [0, 0, 0, 0], [0, 0.5, 0, 7], [0, 0, 0, 3]]
     assert data.y.tolist() == [1, -1, 1, -1]
@@ -22,7 +18,7 @@ def test_a_small_file(tmp_path: Path) -> None:
     assert not is_binary(data.X)
 
 
-def test_comments_blank_ends_explicit_zeros_and_labels_of_ones_own(tmp_path: Path) -> None:
+def test_comments_blank_ends_explicit_zeros_and_labels_of_ones_own(tmp_path):
     path = put(tmp_path / "file", "# made by hand\n2 1:1 # a page\n4 2:0 3:1\n\n\n")
     data = read_libsvm(path, features=5, labels={2: -1, 4: 1})
     assert data.X.shape == (2, 5)
@@ -70,12 +66,12 @@ GOOD = "+1 1:1\n-1 2:1\n"
         ("+1 1:" + "1" * 1_000_000 + "x\n-1 1:" + "1.1" * 300_000 + "\n", 1, "is not a number"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:
+def test_what_is_refused(tmp_path, text, line, words):
     path = put(tmp_path / "file", text)
     refused(lambda: read_libsvm(path), f"{path}:{line}: ", words)
 
 
-def test_an_index_out_of_range(tmp_path: Path) -> None:
+def test_an_index_out_of_range(tmp_path):
     path = put(tmp_path / "file", "+1 1:1 123:1\n-1 124:1\n")
     refused(lambda: read_libsvm(path, features=123), f"{path}:2: ", "index 124 is out of range 1 to 123")
 
@@ -90,9 +86,7 @@ rows = st.lists(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=rows, seed=st.integers(0, 2**16))
-def test_what_is_written_is_read_back_bit_for_bit(
-    tmp_path: Path, rows: list[dict[int, float]], seed: int
-) -> None:
+def test_what_is_written_is_read_back_bit_for_bit(tmp_path, rows, seed):
     X = np.zeros((len(rows), 400))
     for i, row in enumerate(rows):
         for j, value in row.items():
@@ -107,7 +101,7 @@ def test_what_is_written_is_read_back_bit_for_bit(
         assert np.array_equal(data.y, y)
 
 
-def test_more_lines_than_are_read_at_once(tmp_path: Path) -> None:
+def test_more_lines_than_are_read_at_once(tmp_path):
     value = "0.0497399253756197"
     lines = [f"{'+1' if i % 3 else '-1'} {1 + i % 50}:{value} 99:{i + 1} # {i}" for i in range(120_000)]
     path = put(tmp_path / "file", "# of SVM-light\n" + "\n".join(lines) + "\n\n")

@@ -1,7 +1,5 @@
 """The registry: its content, and the messages about its faults."""
 
-from __future__ import annotations
-
 from importlib import resources
 
 import pytest
@@ -9,7 +7,7 @@ import yaml
 from datasets_support import HEAD
 from svmrepro.datasets import GENERATORS
 from svmrepro.datasets.readers.by_name import READERS, READERS_APART
-from svmrepro.datasets.registry.model import Columns, DownloadedEntry
+from svmrepro.datasets.registry.model import Columns
 from svmrepro.datasets.registry.parse import RegistryError, parse_registry, registry
 
 TOY = (
@@ -20,7 +18,7 @@ TOY = (
 )
 
 
-def test_a_registry_that_is_right() -> None:
+def test_a_registry_that_is_right():
     entry = parse_registry(TOY).downloaded["toy"]
     assert entry.rows == 10
     assert entry.mirror == "toy"
@@ -86,7 +84,7 @@ NEW = "generated: {new: {title: t, citation: c, generator: g, features: 2}}"
         ),
     ],
 )
-def test_faults_are_named(old: str, new: str, message: str) -> None:
+def test_faults_are_named(old, new, message):
     assert old in TOY
     with pytest.raises(RegistryError) as caught:
         parse_registry(TOY.replace(old, new))
@@ -95,7 +93,7 @@ def test_faults_are_named(old: str, new: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_keys_that_do_not_go_together() -> None:
+def test_keys_that_do_not_go_together():
     files = TOY.replace("subsets: [toy]", "subsets: [toy, more]\n    subset_seed: 1").replace(
         "      toy:\n", f"      more: {{rows: 20, bytes: 9, sha256: {'a' * 64}}}\n      toy:\n"
     )
@@ -106,7 +104,7 @@ def test_keys_that_do_not_go_together() -> None:
         parse_registry(pairs)
 
 
-def test_what_the_delimited_reader_is_told() -> None:
+def test_what_the_delimited_reader_is_told():
     text = TOY.replace(
         "reader: libsvm",
         "reader: delimited\n    columns: {label: first, missing: '?', values: [{x: 1, 2: 2}, {o: -1}]}",
@@ -121,11 +119,11 @@ def test_what_the_delimited_reader_is_told() -> None:
     assert parse_registry(TOY).downloaded["toy"].rules == ""
 
 
-def downloaded() -> list[DownloadedEntry]:
+def downloaded():
     return list(registry().downloaded.values())
 
 
-def test_what_the_papers_need_is_there() -> None:
+def test_what_the_papers_need_is_there():
     adult, web = registry().downloaded["adult"], registry().downloaded["web"]
     assert [adult.files[name].rows for name in adult.subsets] == [
         1605, 2265, 3185, 4781, 6414, 11220, 16100, 22696, 32561,
@@ -148,7 +146,7 @@ GLASMACHERS = {
 }  # fmt: skip
 
 
-def test_the_sets_of_the_planning_ahead_paper() -> None:
+def test_the_sets_of_the_planning_ahead_paper():
     known = registry().downloaded
     assert {name: (known[name].rows, known[name].features) for name in GLASMACHERS} == GLASMACHERS
     assert known["internet-ads"].aliases == {2358: 2359}
@@ -164,7 +162,7 @@ JOACHIMS = {
 }  # fmt: skip
 
 
-def test_the_sets_of_the_linear_time_paper() -> None:
+def test_the_sets_of_the_linear_time_paper():
     for name, sizes in JOACHIMS.items():
         entry = registry().downloaded[name]
         assert entry.test is not None
@@ -180,17 +178,17 @@ def test_the_sets_of_the_linear_time_paper() -> None:
     assert "not Covertype" in registry().downloaded["covertype-sample"].title
 
 
-def test_mnist() -> None:
+def test_mnist():
     entry = registry().downloaded["mnist-8"]
     assert (entry.rows, entry.features, entry.parts["t10k"].rows) == (60000, 784, 10000)
     assert [label for label, sign in entry.labels.items() if sign == 1.0] == [8.0]
 
 
-def test_generated_twins_of_downloaded_sets_say_so() -> None:
+def test_generated_twins_of_downloaded_sets_say_so():
     assert {"twonorm-generated", "ringnorm-generated", "waveform-generated"} <= set(registry().generated)
 
 
-def test_every_entry_can_be_fetched_and_read() -> None:
+def test_every_entry_can_be_fetched_and_read():
     for entry in downloaded():
         for file in entry.files.values():
             assert file.sources or entry.obtain, f"{entry.name}/{file.name} has no source"
@@ -200,13 +198,13 @@ def test_every_entry_can_be_fetched_and_read() -> None:
                 assert known, f"{entry.name}/{file.name}: nothing to judge it by"
 
 
-def test_rows_rise_with_positives() -> None:
+def test_rows_rise_with_positives():
     for entry in downloaded():
         positives = [entry.parts[name].positives for name in entry.subsets]
         known = [count for count in positives if count is not None]
         assert known == sorted(known)
 
 
-def test_the_file_is_part_of_the_package() -> None:
+def test_the_file_is_part_of_the_package():
     text = resources.files("svmrepro.datasets.registry").joinpath("registry.yaml").read_text(encoding="utf-8")
     assert set(yaml.safe_load(text)) == {"version", "hosts", "downloaded", "generated"}

@@ -1,7 +1,5 @@
 """Compressed files and archives: malicious ones are refused, and no other file is written."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -12,14 +10,11 @@ import tarfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from datasets_support import (
     CONTENT,
     ROWS,
-    Site,
     compress_lzw,
     left_in,
     make_entry,
@@ -37,7 +32,7 @@ _BLOCK = bytes(10 * 2**20)
 
 
 @pytest.fixture(autouse=True)
-def nothing_beside(tmp_path: Path) -> Iterator[None]:
+def nothing_beside(tmp_path):
     """Fail if a test leaves anything outside the folders below ``data``."""
     yield
     assert {path.name for path in tmp_path.iterdir()} <= {"data", "mirror", "bomb"}
@@ -48,13 +43,13 @@ def nothing_beside(tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def archive(site: Site) -> Site:
+def archive(site):
     """The set is a member of an archive."""
     site.files = toy_file(CONTENT, {"url": f"{site.server.url}/all.zip", "member": "set/toy"})
     return site
 
 
-def test_a_member_of_an_archive(archive: Site) -> None:
+def test_a_member_of_an_archive(archive):
     archive.serve(zipped({"set/readme": b"hello", "set/toy": CONTENT}), "/all.zip")
     assert archive.fetch().path.read_bytes() == CONTENT
     assert left_in(archive.folder) == ["toy"]
@@ -75,13 +70,13 @@ def test_a_member_of_an_archive(archive: Site) -> None:
         (zipped({"set/toy": CONTENT}).replace(b"set/toy", b"set/t\xfdy", 1), "damaged"),
     ],
 )
-def test_archives_that_are_refused(archive: Site, content: bytes, what: str) -> None:
+def test_archives_that_are_refused(archive, content, what):
     archive.serve(content, "/all.zip")
     assert what in archive.refusal()
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_members_that_zipfile_unpacks_at_once_are_refused(tmp_path: Path, method: int) -> None:
+def test_members_that_zipfile_unpacks_at_once_are_refused(tmp_path, method):
     # A megabyte of bzip2 expands to gigabytes, and zipfile would decompress all of it at once.
     path = tmp_path / "bomb"
     with zipfile.ZipFile(path, "w", method) as archive:
@@ -91,7 +86,7 @@ def test_members_that_zipfile_unpacks_at_once_are_refused(tmp_path: Path, method
     assert not (tmp_path / "data").exists()
 
 
-def test_a_link_among_the_members_of_an_archive_is_read_as_text(tmp_path: Path) -> None:
+def test_a_link_among_the_members_of_an_archive_is_read_as_text(tmp_path):
     info = zipfile.ZipInfo("set/toy")
     info.external_attr = 0o120777 << 16
     with zipfile.ZipFile(tmp_path / "bomb", "w") as archive:
@@ -103,7 +98,7 @@ def test_a_link_among_the_members_of_an_archive_is_read_as_text(tmp_path: Path) 
 
 # ---------------------------------------------------------------- compressed files
 
-WRAP: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+WRAP = {
     "gzip": (".gz", lambda content: gzip.compress(content, 1, mtime=1)),
     "bzip2": (".bz2", bz2.compress),
     "xz": (".xz", lzma.compress),
@@ -112,7 +107,7 @@ WRAP: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 
 
 @pytest.mark.parametrize("compression", WRAP)
-def test_compressed_files_are_judged_by_their_content(site: Site, compression: str) -> None:
+def test_compressed_files_are_judged_by_their_content(site, compression):
     suffix, wrap = WRAP[compression]
     name = f"toy{suffix}"
     form = {"file": name, "compression": compression, "bytes": len(CONTENT), "sha256": sha(CONTENT)}
@@ -139,7 +134,7 @@ def test_compressed_files_are_judged_by_their_content(site: Site, compression: s
 
 
 @pytest.mark.parametrize("compression", WRAP)
-def test_a_compressed_member_of_an_archive(site: Site, compression: str) -> None:
+def test_a_compressed_member_of_an_archive(site, compression):
     suffix, wrap = WRAP[compression]
     content = {"bytes": len(CONTENT), "sha256": sha(CONTENT)}
     form = {"file": f"toy{suffix}", "compression": compression, **content}
@@ -155,7 +150,7 @@ def test_a_compressed_member_of_an_archive(site: Site, compression: str) -> None
 
 
 @pytest.mark.parametrize("name", ["toy.gz", "toys.zip"])
-def test_a_wrapper_whose_checksum_is_known_vouches_for_its_content(site: Site, name: str) -> None:
+def test_a_wrapper_whose_checksum_is_known_vouches_for_its_content(site, name):
     wrapped = gzip.compress(CONTENT, mtime=3)
     member = {} if name == "toy.gz" else {"member": "toy.gz"}
     # One row more than expected: a vouched file is not read, any other is.
@@ -163,7 +158,7 @@ def test_a_wrapper_whose_checksum_is_known_vouches_for_its_content(site: Site, n
     source = {"url": f"{site.server.url}/{name}", "form": "toy.gz", **member}
     site.files = f"toy: {{rows: {ROWS + 1}, forms: [{form}], sources: [{source}]}}"
 
-    def serve(content: bytes) -> None:
+    def serve(content):
         site.serve(zipped({"toy.gz": content}) if member else content, f"/{name}")
 
     serve(wrapped)
@@ -173,7 +168,7 @@ def test_a_wrapper_whose_checksum_is_known_vouches_for_its_content(site: Site, n
 
 
 @pytest.mark.parametrize("name", [b"../../evil", b"/tmp/evil", b"evil\n"])
-def test_the_name_within_a_gzip_file_is_of_no_account(tmp_path: Path, name: bytes) -> None:
+def test_the_name_within_a_gzip_file_is_of_no_account(tmp_path, name):
     plain = gzip.compress(CONTENT, mtime=0)
     (tmp_path / "mirror").write_bytes(plain[:3] + b"\x08" + plain[4:10] + name + b"\0" + plain[10:])
     target = tmp_path / "data"
@@ -181,7 +176,7 @@ def test_the_name_within_a_gzip_file_is_of_no_account(tmp_path: Path, name: byte
     assert target.read_bytes() == CONTENT
 
 
-def tar_of_links() -> bytes:
+def tar_of_links():
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, kind, link in (
@@ -196,7 +191,7 @@ def tar_of_links() -> bytes:
 
 
 @pytest.mark.parametrize("compression", ["gzip", "compress"])
-def test_no_tar_is_ever_unpacked(site: Site, compression: str) -> None:
+def test_no_tar_is_ever_unpacked(site, compression):
     suffix, wrap = WRAP[compression]
     form = {"file": f"toy{suffix}", "compression": compression, "max_bytes": 100_000}
     source = f"{site.server.url}/toy{suffix}"
@@ -207,12 +202,12 @@ def test_no_tar_is_ever_unpacked(site: Site, compression: str) -> None:
 # ---------------------------------------------------------------- bombs
 
 
-def repeated(compress: Callable[[bytes], bytes]) -> bytes:
+def repeated(compress):
     """Return ten gigabytes of zeros as a file of concatenated streams."""
     return compress(_BLOCK) * (BOMB // len(_BLOCK))
 
 
-def zip_bomb(says: int) -> bytes:
+def zip_bomb(says):
     """Return an archive with one member of ten gigabytes that declares another size."""
     squeeze = zlib.compressobj(9, zlib.DEFLATED, -15)
     block = squeeze.compress(_BLOCK) + squeeze.flush(zlib.Z_FULL_FLUSH)
@@ -228,7 +223,7 @@ def zip_bomb(says: int) -> bytes:
     return archive[:at] + stream + bytes(directory)
 
 
-BOMBS: dict[str, Callable[[], bytes]] = {
+BOMBS = {
     "gzip": lambda: repeated(gzip.compress),
     "bzip2": lambda: repeated(bz2.compress),
     "xz": lambda: repeated(lzma.compress),
@@ -255,7 +250,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_ten_gigabytes_are_not_unpacked(tmp_path: Path, kind: str) -> None:
+def test_ten_gigabytes_are_not_unpacked(tmp_path, kind):
     path = tmp_path / "bomb"
     path.write_bytes(BOMBS[kind]())
     assert path.stat().st_size < BOMB / 500
@@ -274,7 +269,7 @@ def test_ten_gigabytes_are_not_unpacked(tmp_path: Path, kind: str) -> None:
     assert time.monotonic() - began < 30  # unpacking all of it takes minutes
 
 
-def test_a_file_of_ten_gigabytes_in_a_mirror_is_left_there(site: Site) -> None:
+def test_a_file_of_ten_gigabytes_in_a_mirror_is_left_there(site):
     mirror = site.mirror(b"")
     with (mirror / "toy" / "toy").open("wb") as stream:
         stream.truncate(BOMB)
@@ -290,7 +285,7 @@ decompress(Path(sys.argv[1]), "xz", Path(sys.argv[2]), 1000, "toy.xz")
 """
 
 
-def test_a_header_that_asks_for_too_much_memory(tmp_path: Path) -> None:
+def test_a_header_that_asks_for_too_much_memory(tmp_path):
     # The size of the dictionary is in the header only: 37 means 1.5 GiB.
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 2**20, "mode": lzma.MODE_FAST, "nice_len": 4}]
     small = bytearray(lzma.compress(CONTENT, filters=filters))
@@ -311,6 +306,6 @@ def test_a_header_that_asks_for_too_much_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/../../evil", "evil\n", "", ".."])
-def test_a_name_in_the_registry_cannot_lead_out_of_the_folder(name: str) -> None:
+def test_a_name_in_the_registry_cannot_lead_out_of_the_folder(name):
     with pytest.raises(RegistryError, match="toy"):
         make_entry(f"toy: {{rows: 2, forms: [{{file: {name!r}, bytes: 1, sha256: {sha(b'')}}}]}}")

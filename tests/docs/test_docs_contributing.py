@@ -1,9 +1,5 @@
 """The diffs of CONTRIBUTING.md do what its text says."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from docs_support import Tree, the_block
 from svmrepro.solvers import fingerprint
@@ -12,11 +8,11 @@ PAGE = "CONTRIBUTING.md"
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(tmp_path):
     return Tree(tmp_path)
 
 
-def test_adding_a_solver(tree: Tree) -> None:
+def test_adding_a_solver(tree):
     tree.apply("Adding a solver")
     # Twelve seeds combine every storage with every kernel.
     out = tree.check("""
@@ -46,7 +42,7 @@ for name in ("smo", "smo-fixed-threshold", "chunking", "violating-pair"):
     assert new not in others
 
 
-def test_adding_a_data_set(tree: Tree) -> None:
+def test_adding_a_data_set(tree):
     section = "Adding a data set"
     tree.apply(section)
     tree.check(the_block(PAGE, "python", section))
@@ -66,7 +62,7 @@ assert entry.forms[0].sha256 == sha256(Path("mirror/monks-1/monks-1").read_bytes
 """)
 
 
-def test_adding_an_experiment(tree: Tree) -> None:
+def test_adding_an_experiment(tree):
     tree.apply("Adding an experiment")
     tree.check("""
 from pathlib import Path
@@ -84,7 +80,7 @@ for scale, sizes in {"smoke": (125, 250, 500), "paper": (500, 1000, 2000, 5000)}
 """)
 
 
-def test_adding_a_claim(tree: Tree, tmp_path: Path) -> None:
+def test_adding_a_claim(tree, tmp_path):
     tree.apply("Adding a claim")
     # Synthetic measurements: chunking's exponent exceeds SMO's by 1.3 here and by less on Adult.
     out = tree.check(f"""
@@ -116,7 +112,7 @@ print(judge(claim, replace(found, config=replace(config, scale="smoke"))).verdic
     assert out.splitlines()[-3:] == ["holds", "does not hold", "not measured here"]
 
 
-def test_a_solver_of_ones_own(tree: Tree) -> None:
+def test_a_solver_of_ones_own(tree):
     section = "A solver of your own, without touching this repository"
     (tree.root / "my_solvers.py").write_text(the_block(PAGE, "python", section))
     (tree.root / "my_solvers.yaml").write_text(the_block(PAGE, "yaml", section))

@@ -1,14 +1,9 @@
 """The documentation site builds without warnings, is complete, and is readable on any screen."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
-from collections.abc import Iterator
 from html import unescape
-from pathlib import Path
-from typing import Any
 
 import pytest
 from docs_support import PROJECT, run
@@ -22,7 +17,7 @@ PAPERS = sorted(page.stem for page in (PROJECT / "docs" / "papers").glob("*.md")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     options = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet", "--builder", "html"]
     options += ["--doctree-dir", folder / "doctrees"]
@@ -33,7 +28,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # -- what is on it ----------------------------------------------------------------------------------
 
 
-def test_every_public_name_is_described(site: Path) -> None:
+def test_every_public_name_is_described(site):
     inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="")
     described = {name for kind, names in inventory.data.items() if kind.startswith("py:") for name in names}
     public = {f"{package.__name__}.{name}" for package in (solvers, datasets) for name in package.__all__}
@@ -42,7 +37,7 @@ def test_every_public_name_is_described(site: Path) -> None:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_a_paper_shows_all_of_its_reference_run(site: Path, paper: str) -> None:
+def test_a_paper_shows_all_of_its_reference_run(site, paper):
     shown = unescape((site / "papers" / f"{paper}.html").read_text(encoding="utf-8"))
     scale = re.search(r"reference run of the <strong>(\w+)</strong> scale", shown)
     if scale is None:
@@ -66,7 +61,7 @@ def test_a_paper_shows_all_of_its_reference_run(site: Path, paper: str) -> None:
 
 
 @pytest.fixture
-def texts(tmp_path: Path) -> Texts:
+def texts(tmp_path):
     (tmp_path / "docs" / "sub").mkdir(parents=True)
     (tmp_path / "docs" / "use.md").touch()
     (tmp_path / "data.csv").touch()
@@ -78,7 +73,7 @@ def texts(tmp_path: Path) -> Texts:
     return Texts(tmp_path / "docs", "sub/page")
 
 
-def test_links_of_a_section_lead_on_from_its_page(texts: Texts) -> None:
+def test_links_of_a_section_lead_on_from_its_page(texts):
     assert texts.opening("FINDINGS.md") == "First."
     assert texts.section("FINDINGS.md", "Two") == ("Two words", "Last.")
     text, fence = texts.section("FINDINGS.md", "One").body.split("\n\n")
@@ -90,17 +85,17 @@ def test_links_of_a_section_lead_on_from_its_page(texts: Texts) -> None:
 
 
 @pytest.mark.parametrize("heading", ["Three", ""])
-def test_a_missing_or_ambiguous_section_is_named(texts: Texts, heading: str) -> None:
+def test_a_missing_or_ambiguous_section_is_named(texts, heading):
     with pytest.raises(TextError, match=r"FINDINGS\.md has (no section|2 sections) whose heading begins"):
         texts.section("FINDINGS.md", heading)
 
 
-def test_a_link_that_leads_nowhere_is_named(texts: Texts) -> None:
+def test_a_link_that_leads_nowhere_is_named(texts):
     with pytest.raises(TextError, match=r"a link leads to gone\.md, which does not exist"):
         texts.linked("See [it](gone.md).", texts.folder)
 
 
-def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path: Path) -> None:
+def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path):
     (tmp_path / "config").symlink_to(PROJECT / "config")
     (tmp_path / "FINDINGS.md").write_text("# None yet\n")
     texts = Texts(tmp_path / "docs", "papers/platt1998")
@@ -116,7 +111,7 @@ def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def browser(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def browser(site, tmp_path_factory):
     command = find_browser()
     if command is None:
         # In continuous integration nothing may be skipped.
@@ -164,7 +159,7 @@ LOOK = """(() => {
 
 
 @pytest.mark.parametrize(("width", "colours"), [(1280, "light"), (1280, "dark"), (390, "light")])
-def test_every_page_can_be_read(browser: Browser, site: Path, width: int, colours: str) -> None:
+def test_every_page_can_be_read(browser, site, width, colours):
     metrics = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.call("Emulation.setDeviceMetricsOverride", metrics)
     media = {"features": [{"name": "prefers-color-scheme", "value": colours}]}
@@ -173,7 +168,7 @@ def test_every_page_can_be_read(browser: Browser, site: Path, width: int, colour
     for page in sorted(file for file in site.rglob("*.html") if file.relative_to(site).parts[0][0] != "_"):
         browser.open(page)
         browser.wait("document.readyState === 'complete'")
-        found: dict[str, Any] = browser.run(LOOK)
+        found = browser.run(LOOK)
         assert found["content"] <= found["window"] == width, page
         assert set(found["scrolling"]) <= {"auto"}, f"{page}: something is cut off"
         assert all(natural > 0 and shown <= width for natural, shown in found["images"]), page
@@ -185,7 +180,7 @@ def test_every_page_can_be_read(browser: Browser, site: Path, width: int, colour
     assert scrolling > 10
 
 
-def test_nothing_complains_and_no_network_is_asked(browser: Browser) -> None:
+def test_nothing_complains_and_no_network_is_asked(browser):
     """Fail on any browser complaint during the tests above."""
     assert browser.complaints == []
     assert browser.requests == []

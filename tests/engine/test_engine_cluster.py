@@ -1,12 +1,9 @@
 """Cluster support: local rules, requests of the profile, and which jobs wait for each other."""
 
-from __future__ import annotations
-
 import platform
 import re
 import tomllib
 
-import pytest
 import yaml
 from engine_support import PROJECT, prepare
 from svmrepro.workflow.configuration import paths
@@ -17,7 +14,7 @@ PROFILES = {
 }
 
 
-def test_timed_jobs_and_the_compiler_alone_go_to_the_nodes() -> None:
+def test_timed_jobs_and_the_compiler_alone_go_to_the_nodes():
     files = [PROJECT / "Snakefile", *(PROJECT / "workflow" / "rules").glob("*.smk")]
     sent = []
     for file in files:
@@ -28,7 +25,7 @@ def test_timed_jobs_and_the_compiler_alone_go_to_the_nodes() -> None:
     assert PROFILES["slurm"]["set-threads"] == dict.fromkeys(sent, 1)
 
 
-def test_the_profile_says_what_the_other_one_says() -> None:
+def test_the_profile_says_what_the_other_one_says():
     differ = {"cores"}  # there the machine's cores, here those of a job that stays
     shared = PROFILES["default"].keys() - differ
     assert {key: PROFILES["slurm"][key] for key in shared} == {
@@ -36,7 +33,7 @@ def test_the_profile_says_what_the_other_one_says() -> None:
     }
 
 
-def test_a_timed_job_asks_for_a_whole_core_and_survives_its_node() -> None:
+def test_a_timed_job_asks_for_a_whole_core_and_survives_its_node():
     profile = PROFILES["slurm"]
     assert profile["executor"] == "slurm"
     assert profile["set-resources"]["measure"]["slurm_extra"].strip("'") == "--threads-per-core=1"
@@ -45,7 +42,7 @@ def test_a_timed_job_asks_for_a_whole_core_and_survives_its_node() -> None:
     assert any("executor-plugin-slurm" in package for package in extras["slurm"])
 
 
-def test_clocks_wait_for_those_of_their_own_machine_and_job(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clocks_wait_for_those_of_their_own_machine_and_job(monkeypatch):
     """Jobs with cores of their own do not wait for each other."""
     config = prepare()
     found = set()

@@ -1,7 +1,5 @@
 import math
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 from engine_support import EXPERIMENT, snakemake, tiny
@@ -15,11 +13,11 @@ from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError
 
 
-def experiment(**settings: Any) -> dict[str, Any]:
+def experiment(**settings):
     return {"experiments": {"platt1998": {"adult-linear": settings}}}
 
 
-def contender(label: str = "smo", **settings: Any) -> dict[str, Any]:
+def contender(label="smo", **settings):
     return experiment(contenders={label: settings})
 
 
@@ -77,18 +75,18 @@ SMO = f"{AT}.contenders.smo"
         ),
     ],
 )
-def test_fault_names_its_place(overrides: dict[str, Any], message: str) -> None:
+def test_fault_names_its_place(overrides, message):
     said = refusal(overrides)
     assert message in said and "\n" not in said
 
 
-def refusal(overrides: dict[str, Any], folder: Path | None = None) -> str:
+def refusal(overrides, folder=None):
     with pytest.raises(StepError) as caught:
         load_config(overrides, folder)
     return str(caught.value)
 
 
-def test_a_value_of_the_wrong_type_names_its_key() -> None:
+def test_a_value_of_the_wrong_type_names_its_key():
     for kind, settings, place in (
         (structs.Settings, dict, "--config: "),
         (structs.ExperimentSettings, experiment, f"{AT}."),
@@ -99,13 +97,13 @@ def test_a_value_of_the_wrong_type_names_its_key() -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     target = tmp_path / "config"
     shutil.copytree(config_dir(), target)
     return target
 
 
-def replace(path: Path, old: str, new: str) -> None:
+def replace(path, old, new):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
@@ -142,13 +140,13 @@ PLATT = "experiments/platt1998.yaml"
         (PLATT, "form: table", "form: tabel", "form: must be one of table, figure, not 'tabel'"),
     ],
 )
-def test_fault_names_its_file(folder: Path, file: str, old: str, new: str, message: str) -> None:
+def test_fault_names_its_file(folder, file, old, new, message):
     replace(folder / file, old, new)
     said = refusal({"scale": "smoke"}, folder)
     assert message in said and "\n" not in said
 
 
-def test_every_key_is_described() -> None:
+def test_every_key_is_described():
     """Only existing keys are described."""
     kinds = {
         "config": structs.Settings,
@@ -167,11 +165,11 @@ def test_every_key_is_described() -> None:
     }
 
 
-def test_no_text_with_a_pattern_stands_beside_a_list() -> None:
+def test_no_text_with_a_pattern_stands_beside_a_list():
     """Nor beside a mapping: msgspec crashes when it frees such a type, see validation.pattern."""
     roots = (structs.Settings, structs.PaperFile, RegistryKeys)
-    left: list[Any] = list(inspect.multi_type_info(roots))
-    seen: list[Any] = []
+    left = list(inspect.multi_type_info(roots))
+    seen = []
     while left:
         kind = left.pop()
         if kind in seen:
@@ -189,20 +187,20 @@ def test_no_text_with_a_pattern_stands_beside_a_list() -> None:
     assert len(seen) > 50
 
 
-def test_missing_file_is_named(folder: Path) -> None:
+def test_missing_file_is_named(folder):
     (folder / "config.yaml").unlink()
     with pytest.raises(StepError, match=r"config\.yaml: no such file"):
         load_config({}, folder)
 
 
-def test_not_a_mapping(tmp_path: Path) -> None:
+def test_not_a_mapping(tmp_path):
     path = tmp_path / "list.yaml"
     path.write_text("- 1\n")
     with pytest.raises(StepError, match="must hold a mapping"):
         read_yaml(path)
 
 
-def test_a_mapping_may_go_on_from_another(tmp_path: Path) -> None:
+def test_a_mapping_may_go_on_from_another(tmp_path):
     path = tmp_path / "merged.yaml"
     path.write_text("a: &a {x: 1, y: 2}\nb:\n  <<: *a\n  y: 3\n  z: 4\n")
     assert read_yaml(path) == {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 3, "z": 4}}
@@ -212,14 +210,14 @@ def test_a_mapping_may_go_on_from_another(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scale", ["default", "smoke", "paper"])
-def test_written_configuration_reads_back_the_same(tmp_path: Path, scale: str) -> None:
+def test_written_configuration_reads_back_the_same(tmp_path, scale):
     config = load_config({"scale": scale})
     write_config(config, tmp_path / "config.json")
     assert read_config(tmp_path / "config.json") == config
     assert config.scale == scale
 
 
-def test_scales_keep_to_their_files() -> None:
+def test_scales_keep_to_their_files():
     paper, default, smoke = (load_config({"scale": scale}) for scale in ("paper", "default", "smoke"))
     experiments = [
         config.papers["platt1998"].experiments["adult-linear"] for config in (paper, default, smoke)
@@ -230,7 +228,7 @@ def test_scales_keep_to_their_files() -> None:
     assert {config.job for config in (default, smoke)} == {"experiment"}
 
 
-def test_command_line_wins_over_scale() -> None:
+def test_command_line_wins_over_scale():
     config = load_config({"scale": "smoke", "repeats": 7, **experiment(sizes=[11221, 1605])})
     found = config.papers["platt1998"].experiments["adult-linear"]
     assert found.repeats == 7
@@ -238,7 +236,7 @@ def test_command_line_wins_over_scale() -> None:
     assert found.paper_sizes == {1605: 1605, 11220: 11221}
 
 
-def test_null_takes_out_experiments_contenders_and_orphaned_artefacts() -> None:
+def test_null_takes_out_experiments_contenders_and_orphaned_artefacts():
     paper = load_config(tiny()).papers["platt1998"]
     assert list(paper.experiments) == [EXPERIMENT]
     assert set(paper.experiments[EXPERIMENT].contenders) == {"one", "two"}
@@ -247,14 +245,14 @@ def test_null_takes_out_experiments_contenders_and_orphaned_artefacts() -> None:
     assert paper.artefacts["scaling"].experiments == (EXPERIMENT,)
 
 
-def test_an_artefact_of_a_data_set_asks_for_it() -> None:
+def test_an_artefact_of_a_data_set_asks_for_it():
     """Even if no remaining experiment uses that set."""
     config = load_config(tiny())
     assert "adult" not in {entry.dataset for entry in config.papers["platt1998"].experiments.values()}
     assert set(wanted(config)) == {"noise", "adult"}
 
 
-def test_mirror_of_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mirror_of_environment(monkeypatch):
     monkeypatch.setenv("SVMREPRO_MIRROR", "/somewhere")
     assert load_config({}).mirror == "/somewhere"
     assert load_config({"mirror": "https://host/data"}).mirror == "https://host/data"
@@ -262,7 +260,7 @@ def test_mirror_of_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_config({}).mirror is None
 
 
-def test_own_data_set_takes_part(tmp_path: Path) -> None:
+def test_own_data_set_takes_part(tmp_path):
     config = load_config(
         {"datasets": {"mine": {"path": "mine.libsvm"}}, **experiment(dataset="mine", sizes=[7])}
     )
@@ -270,18 +268,18 @@ def test_own_data_set_takes_part(tmp_path: Path) -> None:
     assert (found.dataset, found.sizes, found.seeds) == ("mine", (7,), (None,))
 
 
-def test_total_bound_is_divided() -> None:
+def test_total_bound_is_divided():
     assert load_config({}).papers["platt1998"].experiments["adult-linear"].bound(100) == 0.05
 
 
-def test_command_tells_a_fault_in_one_line(tmp_path: Path) -> None:
+def test_command_tells_a_fault_in_one_line(tmp_path):
     ended = snakemake(tmp_path, {"time_limt": 3}, "-n")
     assert ended.returncode != 0
     assert "error: --config: time_limt: unknown key; did you mean 'time_limit'?" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
-def test_texts_of_the_command_line_are_read_as_yaml_reads_them() -> None:
+def test_texts_of_the_command_line_are_read_as_yaml_reads_them():
     # What --config require_data=true 'experiments={platt1998: {adult-linear: {C: 0.1}}}' gives in Snakemake.
     inner = {
         "C": "0.1",
@@ -298,7 +296,7 @@ def test_texts_of_the_command_line_are_read_as_yaml_reads_them() -> None:
     assert experiment.contenders["chunking"].options["bends"] is True
 
 
-def test_peers_compete_on_equal_terms() -> None:
+def test_peers_compete_on_equal_terms():
     for scale in ("smoke", "default", "paper"):
         for experiment in (
             load_config({"scale": scale, "papers": ["peers"]}).papers["peers"].experiments.values()
@@ -310,7 +308,7 @@ def test_peers_compete_on_equal_terms() -> None:
             assert len({(contender.bias, contender.time_limit) for contender in contenders}) == 1
 
 
-def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path: Path) -> None:
+def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path):
     own = {"quick": {"solver": "engine_solvers:quick"}, "smo": {"iteration_limit": ".inf"}}
     config = load_config(experiment(iteration_limit=500, contenders=own))
     found = config.experiment("platt1998", "adult-linear")
@@ -332,7 +330,7 @@ def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path: P
     assert keys[0] == keys[1] and len(set(keys)) == 3
 
 
-def test_the_papers_boards_may_take_more_steps_than_the_solvers_cap() -> None:
+def test_the_papers_boards_may_take_more_steps_than_the_solvers_cap():
     config = load_config({"scale": "paper", "papers": ["glasmachers2008", "peers"]})
     limits = {
         name: {each.iteration_limit for each in found.contenders.values()}

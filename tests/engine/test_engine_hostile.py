@@ -1,15 +1,11 @@
 """Malicious configurations: refused in one line with file and key; no shell interprets their text."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from engine_support import EXPERIMENT, PROJECT, snakemake, tiny
@@ -55,7 +51,7 @@ AT = "experiments.mini.one"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     target = tmp_path / "config"
     (target / "experiments").mkdir(parents=True)
     for name, text in _MINI.items():
@@ -64,7 +60,7 @@ def folder(tmp_path: Path) -> Path:
     return target
 
 
-def refusal(overrides: Mapping[str, Any], folder: Path) -> str:
+def refusal(overrides, folder):
     with pytest.raises(StepError) as caught:
         load_config(overrides, folder)
     said = str(caught.value)
@@ -73,11 +69,11 @@ def refusal(overrides: Mapping[str, Any], folder: Path) -> str:
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_names_of_the_command_line(folder: Path, word: str) -> None:
-    def one(**settings: Any) -> dict[str, Any]:
+def test_names_of_the_command_line(folder, word):
+    def one(**settings):
         return {"experiments": {"mini": {"one": settings}}}
 
-    own: dict[str, Any] = {
+    own = {
         "papers": {"papers": [word]},
         "scale": {"scale": word},
         "datasets": {"datasets": {word: {"path": "mine"}}},
@@ -94,12 +90,12 @@ def test_names_of_the_command_line(folder: Path, word: str) -> None:
 
 @pytest.mark.parametrize("word", ["x\ny", "x\n", "a{b}", "-x", "\0", "\x1b"])
 @pytest.mark.parametrize("key", ["results_dir", "figures_dir", "data_dir"])
-def test_folders_of_results(folder: Path, key: str, word: str) -> None:
+def test_folders_of_results(folder, key, word):
     assert refusal({key: word}, folder).startswith(f"--config: {key}: ")
 
 
 @pytest.mark.parametrize("word", ["x\ny", "x\n", "\0", "http://h/\x1b"])
-def test_places_to_read_from(folder: Path, word: str) -> None:
+def test_places_to_read_from(folder, word):
     for key, overrides in {
         "mirror": {"mirror": word},
         "against": {"against": word},
@@ -108,7 +104,7 @@ def test_places_to_read_from(folder: Path, word: str) -> None:
         assert refusal(overrides, folder).startswith(f"--config: {key}: ")
 
 
-def in_paper(folder: Path, old: str, new: str) -> str:
+def in_paper(folder, old, new):
     text = _MINI["experiments/mini.yaml"]
     assert old in text
     (folder / "experiments" / "mini.yaml").write_text(text.replace(old, new, 1))
@@ -116,7 +112,7 @@ def in_paper(folder: Path, old: str, new: str) -> str:
 
 
 @pytest.mark.parametrize("word", [word for word in WORDS if word not in ("\0", "\u202eevil")])
-def test_names_in_the_file_of_a_paper(folder: Path, word: str) -> None:
+def test_names_in_the_file_of_a_paper(folder, word):
     places = {"one": "experiments", "timing-one": "artefacts", "smo": "experiments.one.contenders"}
     for name, key in places.items():
         said = in_paper(folder, f" {name}:", f" {json.dumps(word)}:")
@@ -124,14 +120,14 @@ def test_names_in_the_file_of_a_paper(folder: Path, word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["{threads}", "a {b", "}"])
-def test_titles_hold_no_braces(folder: Path, word: str) -> None:
+def test_titles_hold_no_braces(folder, word):
     said = in_paper(folder, "title: One", f'title: "{word}"')
     assert said.startswith("config/experiments/mini.yaml: experiments.one.title: ")
     assert said.endswith("holds a brace")
 
 
 @pytest.mark.parametrize("name", ["journal", "logs", "compare"])
-def test_a_paper_is_not_called_as_a_folder_of_the_results(folder: Path, name: str) -> None:
+def test_a_paper_is_not_called_as_a_folder_of_the_results(folder, name):
     text = _MINI["experiments/mini.yaml"].replace("paper: mini", f"paper: {name}")
     (folder / "experiments" / f"{name}.yaml").write_text(text)
     said = refusal({"papers": [name]}, folder)
@@ -166,7 +162,7 @@ _TEN = "\n".join(f"b{i}: &b{i} [{', '.join([f'*b{i - 1}'] * 10)}]" for i in rang
         ("*a : 1", ": found undefined alias"),
     ],
 )
-def test_files_that_are_refused_at_once(tmp_path: Path, text: str, said: str) -> None:
+def test_files_that_are_refused_at_once(tmp_path, text, said):
     path = tmp_path / "x.yaml"
     path.write_text(text)
     began = time.monotonic()
@@ -178,7 +174,7 @@ def test_files_that_are_refused_at_once(tmp_path: Path, text: str, said: str) ->
     assert "\n" not in message and len(message) < 600
 
 
-def test_dates_are_words(tmp_path: Path) -> None:
+def test_dates_are_words(tmp_path):
     (tmp_path / "x.yaml").write_text("a: 2001-02-03\nb: 2001-99-99\nc: 1.5\nd: 1e3\ne: 0x10\n")
     texts = {"a": "2001-02-03", "b": "2001-99-99", "d": "1e3"}
     assert read_yaml(tmp_path / "x.yaml") == {**texts, "c": 1.5, "e": 16}
@@ -187,20 +183,20 @@ def test_dates_are_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "value", [float("nan"), float("inf"), -float("inf"), 10**400, 2**63, b"x", {1: 2}, ()]
 )
-def test_values_that_are_none(folder: Path, value: object) -> None:
+def test_values_that_are_none(folder, value):
     settings = {"contenders": {"smo": {"options": {"step_tol": value}}}}
     said = refusal({"experiments": {"mini": {"one": settings}}}, folder)
     assert said.startswith(f"--config: {AT}.contenders.smo.options")
 
 
-def test_a_bomb_behind_configfile_is_refused(folder: Path) -> None:
+def test_a_bomb_behind_configfile_is_refused(folder):
     # Snakemake parses that file itself; the resulting object shares its parts and represents 10^9 of them.
-    bomb: Any = "x"
+    bomb = "x"
     for _ in range(9):
         bomb = [bomb] * 10
     began = time.monotonic()
     assert refusal({"papers": bomb}, folder) == "--config: holds more than 100000 values"
-    endless: list[Any] = []
+    endless = []
     endless.append(endless)
     assert refusal({"papers": endless}, folder) == "--config: nested deeper than 40 levels"
     assert time.monotonic() - began < 10
@@ -212,7 +208,7 @@ def test_a_bomb_behind_configfile_is_refused(folder: Path) -> None:
 _SAFE = re.compile(r"\{(STEPS\[[a-z]+\]|PLAN\.snakemake|PLAN\.began|[\w.]+:q)\}")
 
 
-def test_no_command_of_a_rule_holds_an_unquoted_value() -> None:
+def test_no_command_of_a_rule_holds_an_unquoted_value():
     files = [PROJECT / "Snakefile", *(PROJECT / "workflow" / "rules").glob("*.smk")]
     commands = [
         text
@@ -224,7 +220,7 @@ def test_no_command_of_a_rule_holds_an_unquoted_value() -> None:
         assert "{" not in _SAFE.sub("", command), command
 
 
-def test_no_step_gives_a_text_to_a_shell() -> None:
+def test_no_step_gives_a_text_to_a_shell():
     for folder in ("workflow", "datasets", "solvers"):
         for file in (PROJECT / folder).rglob("*.py"):
             text = file.read_text()
@@ -234,7 +230,7 @@ def test_no_step_gives_a_text_to_a_shell() -> None:
 
 
 @pytest.mark.parametrize("name", ["a b $(touch evil);touch evil;'\"*"])
-def test_folders_whose_names_a_shell_would_read(tmp_path: Path, name: str) -> None:
+def test_folders_whose_names_a_shell_would_read(tmp_path, name):
     """Users may choose such folders: everything works, and no part of the name is executed."""
     mine = tmp_path / name / "mine"
     mine.parent.mkdir()
@@ -260,7 +256,7 @@ def test_folders_whose_names_a_shell_would_read(tmp_path: Path, name: str) -> No
     assert {path.name for path in home.iterdir()} <= made
 
 
-def test_what_snakemake_reads_itself_is_refused_too(tmp_path: Path) -> None:
+def test_what_snakemake_reads_itself_is_refused_too(tmp_path):
     """Tags in --configfile and --config: Snakemake's own reader refuses them."""
     (tmp_path / "evil.yaml").write_text("repeats: !!python/object/apply:os.system ['touch evil']\n")
     run = [sys.executable, "-m", "snakemake", "--cores", "1", "--snakefile", str(PROJECT / "Snakefile"), "-n"]

@@ -1,14 +1,11 @@
 """The graph of very many jobs."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
@@ -19,7 +16,7 @@ MEMORY = 2 * 2**30
 
 
 @pytest.mark.slow
-def test_a_dry_run_of_twenty_thousand_jobs_fits_into_two_gigabytes(tmp_path: Path) -> None:
+def test_a_dry_run_of_twenty_thousand_jobs_fits_into_two_gigabytes(tmp_path):
     """Takes about a minute of CPU time, which the test prints."""
     for name in ("workflow", "profiles"):
         (tmp_path / name).symlink_to(PROJECT / name)

@@ -1,13 +1,8 @@
 """User-defined solvers: their results and where their package is found; test_engine_workflow runs one."""
 
-from __future__ import annotations
-
 import sys
-from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,19 +12,19 @@ from svmrepro.workflow.measurement.contender_run import _as_solution
 
 
 @pytest.mark.parametrize("count", [-1, float("nan"), 10**30, "many", None])
-def test_a_count_that_is_none_is_told(count: Any) -> None:
+def test_a_count_that_is_none_is_told(count):
     """It would be in the journal, but no table could be made of it."""
     with pytest.raises(StepError, match=r"^solver 'a:b' returned iterations: [^\n]+$"):
         _as_solution("a:b", SimpleNamespace(alpha=[0.0], bias=0.0, iterations=count))
     assert _as_solution("a:b", SimpleNamespace(alpha=[0.0], bias=0.0, iterations=np.int64(7))).iterations == 7
 
 
-def test_a_package_that_is_installed_editable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_is_installed_editable(tmp_path, monkeypatch):
     class Finder:
         """Added by an editable installation: it knows a folder that is not on the path."""
 
         @staticmethod
-        def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        def find_spec(name, path=None, target=None):
             start = tmp_path / "__init__.py"
             places = [str(tmp_path)]
             if name != "elsewhere":

@@ -1,16 +1,13 @@
 """The papers' experiments as configured: the problems that the papers print, at every scale."""
 
-from __future__ import annotations
-
 import csv
-from typing import Any
 
 import pytest
 from engine_support import PROJECT
 from svmrepro.solvers import SOLVERS
 from svmrepro.workflow.analysis.curves import KEYS
 from svmrepro.workflow.configuration import jobs
-from svmrepro.workflow.configuration.model import Contender, Experiment, load_config
+from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.judgement.claims import read_claims
@@ -19,16 +16,16 @@ from svmrepro.workflow.measurement.forecast import Forecast
 SCALES = ("smoke", "default", "paper")
 
 
-def experiments(paper: str, scale: str, **settings: Any) -> dict[str, Experiment]:
+def experiments(paper, scale, **settings):
     return dict(load_config({"scale": scale, "papers": [paper], **settings}).papers[paper].experiments)
 
 
-def table(paper: str, name: str) -> dict[str, dict[str, str]]:
+def table(paper, name):
     with (PROJECT / "config" / "papers" / f"{paper}_{name}.csv").open() as stream:
         return {row["experiment"]: row for row in csv.DictReader(stream)}
 
 
-def test_papers_do_not_change_each_other() -> None:
+def test_papers_do_not_change_each_other():
     every = load_config({}).papers
     assert {"platt1998", "platt1999", "glasmachers2008", "joachims2006"} <= set(every)
     for name, paper in every.items():
@@ -37,7 +34,7 @@ def test_papers_do_not_change_each_other() -> None:
 
 @pytest.mark.parametrize("name", ["platt1999", "joachims2006"])
 @pytest.mark.parametrize("scale", SCALES)
-def test_claims_ask_for_what_is_measured(name: str, scale: str) -> None:
+def test_claims_ask_for_what_is_measured(name, scale):
     paper = load_config({"scale": scale, "papers": [name]}).papers[name]
     file = PROJECT / "config" / "claims" / f"{name}.yaml"
     found = read_claims(file, list(paper.experiments), paper.left_out)
@@ -57,11 +54,11 @@ def test_claims_ask_for_what_is_measured(name: str, scale: str) -> None:
 TABLE_1, SECONDS, EXPONENTS = (table("platt1999", name) for name in ("table1", "timings", "scaling"))
 
 
-def options(contender: Contender) -> dict[str, Any]:
+def options(contender):
     return {**SOLVERS[contender.solver].options, **contender.options}
 
 
-def test_tables_of_platt1999_have_the_same_thirteen_rows() -> None:
+def test_tables_of_platt1999_have_the_same_thirteen_rows():
     assert len(TABLE_1) == 13 and list(TABLE_1) == list(SECONDS) == list(EXPONENTS)
     for name, row in SECONDS.items():
         for solver in ("smo", "svmlight", "chunking"):
@@ -70,7 +67,7 @@ def test_tables_of_platt1999_have_the_same_thirteen_rows() -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_problems_of_platt1999_are_those_of_table_1(scale: str) -> None:
+def test_problems_of_platt1999_are_those_of_table_1(scale):
     every = experiments("platt1999", scale)
     names = {*TABLE_1, "AdultLin-options", "WebLin-options", "AdultGauss-options", "WebGauss-options"}
     assert set(every) == names or (scale == "smoke" and set(every) < names)
@@ -84,7 +81,7 @@ def test_problems_of_platt1999_are_those_of_table_1(scale: str) -> None:
         assert dense == {printed["sparse_inputs"] == "N"}
 
 
-def test_contenders_and_caches_of_platt1999_are_those_of_its_tables() -> None:
+def test_contenders_and_caches_of_platt1999_are_those_of_its_tables():
     every = experiments("platt1999", "paper")
     for name, printed in SECONDS.items():
         contenders = every[name].contenders
@@ -99,7 +96,7 @@ def test_contenders_and_caches_of_platt1999_are_those_of_its_tables() -> None:
             assert (found["q"], found["fold"]) == (10, False)
 
 
-def test_sizes_of_platt1999_are_nested_and_end_at_the_papers() -> None:
+def test_sizes_of_platt1999_are_nested_and_end_at_the_papers():
     paper, default, smoke = (experiments("platt1999", scale) for scale in ("paper", "default", "smoke"))
     for name, printed in TABLE_1.items():
         sizes = paper[name].sizes
@@ -114,7 +111,7 @@ def test_sizes_of_platt1999_are_nested_and_end_at_the_papers() -> None:
 
 @pytest.mark.parametrize(("name", "variants"), [("Lin", (12, 8)), ("Gauss", (8, 4))])
 @pytest.mark.parametrize("dataset", ["Adult", "Web"])
-def test_options_of_platt1999_are_crossed(dataset: str, name: str, variants: tuple[int, int]) -> None:
+def test_options_of_platt1999_are_crossed(dataset, name, variants):
     contenders = experiments("platt1999", "default")[f"{dataset}{name}-options"].contenders
     for solver, count in zip(("smo", "svmlight"), variants, strict=True):
         mine = [contender for contender in contenders.values() if contender.solver == solver]
@@ -149,9 +146,7 @@ UCI = ("connect-4", "king-rook-vs-king", "tic-tac-toe", "internet-ads", "ionosph
         ("paper", set(), 100),
     ],
 )
-def test_problems_of_glasmachers2008_are_those_of_table_1(
-    scale: str, missing: set[str], permutations: int
-) -> None:
+def test_problems_of_glasmachers2008_are_those_of_table_1(scale, missing, permutations):
     every = experiments("glasmachers2008", scale)
     assert set(PROBLEMS) - set(every) == missing
     for name, experiment in every.items():
@@ -167,7 +162,7 @@ def test_problems_of_glasmachers2008_are_those_of_table_1(
         assert scale != "smoke" or max(experiment.sizes) <= 300
 
 
-def test_sizes_of_glasmachers2008() -> None:
+def test_sizes_of_glasmachers2008():
     printed = {name: int(row["n"]) for name, row in PROBLEMS.items()}
     paper = experiments("glasmachers2008", "paper")
     assert {name: experiment.paper_sizes for name, experiment in paper.items()} == {
@@ -180,8 +175,8 @@ def test_sizes_of_glasmachers2008() -> None:
     }  # fmt: skip
 
 
-def test_only_the_first_permutations_have_every_contender() -> None:
-    def banana(**settings: Any) -> tuple[jobs.Instance, ...]:
+def test_only_the_first_permutations_have_every_contender():
+    def banana(**settings):
         return jobs.instances(experiments("glasmachers2008", "default", **settings)["banana"])
 
     assert [len(row.contenders) for row in banana()] == [12] * 5 + [7] * 5
@@ -192,7 +187,7 @@ def test_only_the_first_permutations_have_every_contender() -> None:
         load_config({"experiments": {"platt1998": {"adult-linear": {"contenders": contenders}}}})
 
 
-def test_the_paper_scale_of_glasmachers2008_is_counted_beforehand_and_cut_into_blocks() -> None:
+def test_the_paper_scale_of_glasmachers2008_is_counted_beforehand_and_cut_into_blocks():
     settings = {"scale": "paper", "papers": ["glasmachers2008"]}
     config = load_config(settings)
     runs, _ = Forecast(config, config.experiment("glasmachers2008", "banana")).left()
@@ -211,7 +206,7 @@ WITH_C = (
 )
 
 
-def test_the_paper_scale_of_joachims2006_has_the_sets_of_table_1() -> None:
+def test_the_paper_scale_of_joachims2006_has_the_sets_of_table_1():
     printed, every = table("joachims2006", "timings"), experiments("joachims2006", "paper")
     bounds = {"reuters-ccat": 1e4, "reuters-c11": 5e4, "arxiv-astro-ph": 2e4, "covertype-1": 1e6}
     bounds["kdd04-physics"] = 2e4
@@ -223,7 +218,7 @@ def test_the_paper_scale_of_joachims2006_has_the_sets_of_table_1() -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_problems_of_joachims2006_have_no_bias_and_C_is_n_times_a_bound(scale: str) -> None:
+def test_problems_of_joachims2006_have_no_bias_and_C_is_n_times_a_bound(scale):
     for name, experiment in experiments("joachims2006", scale).items():
         assert experiment.kernel == {"name": "linear"} and experiment.eps == 1e-3
         assert not any(contender.bias for contender in experiment.contenders.values())
@@ -234,7 +229,7 @@ def test_problems_of_joachims2006_have_no_bias_and_C_is_n_times_a_bound(scale: s
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_figures_of_joachims2006_ask_for_what_is_measured(scale: str) -> None:
+def test_figures_of_joachims2006_ask_for_what_is_measured(scale):
     paper = load_config({"scale": scale, "papers": ["joachims2006"]}).papers["joachims2006"]
     assert {f"figure{k}" for k in (1, 2, 3, 4, 5, 6, "7a", "7b", 8, 9)} <= set(paper.artefacts)
     for artefact in paper.artefacts.values():

@@ -1,7 +1,5 @@
 """Whole runs of Snakemake: with a user-defined solver, killed, concurrent, without disk or data."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import os
@@ -13,7 +11,6 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from engine_support import (
@@ -55,7 +52,7 @@ BROKEN_AT = 1 + PACKAGE["train.py"].splitlines().index('    return {}["no such k
 BROKEN = f"KeyError: 'no such key' (train.py:{BROKEN_AT})"
 
 
-def with_package(**settings: Any) -> dict[str, Any]:
+def with_package(**settings):
     """Return a configuration in which solvers of the package compete with one of this project."""
     own = {
         "smo": {"solver": "smo"},
@@ -66,22 +63,22 @@ def with_package(**settings: Any) -> dict[str, Any]:
     return tiny(own, **settings)
 
 
-def keys(folder: Path) -> Counter[tuple[Any, ...]]:
+def keys(folder):
     return Counter(
         (line["row"], line["n"], line["contender"], line["repeat"]) for line in journal_lines(folder)
     )
 
 
-def lines_of(folder: Path, contender: str) -> list[dict[str, Any]]:
+def lines_of(folder, contender):
     return [line for line in journal_lines(folder) if line["contender"] == contender]
 
 
-def read_csv(path: Path) -> list[dict[str, str]]:
+def read_csv(path):
     with path.open() as stream:
         return list(csv.DictReader(stream))
 
 
-def everything(folder: Path) -> dict[str, int]:
+def everything(folder):
     """Return the final files of a run with their modification times."""
     return {
         str(path.relative_to(folder)): path.stat().st_mtime_ns
@@ -97,7 +94,7 @@ Done = tuple[Path, subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+def done(tmp_path_factory):
     """Return a folder with the package in which one experiment has run, and the output."""
     folder = tmp_path_factory.mktemp("done")
     (folder / "mysvm").mkdir()
@@ -106,7 +103,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return folder, snakemake(folder, with_package(), MEASURED, f"{TABLE}.md")
 
 
-def test_run_tells_what_it_does_and_sums_up(done: Done) -> None:
+def test_run_tells_what_it_does_and_sums_up(done):
     folder, ended = done
     assert ended.returncode == 0, ended.stderr
     assert "noise-linear: 16 runs to make; 16 runs of scale default left, about" in ended.stderr
@@ -122,7 +119,7 @@ def test_run_tells_what_it_does_and_sums_up(done: Done) -> None:
     }
 
 
-def test_a_package_of_ones_own_competes(done: Done) -> None:
+def test_a_package_of_ones_own_competes(done):
     folder, _ = done
     for mine, theirs in zip(lines_of(folder, "mine"), lines_of(folder, "smo"), strict=True):
         assert mine["row"] == theirs["row"] and mine["run_id"] == theirs["run_id"]
@@ -143,7 +140,7 @@ def test_a_package_of_ones_own_competes(done: Done) -> None:
     assert {(row["numerator"], row["denominator"]) for row in ratios} == {("mine", "smo")}
 
 
-def test_second_run_does_nothing_and_soon(done: Done) -> None:
+def test_second_run_does_nothing_and_soon(done):
     folder, _ = done
     before = everything(folder)
     (folder / "mysvm" / "rule.py").touch()
@@ -156,7 +153,7 @@ def test_second_run_does_nothing_and_soon(done: Done) -> None:
     assert seconds < SECOND_RUN_SECONDS * max(1.0, os.getloadavg()[0])
 
 
-def test_scales_do_not_mix(done: Done) -> None:
+def test_scales_do_not_mix(done):
     folder, _ = done
     before = everything(folder)
     ended = snakemake(folder, with_package(scale="smoke"), MEASURED.replace("default", "smoke"))
@@ -166,7 +163,7 @@ def test_scales_do_not_mix(done: Done) -> None:
     assert {name: after[name] for name in before} == before
 
 
-def test_disk_that_becomes_unwritable_stops_with_one_line_and_loses_nothing(done: Done) -> None:
+def test_disk_that_becomes_unwritable_stops_with_one_line_and_loses_nothing(done):
     folder, _ = done
     before = keys(folder)
     journal = f"results/default/journal/platt1998/{EXPERIMENT}.jsonl"
@@ -185,7 +182,7 @@ def test_disk_that_becomes_unwritable_stops_with_one_line_and_loses_nothing(done
     assert set(after.values()) == {1}
 
 
-def test_a_changed_module_of_the_package_measures_again(done: Done) -> None:
+def test_a_changed_module_of_the_package_measures_again(done):
     folder, _ = done
     before = len(journal_lines(folder))
     old = {line["fingerprint"] for line in lines_of(folder, "mine")}
@@ -203,7 +200,7 @@ def test_a_changed_module_of_the_package_measures_again(done: Done) -> None:
 # -- asking for something ---------------------------------------------------------------------------
 
 
-def test_a_package_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+def test_a_package_that_is_not_there_is_told_at_once(tmp_path):
     ended = snakemake(tmp_path, with_package(), MEASURED)
     assert ended.returncode != 0
     assert "there is no module 'mysvm' on the Python path" in ended.stderr
@@ -220,7 +217,7 @@ def test_a_package_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
          ["platt1998-figures-from-overview", "claims", "report"]),
     ],
 )  # fmt: skip
-def test_targets_by_name(tmp_path: Path, targets: list[str], expected: list[str]) -> None:
+def test_targets_by_name(tmp_path, targets, expected):
     ended = snakemake(tmp_path, {"papers": ["platt1998"]}, *targets, "-n", "--quiet", "host")
     said = ended.stdout + ended.stderr
     assert ended.returncode == 0, said
@@ -229,7 +226,7 @@ def test_targets_by_name(tmp_path: Path, targets: list[str], expected: list[str]
     assert ("fetch_data" in said) == (targets != ["noise-linear"])
 
 
-def test_parsing_is_light() -> None:
+def test_parsing_is_light():
     script = (
         "import sys, time\nbegan = time.process_time()\n"
         "from svmrepro.workflow.graph.plan import Plan\nplan = Plan({'scale': 'smoke'})\n"
@@ -252,7 +249,7 @@ def test_parsing_is_light() -> None:
 # -- kills ------------------------------------------------------------------------------------------
 
 
-def start(folder: Path, overrides: dict[str, Any], output: int = subprocess.PIPE) -> subprocess.Popen[str]:
+def start(folder, overrides, output=subprocess.PIPE):
     return subprocess.Popen(
         command(folder, overrides, MEASURED),
         env=environment(),
@@ -263,7 +260,7 @@ def start(folder: Path, overrides: dict[str, Any], output: int = subprocess.PIPE
     )
 
 
-def kill_at_random(folder: Path, overrides: dict[str, Any], times: int, seed: int) -> int:
+def kill_at_random(folder, overrides, times, seed):
     """Start the same command repeatedly and kill it at random moments; return how often it was alive."""
     draw = random.Random(seed)
     alive = 0
@@ -289,9 +286,7 @@ def kill_at_random(folder: Path, overrides: dict[str, Any], times: int, seed: in
         pytest.param(10, 1, marks=pytest.mark.slow),
     ],
 )
-def test_killed_and_restarted_it_ends_with_the_same_measurements(
-    tmp_path: Path, times: int, seed: int
-) -> None:
+def test_killed_and_restarted_it_ends_with_the_same_measurements(tmp_path, times, seed):
     slow = {label: solver("quick", options={"pause": 0.1}) for label in ("one", "two", "three")}
     overrides = tiny(slow, sizes=(20, 30, 40), repeats=4)
     assert kill_at_random(tmp_path, overrides, times, seed) > 0
@@ -309,7 +304,7 @@ def test_killed_and_restarted_it_ends_with_the_same_measurements(
 # -- two runs at once -------------------------------------------------------------------------------
 
 
-def wait_for_lock(folder: Path, name: str = ".run.lock") -> None:
+def wait_for_lock(folder, name=".run.lock"):
     """Wait until a lock is held: by default that of the run that uses the results folder."""
     held = folder / "results" / "default" / name
     deadline = time.monotonic() + 60
@@ -321,7 +316,7 @@ def wait_for_lock(folder: Path, name: str = ".run.lock") -> None:
 WAITING = r"waiting: results/default is in use by the run of process {pid} on \S+ \(since [\dTZ:-]+\)"
 
 
-def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out(tmp_path: Path) -> None:
+def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out(tmp_path):
     overrides = tiny({"one": solver("quick", options={"pause": 2.5})}, sizes=(20, 40, 60))
     first = start(tmp_path, overrides)
     wait_for_lock(tmp_path)
@@ -344,7 +339,7 @@ def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out
 
 @pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.0, 0.7, 1.4, 2.1, 2.8])
-def test_two_runs_at_once(tmp_path: Path, delay: float) -> None:
+def test_two_runs_at_once(tmp_path, delay):
     overrides = tiny({"one": solver("quick", options={"pause": 0.3})})
     first = start(tmp_path, overrides)
     wait_for_lock(tmp_path)
@@ -360,7 +355,7 @@ def test_two_runs_at_once(tmp_path: Path, delay: float) -> None:
 # -- disks and data ---------------------------------------------------------------------------------
 
 
-def test_unwritable_results_folder_is_told_in_one_line(tmp_path: Path) -> None:
+def test_unwritable_results_folder_is_told_in_one_line(tmp_path):
     (tmp_path / "results").mkdir(mode=0o555)
     ended = snakemake(tmp_path, tiny(), MEASURED, powerless=True)
     assert ended.returncode != 0
@@ -369,11 +364,11 @@ def test_unwritable_results_folder_is_told_in_one_line(tmp_path: Path) -> None:
     assert list((tmp_path / "results").iterdir()) == []
 
 
-def test_missing_data_are_not_run_with_the_reason(tmp_path: Path) -> None:
+def test_missing_data_are_not_run_with_the_reason(tmp_path):
     mirror = tmp_path / "mirror"
     mirror.mkdir()
 
-    def run(**settings: Any) -> tuple[int, str]:
+    def run(**settings):
         overrides = tiny(sizes=[20], of={"dataset": "adult"}, mirror=str(mirror), **settings)
         # No host is contacted: the test must not depend on a network.
         offline = {"HTTPS_PROXY": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
