@@ -60,9 +60,7 @@ def test_a_file_put_there_by_hand_is_accepted(site):
     put(site.folder / "data" / "raw" / "toy" / "toy", CONTENT)
     assert site.fetch(download=False).sha256 == sha(CONTENT)
     assert site.server.seen == []
-
-
-def test_a_wrong_file_put_there_by_hand_is_named_and_kept(site):
+    # A wrong one is named and kept.
     path = put(site.folder / "data" / "raw" / "toy" / "toy", "mine\n")
     assert f"{path}: 5 bytes where {len(CONTENT)} were expected" in site.refusal()
     assert path.read_bytes() == b"mine\n"

@@ -135,12 +135,9 @@ def test_prepared_arrays_belong_to_both_files(mirror, tmp_path):
     kept.write_bytes(b"spoilt")
     again = datasets.load("toy", data_dir=tmp_path, download=False)
     assert (again.X != data.X).nnz == 0
-
-
-def test_labels_that_are_missing_are_told(mirror, tmp_path):
     (mirror / "toy" / "y.gz").unlink()
     with pytest.raises(datasets.DatasetUnavailable, match=r"data set toy \(y\) is not available"):
-        datasets.load("toy", mirror=mirror, data_dir=tmp_path)
+        datasets.load("toy", mirror=mirror, data_dir=tmp_path / "other")
 
 
 def test_keys_name_both_files(mirror, monkeypatch):

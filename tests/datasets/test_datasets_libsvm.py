@@ -49,6 +49,7 @@ GOOD = "+1 1:1\n-1 2:1\n"
         (GOOD + "+1 1.0:1\n", 3, "index '1.0'"),
         (GOOD + "+1 99999999999:1\n", 3, "index '99999999999'"),
         (GOOD + "+1 4000000000:1\n", 3, "index 4000000000 is out of range"),
+        (GOOD + "+1 123:1 124:1\n", 3, "index 124 is out of range 1 to 123"),
         (GOOD + "+1 2:1 2:1\n", 3, "index 2 is repeated"),
         (GOOD + "+1 1:1 3:1 2:1\n", 3, "index 2 after 3"),
         (GOOD + "+1 1:1 7\n", 3, "'7' is cut short"),
@@ -68,12 +69,7 @@ GOOD = "+1 1:1\n-1 2:1\n"
 )
 def test_what_is_refused(tmp_path, text, line, words):
     path = put(tmp_path / "file", text)
-    refused(lambda: read_libsvm(path), f"{path}:{line}: ", words)
-
-
-def test_an_index_out_of_range(tmp_path):
-    path = put(tmp_path / "file", "+1 1:1 123:1\n-1 124:1\n")
-    refused(lambda: read_libsvm(path, features=123), f"{path}:2: ", "index 124 is out of range 1 to 123")
+    refused(lambda: read_libsvm(path, features=123), f"{path}:{line}: ", words)
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -41,9 +41,7 @@ def test_values_are_standardised_and_missing_ones_are_the_mean(tmp_path):
             continue
         column = VALUES[known, j]
         assert np.allclose(data.X[known, j], (column - column.mean()) / column.std())
-    assert (
-        (data.X[::3, 19] == 0.0).all() and (data.X[1::4, 45] == 0.0).all() and (data.X[::5, 28] == 0.0).all()
-    )
+    assert not (data.X[::3, 19].any() or data.X[1::4, 45].any() or data.X[::5, 28].any())
     assert data.X[3, 0] > 3.0
 
 
@@ -125,9 +123,6 @@ def test_the_registrys_astro_ph(tmp_path, monkeypatch):
     test = datasets.load("arxiv-astro-ph", part="test", data_dir=tmp_path, download=False)
     assert test.y.tolist() == [-1, 1] and abs(whole.X[3:] - test.X).nnz == 0
     assert datasets.load("arxiv-astro-ph", 3, data_dir=tmp_path, download=False).y.tolist() == [1, -1, -1]
-    (folder / "astro-ph_32487.dat").write_text("-1 5:1\n1 99758:1\n")
-    with pytest.raises(datasets.DatasetUnavailable, match="2: index 99758 is out of range 1 to 99757"):
-        datasets.load("arxiv-astro-ph", mirror=tmp_path / "mirror", data_dir=tmp_path / "other")
 
 
 # ---------------------------------------------------------------- Covertype
@@ -177,10 +172,8 @@ def test_the_registrys_covertype(covertype, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (COVER[:-9], "fields where 55 were expected"),
         (COVER + cover(0), "61 rows where 60 were expected"),
         (COVER.replace(",1\n", ",8\n", 1), "covtype.data:1: label '8'"),
-        ("nan," + COVER.partition(",")[2], "covtype.data:1: column 1: 'nan' is not finite"),
     ],
 )
 def test_a_covertype_that_is_refused(covertype, tmp_path, text, message):

@@ -65,7 +65,6 @@ def test_the_test_part(toy_registry, tmp_path):
         (51, "50 rows"),
         (0, "positive integer"),
         (2.0, "positive integer"),
-        (True, "positive integer"),
         (1, "one class only"),
     ],
 )
@@ -73,17 +72,17 @@ def test_sizes_that_cannot_be(toy_registry, tmp_path, n, words):
     refused(lambda: datasets.load("toy", n, data_dir=tmp_path), f"toy: n = {n}: ", words)
 
 
-def test_unknown_names(toy_registry):
+def test_names(toy_registry, tmp_path):
+    assert datasets.names()[:2] == ("toy", "separable")
+    assert datasets.is_generated("noise") and not datasets.is_generated("toy")
+    assert datasets.describe("twonorm-generated").name == "twonorm-generated"
     with pytest.raises(DataError, match="unknown data set 'chessboard'; did you mean 'chess-board'"):
         datasets.load("chessboard", 10)
     with pytest.raises(DataError, match=r"unknown data set '\.\.\.\.'; known: toy, separable"):
         datasets.describe("....")
-
-
-def test_names_and_kinds(toy_registry):
-    assert datasets.names()[:2] == ("toy", "separable")
-    assert datasets.is_generated("noise") and not datasets.is_generated("toy")
-    assert datasets.describe("twonorm-generated").name == "twonorm-generated"
+    for name in ("toy", "noise", ""):
+        with pytest.raises(DataError, match=f"data set '{name}': the name is"):
+            datasets.register_file(name, tmp_path / "file")
 
 
 def test_generated_sets_by_name(toy_registry):
@@ -111,13 +110,11 @@ def test_fetch_tells_what_is_missing(toy_registry, tmp_path, network):
         datasets.load("toy", 22, data_dir=tmp_path, download=False)
 
 
-def test_fetch_of_some_sizes(toy_registry, tmp_path, network):
+def test_fetch_of_some_sizes_and_of_what_is_gone(toy_registry, tmp_path, network):
     assert list(datasets.fetch("toy", tmp_path, sizes=[5, 21], network=network).files) == ["small"]
     assert toy_registry.paths() == ["/small"]
-
-
-def test_nothing_to_be_had(toy_registry, tmp_path, network):
     toy_registry.answers.clear()
+    (tmp_path / "raw" / "toy" / "small").unlink()
     with pytest.raises(DatasetUnavailable) as caught:
         datasets.fetch("toy", tmp_path, network=network)
     for word in ("toy", f"{toy_registry.url}/small: HTTP 404", "2 more files", f"{tmp_path}/raw/toy/"):
@@ -217,21 +214,12 @@ def test_a_file_of_ones_own(toy_registry, tmp_path):
     assert datasets.load("my data").y.tolist() == [1, -1], "a changed file is read again"
 
 
-def test_names_that_are_taken(toy_registry, tmp_path):
-    for name in ("toy", "noise", ""):
-        with pytest.raises(DataError, match=f"data set '{name}': the name is"):
-            datasets.register_file(name, tmp_path / "file")
-
-
-def test_a_file_of_ones_own_that_is_not_there(toy_registry, tmp_path):
-    datasets.register_file("mine", tmp_path / "nowhere")
-    for use in (datasets.load, datasets.fetch, datasets.resolve_size, datasets.content_key):
-        refused(lambda use=use: use("mine"), f"{tmp_path}/nowhere: ", "No such file")
-
-
-def test_a_bad_file_of_ones_own(toy_registry, tmp_path):
-    path = put(tmp_path / "mine", "+1 1:1\n-1 2:a\n")
+def test_a_file_of_ones_own_that_is_bad_or_not_there(toy_registry, tmp_path):
+    path = tmp_path / "mine"
     datasets.register_file("mine", path)
+    for use in (datasets.load, datasets.fetch, datasets.resolve_size, datasets.content_key):
+        refused(lambda use=use: use("mine"), f"{path}: ", "No such file")
+    put(path, "+1 1:1\n-1 2:a\n")
     refused(lambda: datasets.load("mine"), f"{path}:2: ", "'a' of index 2")
 
 
@@ -242,17 +230,9 @@ def test_keys_need_no_data_and_change_with_it(toy_registry, tmp_path):
     path = tmp_path / "mine"
     path.write_bytes(FILES["small"])
     datasets.register_file("mine", path)
-    keys = [
-        datasets.content_key("toy", 20),
-        datasets.content_key("toy", 19),
-        datasets.content_key("toy", 22),
-        datasets.content_key("toy"),
-        datasets.content_key("noise", 20),
-        datasets.content_key("noise", 20, seed=1),
-        datasets.content_key("noise", 21),
-        datasets.content_key("separable", 20),
-        datasets.content_key("mine", 20),
-    ]
+    requests = [("toy", 20), ("toy", 19), ("toy", 22), ("toy",), ("mine", 20)]
+    requests += [("noise", 20), ("noise", 20, 1), ("noise", 21), ("separable", 20)]
+    keys = [datasets.content_key(*request) for request in requests]
     assert toy_registry.seen == []
     assert len(set(keys)) == len(keys)
     assert datasets.content_key("toy", 21) == keys[0], "a paper's size is that of its file"

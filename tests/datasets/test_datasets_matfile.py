@@ -46,14 +46,14 @@ def test_the_whole_set_is_the_first_split(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int16, np.float32])
-def test_whole_numbers_that_matlab_stores_narrowly(tmp_path, kind):
+def test_whole_numbers_that_matlab_stores_narrowly_and_labels_as_a_row(tmp_path, kind):
     made = toy()
     made["x"] = (np.arange(36).reshape(12, 3) % 5).astype(kind)
-    made["t"] = made["t"].astype(np.int8)
+    made["t"] = made["t"].T.astype(np.int8)
     made["train"], made["test"] = made["train"].astype(np.uint16), made["test"].astype(np.uint8)
     X, y = read(write(tmp_path, {"toy": made}))
     assert X.dtype == np.float64 and set(X.ravel()) == {0, 1, 2, 3, 4}
-    assert set(y) == {-1.0, 1.0}
+    assert len(y) == 12 and set(y) == {-1.0, 1.0}
 
 
 def test_examples_that_are_stored_once_and_occur_twice(tmp_path):
@@ -63,12 +63,6 @@ def test_examples_that_are_stored_once_and_occur_twice(tmp_path):
     X, y = read(write(tmp_path, {"toy": made}))
     assert np.array_equal(X, made["x"][[0, 0, 1, 3, 1, 4]])
     assert y.tolist() == [1, 1, -1, 1, -1, -1]
-
-
-def test_labels_as_a_row(tmp_path):
-    made = toy()
-    made["t"] = made["t"].T
-    assert len(read(write(tmp_path, {"toy": made}))[1]) == 12
 
 
 def changed(field, value):
@@ -120,13 +114,10 @@ def test_what_is_refused(tmp_path, made, where, words):
     refused(lambda: read(path), f"{path}: {where}", words)
 
 
-def test_a_set_that_is_not_there(tmp_path):
+def test_a_file_without_the_set_or_cut_or_spoilt_gives_one_line(tmp_path):
     path = write(tmp_path, {"other": toy()})
     refused(lambda: read(path), f"{path}: ", "'toy'")
-
-
-def test_a_cut_or_spoilt_file_gives_one_line(tmp_path):
-    path = write(tmp_path, {"toy": toy()})
+    write(tmp_path, {"toy": toy()})
     good = path.read_bytes()
     rng = np.random.default_rng(0)
     cut = [good[:length] for length in (0, 1, 60, 128, 129, 140, 300, len(good) // 2, len(good) - 400)]

@@ -121,9 +121,3 @@ def test_keys_change_with_the_rows(monkeypatch):
     whole = datasets.content_key("toy")
     use(monkeypatch, seed=8)
     assert datasets.content_key("toy") == whole, "the whole set is not permuted"
-
-
-def test_a_size_of_one_class_is_refused(monkeypatch, mirror, tmp_path):
-    use(monkeypatch)
-    with pytest.raises(datasets.DataError, match="toy: n = 1: the first 1 rows hold one class only"):
-        datasets.load("toy", 1, mirror=mirror, data_dir=tmp_path)
