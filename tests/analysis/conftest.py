@@ -2,10 +2,9 @@
 
 import analysis_support as synthetic
 import pytest
-from analysis_steps import measured
 
 
 @pytest.fixture(scope="session")
 def full(tmp_path_factory):
     """All seven experiments at paper scale; chunking reaches its memory limit."""
-    return measured(tmp_path_factory.mktemp("full"), *synthetic.EXPERIMENTS)
+    return synthetic.analyse(synthetic.make_config(tmp_path_factory.mktemp("full")))

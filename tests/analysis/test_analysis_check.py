@@ -5,13 +5,13 @@ import shutil
 
 import analysis_support as synthetic
 import pytest
-from analysis_steps import analyse
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import clocked_claims
 from svmrepro.workflow.judgement.reference_check import compare, fold, unfold
+from svmrepro.workflow.measurement.journal_line import NO_RESULT
 from svmrepro.workflow.steps import check
 
 RESULTS_ROW = "adult-linear n = 1605, smo"
@@ -20,13 +20,13 @@ RESULTS_ROW = "adult-linear n = 1605, smo"
 def checked(run):
     """Check a run that the repository's reference does not contain; its record is written."""
     with pytest.raises(StepError, match="nothing compared"):
-        check.run(read_config(run.file))
+        check.run(run)
 
 
 @pytest.fixture
 def record(full):
     checked(full)
-    return check.read_record(paths.check(full.config))
+    return check.read_record(paths.check(full))
 
 
 def find(record, contender="smo"):
@@ -36,7 +36,7 @@ def find(record, contender="smo"):
 def test_without_a_reference_it_says_so_and_fails(full, capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
     with pytest.raises(StepError, match="nothing compared: there is no reference run of the paper scale"):
-        check.run(read_config(full.file))
+        check.run(full)
     out = capsys.readouterr().out
     assert "holds" in out and "adult-linear-one-order" in out  # the verdicts are printed nevertheless
     assert "eproduced" not in out
@@ -45,7 +45,7 @@ def test_without_a_reference_it_says_so_and_fails(full, capsys, monkeypatch, tmp
 def reference_of(full, monkeypatch, tmp_path, change):
     """Make a changed copy of this run's record the reference."""
     monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
-    content = json.loads(paths.check(full.config).read_text())
+    content = json.loads(paths.check(full).read_text())
     change(content)
     (tmp_path / "results" / "reference" / "paper").mkdir(parents=True)
     (tmp_path / "results" / "reference" / "paper" / "check.json").write_text(json.dumps(content))
@@ -59,7 +59,7 @@ def test_a_reference_without_this_paper_is_nothing_to_compare_with(full, record,
 
     reference_of(full, monkeypatch, tmp_path, of_another)
     with pytest.raises(StepError, match="the reference run of the paper scale has no row of platt1998"):
-        check.run(read_config(full.file))
+        check.run(full)
 
 
 def test_a_partial_check_says_of_how_many_rows_and_fails_if_asked(
@@ -72,13 +72,13 @@ def test_a_partial_check_says_of_how_many_rows_and_fails_if_asked(
     reference_of(full, monkeypatch, tmp_path, with_more)
     rows = compare(record, record).rows
     capsys.readouterr()
-    assert check.run(read_config(full.file)) == 0
+    assert check.run(full) == 0
     out = capsys.readouterr().out
     assert out.endswith(f"\nReproduced on {rows:,} of {rows + 2:,} rows; 2 not measured.\n")
     assert "note: 2 rows of the reference were not measured here: adult-more n = 1001, smo" in out
 
     strict = tmp_path / "strict.json"
-    write_config(dataclasses.replace(full.config, require_complete=True), strict)
+    write_config(dataclasses.replace(full, require_complete=True), strict)
     assert check.run(read_config(strict)) == 1
     out = capsys.readouterr().out
     assert "FAULT: 2 rows of the reference were not measured here" in out
@@ -97,7 +97,7 @@ def test_the_record_holds_claims_machine_and_every_row(full, record):
     assert record["claims"][synthetic.PAPER]["separable-none-at-bound"] == "holds"
     assert record["machine"]["machine.cpu"] == "Example CPU 2.5 GHz"
     assert "machine.versions.svmrepro" not in record["machine"]
-    experiments = full.config.papers[synthetic.PAPER].experiments.values()
+    experiments = full.papers[synthetic.PAPER].experiments.values()
     assert len(record["rows"]) == sum(len(item.sizes) * len(item.contenders) for item in experiments)
     assert "cpu_seconds" not in json.dumps(record)
     assert find(record)["counts"]["certificate.n_bound"] == 578
@@ -126,7 +126,7 @@ def test_a_lost_claim_is_a_fault_and_an_unmeasured_one_a_remark(record):
 
 def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsys, monkeypatch, tmp_path):
     clocked, counted = "adult-linear-one-order", "separable-none-at-bound"
-    named = clocked_claims(full.config)
+    named = clocked_claims(full)
     assert (synthetic.PAPER, clocked) in named and (synthetic.PAPER, counted) not in named
     assert record["claims"][synthetic.PAPER][clocked] == "holds"
     for name, verdict, faults, remarks in (
@@ -149,7 +149,7 @@ def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsy
         lambda content: content["claims"][synthetic.PAPER].update({undecided: "holds"}),
     )
     capsys.readouterr()
-    assert check.run(read_config(full.file)) == 0
+    assert check.run(full) == 0
     out = capsys.readouterr().out
     assert f"note: claim platt1998/{undecided} held in the reference: not decided, by seconds" in out
     assert f"Reproduced on all {compare(record, record).rows:,} rows." in out
@@ -243,20 +243,20 @@ def test_a_paper_that_was_not_asked_for_is_no_fault(record):
 
 def test_the_record_knows_its_machines_and_commits(full):
     checked(full)
-    known = json.loads(paths.check(full.config).read_text())
+    known = json.loads(paths.check(full).read_text())
     assert known["runs"]["measured"] > known["runs"]["flagged"] >= 0
     (machine,) = known["machines"]
     assert {"cpu", "commit", "versions.numpy"} <= set(machine)
 
 
 def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, tmp_path):
-    for artefact in full.config.papers[synthetic.PAPER].artefacts.values():
+    for artefact in full.papers[synthetic.PAPER].artefacts.values():
         if artefact.form == "figure":
-            for path in paths.figure(full.config, synthetic.PAPER, artefact.name).values():
+            for path in paths.figure(full, synthetic.PAPER, artefact.name).values():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text("a figure")
     monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
-    assert check.run(read_config(full.file), write_reference=True) == 0
+    assert check.run(full, write_reference=True) == 0
     folder = tmp_path / "results" / "reference" / "paper"
     assert (folder / "check.json").is_file()
     assert (folder / synthetic.PAPER / "claims.md").is_file()
@@ -264,7 +264,7 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, t
     assert not (folder / synthetic.PAPER / "measurements.csv").exists()
     assert (tmp_path / "figures" / "reference" / "paper" / synthetic.PAPER / "overview.svg").is_file()
 
-    assert check.run(read_config(full.file)) == 0
+    assert check.run(full) == 0
     assert "\nReproduced on all " in capsys.readouterr().out
 
     # A paper that this run does not contain stays unchanged, unless another machine measured it.
@@ -275,7 +275,7 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, t
     content["claims"]["another"] = {"one": "holds"}
     for machine, kept in ((content["machine"], 1), ({"cpu": "another"}, 0)):
         (folder / "check.json").write_text(json.dumps({**content, "machine": machine}))
-        assert check.run(read_config(full.file), write_reference=True) == 0
+        assert check.run(full, write_reference=True) == 0
         joined = check.read_record(folder / "check.json")
         assert sum(row["paper"] == "another" for row in joined["rows"]) == kept
         assert len(joined["claims"]) == 1 + kept and len(joined["rows"]) >= mine + kept
@@ -284,21 +284,21 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, t
     content = json.loads((folder / "check.json").read_text())
     content["claims"][synthetic.PAPER]["web-gaussian-support-vectors"] = "holds"
     (folder / "check.json").write_text(json.dumps(content))
-    assert check.run(read_config(full.file)) == 1
+    assert check.run(full) == 1
     out = capsys.readouterr().out
     assert "FAULT: claim platt1998/web-gaussian-support-vectors held in the reference: does not hold" in out
-    assert json.loads(paths.check(full.config).read_text())["comparison"]["faults"]
+    assert json.loads(paths.check(full).read_text())["comparison"]["faults"]
 
     (folder / "check.json").write_text("{}")
     with pytest.raises(StepError, match="schema 2 expected"):
-        check.run(read_config(full.file))
-    shutil.rmtree(full.config.figures_dir)
+        check.run(full)
+    shutil.rmtree(full.figures_dir)
 
 
 def test_an_unfinished_run_cannot_become_the_reference(full, monkeypatch, tmp_path):
     monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
     with pytest.raises(StepError, match="missing; make the whole run"):
-        check.run(read_config(full.file), write_reference=True)
+        check.run(full, write_reference=True)
 
 
 def test_permutations_of_a_problem_share_a_line_of_the_file():
@@ -332,18 +332,16 @@ def test_a_record_that_is_none_is_named(tmp_path, text, message):
 
 
 def test_a_commit_of_a_changed_checkout_says_so(full):
-    shown = load(full.config, synthetic.PAPER, full.config.papers[synthetic.PAPER].experiments).provenance()
+    shown = load(full, synthetic.PAPER, full.papers[synthetic.PAPER].experiments).provenance()
     assert "commit 0123456789+;" in shown
 
 
 def test_the_record_is_as_old_as_what_was_measured(tmp_path):
-    config = synthetic.make_config(tmp_path)
-    lines = {name: synthetic.records(config, name) for name in config.papers[synthetic.PAPER].experiments}
-    newest = max(line["time"] for found in lines.values() for line in found)
+    config = synthetic.make_config(tmp_path, ["web-linear"])
+    lines = synthetic.records(config, "web-linear")
+    newest = max(line["time"] for line in lines)
     # A later search for the data, a year after, without success.
     later = f"{int(newest[:4]) + 1}{newest[4:]}"
-    lines["web-linear"][-1] |= {"status": "not_run", **synthetic.NO_RESULT, "time": later}
-    synthetic.write_records(config, lines)
-    run = analyse(config)
-    checked(run)
-    assert json.loads(paths.check(run.config).read_text())["measured"] == newest
+    lines[-1] |= {"status": "not_run", **NO_RESULT, "time": later}
+    checked(synthetic.analyse(config, {"web-linear": lines}))
+    assert json.loads(paths.check(config).read_text())["measured"] == newest

@@ -3,7 +3,6 @@ from dataclasses import replace
 import analysis_support as synthetic
 import pytest
 import yaml
-from analysis_steps import analyse
 from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
@@ -163,7 +162,7 @@ def test_a_file_that_holds_no_claims_is_named(tmp_path, content, message):
 
 
 def verdicts(run):
-    results = load(run.config, synthetic.PAPER, synthetic.EXPERIMENTS)
+    results = load(run, synthetic.PAPER, synthetic.EXPERIMENTS)
     return {found.id: judge(found, results) for found in read_claims(CLAIMS, list(synthetic.EXPERIMENTS))}
 
 
@@ -195,9 +194,7 @@ def test_the_pattern_of_the_memory_limit_is_judged_row_by_row(full):
 
 
 def test_seconds_are_not_judged_at_smoke_scale(full):
-    results = replace(
-        load(full.config, synthetic.PAPER, synthetic.EXPERIMENTS), config=replace(full.config, scale="smoke")
-    )
+    results = replace(load(full, synthetic.PAPER, synthetic.EXPERIMENTS), config=replace(full, scale="smoke"))
     for found in read_claims(CLAIMS, list(synthetic.EXPERIMENTS)):
         verdict = judge(found, results)
         if "smoke" not in found.scales:
@@ -206,10 +203,8 @@ def test_seconds_are_not_judged_at_smoke_scale(full):
 
 
 def test_too_few_sizes_decide_no_exponent(tmp_path):
-    config = synthetic.make_config(tmp_path, experiments=["adult-linear"])
-    config = synthetic.with_experiment(config, "adult-linear", sizes=(1605, 2265))
-    synthetic.write_records(config, {"adult-linear": synthetic.records(config, "adult-linear")})
-    results = load(analyse(config).config, synthetic.PAPER, ["adult-linear"])
+    config = synthetic.analyse(synthetic.make_config(tmp_path, ["adult-linear"], sizes=[1605, 2265]))
+    results = load(config, synthetic.PAPER, ["adult-linear"])
     found = next(
         claim for claim in read_claims(CLAIMS, list(synthetic.EXPERIMENTS)) if "one-order" in claim.id
     )
@@ -227,7 +222,7 @@ def test_too_few_sizes_decide_no_exponent(tmp_path):
     ],
 )
 def test_a_claim_about_violations_tells_the_gap_too(full, column, beside):
-    results = load(full.config, synthetic.PAPER, ["noise-linear"])
+    results = load(full, synthetic.PAPER, ["noise-linear"])
     quantity = {"kind": "value", "experiments": ["noise-linear"], "contenders": ["smo"], "of": column}
     measured = judge(claim(quantity=quantity), results).measured
     assert ("largest" in measured) == (beside is not None)

@@ -22,7 +22,7 @@ def collected(config, name):
 
 @pytest.fixture
 def config(tmp_path):
-    return synthetic.make_config(tmp_path, experiments=["noise-linear"])
+    return synthetic.make_config(tmp_path, ["noise-linear"])
 
 
 def test_every_line_becomes_one_tidy_row(config):
@@ -47,18 +47,18 @@ def test_a_run_twice_in_the_files_is_refused(config):
 
 
 def test_joining_keeps_every_row_and_column(full):
-    parts = [paths.measurements(full.config, synthetic.PAPER, name) for name in synthetic.EXPERIMENTS]
-    joined = rows_of(paths.measurements(full.config, synthetic.PAPER))
+    parts = [paths.measurements(full, synthetic.PAPER, name) for name in synthetic.EXPERIMENTS]
+    joined = rows_of(paths.measurements(full, synthetic.PAPER))
     assert len(joined) == sum(len(rows_of(part)) for part in parts)
     assert {name for part in parts for name in rows_of(part)[0]} == set(joined[0])
-    assert len(rows_of(paths.fits(full.config, synthetic.PAPER))) == sum(
-        len(rows_of(paths.fits(full.config, synthetic.PAPER, name))) for name in synthetic.EXPERIMENTS
+    assert len(rows_of(paths.fits(full, synthetic.PAPER))) == sum(
+        len(rows_of(paths.fits(full, synthetic.PAPER, name))) for name in synthetic.EXPERIMENTS
     )
 
 
 def test_parquet_holds_what_the_csv_holds_with_types(full):
     for place in (paths.measurements, paths.fits, paths.ratios):
-        file = place(full.config, synthetic.PAPER)
+        file = place(full, synthetic.PAPER)
         rows, frame = rows_of(file), pandas.read_parquet(file.with_suffix(".parquet"))
         assert list(frame.columns) == list(rows[0])
         for row, typed in zip(rows, frame.to_dict("records"), strict=True):
@@ -70,7 +70,7 @@ def test_parquet_holds_what_the_csv_holds_with_types(full):
                     assert float(text) == value
                 else:
                     assert text == ("" if pandas.isna(value) else value)
-    measurements = paths.measurements(full.config, synthetic.PAPER).with_suffix(".parquet")
+    measurements = paths.measurements(full, synthetic.PAPER).with_suffix(".parquet")
     types = pandas.read_parquet(measurements).dtypes
     assert [types[name] for name in ("n", "cpu_seconds", "flagged", "reason", "machine.versions.numpy")] == [
         "Int64", "Float64", "boolean", "string", "string",
@@ -101,7 +101,7 @@ def test_flagged_runs_are_kept_but_do_not_time_where_others_can(config):
 
 
 def test_tables_say_how_to_get_what_is_not_installed(full):
-    results = load(full.config, synthetic.PAPER, ["noise-linear"])
+    results = load(full, synthetic.PAPER, ["noise-linear"])
     assert "not installed" not in results.provenance()
     absent = {"status": "not_run", "reason": "not installed: libsvm-official (extra peers)"}
     missing = MeasuredRun({**results.runs.runs[0].fields, "cpu_seconds": "", **absent})
@@ -146,15 +146,15 @@ def test_pairs_come_from_one_process_where_there_are_any():
 
 
 def test_fits_and_ratios_of_known_power_laws(full):
-    fits = read_fits([paths.fits(full.config, synthetic.PAPER)])
-    for name, (_, _, smo, chunking) in synthetic.EXPERIMENTS.items():
+    fits = read_fits([paths.fits(full, synthetic.PAPER)])
+    for name, (smo, chunking) in synthetic.EXPERIMENTS.items():
         for contender, truth in (("smo", smo), ("chunking", chunking)):
             found = fits[name, contender, "cpu_seconds", "measured"]
             assert found.exponent.value == pytest.approx(truth, abs=0.06)
             work = fits[name, contender, "work", "measured"]
             assert work.exponent.value == pytest.approx(truth, abs=0.01)
             assert fits[name, contender, "cpu_seconds", "paper"].exponent is not None
-    ratios = read_ratios([paths.ratios(full.config, synthetic.PAPER)])
+    ratios = read_ratios([paths.ratios(full, synthetic.PAPER)])
     found = ratios["separable-linear", 5000, "smo-dense", "smo", "cpu_seconds"]
     assert found.low < 4.0 < found.high
     assert ratios["separable-linear", 5000, "smo-dense", "smo", "work"].value == pytest.approx(10, rel=1e-5)

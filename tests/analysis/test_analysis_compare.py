@@ -42,7 +42,7 @@ def other(full, tmp_path):
     """Return a function that makes another run's folder: this run's with changed measurements."""
 
     def make(change=lambda row: row, leave_out=()):
-        folder, ours = tmp_path / "other", paths.results(full.config)
+        folder, ours = tmp_path / "other", paths.results(full)
         for name in ("fits", "ratios", "claims"):
             if name not in leave_out:
                 source = ours / PAPER / f"{name}.csv"
@@ -56,7 +56,7 @@ def other(full, tmp_path):
 
 
 def paired(full, folder):
-    sides = [read_run(place, full.config.papers) for place in (paths.results(full.config), folder)]
+    sides = [read_run(place, full.papers) for place in (paths.results(full), folder)]
     return PairedRuns(*sides)
 
 
@@ -131,7 +131,7 @@ def test_seconds_are_ratios_within_a_run_alone(full, other):
     folder, flaw = other(), False
     assert "seconds" not in to_csv(tables.measurements(paired(full, folder), [PAPER])).partition("\n")[0]
     for flaw in (False, True):
-        rewritten(paths.ratios(full.config, PAPER), folder / PAPER / "ratios.csv", slower)
+        rewritten(paths.ratios(full, PAPER), folder / PAPER / "ratios.csv", slower)
         (line,) = lines(tables.summary(paired(full, folder)))
         assert (int(line["ratios_agree"]) > 300, int(line["ratios_differ"]) > 300) == (not flaw, flaw)
     row = next(iter(lines(tables.ratios(paired(full, folder), [PAPER]))))
@@ -156,7 +156,7 @@ def test_exponents_by_intervals(full, other):
                 row[name] = repr(float(row[name]) + 1.0)
         return row
 
-    rewritten(paths.fits(full.config, PAPER), folder / PAPER / "fits.csv", steeper)
+    rewritten(paths.fits(full, PAPER), folder / PAPER / "fits.csv", steeper)
     rows = lines(tables.exponents(paired(full, folder), [PAPER]))
     (row,) = (row for row in rows if row["cpu_seconds_verdict"] == "differ")
     assert (row["experiment"], row["contender"]) == ("web-linear", "smo")
@@ -195,9 +195,9 @@ def test_verdicts_of_another_scale_are_shown_and_not_held_against_it(full, other
 def test_a_reference_has_less_and_says_so(full, other):
     """Its counts come from the record of its check."""
     with pytest.raises(StepError, match="nothing compared"):  # the repository's reference does not contain it
-        check.run(read_config(full.file))
+        check.run(full)
     folder = other(leave_out=("measurements", "claims", "ratios"))
-    shutil.copyfile(paths.check(full.config), folder / "check.json")
+    shutil.copyfile(paths.check(full), folder / "check.json")
     pair = paired(full, folder)
     assert pair.same_machine and pair.there.scale == "paper" and pair.there.commits == ("0123456789ab+",)
     assert pair.there.lacking == (f"{PAPER}: no ratios",)
@@ -233,7 +233,7 @@ def test_other_settings_are_not_compared(full, other):
 
 def test_permutations_give_an_interval(full, other):
     """Each seed that both runs contain is a separate pair."""
-    with (paths.results(full.config) / PAPER / "measurements.csv").open(newline="") as handle:
+    with (paths.results(full) / PAPER / "measurements.csv").open(newline="") as handle:
         base = next(row for row in csv.DictReader(handle) if of_row(row))
     folders = []
     for name, seeds, factors in (
@@ -258,7 +258,7 @@ def test_permutations_give_an_interval(full, other):
 def page(full, tmp_path_factory):
     """The complete step, against this run's own results."""
     folder = tmp_path_factory.mktemp("compared")
-    config = replace(full.config, figures_dir=folder, against=str(paths.results(full.config)))
+    config = replace(full, figures_dir=folder, against=str(paths.results(full)))
     write_config(config, folder / "config.json")
     compare.run(read_config(folder / "config.json"))
     yield paths.comparison(config).read_text()
@@ -280,7 +280,7 @@ def test_a_folder_without_a_run_is_one_clear_line(full, other, tmp_path):
         (tmp_path / "nowhere", "nowhere is no folder"),
         (other().parent, "holds no results of a run .* did you mean .*other"),
     ):
-        config = replace(full.config, against=against and str(against))
+        config = replace(full, against=against and str(against))
         with pytest.raises(StepError, match=message) as raised:
             compare.run(config)
         assert "\n" not in str(raised.value)
@@ -288,13 +288,13 @@ def test_a_folder_without_a_run_is_one_clear_line(full, other, tmp_path):
     (folder / PAPER / "fits.csv").write_text("paper,experiment\n")
     with pytest.raises(StepError, match=r"fits\.csv: no column 'contender'"):
         read_run(folder, [PAPER])
-    shutil.copyfile(paths.fits(full.config, PAPER), folder / PAPER / "fits.csv")
-    rewritten(paths.ratios(full.config, PAPER), folder / PAPER / "ratios.csv", lambda row: row | {"low": "?"})
+    shutil.copyfile(paths.fits(full, PAPER), folder / PAPER / "fits.csv")
+    rewritten(paths.ratios(full, PAPER), folder / PAPER / "ratios.csv", lambda row: row | {"low": "?"})
     with pytest.raises(StepError, match=r"ratios\.csv:2: low: '\?' is not a number"):
         read_run(folder, [PAPER])
     (folder / PAPER).rename(folder / "another-paper")
     with pytest.raises(StepError, match=f"has nothing of {PAPER}"):
-        compare.run(replace(full.config, against=str(folder)))
+        compare.run(replace(full, against=str(folder)))
 
 
 def test_a_bad_folder_is_told_before_anything_is_measured(tmp_path, monkeypatch):

@@ -3,7 +3,6 @@
 import analysis_support as synthetic
 import permuted_support as permuted
 import pytest
-from analysis_steps import analyse
 from analysis_support import rows_of as rows
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import CPU, Group, MeasuredRun, pairs, read_runs
@@ -25,24 +24,19 @@ def moved(line, run_id):
 
 
 def analysed(tmp_path, elsewhere):
-    config = synthetic.make_config(tmp_path, experiments=[NAME])
+    config = synthetic.make_config(tmp_path, [NAME])
     lines = synthetic.records(config, NAME)
-    synthetic.write_records(
-        config, {NAME: [moved(line, "elsewhere") if elsewhere(line) else line for line in lines]}
-    )
-    return analyse(config, figures=True).config
+    lines = [moved(line, "elsewhere") if elsewhere(line) else line for line in lines]
+    return synthetic.analyse(config, {NAME: lines}, figures=True)
 
 
 def test_sizes_on_another_node_are_in_no_exponent_and_no_ratio(tmp_path):
-    config = synthetic.make_config(tmp_path / "all", experiments=[NAME])
-    sizes = config.papers[synthetic.PAPER].experiments[NAME].sizes
+    alone = synthetic.make_config(tmp_path / "alone", [NAME])
+    sizes = alone.papers[synthetic.PAPER].experiments[NAME].sizes
     far = set(sizes[-2:])
-    mixed = analysed(tmp_path / "mixed", lambda line: line["n"] in far)
-
-    alone = synthetic.make_config(tmp_path / "alone", experiments=[NAME])
     kept = [line for line in synthetic.records(alone, NAME) if line["n"] not in far]
-    synthetic.write_records(alone, {NAME: kept})
-    alone = analyse(alone).config
+    synthetic.analyse(alone, {NAME: kept})
+    mixed = analysed(tmp_path / "mixed", lambda line: line["n"] in far)
 
     found, expected = (
         {

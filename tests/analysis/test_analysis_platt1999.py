@@ -1,15 +1,12 @@
 """Tables of the NIPS paper from synthetic runs, with exponents and ratios chosen by the tests."""
 
 from dataclasses import replace
-from functools import partial
 
 import pytest
-from analysis_steps import analyse
-from analysis_support import make_line, rows_of, solved, without_numbers_that_are_none
+from analysis_support import analyse, make_line, paper_config, rows_of, solved, without_numbers_that_are_none
 from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.figures import exponents, loglog
 from svmrepro.workflow.figures import settings as figure_settings
 from svmrepro.workflow.figures.style import off_axis
@@ -25,24 +22,6 @@ POWERS = {"smo": 1.7, "svmlight": 2.0, "chunking": 3.0}
 """Solver -> exponent of its seconds; at 200 rows each takes 0.01 s."""
 STOPPED = 800
 """Chunking solves at most this many rows."""
-
-
-def make_config(folder):
-    every = load_config({"papers": [PAPER]}).papers[PAPER].experiments
-    experiments = {name: {"sizes": SIZES[name]} if name in SIZES else None for name in every} | {
-        "MNIST": {"dataset": "noise", "sizes": [100, 200]}
-    }
-    settings = {
-        "scale": "paper",
-        "papers": [PAPER],
-        "repeats": 2,
-        "job": "experiment",
-        "results_dir": str(folder / "results"),
-        "figures_dir": str(folder / "figures"),
-        "data_dir": str(folder / "data"),
-        "experiments": {PAPER: experiments},
-    }
-    return load_config(settings)
 
 
 def records(config, experiment):
@@ -66,8 +45,12 @@ def records(config, experiment):
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    found = make_config(tmp_path_factory.mktemp("platt1999"))
-    return analyse(found, PAPER, partial(records, found)).config
+    folder = tmp_path_factory.mktemp("platt1999")
+    experiments = {name: {"sizes": sizes} for name, sizes in SIZES.items()}
+    experiments["MNIST"] = {"dataset": "noise", "sizes": [100, 200]}
+    found = paper_config(folder, PAPER, experiments, repeats=2, job="experiment")
+    every = found.papers[PAPER].experiments.items()
+    return analyse(found, {name: records(found, experiment) for name, experiment in every}, PAPER)
 
 
 def rows(config, name):

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import analysis_support as synthetic
 import pytest
-from analysis_steps import analyse, measured
 from analysis_support import rows_of, without_numbers_that_are_none
 from svmrepro.workflow.analysis.fits import PAPER
 from svmrepro.workflow.analysis.intervals import Interval
@@ -163,21 +162,19 @@ def test_equal_neighbouring_reasons_share_a_cell():
 
 
 def test_no_table_has_a_nan_or_a_none(full):
-    tables = sum(
-        artefact.form == "table" for artefact in full.config.papers[synthetic.PAPER].artefacts.values()
-    )
-    folder = paths.results(full.config) / synthetic.PAPER
+    tables = sum(artefact.form == "table" for artefact in full.papers[synthetic.PAPER].artefacts.values())
+    folder = paths.results(full) / synthetic.PAPER
     assert without_numbers_that_are_none(folder) == 3 * tables + 3
 
 
 def test_every_html_is_balanced_and_every_row_as_wide_as_the_head(full):
-    for path in (full.config.results_dir / "paper" / synthetic.PAPER).glob("*.html"):
+    for path in (full.results_dir / "paper" / synthetic.PAPER).glob("*.html"):
         page = parsed(path.read_text())
         assert page.rows, path
 
 
 def test_timing_table_says_what_the_paper_says(full):
-    path = paths.table(full.config, synthetic.PAPER, "timing-adult-linear")["csv"]
+    path = paths.table(full, synthetic.PAPER, "timing-adult-linear")["csv"]
     rows = {int(row["n"]): row for row in rows_of(path)}
     row = rows[11220]
     assert float(row["chunking_paper_seconds"]) == 20711.3
@@ -193,9 +190,9 @@ def test_timing_table_says_what_the_paper_says(full):
 
 
 def test_support_vectors_are_compared_row_by_row(full):
-    rows = rows_of(paths.table(full.config, synthetic.PAPER, "support-vectors")["csv"])
+    rows = rows_of(paths.table(full, synthetic.PAPER, "support-vectors")["csv"])
     assert len(rows) == 49
-    row = next(row for row in rows if row["experiment"] == "Adult, linear" and row["n"] == "1605")
+    row = next(row for row in rows if row["experiment"] == "Adult, linear SVM" and row["n"] == "1605")
     assert float(row["total_difference"]) == pytest.approx((int(row["total"]) - 675) / 675)
 
 
@@ -207,7 +204,7 @@ def test_support_vectors_are_compared_row_by_row(full):
     ],
 )
 def test_missing_data_are_told_in_every_form(tmp_path, file, short):
-    config = synthetic.make_config(tmp_path, experiments=["web-linear"])
+    config = synthetic.make_config(tmp_path, ["web-linear"])
     experiment = config.papers[synthetic.PAPER].experiments["web-linear"]
     reason = f"data set web not available: {file}source one: refused"
     lines = [
@@ -215,8 +212,7 @@ def test_missing_data_are_told_in_every_form(tmp_path, file, short):
         for n in experiment.sizes
         for contender in experiment.contenders.values()
     ]
-    synthetic.write_records(config, {"web-linear": lines})
-    analyse(config, figures=True)
+    synthetic.analyse(config, {"web-linear": lines}, figures=True)
     for form, path in paths.table(config, synthetic.PAPER, "timing-web-linear").items():
         text = path.read_text()
         assert f"not run: {short}" in text and f"not run: {reason}" not in text
@@ -230,10 +226,7 @@ def test_missing_data_are_told_in_every_form(tmp_path, file, short):
 
 
 def test_a_size_missing_from_the_scale_is_shown_with_the_papers_numbers(tmp_path):
-    config = synthetic.make_config(tmp_path, experiments=["noise-linear"])
-    config = synthetic.with_experiment(config, "noise-linear", sizes=(500, 1000, 1500))
-    synthetic.write_records(config, {"noise-linear": synthetic.records(config, "noise-linear")})
-    analyse(config)
+    config = synthetic.analyse(synthetic.make_config(tmp_path, ["noise-linear"], sizes=[500, 1000, 1500]))
     text = paths.table(config, synthetic.PAPER, "timing-noise-linear")["md"].read_text()
     assert "| 5,000 (paper only) | – | 67.6 |" in text
     assert re.search(r"\| 1,500 \| 0\.\d+ \([^)]*\) \| – \|", text)
@@ -253,7 +246,7 @@ def test_unknown_kinds_are_refused(builder, kind, message):
 
 
 def test_the_one_option_that_varies_names_the_contenders(full):
-    results = load(full.config, synthetic.PAPER, ["noise-linear"])
+    results = load(full, synthetic.PAPER, ["noise-linear"])
     assert varying_option(results, ["noise-linear"]) == ""
     tolerances = {
         f"smo-{tol:g}": Contender(f"smo-{tol:g}", "smo", options={"step_tol": tol}) for tol in (1e-3, 1e-8)
@@ -269,7 +262,7 @@ def test_the_one_option_that_varies_names_the_contenders(full):
 
 
 def test_a_kkt_violation_has_the_duality_gap_beside_it(full):
-    results = load(full.config, synthetic.PAPER, ["noise-linear"])
+    results = load(full, synthetic.PAPER, ["noise-linear"])
     artefact = Artefact("t", "contenders", "table", ("noise-linear",), "Title", "")
     table = contenders.build(results, artefact)
     headers = [column.header for column in table.sections[0].columns]
@@ -290,7 +283,8 @@ def test_a_kkt_violation_has_the_duality_gap_beside_it(full):
     ],
 )
 def test_other_load_is_marked_where_no_repeat_was_spared(tmp_path, flagged, marks, note):
-    config = measured(tmp_path, "noise-linear", flagged=flagged).config
+    config = synthetic.make_config(tmp_path, ["noise-linear"])
+    synthetic.analyse(config, {"noise-linear": synthetic.records(config, "noise-linear", flagged=flagged)})
     text = paths.table(config, synthetic.PAPER, "timing-noise-linear")["md"].read_text()
     assert text.count("†") == marks + bool(marks)
     assert note in text and ("other load on the machine" in text) == bool(note)
@@ -317,11 +311,11 @@ def test_contenders_are_shown_by_name_variant_and_storage(label, shown):
 def test_a_paper_that_prints_no_numbers_is_not_spoken_of(full, tmp_path, kind):
     known = next(
         artefact
-        for artefact in full.config.papers[synthetic.PAPER].artefacts.values()
+        for artefact in full.papers[synthetic.PAPER].artefacts.values()
         if artefact.kind == kind and artefact.experiments
     )
     artefact = replace(known, caption="", title="A user's own data")
-    results = load(full.config, synthetic.PAPER, artefact.experiments)
+    results = load(full, synthetic.PAPER, artefact.experiments)
     fits = {key: fit for key, fit in results.fits.items() if key[3] != PAPER}
     silent = replace(
         results,
