@@ -103,6 +103,7 @@ def test_flagged_runs_are_kept_but_do_not_time_where_others_can(config):
 def test_tables_say_how_to_get_what_is_not_installed(full):
     results = load(full, synthetic.PAPER, ["noise-linear"])
     assert "not installed" not in results.provenance()
+    assert "commit 0123456789+;" in results.provenance(), "of a changed checkout"
     absent = {"status": "not_run", "reason": "not installed: libsvm-official (extra peers)"}
     missing = MeasuredRun({**results.runs.runs[0].fields, "cpu_seconds": "", **absent})
     runs = Runs((*results.runs.runs, missing))

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from curve_support import experiment, results, run
 from svmrepro.workflow.analysis.curves import absent, by_place, curve, exponent
-from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import MeasuredRun
 from svmrepro.workflow.configuration.artefact_kinds import FIGURES
 from svmrepro.workflow.configuration.model import Artefact
@@ -13,7 +12,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures import curves
 from svmrepro.workflow.figures.style import styled
 from svmrepro.workflow.judgement import curve_quantities
-from svmrepro.workflow.judgement.quantities import KINDS, needs_clock
+from svmrepro.workflow.judgement.quantities import needs_clock
 
 
 def over_n():
@@ -34,29 +33,31 @@ def over_C():
             yield run("set", "exact", n, C, **{"certificate.primal": 100.0})
 
 
-def test_over_n_all_sizes_are_points():
+def test_over_n_all_sizes_are_points_and_what_was_not_solved_says_why():
     found = results(list(over_n()), experiment("set"))
     points = curve(found, "set", "svmperf", "n", {})
     assert [point.x for point in points] == [1000, 2000, 4000]
-    fitted = exponent(points, "set").exponent
-    assert fitted is not None and fitted.value == pytest.approx(0.8)
+    assert exponent(points, "set").exponent.value == pytest.approx(0.8)
     assert [point.y.value for point in curve(found, "set", "svmperf", "n", {"of": "iterations"})] == [50] * 3
-
-
-def test_what_was_not_solved_is_no_point_and_says_why():
-    found = results(list(over_n()), experiment("set"))
     assert curve(found, "set", "svmlight", "n", {}) == []
     assert absent(found, "set", "svmlight") == "stopped: time limit of 30 s"
     assert absent(found, "set", "smo") == "not in this experiment"
 
 
-def test_over_an_axis_the_largest_size_counts():
+def test_over_an_axis_the_largest_size_counts_and_over_n_the_best_of_each():
     found = results(list(over_C()), experiment("set", "C_total", ("accuracy",)))
     points = curve(found, "set", "svmperf", "C_total", {})
-    assert [(point.x, point.y.value) for point in points] == [
-        (C, pytest.approx(0.004 * C)) for C in (100.0, 1000.0, 10000.0)
-    ]
+    assert [point.x for point in points] == [100, 1000, 10000]
+    assert [point.y.value for point in points] == pytest.approx([0.4, 4.0, 40.0])
     assert len(by_place(found, "set", "svmperf")) == 6
+    # C = 100 is best for 1,000 examples and 1,000 for 4,000.
+    points = curve(found, "set", "svmperf", "n", {"best": True})
+    assert [point.x for point in points] == [1000, 4000]
+    assert [point.y.value for point in points] == pytest.approx([0.1, 4.0])
+    with pytest.raises(StepError, match="'set' has no axis 'eps'"):
+        curve(found, "set", "svmperf", "eps", {})
+    with pytest.raises(StepError, match="judges nothing on a test set"):
+        curve(results([], experiment("set", "C_total")), "set", "svmperf", "C_total", {"of": "performance"})
 
 
 @pytest.mark.parametrize(
@@ -79,13 +80,11 @@ def test_quantities(quantity, values):
 
 def test_seconds_at_two_points_are_paired_repeat_by_repeat():
     # Each repeat is slower than the one before at both points, which does not affect their ratio.
-    seconds = {
-        (eps, repeat): s * (1 + repeat) for eps, s in ((0.001, 2.0), (0.5, 1.0)) for repeat in range(3)
-    }
-    seconds[0.5, 2] *= 1.1
+    seconds = {0.001: (2.0, 4.0, 6.0), 0.5: (1.0, 2.0, 3.3)}
     runs = [
         run("set", "svmlight", 1000, eps, repeat=repeat, cpu_seconds=value)
-        for (eps, repeat), value in seconds.items()
+        for eps, values in seconds.items()
+        for repeat, value in enumerate(values)
     ]
     runs.append(run("set", "svmlight", 1000, 0.1, repeat=0, cpu_seconds=1.5))
     found = results(runs, experiment("set", "eps"))
@@ -103,24 +102,6 @@ def test_a_yardstick_without_points_is_that_of_all():
     assert {point.x: point.y.value for point in points} == pytest.approx({0.1: 0.001, 1.0: 0.01})
 
 
-def test_the_best_of_each_size():
-    found = results(list(over_C()), experiment("set", "C_total", ("accuracy",)))
-    points = curve(found, "set", "svmperf", "n", {"best": True})
-    # C = 100 is best for 1,000 examples and 1,000 for 4,000.
-    assert [(point.x, point.y.value) for point in points] == [
-        (1000, pytest.approx(0.1)),
-        (4000, pytest.approx(4.0)),
-    ]
-
-
-def test_questions_that_make_no_sense():
-    found = results(list(over_C()), experiment("set", "C_total"))
-    with pytest.raises(StepError, match="'set' has no axis 'eps'"):
-        curve(found, "set", "svmperf", "eps", {})
-    with pytest.raises(StepError, match="judges nothing on a test set"):
-        curve(found, "set", "svmperf", "C_total", {"of": "performance"})
-
-
 def test_claims_take_slopes_and_values():
     found = results(list(over_C()), experiment("set", "C_total", ("accuracy",)))
     spec = {"kind": "curve-exponent", "experiments": ["set"], "contender": "svmperf", "x": "C_total"}
@@ -132,13 +113,10 @@ def test_claims_take_slopes_and_values():
     assert [finding.label for finding in each] == ["set, C = 1,000", "set, C = 10,000"]
     (nobody,) = curve_quantities.curve_values(found, {**spec, "contender": "smo"})
     assert nobody.interval is None and nobody.reason == "not in this experiment"
-
-
-def test_seconds_need_a_clock_and_gaps_do_not():
-    assert {"curve-exponent", "curve-value"} <= set(KINDS)
-    assert needs_clock({"kind": "curve-value"})
-    assert not needs_clock({"kind": "curve-value", "of": "iterations"})
-    assert not needs_clock({"kind": "curve-value", "short_of": "exact"})
+    clocked = [
+        needs_clock({"kind": "curve-value", **of}) for of in ({}, {"of": "iterations"}, {"short_of": "exact"})
+    ]
+    assert clocked == [True, False, False]
 
 
 def artefact(**settings):
@@ -189,13 +167,3 @@ def test_a_figure_over_nothing_that_exists():
     with pytest.raises(StepError, match="x: one of n, C_total, eps expected"):
         curves.build(found, artefact(panels=[{"contender": "svmperf"}], x="gamma"))
     assert FIGURES["curves"].load() is curves.build
-
-
-def test_a_set_of_the_paper_is_solid_and_others_are_dashed(tmp_path):
-    path = tmp_path / "joachims2006_timings.csv"
-    path.write_text("experiment,n,svmperf_seconds\nccat,4000,1.0\n")
-    described = (experiment("set"), experiment("ccat-best", "C_total", ("accuracy",)))
-    found = replace(results(list(over_n()), *described), numbers=PaperNumbers(tmp_path, "joachims2006"))
-    looks = curves.DATA_SET_LOOKS
-    assert curves._look(found, "ccat-best") == looks[0] and looks[0].line == "-"
-    assert curves._look(found, "set") == looks[curves.OWN] != looks[0]

@@ -7,7 +7,7 @@ import pytest
 from analysis_support import rows_of
 from permuted_support import PAPER
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.tables.permutations.encodings import CLOSEST, CONCLUSIONS, REPRODUCED, encodings
+from svmrepro.workflow.tables.permutations.encodings import CLOSEST, CONCLUSIONS, REPRODUCED
 
 TABLES = ("encodings", "data-sets", "smo-pasmo", "selection")
 UCI = ("tic-tac-toe", "ionosphere", "internet-ads", "spambase", "connect-4")
@@ -120,15 +120,6 @@ def test_the_notes_close_with_the_encodings_that_reproduce_the_paper(config):
     ]
     rule = "support vectors to within 1 % and bounded support vectors to within 5 %"
     assert any(rule in note for note in notes(config))
-
-
-def test_other_settings_are_no_encoding(config):
-    experiment = config.experiment(PAPER, "ionosphere")
-    assert [one.label for one in encodings(experiment, "smo")] == [
-        "smo", "smo-unit-interval", "smo-standardised",
-    ]  # fmt: skip
-    # No other contender has solved the set in another encoding.
-    assert [one.label for one in encodings(experiment, "pasmo")] == ["pasmo"]
 
 
 def test_the_other_tables_know_nothing_of_encodings(config):

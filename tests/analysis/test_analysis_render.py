@@ -26,10 +26,8 @@ from svmrepro.workflow.tables.model import (
     Table,
     TableSection,
     count,
-    exponent,
     missing,
     number,
-    percent,
     printed,
     prose,
 )
@@ -86,22 +84,8 @@ def parsed(html):
 )
 def test_three_significant_digits(value, text):
     assert significant(value) == text
-
-
-def test_numbers_that_are_none_are_refused():
     with pytest.raises(ValueError, match="nan"):
         significant(float("nan"))
-
-
-def test_cells():
-    assert number(1.234, Interval(1.234, 1.1, 1.4)).detail == "1.10 … 1.40"
-    assert number(10.0, Interval.exact(10.0)).detail == ""
-    assert exponent(Interval(1.9)).detail == "no interval"
-    assert exponent(None, "no fit").reason == "no fit"
-    assert printed("20711.3").text == "20,711.3" and printed("17.0").text == "17.0"
-    assert printed("").text == "–"
-    assert percent(-0.0315).text == "-3.1 %" and percent(0).text == "0 %"
-    assert count(12345).text == "12,345" and count(None).text == "–"
 
 
 TABLE = Table(
@@ -115,7 +99,7 @@ TABLE = Table(
             ),
             [
                 {"n": count(1000), "s": number(0.5, Interval(0.5, 0.4, 0.6)), "p": printed("2.0")},
-                {"n": count(2000), "s": missing("not run: a | b"), "p": Cell(None, "–")},
+                {"n": count(2000), "s": missing("not run: a\r\n| b"), "p": Cell(None, "–")},
             ],
         ),
         TableSection((Column("w", "word", prose=True),), [{"w": prose("fine")}], heading="More"),
@@ -129,7 +113,7 @@ def test_csv_has_values_ends_and_reasons():
     assert list(csv.reader(io.StringIO(to_csv(TABLE)))) == [
         ["n", "s", "s_low", "s_high", "s_reason", "p"],
         ["1000", "0.5", "0.4", "0.6", "", "2.0"],
-        ["2000", "", "", "", "not run: a | b", ""],
+        ["2000", "", "", "", "not run: a\r\n| b", ""],
     ]
 
 
@@ -137,7 +121,7 @@ def test_markdown_is_aligned_and_escaped():
     text = to_markdown(TABLE)
     assert "| n | SMO: ours [CPU s] | SMO: paper [CPU s] |" in text
     assert "| 1,000 | 0.500 (0.400 … 0.600) | 2.0 |" in text
-    assert r"| 2,000 | not run: a \| b | – |" in text
+    assert r"| 2,000 | not run: a  \| b | – |" in text
     assert text.count("## More") == 1
 
 
@@ -151,26 +135,11 @@ def test_html_is_one_balanced_page_without_scripts():
     assert widths == {3}
 
 
-def test_equal_neighbouring_reasons_share_a_cell():
-    columns = [Column(key, key, group="g") for key in "abc"]
-    row = {"a": missing("not run: x"), "b": missing("not run: x"), "c": count(1)}
-    table = Table(
-        "t",
-        (TableSection(columns, [row]),),
-    )
-    assert [width for width, _ in parsed(to_html(table)).rows[-1]] == [2, 1]
-
-
-def test_no_table_has_a_nan_or_a_none(full):
+def test_no_table_has_a_nan_or_a_none_and_every_html_is_balanced(full):
     tables = sum(artefact.form == "table" for artefact in full.papers[synthetic.PAPER].artefacts.values())
     folder = paths.results(full) / synthetic.PAPER
     assert without_numbers_that_are_none(folder) == 3 * tables + 3
-
-
-def test_every_html_is_balanced_and_every_row_as_wide_as_the_head(full):
-    for path in (full.results_dir / "paper" / synthetic.PAPER).glob("*.html"):
-        page = parsed(path.read_text())
-        assert page.rows, path
+    assert all(parsed(path.read_text()).rows for path in folder.glob("*.html"))
 
 
 def test_timing_table_says_what_the_paper_says(full):
@@ -294,11 +263,8 @@ def test_other_load_is_marked_where_no_repeat_was_spared(tmp_path, flagged, mark
     ("label", "shown"),
     [
         ("smo", "SMO"),
-        ("smo-bits", "SMO, bits"),
-        ("smo-fixed-threshold", "SMO, fixed threshold"),
         ("smo-fixed-threshold-dense", "SMO, fixed threshold, dense"),
         ("chunking-csr", "Chunking, CSR"),
-        ("violating-pair", "Violating pair"),
         ("violating-pair-bits", "Violating pair, bits"),
         ("my-LARS-variant", "My LARS variant"),
     ],
