@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config
+from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.data_sets import register
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import read_lines
@@ -58,6 +60,15 @@ def prepare(*arguments: Any, **settings: Any) -> Config:
     config = load_config(tiny(*arguments, **settings))
     register(config)
     return config
+
+
+def refusal(overrides: Mapping[str, Any], folder: Path | None = None) -> str:
+    """Return why a configuration is refused, in one line that can be printed."""
+    with pytest.raises(StepError) as caught:
+        load_config(overrides, folder)
+    said = str(caught.value)
+    assert said.isprintable() and len(said) < 600, said
+    return said
 
 
 def the_experiment(config: Config) -> Experiment:

@@ -6,21 +6,19 @@ from functools import partial
 
 import numpy as np
 import pytest
-from engine_support import EXPERIMENT, measure, prepare, rows, solver, the_experiment
+from engine_support import EXPERIMENT, measure, prepare, refusal, rows, solver, the_experiment, tiny
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem, solve
 from svmrepro.solvers.metrics import roc_area
 from svmrepro.workflow.analysis import fits as fits_of
 from svmrepro.workflow.analysis.power_law import fit_power_law
-from svmrepro.workflow.analysis.runs import Group, MeasuredRun, read_runs
+from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.configuration import jobs, paths
-from svmrepro.workflow.configuration.model import HeldOut, read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement import reference_check
 from svmrepro.workflow.measurement import data_sets
 from svmrepro.workflow.measurement.forecast import Forecast
 from svmrepro.workflow.steps import analyse
-from svmrepro.workflow.steps import measure as measure_step
 
 QUICK = {"a": solver("quick")}
 SEEN = {"test": {"skip": 40, "rows": 30}, "measures": ["accuracy", "roc-area"]}
@@ -101,16 +99,6 @@ def test_over_eps_a_contender_with_a_tolerance_of_its_own_is_measured_once():
     assert list(found.along(EXPERIMENT, "a", "cpu_seconds", 20)) == [1e-2, 1e-1]
 
 
-def test_a_limit_of_a_solver_s_own_is_told():
-    line = {"experiment": "e", "contender": "lsvm", "n": "9", "status": "memory_limit", "repeat": "0"}
-    assert (
-        Group((MeasuredRun({**line, "memory_limit_mb": "128.0"}),)).reason
-        == "not run: needs more than 128 MB"
-    )
-    own = Group((MeasuredRun({**line, "memory_limit_mb": ""}),))
-    assert own.reason == "not run: needs more than the solver's own limit of memory"
-
-
 def test_total_C_is_shared_out_among_the_examples():
     experiment = the_experiment(one())
     total = replace(experiment, C=None, C_total=100.0, axis="C_total", points=(10.0, 1000.0))
@@ -123,13 +111,6 @@ def test_total_C_is_shared_out_among_the_examples():
     # The same problem under another name has the same key.
     plain = replace(experiment, C=None, C_total=1000.0)
     assert jobs.instances(total)[1].key == jobs.instances(plain)[0].key
-
-
-def test_configuration_survives_being_written(tmp_path):
-    config = one(axis={"eps": [1e-2, 1e-1]}, **SEEN)
-    write_config(config, tmp_path / "c.json")
-    assert read_config(tmp_path / "c.json") == config
-    assert the_experiment(config).test == HeldOut(None, 40, 30)
 
 
 def test_a_limit_stops_what_is_harder():
@@ -194,20 +175,6 @@ def test_results_are_judged_on_rows_that_no_one_trained_on():
     assert found["a"]["roc-area"] == pytest.approx(found["smo"]["roc-area"], abs=0.02)
 
 
-def test_a_test_set_is_loaded_once(monkeypatch):
-    loaded = []
-    real = measure_step.load_test
-
-    def counted(config, row, features):
-        loaded.append(row.n)
-        return real(config, row, features)
-
-    monkeypatch.setattr(measure_step, "load_test", counted)
-    lines, _ = measure(one(sizes=[20, 30, 40], axis={"C": [0.1, 0.2]}, **SEEN))
-    assert len(lines) >= 6 and all(line["performance"] for line in lines)
-    assert loaded == [20]
-
-
 def test_what_meets_a_limit_is_judged_too():
     (line,), _ = measure(one({"a": solver("strained")}, [20], C=0.9, **SEEN))
     assert (line["status"], line["performance"]["roc-area"]) == ("time_limit", 0.5)
@@ -251,7 +218,8 @@ PRBEP = {"measures": ["prbep"]}
     ("settings", "words"),
     [
         ({"axis": {"n": [1]}}, ".axis.n: unknown key"),
-        ({"axis": {"C": [1], "eps": [1]}}, ".axis: "),
+        ({"axis": {}}, ".axis: needs exactly one of C, C_total and eps"),
+        ({"axis": {"C": [1], "eps": [1]}}, ".axis: needs exactly one"),
         ({"axis": {"C": []}}, ".axis.C: "),
         ({"axis": {"C": [1, 1]}}, ".axis.C: names something twice"),
         ({"axis": {"C": [0]}}, ".axis.C[0]: "),
@@ -269,9 +237,8 @@ PRBEP = {"measures": ["prbep"]}
     ],
 )
 def test_fault_names_its_place(settings, words):
-    with pytest.raises(StepError) as caught:
-        one(**settings)
-    assert words in str(caught.value)
+    overrides = tiny(QUICK, of=settings)
+    assert words in refusal(overrides)
 
 
 def test_exponents_are_those_along_the_axis():

@@ -2,13 +2,11 @@
 
 import json
 import re
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from engine_support import EXPERIMENT, PROJECT, snakemake, tiny
+from engine_support import EXPERIMENT, PROJECT, refusal, snakemake, tiny
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError
@@ -60,14 +58,6 @@ def folder(tmp_path):
     return target
 
 
-def refusal(overrides, folder):
-    with pytest.raises(StepError) as caught:
-        load_config(overrides, folder)
-    said = str(caught.value)
-    assert said.isprintable() and len(said) < 600, said
-    return said
-
-
 @pytest.mark.parametrize("word", WORDS)
 def test_names_of_the_command_line(folder, word):
     def one(**settings):
@@ -88,20 +78,21 @@ def test_names_of_the_command_line(folder, word):
         assert refusal(overrides, folder).startswith(f"--config: {key}")
 
 
-@pytest.mark.parametrize("word", ["x\ny", "x\n", "a{b}", "-x", "\0", "\x1b"])
-@pytest.mark.parametrize("key", ["results_dir", "figures_dir", "data_dir"])
-def test_folders_of_results(folder, key, word):
-    assert refusal({key: word}, folder).startswith(f"--config: {key}: ")
+FOLDERS = ("results_dir", "figures_dir", "data_dir")
+PLACES = ("mirror", "against")
 
 
-@pytest.mark.parametrize("word", ["x\ny", "x\n", "\0", "http://h/\x1b"])
-def test_places_to_read_from(folder, word):
-    for key, overrides in {
-        "mirror": {"mirror": word},
-        "against": {"against": word},
-        "datasets.mine.path": {"datasets": {"mine": {"path": word}}},
-    }.items():
-        assert refusal(overrides, folder).startswith(f"--config: {key}: ")
+@pytest.mark.parametrize(
+    ("keys", "word"),
+    [(FOLDERS, word) for word in ("x\ny", "x\n", "a{b}", "-x", "\0", "\x1b")]
+    + [(PLACES, word) for word in ("x\ny", "x\n", "\0", "http://h/\x1b")],
+)
+def test_folders_of_results_and_places_to_read_from(folder, keys, word):
+    for key in keys:
+        assert refusal({key: word}, folder).startswith(f"--config: {key}: ")
+    if keys == PLACES:
+        own = {"datasets": {"mine": {"path": word}}}
+        assert refusal(own, folder).startswith("--config: datasets.mine.path: ")
 
 
 def in_paper(folder, old, new):
@@ -140,11 +131,7 @@ _TEN = "\n".join(f"b{i}: &b{i} [{', '.join([f'*b{i - 1}'] * 10)}]" for i in rang
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "a: !!python/object/apply:os.system ['touch evil']",
-            ":1: holds a tag (!!python/object/apply:os.system)",
-        ),
-        ("a: 1\nb: !!python/name:os.system", ":2: holds a tag (!!python/name:os.system)"),
+        ("a: 1\nb: !!python/object/apply:os.system [x]", ":2: holds a tag (!!python/object/apply:os.system)"),
         ("a: !evil x", ":1: holds a tag (!evil)"),
         ("a: !!binary aGVsbG8=", ":1: holds a tag (!!binary)"),
         ("a: !!set {x}", ":1: holds a tag (!!set)"),
@@ -254,17 +241,3 @@ def test_folders_whose_names_a_shell_would_read(tmp_path, name):
     assert not list(tmp_path.rglob("evil"))
     made = {"results", "figures", "data", "overrides.json", ".snakemake", ".numba"}
     assert {path.name for path in home.iterdir()} <= made
-
-
-def test_what_snakemake_reads_itself_is_refused_too(tmp_path):
-    """Tags in --configfile and --config: Snakemake's own reader refuses them."""
-    (tmp_path / "evil.yaml").write_text("repeats: !!python/object/apply:os.system ['touch evil']\n")
-    run = [sys.executable, "-m", "snakemake", "--cores", "1", "--snakefile", str(PROJECT / "Snakefile"), "-n"]
-    for extra in (
-        ["--configfile", "evil.yaml"],
-        ["--config", "repeats=!!python/object/apply:os.system ['touch evil']"],
-        ["--config", "scale=$(touch evil)"],
-    ):
-        ended = subprocess.run([*run, *extra], cwd=tmp_path, capture_output=True, timeout=120, check=False)
-        assert ended.returncode != 0
-        assert not (tmp_path / "evil").exists()

@@ -131,35 +131,29 @@ def test_limit_stops_larger_sizes_at_once():
     ]
 
 
+CONTENDERS = {
+    "good": (solver("quick"), "optimal", ""),
+    "bad": (solver("failing"), "error", r"ArithmeticError: it went wrong \(engine_solvers.py:\d+\)"),
+    "liar": (solver("wrong"), "uncertified", "certificate failed"),
+    "gone": (solver("nothing"), "error", "no attribute 'nothing'"),
+    "odd": (
+        solver("quick", storage="bits", bias=False),
+        "error",
+        "bias must be 0 for a problem without bias",
+    ),
+    "silent": (solver("nothing_returned"), "error", "returned NoneType, without alpha and bias"),
+    "uncountable": (solver("uncountable"), "error", "'engine_solvers:uncountable' returned iterations: "),
+    "leaving": (solver("leaving"), "error", r"SystemExit: no licence \(engine_solvers.py:\d+\)"),
+    # Its changes to the problem do not affect the others or the certificate.
+    "careless": (solver("careless"), "optimal", ""),
+    "last": (solver("quick"), "optimal", ""),
+}
+
+
 def test_faults_of_one_contender_do_not_stop_the_others():
-    config = prepare(
-        {
-            "good": solver("quick"),
-            "bad": solver("failing"),
-            "liar": solver("wrong"),
-            "gone": solver("nothing"),
-            "odd": solver("quick", storage="bits", bias=False),
-            "silent": solver("nothing_returned"),
-            "leaving": solver("leaving"),
-            "careless": solver("careless"),
-            "last": solver("quick"),
-        },
-        sizes=[20],
-    )
+    config = prepare({label: contender for label, (contender, _, _) in CONTENDERS.items()}, sizes=[20])
     lines, _ = measure(config)
-    expected = {
-        "good": ("optimal", ""),
-        "bad": ("error", r"ArithmeticError: it went wrong \(engine_solvers.py:\d+\)"),
-        "liar": ("uncertified", "certificate failed"),
-        "gone": ("error", "no attribute 'nothing'"),
-        "odd": ("error", "bias must be 0 for a problem without bias"),
-        "silent": ("error", "returned NoneType, without alpha and bias"),
-        "leaving": ("error", r"SystemExit: no licence \(engine_solvers.py:\d+\)"),
-        # Its changes to the problem do not affect the others or the certificate.
-        "careless": ("optimal", ""),
-        "last": ("optimal", ""),
-    }
-    for label, (status, reason) in expected.items():
+    for label, (_, status, reason) in CONTENDERS.items():
         for _, found, said in (runs := statuses(lines, label)):
             assert found == status and re.search(reason, said or "")
         # Only one run of a contender that would end the same way again.

@@ -2,21 +2,11 @@
 
 import sys
 from importlib.util import spec_from_file_location
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
-import numpy as np
 import pytest
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.measurement.contender_run import _as_solution
-
-
-@pytest.mark.parametrize("count", [-1, float("nan"), 10**30, "many", None])
-def test_a_count_that_is_none_is_told(count):
-    """It would be in the journal, but no table could be made of it."""
-    with pytest.raises(StepError, match=r"^solver 'a:b' returned iterations: [^\n]+$"):
-        _as_solution("a:b", SimpleNamespace(alpha=[0.0], bias=0.0, iterations=count))
-    assert _as_solution("a:b", SimpleNamespace(alpha=[0.0], bias=0.0, iterations=np.int64(7))).iterations == 7
 
 
 def test_a_package_that_is_installed_editable(tmp_path, monkeypatch):

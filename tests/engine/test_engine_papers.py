@@ -109,22 +109,6 @@ def test_sizes_of_platt1999_are_nested_and_end_at_the_papers():
         assert all(len(every[name].sizes) == 1 for name in every if name.endswith("-options"))
 
 
-@pytest.mark.parametrize(("name", "variants"), [("Lin", (12, 8)), ("Gauss", (8, 4))])
-@pytest.mark.parametrize("dataset", ["Adult", "Web"])
-def test_options_of_platt1999_are_crossed(dataset, name, variants):
-    contenders = experiments("platt1999", "default")[f"{dataset}{name}-options"].contenders
-    for solver, count in zip(("smo", "svmlight"), variants, strict=True):
-        mine = [contender for contender in contenders.values() if contender.solver == solver]
-        settings = {(found.storage, *sorted(options(found).items())) for found in mine}
-        assert len(mine) == len(settings) == count
-        for contender in mine:
-            found, words = options(contender), contender.label
-            assert found["shrinking"] == ("no-shrinking" not in words)
-            assert (contender.storage == "dense") == words.endswith("dense")
-            if not (found["fold"] and name == "Lin"):
-                assert found["cache_mb"] == (0 if "no-cache" in words else 40)
-
-
 # -- Glasmachers 2008 -------------------------------------------------------------------------------
 
 PROBLEMS = table("glasmachers2008", "table1")

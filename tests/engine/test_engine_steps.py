@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 from engine_support import measure, prepare, solver, the_experiment, tiny
-from svmrepro.datasets.locks import Owner
 from svmrepro.workflow.configuration import jobs
-from svmrepro.workflow.configuration.model import load_config, read_config
+from svmrepro.workflow.configuration.model import read_config
 from svmrepro.workflow.errors import StepError, reading_table, run_safely
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.locks import any_lock
@@ -85,13 +84,6 @@ def test_a_configuration_that_no_run_wrote_is_named(tmp_path):
             read_config(path)
 
 
-def test_an_experiment_that_there_is_not_is_named():
-    config = load_config({"scale": "smoke"})
-    for paper, name in (("platt1998", "adult"), ("plat1998", "adult-linear")):
-        with pytest.raises(StepError, match=f"no experiment '{name}' of paper '{paper}'"):
-            config.experiment(paper, name)
-
-
 def test_who_finds_no_slot_free_says_whom_it_waits_for(tmp_path):
     waited = []
     taken = []
@@ -153,13 +145,3 @@ def test_a_log_that_cannot_be_written_is_named(config):
     Path("logs").write_text("a file")
     with pytest.raises(StepError, match=r"cannot write logs/log\.txt"):
         told(config, "logs/log.txt", io.StringIO())
-
-
-def test_who_waits_for_a_killed_run_says_so(config):
-    stream = io.StringIO()
-    waiting = told(config, None, stream).waiting
-    waiting(None)
-    waiting(Owner(12, "node-3", "2026-11-22T22:31:50Z"))
-    first, second = stream.getvalue().splitlines()
-    assert "waiting for another process" in first
-    assert "waiting for process 12 on node-3 (since 2026" in second

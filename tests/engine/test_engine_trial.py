@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from engine_support import measure, prepare, the_experiment
 from svmrepro.solvers import solve
-from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement import contender_run
 from svmrepro.workflow.measurement.contender_run import ContenderRuns
 from svmrepro.workflow.measurement.journal_line import decode, encode
@@ -57,11 +56,6 @@ def test_kernel_values_are_shared(experiment, monkeypatch):
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_a_linear_kernel_needs_none(experiment, monkeypatch):
-    found, count = verdicts(replace(experiment, kernel={"name": "linear"}), monkeypatch)
-    assert count == 0 and [line["status"] for line in found] == ["optimal"] * 3, found[-1]["reason"]
-
-
 def test_dense_examples_may_be_kept_as_rows_of_entries(experiment):
     """Solvers are warmed with dense data, whatever the storage; few features are then kept as columns."""
     sparse = replace(experiment.contenders["smo2"], storage="csr")
@@ -75,18 +69,6 @@ def test_a_run_that_meets_its_cap_says_so(experiment):
         assert (line["status"], line["iterations"]) == ("iteration_limit", 7)
         assert line["reason"] == "stopped at its cap of 7 steps" and line["certificate"] is None
         assert row.run(replace(experiment.contenders[name], iteration_limit=math.inf))["status"] == "optimal"
-
-
-def test_what_the_harness_certifies_the_solver_does_not(experiment, monkeypatch):
-    given = []
-
-    def noted(*arguments, **options):
-        given.append(options)
-        return solve(*arguments, **options)
-
-    monkeypatch.setattr(contender_run, "solve", noted)
-    verdicts(experiment, monkeypatch)
-    assert [(options["verify"], options["iteration_limit"]) for options in given] == [(False, None)] * 3
 
 
 # -- solvers whose certificate is a gap -------------------------------------------------------------
@@ -106,11 +88,6 @@ def test_lines_of_cutting_planes():
         assert [found[name] for name in ("max_violation", "pair_gap")] == [None] * 2
         assert line["work"]["passes"] == line["iterations"] > 0
         assert line["info"]["bytes_a_pass"] > 0
-
-
-def test_a_solver_is_refused_where_it_does_not_fit():
-    with pytest.raises(StepError, match="solver 'svmperf' needs bias=False"):
-        prepare({"one": {"solver": "svmperf", "bias": True}})
 
 
 def test_a_promise_that_is_not_kept(monkeypatch):

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from engine_support import (
@@ -89,8 +88,6 @@ def everything(folder):
 
 
 # -- one folder, run again and again ----------------------------------------------------------------
-
-Done = tuple[Path, subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
