@@ -58,7 +58,8 @@ class Tree:
         (links / "svmrepro").mkdir(parents=True)
         for name in PACKAGES:
             (links / "svmrepro" / name).symlink_to(self.root / name)
-        path = [links, PROJECT / "tests" / "solvers", PROJECT / "tests" / "analysis"]
+        tests = PROJECT / "tests"
+        path = [links, tests, tests / "solvers", tests / "analysis"]
         self._environment = {key: value for key, value in os.environ.items() if key != "SVMREPRO_MIRROR"} | {
             "PYTHONPATH": os.pathsep.join(map(str, path)),
             "NUMBA_CACHE_DIR": str(folder / "numba"),

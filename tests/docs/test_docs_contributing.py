@@ -90,16 +90,11 @@ from pathlib import Path
 import analysis_support as synthetic
 from msgspec import structs
 from svmrepro.workflow.analysis import results
-from svmrepro.workflow.steps import analyse
 from svmrepro.workflow.judgement.claims import judge, read_claims
-from svmrepro.workflow.configuration.model import config_dir, load_config, write_config
+from svmrepro.workflow.configuration.model import config_dir, load_config
 
-config = synthetic.make_config(Path({str(tmp_path)!r}))
 names = ("noise-gaussian", "adult-linear")
-synthetic.write_records(config, {{name: synthetic.records(config, name) for name in names}})
-write_config(config, config.results_dir / "config.json")
-for name in names:
-    analyse.run(config, synthetic.PAPER, name)
+config = synthetic.analyse(synthetic.make_config(Path({str(tmp_path)!r}), names))
 found = results.load(config, synthetic.PAPER, names)
 every = list(load_config().papers[synthetic.PAPER].experiments)
 claims = read_claims(config_dir() / "claims" / "platt1998.yaml", every)

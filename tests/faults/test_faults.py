@@ -5,16 +5,32 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from faults import FAULTS
+import yaml
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.judgement.reference_check import compare
 from toy_runs import CONTENDERS
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 SCRIPT = Path(__file__).with_name("toy_runs.py")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A deliberate fault; `faults.yaml` tells what the fields mean."""
+
+    name: str
+    module: str
+    changes: list[dict[str, str]]
+    contender: str = ""
+    suite: str = ""
+    experiment: str = ""
+
+
+FAULTS = [Fault(**fault) for fault in yaml.safe_load(SCRIPT.with_name("faults.yaml").read_text())]
 
 
 class Tree:
@@ -34,9 +50,11 @@ class Tree:
         """Apply a fault to the copy."""
         path = self.solvers / fault.module
         text = path.read_text(encoding="utf-8")
-        for right, wrong in fault.changes.items():
-            assert text.count(right) == 1, f"{fault.module} no longer has this once: {right}"
-            text = text.replace(right, wrong)
+        for change in fault.changes:
+            assert text.count(change["right"]) == 1, (
+                f"{fault.module} no longer has this once: {change['right']}"
+            )
+            text = text.replace(change["right"], change["wrong"])
         path.write_text(text, encoding="utf-8")
 
     def python(self, *arguments, compiled=False):

@@ -191,7 +191,15 @@ def test_dask_under_the_same_allocation(slurm, tmp_path):
     nodes = len(slurm.nodes)
     script = Path(__file__).parent / "spread_job.py"
     job = tmp_path / "job.sh"
-    job.write_text(f"#!/bin/sh\nexec srun --ntasks={nodes} {sys.executable} {script} {tmp_path}\n")
+    file = f"--host 127.0.0.1 --scheduler-file {tmp_path}/scheduler.json"
+    worker = f"{sys.executable} -m distributed.cli.dask_worker --nthreads 1 --no-nanny --no-dashboard {file}"
+    lines = (
+        "#!/bin/sh",
+        f"{sys.executable} -m distributed.cli.dask_scheduler --no-dashboard --port 0 {file} &",
+        f"srun --ntasks={nodes} {worker} &",
+        f"exec {sys.executable} {script} {tmp_path} {nodes}",
+    )
+    job.write_text("\n".join(lines) + "\n")
     slurm.command(
         *("sbatch", "--wait", f"--nodes={nodes}", f"--ntasks={nodes}", "--time=10"),
         *(f"--output={tmp_path}/job.log", "--chdir", str(tmp_path), str(job)),
