@@ -1,7 +1,5 @@
 """The table of encodings, from synthetic measurements."""
 
-import re
-
 import permuted_support as permuted
 import pytest
 from analysis_support import rows_of
@@ -120,13 +118,6 @@ def test_the_notes_close_with_the_encodings_that_reproduce_the_paper(config):
     ]
     rule = "support vectors to within 1 % and bounded support vectors to within 5 %"
     assert any(rule in note for note in notes(config))
-
-
-def test_the_other_tables_know_nothing_of_encodings(config):
-    for name in TABLES[1:]:
-        text = paths.table(config, PAPER, name)["md"].read_text()
-        assert "spambase" in text
-        assert not re.search(r"one.hot|unit.interval|standardised|scaled to", text), name
 
 
 def test_nothing_is_concluded_from_subsets_alone(tmp_path):

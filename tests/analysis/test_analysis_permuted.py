@@ -98,13 +98,6 @@ def test_marks_follow_the_tests(config):
     assert without_numbers_that_are_none(paths.results(config) / PAPER) > 20
 
 
-def test_notes_count_the_marks(config):
-    text = words(config, "smo-pasmo")
-    assert re.search(r"Iterations, PA-SMO against SMO: .* 5 of 7 data sets.* on 1 .* on 5 and 1\.", text)
-    assert re.search(r"Dual objective .* on 7 of 7 data sets.* on 0", text)
-    assert re.search(r"Xeon 3 GHz.* iterations on 20 of 22 data sets", text)
-
-
 def test_variants_are_compared_with_their_baseline(config):
     selection = rows(config, "selection")
     assert selection["banana"]["pasmo_iterations_verdict"] == "fewer"
@@ -145,9 +138,6 @@ def test_pairs_that_met_other_load_count_for_seconds_only_where_there_is_no_othe
     ]  # fmt: skip
     for name in ("smo-pasmo", "longer-steps"):
         assert "On heart every run met other load" in words(config, name)
-
-
-# -- claims and the figure ------------------------------------------------------------------------------
 
 
 def claims(config):

@@ -109,9 +109,6 @@ def test_claims_are_judged_by_what_was_measured(config):
     assert found["sparse-smo-3-to-13"] == "does not hold"  # dense takes as long here
 
 
-# -- figures --------------------------------------------------------------------------------------------
-
-
 def colours(config, name):
     results = load(config, PAPER, [name])
     handles, _ = loglog.draw(Figure().subplots(), results, name)

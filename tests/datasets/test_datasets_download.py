@@ -112,9 +112,6 @@ def test_a_redirect_is_followed(site):
     assert site.fetch().path.read_bytes() == CONTENT
 
 
-# ---------------------------------------------------------------- what is refused
-
-
 def drip(handler):
     handler.reply(200, b"", length=len(CONTENT))
     for byte in CONTENT:  # each byte in time for a time-out that counts per read
@@ -241,9 +238,6 @@ def test_redirects_that_lead_on_for_ever(site):
     assert len(site.server.seen) == 6
 
 
-# ---------------------------------------------------------------- hosts that cannot be reached
-
-
 def test_a_host_that_refuses_connections_costs_one_attempt(site):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -295,9 +289,6 @@ def test_the_next_source_is_tried(site):
     assert stored.path.read_bytes() == CONTENT
     assert stored.origin.endswith("/right")
     assert site.server.paths() == ["/gone", "/wrong", "/right"]
-
-
-# ---------------------------------------------------------------- other processes
 
 
 def test_a_killed_download_is_taken_up(site):

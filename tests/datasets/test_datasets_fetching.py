@@ -8,8 +8,6 @@ from msgspec.structs import replace
 from svmrepro.datasets.download import verify
 from svmrepro.datasets.download.search import ensure_file, fetch_entry
 
-# ---------------------------------------------------------------- mirrors
-
 
 def test_a_mirror_folder_comes_before_the_host(site):
     stored = site.fetch(mirror=site.mirror(CONTENT))
@@ -51,9 +49,6 @@ def test_sets_that_share_a_folder_share_its_files(site):
         stored = ensure_file(entry, "toy", site.folder, network=site.network)
         assert stored.path == site.folder / "raw" / "shared" / "toy"
     assert site.server.paths() == ["/toy"]
-
-
-# ---------------------------------------------------------------- files that are there
 
 
 def test_a_file_put_there_by_hand_is_accepted(site):
@@ -98,9 +93,6 @@ def test_without_download_no_source_is_asked(site):
     assert "it has not been fetched" in site.refusal(download=False, mirror=f"{site.server.url}/copies")
     assert site.server.seen == []
     assert not (site.folder / "data").exists()
-
-
-# ---------------------------------------------------------------- other ways to be right
 
 
 def test_the_same_rows_in_another_spelling(site):
@@ -149,9 +141,6 @@ def test_a_file_without_checksum_is_refused(site, lines, what):
     fetched = fetch_entry(neighbours(site), site.folder, network=site.network)
     assert list(fetched.files) == ["small", "large"], "the others go on"
     assert what in " ".join(fetched.missing["middle"])
-
-
-# ---------------------------------------------------------------- folders that cannot be written
 
 
 def said_by(child):

@@ -76,8 +76,6 @@ def test_a_label_that_no_byte_can_be(tmp_path):
     refused(lambda: read_images(*files, features=6, signs=signs), f"{files[1]}: ", "0.5")
 
 
-# ---------------------------------------------------------------- as a set of the registry
-
 ENTRY = one_set(f"""
 reader: idx
 features: 6

@@ -107,9 +107,6 @@ def test_the_registrys_physics_set(tmp_path, monkeypatch):
     assert np.array_equal(np.concatenate([train.y, test.y]), whole.y)
 
 
-# ---------------------------------------------------------------- astro-ph
-
-
 def test_the_registrys_astro_ph(tmp_path, monkeypatch):
     entry = registry().downloaded["arxiv-astro-ph"]
     use(monkeypatch, smaller(entry, {29_882: 3, 32_487: 2, 62_369: 5}))
@@ -124,8 +121,6 @@ def test_the_registrys_astro_ph(tmp_path, monkeypatch):
     assert test.y.tolist() == [-1, 1] and abs(whole.X[3:] - test.X).nnz == 0
     assert datasets.load("arxiv-astro-ph", 3, data_dir=tmp_path, download=False).y.tolist() == [1, -1, -1]
 
-
-# ---------------------------------------------------------------- Covertype
 
 MEASURES = np.random.default_rng(2).integers(0, 3000, (60, 10))
 TYPES = np.arange(60) % 7 + 1

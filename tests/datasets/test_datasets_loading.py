@@ -121,9 +121,6 @@ def test_fetch_of_some_sizes_and_of_what_is_gone(toy_registry, tmp_path, network
         assert word in str(caught.value)
 
 
-# ---------------------------------------------------------------- prepared arrays
-
-
 def test_prepared_arrays_are_used_and_checked(toy_registry, tmp_path, monkeypatch):
     first = datasets.load("toy", data_dir=tmp_path)
     [kept] = (tmp_path / "prepared").glob("*.npz")
@@ -187,9 +184,6 @@ def test_a_file_with_the_right_checksum_and_wrong_counts(toy_registry, tmp_path,
         datasets.load("toy", data_dir=tmp_path)
 
 
-# ---------------------------------------------------------------- a user's own files
-
-
 def test_a_file_of_ones_own(toy_registry, tmp_path):
     path = tmp_path / "mine.libsvm"
     path.write_text("2 1:0.5 3:1\n4 2:1\n2 1:1\n4 5:2\n")
@@ -223,9 +217,6 @@ def test_a_file_of_ones_own_that_is_bad_or_not_there(toy_registry, tmp_path):
     refused(lambda: datasets.load("mine"), f"{path}:2: ", "'a' of index 2")
 
 
-# ---------------------------------------------------------------- keys
-
-
 def test_keys_need_no_data_and_change_with_it(toy_registry, tmp_path):
     path = tmp_path / "mine"
     path.write_bytes(FILES["small"])
@@ -238,9 +229,6 @@ def test_keys_need_no_data_and_change_with_it(toy_registry, tmp_path):
     assert datasets.content_key("toy", 21) == keys[0], "a paper's size is that of its file"
     path.write_bytes(FILES["large"])
     assert datasets.content_key("mine", 20) not in keys
-
-
-# ---------------------------------------------------------------- the package
 
 
 def test_importing_is_light():

@@ -114,8 +114,6 @@ def test_memory_is_that_of_the_result(tmp_path):
     assert grown < result + 24e6
 
 
-# ---------------------------------------------------------------- as a set of the registry
-
 WRAPPED = gzip.compress(TRAIN.encode(), mtime=1)
 ENTRY = one_set(f"""
 reader: lyrl2004

@@ -39,9 +39,6 @@ def nothing_beside(tmp_path):
     assert not list(tmp_path.rglob("*evil*"))
 
 
-# ---------------------------------------------------------------- archives
-
-
 @pytest.fixture
 def archive(site):
     """The set is a member of an archive."""
@@ -95,8 +92,6 @@ def test_a_link_among_the_members_of_an_archive_is_read_as_text(tmp_path):
     assert (tmp_path / "data").read_bytes() == b"/etc/passwd"
     assert not (tmp_path / "data").is_symlink()
 
-
-# ---------------------------------------------------------------- compressed files
 
 WRAP = {
     "gzip": (".gz", lambda content: gzip.compress(content, 1, mtime=1)),
@@ -197,9 +192,6 @@ def test_no_tar_is_ever_unpacked(site, compression):
     source = f"{site.server.url}/toy{suffix}"
     site.files = f"toy: {{rows: {ROWS}, forms: [{form}], sources: ['{source}']}}"
     assert "is not a number" in site.refusal(mirror=site.mirror(wrap(tar_of_links()), f"toy{suffix}"))
-
-
-# ---------------------------------------------------------------- bombs
 
 
 def repeated(compress):

@@ -32,9 +32,6 @@ COMMAND_LINES = sorted(
 )
 
 
-# -- commands and examples --------------------------------------------------------------------------
-
-
 def test_first_of_all_two_commands():
     main, test = blocks("README.md", "sh")[0].splitlines()
     assert main == "./run"
@@ -95,9 +92,6 @@ def test_your_own_data(tmp_path):
         assert f"\n{job} " in out
 
 
-# -- reference runs ---------------------------------------------------------------------------------
-
-
 def reference_claims(scale, paper):
     """Return the claims of all committed reference runs."""
     with (REFERENCE / scale / paper / "claims.csv").open(encoding="utf-8") as file:
@@ -143,9 +137,6 @@ def test_findings_are_of_the_committed_runs():
     for name, year, scale, commit in sections:
         claims = REFERENCE / scale / (name.lower() + year) / "claims.md"
         assert f"commit {commit}" in claims.read_text(encoding="utf-8").splitlines()[-1], claims
-
-
-# -- links ------------------------------------------------------------------------------------------
 
 
 def anchors(page):

@@ -26,9 +26,6 @@ def site(tmp_path_factory):
     return folder / "html"
 
 
-# -- what is on it ----------------------------------------------------------------------------------
-
-
 def test_every_public_name_is_described(site):
     inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="")
     described = {name for kind, names in inventory.data.items() if kind.startswith("py:") for name in names}
@@ -56,9 +53,6 @@ def test_a_paper_shows_all_of_its_reference_run(site, paper):
     assert shown.count("<figure ") == len(images)
     claims = (results / "claims.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert re.findall(r'<tr id="claim-([^"]+)', shown) == [line.split(",")[1] for line in claims]
-
-
-# -- texts and links --------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -106,9 +100,6 @@ def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path):
     (tmp_path / "results").symlink_to(PROJECT / "results")
     with pytest.raises(TextError, match=r"FINDINGS\.md has no section .* 'Platt 1998'"):
         PaperPage(texts, "platt1998").findings()
-
-
-# -- in a browser -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import platform
 import re
-import tomllib
 
 import yaml
 from engine_support import PROJECT, prepare
@@ -31,15 +30,6 @@ def test_the_profile_says_what_the_other_one_says():
     assert {key: PROFILES["slurm"][key] for key in shared} == {
         key: PROFILES["default"][key] for key in shared
     }
-
-
-def test_a_timed_job_asks_for_a_whole_core_and_survives_its_node():
-    profile = PROFILES["slurm"]
-    assert profile["executor"] == "slurm"
-    assert profile["set-resources"]["measure"]["slurm_extra"].strip("'") == "--threads-per-core=1"
-    assert profile["slurm-requeue"] is True and profile["retries"] >= 1
-    extras = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert any("executor-plugin-slurm" in package for package in extras["slurm"])
 
 
 def test_clocks_wait_for_those_of_their_own_machine_and_job(monkeypatch):

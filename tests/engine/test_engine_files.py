@@ -125,9 +125,6 @@ def test_unwritable_folder_is_named(tmp_path):
     assert names(results) == set()
 
 
-# -- the journal ------------------------------------------------------------------------------------
-
-
 ADDED = {"encoding": None, "axis": None, "point": None, "performance": {}}
 
 
@@ -238,9 +235,6 @@ def test_writers_at_the_same_time_mix_no_lines(tmp_path):
     lines = Journal(path).lines()
     assert len(path.read_text().splitlines()) == len(lines) == 150
     assert len({(line["contender"], line["repeat"]) for line in lines}) == 150
-
-
-# -- locks ------------------------------------------------------------------------------------------
 
 
 def _hold(path, seconds, held):

@@ -189,8 +189,6 @@ def test_a_bomb_behind_configfile_is_refused(folder):
     assert time.monotonic() - began < 10
 
 
-# -- shells -----------------------------------------------------------------------------------------
-
 #: What a rule's command may contain unquoted: quoted parts (Plan.steps, Plan.snakemake), a number.
 _SAFE = re.compile(r"\{(STEPS\[[a-z]+\]|PLAN\.snakemake|PLAN\.began|[\w.]+:q)\}")
 

@@ -29,7 +29,7 @@ from svmrepro.workflow.configuration.model import load_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement import data_sets, machine
-from svmrepro.workflow.measurement.forecast import Forecast, duration, extrapolate
+from svmrepro.workflow.measurement.forecast import Forecast, extrapolate
 from svmrepro.workflow.steps import fetch, generate
 from svmrepro.workflow.steps.closing import closing
 
@@ -204,9 +204,6 @@ def test_budget_saves_repeats_but_never_the_first():
     }
 
 
-# -- data -------------------------------------------------------------------------------------------
-
-
 def test_data_that_cannot_be_had_is_not_run_with_the_reason():
     config = prepare(sizes=[30], of={"dataset": "adult"}, mirror=str(Path("nowhere").absolute()))
     marker = data_sets.Marker("adult", False, ("a1a: mirror: no such file",), 1.0)
@@ -300,9 +297,6 @@ def test_generated_set_is_checked(monkeypatch):
             generate.generate(config, "noise")
 
 
-# -- the clock and the machine ----------------------------------------------------------------------
-
-
 def test_job_process_has_one_thread_whatever_it_inherits(tmp_path):
     config = prepare({"t": solver("threads")}, sizes=[20], repeats=1)
     write_config(config, tmp_path / "c.json")
@@ -324,12 +318,6 @@ def test_peak_memory_is_that_of_the_run_alone():
     peak = {line["contender"]: line["peak_memory_bytes"] / 2**20 for line in lines}
     assert 60 < peak["large"] < 80
     assert peak["small"] < 8 and peak["after"] < 8
-
-
-def test_machine_is_described():
-    found = machine.describe()
-    assert found["threads"] >= 1 and found["memory_bytes"] > 2**20 and found["cpu"]
-    assert set(found["versions"]) == set(machine.PACKAGES)
 
 
 def test_meter_sees_other_processes():
@@ -363,23 +351,12 @@ def test_processors_of_one_name_are_told_apart(tmp_path):
     assert machine.cpu_kind(tmp_path / "none") is None
 
 
-# -- what is left -----------------------------------------------------------------------------------
-
-
 def test_extrapolation_follows_the_power_law():
     cubic = {n: [1e-9 * n**3] for n in (100, 1000, 2000)}
     assert extrapolate(cubic, 8000) == pytest.approx(1e-9 * 8000**3)
     assert extrapolate(cubic, 1000) == pytest.approx(1.0)
     assert extrapolate({1000: [2.0]}, 2000) == pytest.approx(8.0)
     assert extrapolate({1000: [1.0], 2000: [0.1]}, 4000) == pytest.approx(0.2)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.2, "1 s"), (89, "89 s"), (200, "3 min"), (5400, "1 h 30 min"), (36000, "10 h 0 min")],
-)
-def test_duration(seconds, text):
-    assert duration(seconds) == text
 
 
 def test_no_time_is_told_of_solvers_that_were_never_measured():

@@ -49,8 +49,6 @@ def test_claims_ask_for_what_is_measured(name, scale):
         assert {*filter(None, named), *claim.quantity.get("contenders", ())} <= known, claim.id
 
 
-# -- Platt 1999 -------------------------------------------------------------------------------------
-
 TABLE_1, SECONDS, EXPONENTS = (table("platt1999", name) for name in ("table1", "timings", "scaling"))
 
 
@@ -108,8 +106,6 @@ def test_sizes_of_platt1999_are_nested_and_end_at_the_papers():
     for every in (paper, default, smoke):
         assert all(len(every[name].sizes) == 1 for name in every if name.endswith("-options"))
 
-
-# -- Glasmachers 2008 -------------------------------------------------------------------------------
 
 PROBLEMS = table("glasmachers2008", "table1")
 WITH_PASMO_2 = (
@@ -180,8 +176,6 @@ def test_the_paper_scale_of_glasmachers2008_is_counted_beforehand_and_cut_into_b
         "n5300-p0", "n5300-p10", "n5300-p20",
     ]  # fmt: skip
 
-
-# -- Joachims 2006 ----------------------------------------------------------------------------------
 
 #: Sets whose C does not grow with the number of examples.
 WITH_C = (

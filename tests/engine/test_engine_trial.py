@@ -71,9 +71,6 @@ def test_a_run_that_meets_its_cap_says_so(experiment):
         assert row.run(replace(experiment.contenders[name], iteration_limit=math.inf))["status"] == "optimal"
 
 
-# -- solvers whose certificate is a gap -------------------------------------------------------------
-
-
 def test_lines_of_cutting_planes():
     lines, _ = measure(prepare({name: {"solver": name, "bias": False} for name in PLANES}, [30], repeats=1))
     assert [line["contender"] for line in lines] == list(PLANES)

@@ -87,9 +87,6 @@ def everything(folder):
     }
 
 
-# -- one folder, run again and again ----------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
     """Return a folder with the package in which one experiment has run, and the output."""
@@ -194,9 +191,6 @@ def test_a_changed_module_of_the_package_measures_again(done):
     assert current == new - old
 
 
-# -- asking for something ---------------------------------------------------------------------------
-
-
 def test_a_package_that_is_not_there_is_told_at_once(tmp_path):
     ended = snakemake(tmp_path, with_package(), MEASURED)
     assert ended.returncode != 0
@@ -241,9 +235,6 @@ def test_parsing_is_light():
     seconds, *heavy = ended.stdout.split()
     assert heavy == []
     assert float(seconds) < PARSE_SECONDS * 2
-
-
-# -- kills ------------------------------------------------------------------------------------------
 
 
 def start(folder, overrides, output=subprocess.PIPE):
@@ -298,9 +289,6 @@ def test_killed_and_restarted_it_ends_with_the_same_measurements(tmp_path, times
     assert "Nothing to be done" in snakemake(tmp_path, overrides, MEASURED).stderr
 
 
-# -- two runs at once -------------------------------------------------------------------------------
-
-
 def wait_for_lock(folder, name=".run.lock"):
     """Wait until a lock is held: by default that of the run that uses the results folder."""
     held = folder / "results" / "default" / name
@@ -332,24 +320,6 @@ def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out
     assert "of an earlier run, which is still measuring; nothing is lost" in said
     assert len({line["run_id"] for line in journal_lines(tmp_path)}) == 1
     assert len(keys(tmp_path)) == 6 and set(keys(tmp_path).values()) == {1}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("delay", [0.0, 0.7, 1.4, 2.1, 2.8])
-def test_two_runs_at_once(tmp_path, delay):
-    overrides = tiny({"one": solver("quick", options={"pause": 0.3})})
-    first = start(tmp_path, overrides)
-    wait_for_lock(tmp_path)
-    time.sleep(delay)
-    second = start(tmp_path, overrides)
-    said = [process.communicate(timeout=120)[0] for process in (first, second)]
-    assert (first.returncode, second.returncode) == (0, 0), said
-    assert re.search(WAITING.format(pid=first.pid), said[1]) and "waiting: " not in said[0]
-    assert "Nothing to be done" in said[1]
-    assert len(keys(tmp_path)) == 4 and set(keys(tmp_path).values()) == {1}
-
-
-# -- disks and data ---------------------------------------------------------------------------------
 
 
 def test_unwritable_results_folder_is_told_in_one_line(tmp_path):
