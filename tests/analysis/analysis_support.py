@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from record_support import measurement
+from support import measurement
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment, load_config, write_config
 from svmrepro.workflow.files import atomic_write

@@ -230,10 +230,7 @@ def test_five_permutations_decide_no_test(tmp_path, config):
 
 @pytest.mark.parametrize(
     ("flagged", "label", "high"),
-    [
-        (10, "0 of 1 data sets", 0.0),
-        (11, "0 of 1 data sets (1 significant neither way with 89 pairs)", 1.0),
-    ],
+    [(10, "0 of 1 data sets", 0.0), (11, "0 of 1 data sets (1 significant neither way with 89 pairs)", 1.0)],
 )
 def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, label, high):
     def change(line):

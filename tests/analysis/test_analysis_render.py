@@ -166,11 +166,7 @@ def test_support_vectors_are_compared_row_by_row(full):
 
 
 @pytest.mark.parametrize(
-    ("file", "short"),
-    [
-        ("w2a: ", "data set web not available (w2a)"),
-        ("", "data set web not available"),
-    ],
+    ("file", "short"), [("w2a: ", "data set web not available (w2a)"), ("", "data set web not available")]
 )
 def test_missing_data_are_told_in_every_form(tmp_path, file, short):
     config = synthetic.make_config(tmp_path, ["web-linear"])
@@ -290,12 +286,9 @@ def test_a_paper_that_prints_no_numbers_is_not_spoken_of(full, tmp_path, kind):
         numbers=PaperNumbers(tmp_path, "own"),
         fits=fits,
     )
-    build = {
-        "timing": timing,
-        "sparse": sparse,
-        "scaling": scaling,
-        "support-vectors": support_vectors,
-    }[kind].build
+    build = {"timing": timing, "sparse": sparse, "scaling": scaling, "support-vectors": support_vectors}[
+        kind
+    ].build
     table = build(silent, artefact)
     said = to_markdown(table)
     assert "paper" not in said.replace("as in the paper", "")

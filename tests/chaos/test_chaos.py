@@ -4,14 +4,13 @@
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from chaos import KINDS, summary
 from outcome import broken_lines, differences, litter, read_journal, tables
-from record_support import measurement
+from support import measurement, ran
 from svmrepro.workflow.measurement.journal_line import encode
 
 HERE = Path(__file__).resolve().parent
@@ -85,8 +84,8 @@ def test_missing_tables_and_litter_are_seen(results):
 @pytest.mark.slow
 def test_runs_that_are_harmed_end_as_one_in_peace(tmp_path):
     folder = Path(os.environ.get("SVMREPRO_CHAOS_FOLDER") or tmp_path / "chaos")
-    command = [sys.executable, str(HERE / "chaos.py"), "--runs", str(len(KINDS)), "--folder", str(folder)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, HERE / "chaos.py", "--runs", len(KINDS), "--folder", folder]
+    ended = ran(*command, timeout=24 * 3600)
     figures = summary(folder)
     print(figures)
     assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]

@@ -8,17 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from datasets_support import (
-    CONTENT,
-    QUICK,
-    ROWS,
-    left_in,
-    libsvm_text,
-    make_entry,
-    put,
-    sha,
-    toy_file,
-)
+from datasets_support import CONTENT, QUICK, ROWS, left_in, libsvm_text, make_entry, put, sha, toy_file
 from svmrepro.datasets import DatasetUnavailable
 from svmrepro.datasets.download.http import Network, _redirected
 from svmrepro.datasets.download.search import fetch_entry

@@ -76,11 +76,7 @@ def smaller(entry, sizes):
     }
     parts = {
         name: replace(
-            part,
-            rows=sizes[part.rows],
-            skip=sizes.get(part.skip, 0),
-            whole=sizes[part.whole],
-            positives=None,
+            part, rows=sizes[part.rows], skip=sizes.get(part.skip, 0), whole=sizes[part.whole], positives=None
         )
         for name, part in entry.parts.items()
     }

@@ -2,13 +2,13 @@
 
 import resource
 import signal
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 from datasets_support import libsvm_text, make_entry, put, refused, sha, toy_file
 from scipy import sparse
+from support import ran
 from svmrepro import datasets
 from svmrepro.datasets import DataError, DatasetUnavailable, loading
 from svmrepro.datasets.readers import by_name
@@ -61,12 +61,7 @@ def test_the_test_part(toy_registry, tmp_path):
 
 @pytest.mark.parametrize(
     ("n", "words"),
-    [
-        (51, "50 rows"),
-        (0, "positive integer"),
-        (2.0, "positive integer"),
-        (1, "one class only"),
-    ],
+    [(51, "50 rows"), (0, "positive integer"), (2.0, "positive integer"), (1, "one class only")],
 )
 def test_sizes_that_cannot_be(toy_registry, tmp_path, n, words):
     refused(lambda: datasets.load("toy", n, data_dir=tmp_path), f"toy: n = {n}: ", words)
@@ -78,7 +73,7 @@ def test_names(toy_registry, tmp_path):
     assert datasets.describe("twonorm-generated").name == "twonorm-generated"
     with pytest.raises(DataError, match="unknown data set 'chessboard'; did you mean 'chess-board'"):
         datasets.load("chessboard", 10)
-    with pytest.raises(DataError, match=r"unknown data set '\.\.\.\.'; known: toy, separable"):
+    with pytest.raises(DataError, match=r"unknown data set '\.\.\.\.'; known: .*separable"):
         datasets.describe("....")
     for name in ("toy", "noise", ""):
         with pytest.raises(DataError, match=f"data set '{name}': the name is"):
@@ -234,7 +229,7 @@ def test_keys_need_no_data_and_change_with_it(toy_registry, tmp_path):
 def test_importing_is_light():
     heavy = ["requests", "pandas", "matplotlib", "numba", "snakemake", "sklearn", "yaml"]
     code = f"import sys, svmrepro.datasets; print([name for name in {heavy!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = ran(sys.executable, "-c", code, check=True)
     assert done.stdout.strip() == "[]"
 
 

@@ -1,12 +1,12 @@
 """RCV1 in its published form: term weights and topics in separate files."""
 
 import gzip
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 from datasets_support import one_set, put, refused, sha, use_registry
+from support import ran
 from svmrepro import datasets
 from svmrepro.datasets.readers.lyrl2004 import count_documents, count_topics, read_documents
 
@@ -106,9 +106,7 @@ def test_memory_is_that_of_the_result(tmp_path):
     (tmp_path / "topics").write_text(
         "".join(f"{'CCAT' if i % 2 else 'GCAT'} {i} 1\n" for i in range(1, 1001))
     )
-    done = subprocess.run(
-        [sys.executable, "-c", READING, str(tmp_path)], capture_output=True, text=True, check=True
-    )
+    done = ran(sys.executable, "-c", READING, tmp_path, check=True)
     grown, result, nonzeros = map(int, done.stdout.split())
     assert nonzeros == 1_500_000 and at["large"].stat().st_size > 34e6
     assert grown < result + 24e6

@@ -4,7 +4,6 @@ import bz2
 import gzip
 import io
 import lzma
-import subprocess
 import sys
 import tarfile
 import time
@@ -12,17 +11,8 @@ import zipfile
 import zlib
 
 import pytest
-from datasets_support import (
-    CONTENT,
-    ROWS,
-    compress_lzw,
-    left_in,
-    make_entry,
-    put,
-    sha,
-    toy_file,
-    zipped,
-)
+from datasets_support import CONTENT, ROWS, compress_lzw, left_in, make_entry, put, sha, toy_file, zipped
+from support import ran
 from svmrepro.datasets.download.unpack import decompress, extract_member
 from svmrepro.datasets.errors import SourceError
 from svmrepro.datasets.registry.parse import RegistryError
@@ -247,13 +237,7 @@ def test_ten_gigabytes_are_not_unpacked(tmp_path, kind):
     path.write_bytes(BOMBS[kind]())
     assert path.stat().st_size < BOMB / 500
     began = time.monotonic()
-    ended = subprocess.run(
-        [sys.executable, "-c", UNPACK, kind, str(path), str(tmp_path / "data")],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    ended = ran(sys.executable, "-c", UNPACK, kind, path, tmp_path / "data", check=True)
     said, megabytes = ended.stdout.splitlines()
     assert ("Bad CRC-32" if kind == "zip that lies" else "is longer than the 1000000 bytes expected") in said
     assert int(megabytes) < 100
@@ -286,14 +270,8 @@ def test_a_header_that_asks_for_too_much_memory(tmp_path):
     small[16] = 37
     small[end - 4 : end] = zlib.crc32(bytes(small[12 : end - 4])).to_bytes(4, "little")
     (tmp_path / "mirror").write_bytes(bytes(small))
-    ended = subprocess.run(
-        [sys.executable, "-c", WITHIN_A_GIGABYTE, str(tmp_path / "mirror"), str(tmp_path / "data")],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={"PATH": "/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1"},
-    )
+    words = [sys.executable, "-c", WITHIN_A_GIGABYTE, tmp_path / "mirror", tmp_path / "data"]
+    ended = ran(*words, env={"PATH": "/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1"})
     assert ended.stderr.splitlines()[-1].startswith("svmrepro.datasets.errors.SourceError: toy.xz is damaged")
 
 

@@ -1,6 +1,5 @@
 """The documentation site builds without warnings, is complete, and is readable on any screen."""
 
-import os
 import re
 import sys
 from html import unescape
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from docs_support import PROJECT, run
-from report_browser import Browser, find_browser
+from report_browser import browsing
 from sitekit.papers import PaperPage
 from sitekit.texts import TextError, Texts
 from sphinx.util.inventory import InventoryFile
@@ -104,15 +103,8 @@ def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path):
 
 @pytest.fixture(scope="module")
 def browser(site, tmp_path_factory):
-    command = find_browser()
-    if command is None:
-        # In continuous integration nothing may be skipped.
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("no browser (chromium) to open the site in")
-    opened = Browser(command, tmp_path_factory.mktemp("profile"))
-    try:
+    with browsing(tmp_path_factory.mktemp("profile")) as opened:
         yield opened
-    finally:
-        opened.close()
 
 
 LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")

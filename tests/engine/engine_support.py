@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from support import ran
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config
 from svmrepro.workflow.errors import StepError
@@ -117,15 +118,7 @@ def snakemake(
 ) -> subprocess.CompletedProcess[str]:
     """Run Snakemake to its end, from its own folder; `powerless` drops root's right to write anywhere."""
     words = command(folder, overrides, *arguments)
-    return subprocess.run(
-        unprivileged(words) if powerless else words,
-        cwd=folder,
-        env=environment(**more),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return ran(*(unprivileged(words) if powerless else words), cwd=folder, env=environment(**more))
 
 
 def journal_lines(folder: Path, scale: str = "default") -> list[dict[str, Any]]:
@@ -141,17 +134,10 @@ def on_full_disk(script: str, folder: Path, kilobytes: int = 256) -> subprocess.
     Returns None if this machine does not allow mounting one.
     """
     mount = f"mount -t tmpfs -o size={kilobytes}k none {folder} && cd {folder}"
-    probe = subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True, check=False)
-    if probe.returncode:
+    private = ("unshare", "-rm", "sh", "-c")
+    if ran(*private, mount).returncode:
         return None
-    return subprocess.run(
-        ["unshare", "-rm", "sh", "-c", f'{mount} && exec "$0" -c "$1"', sys.executable, script],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return ran(*private, f'{mount} && exec "$0" -c "$1"', sys.executable, script, env=environment())
 
 
 def unprivileged(arguments: Sequence[str]) -> list[str]:

@@ -102,12 +102,7 @@ PLATT = "experiments/platt1998.yaml"
     ("file", "old", "new", "message"),
     [
         ("smoke.yaml", "repeats: 2", "repets: 2", "config/smoke.yaml: repets: unknown key"),
-        (
-            "smoke.yaml",
-            "800, 1605]",
-            "99999]",
-            "experiments.platt1998.adult-linear.sizes[1]: adult: n",
-        ),
+        ("smoke.yaml", "800, 1605]", "99999]", "experiments.platt1998.adult-linear.sizes[1]: adult: n"),
         ("smoke.yaml", "repeats: 2", "repeats: 2\nrepeats: 3", "smoke.yaml:4: key 'repeats' is given twice"),
         ("smoke.yaml", "repeats: 2", "repeats: [2", "config/smoke.yaml:"),
         (
@@ -116,12 +111,7 @@ PLATT = "experiments/platt1998.yaml"
             "repeats: !!python/object/apply:os.getpid []",
             "smoke.yaml:3: holds a tag",
         ),
-        (
-            PLATT,
-            "dataset: adult\n",
-            "dataset: adulte\n",
-            f"{PLATT}: experiments.adult-linear.dataset: unk",
-        ),
+        (PLATT, "dataset: adult\n", "dataset: adulte\n", f"{PLATT}: experiments.adult-linear.dataset: unk"),
         (PLATT, "experiment: noise-linear", "experiment: noize-linear", "did you mean 'noise-linear'?"),
         (PLATT, "form: table", "form: tabel", "form: must be one of table, figure, not 'tabel'"),
     ],

@@ -4,7 +4,6 @@ import json
 import math
 import multiprocessing
 import os
-import subprocess
 import sys
 import time
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from engine_support import on_full_disk, unprivileged
-from record_support import measurement
+from support import measurement, ran
 from svmrepro.datasets.locks import Owner, owner
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
@@ -112,16 +111,10 @@ def test_full_disk_while_journalling_loses_and_breaks_no_line(tmp_path, monkeypa
 def test_unwritable_folder_is_named(tmp_path):
     results = tmp_path / "results"
     results.mkdir(mode=0o555)
-    script = (
-        "import sys\nfrom svmrepro.workflow.errors import run_safely\n"
-        "from svmrepro.workflow.files import atomic_write\n"
-        f"sys.exit(run_safely(lambda: atomic_write({str(results / 'a' / 't.csv')!r}, 'x') or 0))"
-    )
-    arguments = unprivileged([sys.executable, "-c", script])
-    ended = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+    script = "from svmrepro.workflow.files import atomic_write\natomic_write('results/a/t.csv', 'x')"
+    ended = ran(*unprivileged([sys.executable, "-c", script]), cwd=tmp_path)
     assert ended.returncode == 1
-    assert "permission denied" in ended.stderr and "error: cannot write" in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
+    assert ended.stderr.endswith("StepError: cannot write results/a/t.csv: permission denied\n")
     assert names(results) == set()
 
 

@@ -1,15 +1,14 @@
 """The graph of very many jobs."""
 
 import json
-import os
 import resource
 import shutil
-import subprocess
 import sys
 
 import pytest
 import yaml
 from engine_support import PROJECT
+from support import ran
 
 EXPERIMENTS, SIZES = 254, 78
 MEMORY = 2 * 2**30
@@ -40,7 +39,7 @@ def test_a_dry_run_of_twenty_thousand_jobs_fits_into_two_gigabytes(tmp_path):
     settings = tmp_path / "settings.json"
     settings.write_text(json.dumps({"papers": ["toy"], "job": "size", "repeats": 1}))
     command = [sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "--configfile", str(settings)]
-    done = subprocess.run(command, cwd=tmp_path, env=os.environ, capture_output=True, text=True, check=False)
+    done = ran(*command, cwd=tmp_path, timeout=3600)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said[-3000:]

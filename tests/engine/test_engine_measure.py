@@ -22,6 +22,7 @@ from engine_support import (
     the_experiment,
     tiny,
 )
+from support import ran
 from svmrepro import datasets
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import jobs, paths
@@ -301,12 +302,8 @@ def test_job_process_has_one_thread_whatever_it_inherits(tmp_path):
     config = prepare({"t": solver("threads")}, sizes=[20], repeats=1)
     write_config(config, tmp_path / "c.json")
     arguments = ["--config", "c.json", "--paper", "platt1998", "--experiment", EXPERIMENT, "--job", "all"]
-    subprocess.run(
-        [sys.executable, "-m", "svmrepro.workflow.steps.measure", *arguments],
-        env=environment(OMP_NUM_THREADS="2", NUMBA_NUM_THREADS="2"),
-        check=True,
-        timeout=120,
-    )
+    threads = environment(OMP_NUM_THREADS="2", NUMBA_NUM_THREADS="2")
+    ran(sys.executable, "-m", "svmrepro.workflow.steps.measure", *arguments, env=threads, check=True)
     (line,) = journal(config).lines()
     assert line["iterations"] == 2
     assert set(line["machine"]["thread_settings"].values()) == {"1"}

@@ -12,16 +12,8 @@ import time
 from collections import Counter
 
 import pytest
-from engine_support import (
-    EXPERIMENT,
-    PROJECT,
-    command,
-    environment,
-    journal_lines,
-    snakemake,
-    solver,
-    tiny,
-)
+from engine_support import EXPERIMENT, PROJECT, command, environment, journal_lines, snakemake, solver, tiny
+from support import ran
 
 #: The longest time for a command with nothing to do, and for parsing within it.
 SECOND_RUN_SECONDS = 6.0
@@ -224,14 +216,7 @@ def test_parsing_is_light():
         "plan.sources, plan.compiled, [plan.code(f'steps.{s}') for s in ('analyse', 'tabulate', 'plot')]\n"
         "print(time.process_time() - began, *{'numba', 'pandas', 'matplotlib', 'sklearn'} & set(sys.modules))"
     )
-    ended = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=PROJECT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ended = ran(sys.executable, "-c", script, cwd=PROJECT, env=environment(), check=True)
     seconds, *heavy = ended.stdout.split()
     assert heavy == []
     assert float(seconds) < PARSE_SECONDS * 2
@@ -266,18 +251,10 @@ def kill_at_random(folder, overrides, times, seed):
     return alive
 
 
-@pytest.mark.parametrize(
-    ("times", "seed"),
-    [
-        (3, 2),
-        pytest.param(10, 0, marks=pytest.mark.slow),
-        pytest.param(10, 1, marks=pytest.mark.slow),
-    ],
-)
-def test_killed_and_restarted_it_ends_with_the_same_measurements(tmp_path, times, seed):
+def test_killed_and_restarted_it_ends_with_the_same_measurements(tmp_path):
     slow = {label: solver("quick", options={"pause": 0.1}) for label in ("one", "two", "three")}
     overrides = tiny(slow, sizes=(20, 30, 40), repeats=4)
-    assert kill_at_random(tmp_path, overrides, times, seed) > 0
+    assert kill_at_random(tmp_path, overrides, times=3, seed=2) > 0
     ended = snakemake(tmp_path, overrides, MEASURED)
     assert ended.returncode == 0, ended.stderr
     found = keys(tmp_path)

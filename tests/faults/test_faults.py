@@ -3,13 +3,13 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import yaml
+from support import ran
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.judgement.reference_check import compare
 from toy_runs import CONTENDERS
@@ -63,16 +63,9 @@ class Tree:
             **os.environ,
             "PYTHONPATH": str(self.folder),
             "NUMBA_DISABLE_JIT": str(int(not compiled)),
+            "NUMBA_CACHE_DIR": str(self.folder / "numba"),
         }
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=PROJECT,
-            env=environment | {"NUMBA_CACHE_DIR": str(self.folder / "numba")},
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=False,
-        )
+        return ran(sys.executable, *arguments, cwd=PROJECT, env=environment, timeout=900)
 
     def check(self, paper, experiment):
         """Run the reproducibility check of the smoke scale on one experiment, compiled."""

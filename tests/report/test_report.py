@@ -7,17 +7,15 @@ It uses the results of this checkout, which ``./run test`` makes before its test
 import contextlib
 import csv
 import json
-import os
 import re
-import subprocess
 import sys
 import time
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 import yaml
-from report_browser import Browser, GoneError, find_browser
+from report_browser import GoneError, browsing, lack
+from support import ran
 from svmrepro.workflow.configuration.model import load_config
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -40,13 +38,6 @@ ROWS = "document.querySelectorAll('nav tbody tr')"
 NO_NUMBER = re.compile(r"\b(nan|NaN|None|null|undefined|inf)\b")
 
 
-def lack(reason):
-    """Skip with a reason; in continuous integration nothing may be skipped."""
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
 def heading(key):
     """Return the heading under which an artefact must appear."""
     if "experiment" in ARTEFACTS[key]:
@@ -61,55 +52,24 @@ def file_of(key):
     return f"figures/smoke/{key[0]}/{key[1]}.svg"
 
 
-class Words(HTMLParser):
-    """Return the text of a page's body."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.rows, self._style, self.words = 0, False, ""
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self._style = tag == "style"
-        self.rows += tag == "tr"
-
-    def handle_data(self, data):
-        if not self._style:
-            self.words += data
-
-
 @pytest.fixture(scope="module")
 def report():
-    if not find_browser():
-        lack("no browser (chromium) to open the report in")
     lacking = [name for name in ARTEFACTS if not (PROJECT / file_of(name)).is_file()]
     if lacking:
         lack("no results of the smoke scale in this checkout; make them: ./run --config scale=smoke")
     # Only the report may be made: tests measure nothing, even if the results are older than the code.
     options = ["--cores", "1", "--force", "--allowed-rules", "report", "--config", "scale=smoke"]
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "report", *options],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        timeout=300,  # takes a few seconds, except on a busy machine
-        check=False,
-    )
+    done = ran(sys.executable, "-m", "snakemake", "report", *options, cwd=PROJECT)
     assert done.returncode == 0, done.stderr[-3000:]
     return REPORT
 
 
 @pytest.fixture(scope="module")
 def browser(report, tmp_path_factory):
-    command = find_browser()
-    assert command
-    opened = Browser(command, tmp_path_factory.mktemp("profile"))
-    try:
+    with browsing(tmp_path_factory.mktemp("profile")) as opened:
         opened.open(report)
         opened.wait("document.querySelector('#rulegraph canvas, #rulegraph svg') !== null")
         yield opened
-    finally:
-        opened.close()
 
 
 def follow(browser, words):
@@ -156,8 +116,7 @@ def see_table(browser, name):
         context,
     )
     page = PROJECT / file_of(name)
-    written = Words(page.read_text(encoding="utf-8"))
-    assert shown["all"] == written.rows
+    assert shown["all"] == len(re.findall(r"<tr\b", page.read_text(encoding="utf-8")))
     with page.with_suffix(".csv").open(newline="", encoding="utf-8") as handle:
         lines = list(csv.reader(handle))[1:]
     assert shown["rows"] >= len(lines) > 0, f"{name}: {shown['rows']} of {len(lines)} rows can be seen"

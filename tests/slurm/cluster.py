@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
+from support import ran
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "sinfo")
 #: Debian's folder of the daemons, which is not on a plain user's path.
@@ -67,14 +68,7 @@ class Cluster:
 
     def command(self, *arguments: str, check: bool = True, timeout: float = 120) -> str:
         """Run a Slurm command; return its output."""
-        done = subprocess.run(
-            [program(arguments[0]), *arguments[1:]],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
+        done = ran(program(arguments[0]), *arguments[1:], env=self.environment, timeout=timeout)
         if check and done.returncode:
             raise RuntimeError(f"{' '.join(arguments)}: {done.stderr or done.stdout}")
         return done.stdout

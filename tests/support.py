@@ -1,7 +1,8 @@
-"""A measurement for tests of journals and tables."""
+"""What tests of several packages share: commands that end, and a measurement."""
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA
@@ -29,3 +30,8 @@ def measurement(**fields: Any) -> dict[str, Any]:
         **{"options": {}, "kernel": {}, "machine": {}, **NO_RESULT, "status": "optimal"},
         **fields,
     }
+
+
+def ran(*words: object, timeout: float = 300, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; `timeout` is to end tests that hang, and measures nothing."""
+    return subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=timeout, **options)
