@@ -8,14 +8,11 @@ from svmrepro.workflow.analysis.fits import read_fits, read_ratios
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun, Runs, pairs, read_runs
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import analyse
 
 
 def collected(config, name):
-    file = config.results_dir / "config.json"
-    write_config(config, file)
     analyse.run(config, synthetic.PAPER, name)
     return paths.measurements(config, synthetic.PAPER, name)
 
@@ -39,10 +36,15 @@ def test_every_line_becomes_one_tidy_row(config):
     assert [int(row["n"]) for row in rows] == sorted(int(row["n"]) for row in rows)
 
 
-def test_a_run_twice_in_the_files_is_refused(config):
+def test_a_run_twice_in_the_files_and_a_cut_file_are_refused(config):
     lines = synthetic.records(config, "noise-linear")
     synthetic.write_records(config, {"noise-linear": [*lines, lines[3]]})
     with pytest.raises(StepError, match="was already measured"):
+        collected(config, "noise-linear")
+    synthetic.write_records(config, {"noise-linear": lines})
+    (path,) = paths.job_files(config, synthetic.PAPER, "noise-linear")
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(StepError, match=rf"{path.name}:\d+:"):
         collected(config, "noise-linear")
 
 
@@ -75,14 +77,6 @@ def test_parquet_holds_what_the_csv_holds_with_types(full):
     assert [types[name] for name in ("n", "cpu_seconds", "flagged", "reason", "machine.versions.numpy")] == [
         "Int64", "Float64", "boolean", "string", "string",
     ]  # fmt: skip
-
-
-def test_a_cut_job_file_names_its_line(config):
-    synthetic.write_records(config, {"noise-linear": synthetic.records(config, "noise-linear")})
-    (path,) = paths.job_files(config, synthetic.PAPER, "noise-linear")
-    path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(StepError, match=rf"{path.name}:\d+:"):
-        collected(config, "noise-linear")
 
 
 def test_flagged_runs_are_kept_but_do_not_time_where_others_can(config):

@@ -1,4 +1,4 @@
-"""The LIBSVM reader: accepted files, and error messages."""
+"""The LIBSVM reader: accepted files, error messages, and matrices built piece by piece."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ from datasets_support import put, refused
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from svmrepro.datasets import read_libsvm, write_libsvm
+from svmrepro.datasets import read_libsvm, sparse_builder, write_libsvm
+from svmrepro.datasets.sparse_builder import GrowingRows
 
 
 def test_a_small_file(tmp_path):
@@ -108,3 +109,18 @@ def test_more_lines_than_are_read_at_once(tmp_path):
     lines[110_000] = "+1 1:1 0:1"
     put(path, "# of SVM-light\n" + "\n".join(lines))
     refused(lambda: read_libsvm(path), f"{path}:110002: ", "index 0")
+
+
+@pytest.mark.parametrize("piece", [16, 40, 1 << 12, 1 << 26])
+def test_rows_in_pieces_of_any_size(monkeypatch, piece):
+    monkeypatch.setattr(sparse_builder, "_PIECE", piece)
+    whole = sparse.random(200, 30, density=0.2, format="csr", random_state=1)
+    whole.sort_indices()
+    rows = GrowingRows()
+    for begin, end in ((0, 1), (1, 1), (1, 90), (90, 200)):
+        part = whole[begin:end]
+        rows.append(np.diff(part.indptr), part.indices, part.data)
+    X = rows.matrix(30)
+    assert X.shape == (200, 30) and abs(X - whole).nnz == 0
+    assert X.indices.dtype == np.int32 and X.has_canonical_format
+    assert rows.matrix(30).shape == (0, 30), "what was taken is gone"

@@ -61,29 +61,6 @@ def test_all_runs_are_made_interleaved_and_certified_and_nothing_is_measured_twi
     assert left(config) == (0, 0.0)
 
 
-def test_killed_job_goes_on_with_what_is_missing():
-    config = prepare()
-    measure(config)
-    path = journal(config).path
-    whole = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(whole[:3]) + whole[3][:50])
-    lines, _ = measure(config)
-    keys = [(line["row"], line["contender"], line["repeat"]) for line in journal(config).lines()]
-    assert len(keys) == len(set(keys)) == len(lines) == 8
-    assert path.read_bytes().startswith(b"".join(whole[:3]))
-    assert len({line["run_id"] for line in lines}) == 2
-
-
-def test_changed_solver_times_its_rows_anew_and_no_others(monkeypatch):
-    config = prepare()
-    first, _ = measure(config)
-    monkeypatch.setattr(fingerprints, "solver_fingerprint", lambda name: f"new {name}")
-    second, _ = measure(config)
-    assert len(journal(config).lines()) == 16
-    assert {line["row"] for line in first}.isdisjoint(line["row"] for line in second)
-    assert {line["fingerprint"] for line in second} == {"new engine_solvers:quick"}
-
-
 def test_row_key_follows_what_is_measured(monkeypatch):
     def keys(of=None, **settings):
         return [row.key for row in rows(prepare(of=of, **settings))]
