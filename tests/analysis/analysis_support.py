@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -202,12 +201,6 @@ def analyse(
             elif figures:
                 plot.run(config, paper, [name])
     return config
-
-
-def rows_of(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file."""
-    with path.open(newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
 
 
 def without_numbers_that_are_none(folder: Path) -> int:

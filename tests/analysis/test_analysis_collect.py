@@ -3,7 +3,7 @@ import dataclasses
 import analysis_support as synthetic
 import pandas
 import pytest
-from analysis_support import rows_of
+from support import rows_of
 from svmrepro.workflow.analysis.fits import read_fits, read_ratios
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun, Runs, pairs, read_runs

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import analysis_support as synthetic
 import pytest
+from support import rows_of, write_rows
 from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import read_run
@@ -26,15 +27,7 @@ OTHER_MACHINE = {"machine.cpu": "Other CPU"}
 
 def rewritten(source, target, change):
     """Copy a CSV file, applying `change` to each line; None drops the line."""
-    with source.open(newline="") as handle:
-        reader = csv.DictReader(handle)
-        rows = [line for row in reader if (line := change(dict(row))) is not None]
-        names = reader.fieldnames
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("w", newline="") as handle:
-        writer = csv.DictWriter(handle, names)
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(target, [line for row in rows_of(source) if (line := change(row)) is not None])
 
 
 @pytest.fixture
@@ -233,20 +226,16 @@ def test_other_settings_are_not_compared(full, other):
 
 def test_permutations_give_an_interval(full, other):
     """Each seed that both runs contain is a separate pair."""
-    with (paths.results(full) / PAPER / "measurements.csv").open(newline="") as handle:
-        base = next(row for row in csv.DictReader(handle) if of_row(row))
+    base = next(row for row in rows_of(paths.results(full) / PAPER / "measurements.csv") if of_row(row))
     folders = []
     for name, seeds, factors in (
         ("one", range(9), [1] * 9),
         ("two", range(1, 11), [4, 4, 5, 5, 5, 5, 8, 8, 9, 9]),
     ):
         target = other().parent / name / PAPER / "measurements.csv"
-        target.parent.mkdir(parents=True)
-        with target.open("w", newline="") as handle:
-            writer = csv.DictWriter(handle, base)
-            writer.writeheader()
-            for seed, factor in zip(seeds, factors, strict=True):
-                writer.writerow(base | OTHER_MACHINE | {"seed": str(seed), "iterations": str(1000 * factor)})
+        changes = ((str(seed), str(1000 * factor)) for seed, factor in zip(seeds, factors, strict=True))
+        lines = [base | OTHER_MACHINE | {"seed": seed, "iterations": steps} for seed, steps in changes]
+        write_rows(target, lines)
         folders.append(target.parents[1])
     (row,) = PairedRuns(*(read_run(folder, [PAPER]) for folder in reversed(folders))).rows
     assert row.pairs == 8 and row.verdict == "differs" and "9 there" not in row.detail

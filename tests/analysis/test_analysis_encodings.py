@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import permuted_support as permuted
 import pytest
-from analysis_support import rows_of
 from permuted_support import PAPER
+from support import rows_of
 from svmrepro import datasets
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Artefact

@@ -3,7 +3,7 @@
 import analysis_support as synthetic
 import permuted_support as permuted
 import pytest
-from analysis_support import rows_of as rows
+from support import rows_of as rows
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import CPU, Group, MeasuredRun, pairs, read_runs
 from svmrepro.workflow.configuration import paths

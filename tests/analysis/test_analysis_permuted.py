@@ -3,8 +3,9 @@ from dataclasses import replace
 
 import permuted_support as permuted
 import pytest
-from analysis_support import rows_of, without_numbers_that_are_none
+from analysis_support import without_numbers_that_are_none
 from permuted_support import PAPER
+from support import rows_of
 from svmrepro.workflow.analysis.intervals import Interval, mean_ratio
 from svmrepro.workflow.analysis.permutations import pair_up, problems
 from svmrepro.workflow.analysis.results import load

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from analysis_support import analyse, make_line, paper_config, rows_of, solved, without_numbers_that_are_none
+from analysis_support import analyse, make_line, paper_config, solved, without_numbers_that_are_none
 from matplotlib.figure import Figure
+from support import rows_of
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.figures import loglog

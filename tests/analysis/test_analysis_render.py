@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 
 import analysis_support as synthetic
 import pytest
-from analysis_support import rows_of, without_numbers_that_are_none
+from analysis_support import without_numbers_that_are_none
+from support import rows_of
 from svmrepro.workflow.analysis.fits import PAPER
 from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.number_text import significant

@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import permuted_support as permuted
 import pytest
-from analysis_support import rows_of
 from permuted_support import PAPER
+from support import rows_of
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.step_lengths import lengths
 from svmrepro.workflow.configuration import paths

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from datasets_support import one_set, put, refused, toy_file
+from datasets_support import put, refused
 from msgspec.structs import replace
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import loading
 from svmrepro.datasets.readers.physics import NOT_AVAILABLE, read_physics
 from svmrepro.datasets.registry.model import Registry
-from svmrepro.datasets.registry.parse import parse_registry, registry
+from svmrepro.datasets.registry.parse import registry
 
 SIGNS = {0.0: -1.0, 1.0: 1.0}
 FEATURES = 78
@@ -172,22 +172,3 @@ def test_a_covertype_that_is_refused(covertype, tmp_path, text, message):
     with pytest.raises(datasets.DatasetUnavailable) as caught:
         datasets.load("covertype-1", mirror=tmp_path / "mirror", data_dir=tmp_path)
     assert message in str(caught.value)
-
-
-SCALED = """
-reader: delimited
-features: 2
-labels: {-1: -1, 1: 1}
-drawn: in order
-standard: SCALE
-subsets: [toy]
-files: {FILE}
-"""
-
-
-def test_a_scale_changes_what_is_read():
-    assert registry().downloaded["covertype-1"].rules != ""
-    text = one_set(SCALED.replace("FILE", toy_file(b"+1 1:1\n", "https://example.org/toy")))
-    scales = ("[[0, 1]]", "[[0, 2]]", "[[0, 2], [1, 1]]")
-    rules = {parse_registry(text.replace("SCALE", scale)).downloaded["toy"].rules for scale in scales}
-    assert len(rules) == 3

@@ -111,7 +111,11 @@ def test_what_the_delimited_reader_is_told():
     plain = parse_registry(TOY.replace("reader: libsvm", "reader: delimited")).downloaded["toy"]
     assert plain.columns == Columns()
     # These keys determine the arrays made from a file; for a LIBSVM file none does.
-    assert len({plain.rules, entry.rules, parse_registry(TOY).downloaded["toy"].rules}) == 3
+    rules = {plain.rules, entry.rules}
+    for scale in ("[[0, 1]]", "[[0, 2]]", "[[0, 2], [1, 1]]"):
+        scaled = TOY.replace("reader: libsvm", f"reader: delimited\n    standard: {scale}")
+        rules.add(parse_registry(scaled).downloaded["toy"].rules)
+    assert len(rules) == 5 and "" not in rules
     assert parse_registry(TOY).downloaded["toy"].rules == ""
 
 

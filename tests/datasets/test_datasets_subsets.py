@@ -87,19 +87,6 @@ def test_sizes_are_nested(monkeypatch, mirror, tmp_path, dense):
     assert set(np.array(larger)[:12, 0]) == {-1.0, 1.0}
 
 
-def test_prepared_arrays_give_the_same(monkeypatch, mirror, tmp_path):
-    for dense in (True, False, True):
-        use(monkeypatch, dense=dense)
-        first = datasets.load("toy", mirror=mirror, data_dir=tmp_path)
-        again = datasets.load("toy", data_dir=tmp_path, download=False)
-        for data in (first, again):
-            X = data.X.toarray() if sparse.issparse(data.X) else data.X
-            assert np.array_equal(X, VALUES) and np.array_equal(data.y, SIGNS)
-            assert sparse.issparse(data.X) != dense
-    # Each way of reading has its own file, so that arrays of another registry are never used for this one.
-    assert len(list((tmp_path / "prepared").glob("*.npz"))) == 2
-
-
 def test_the_file_of_all_sets_is_as_good(monkeypatch, mirror, tmp_path):
     file = mirror / "toy" / "all.mat"
     fields = {"x": VALUES, "t": SIGNS[:, None], "train": ORDER[None, :20], "test": ORDER[None, 20:]}

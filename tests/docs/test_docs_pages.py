@@ -1,6 +1,5 @@
 """Commands and examples of the pages work, their numbers match the reference runs, and links exist."""
 
-import csv
 import re
 import shlex
 import sys
@@ -9,6 +8,7 @@ from collections import Counter
 import pytest
 import yaml
 from docs_support import PROJECT, Tree, blocks, run, text_of, the_block
+from support import rows_of
 from svmrepro import datasets
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.graph.plan import RULES
@@ -94,8 +94,7 @@ def test_your_own_data(tmp_path):
 
 def reference_claims(scale, paper):
     """Return the claims of all committed reference runs."""
-    with (REFERENCE / scale / paper / "claims.csv").open(encoding="utf-8") as file:
-        return {row["id"]: row for row in csv.DictReader(file)}
+    return {row["id"]: row for row in rows_of(REFERENCE / scale / paper / "claims.csv")}
 
 
 def numbers(text):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from engine_solvers import quick
-from engine_support import EXPERIMENT, journal, measure, prepare, rows, solver, the_experiment
+from engine_support import EXPERIMENT, measure, prepare, rows, solver, the_experiment
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
@@ -74,18 +74,3 @@ def test_ratios_are_formed_on_the_same_problem_only():
     said = {entry["contender"]: entry["setting"].get("encoding", "none") for entry in entries}
     # Rows without an encoding match references from before there were encodings.
     assert said == {"plain": "none", "again": "none", "hot": "one-hot", "hot-again": "one-hot"}
-
-
-def test_a_journal_from_before_there_were_encodings_goes_on():
-    config = cards({"a": QUICK, "b": QUICK})
-    measure(config)
-    path = journal(config).path
-    old = path.read_text()
-    for field in ('"encoding":null,', '"axis":null,', '"point":null,', '"performance":{},'):
-        assert field in old
-        old = old.replace(field, "")
-    path.write_text(old)
-    lines, _ = measure(config)
-    assert path.read_text() == old  # nothing was measured again
-    assert len(lines) == 4 and len(journal(config).lines()) == 4
-    assert {line["encoding"] for line in lines} == {None}

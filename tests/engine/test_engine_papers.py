@@ -1,9 +1,8 @@
 """The papers' experiments as configured: the problems that the papers print, at every scale."""
 
-import csv
-
 import pytest
 from engine_support import PROJECT
+from support import rows_of
 from svmrepro.solvers import SOLVERS
 from svmrepro.workflow.analysis.curves import KEYS
 from svmrepro.workflow.configuration import jobs
@@ -21,8 +20,7 @@ def experiments(paper, scale, **settings):
 
 
 def table(paper, name):
-    with (PROJECT / "config" / "papers" / f"{paper}_{name}.csv").open() as stream:
-        return {row["experiment"]: row for row in csv.DictReader(stream)}
+    return {row["experiment"]: row for row in rows_of(PROJECT / "config" / "papers" / f"{paper}_{name}.csv")}
 
 
 def test_papers_do_not_change_each_other():

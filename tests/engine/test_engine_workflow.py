@@ -1,7 +1,6 @@
 """Whole runs of Snakemake: with a user-defined solver, killed, concurrent, without disk or data."""
 
 import contextlib
-import csv
 import os
 import random
 import re
@@ -13,7 +12,7 @@ from collections import Counter
 
 import pytest
 from engine_support import EXPERIMENT, PROJECT, command, environment, journal_lines, snakemake, solver, tiny
-from support import ran
+from support import ran, rows_of
 
 #: The longest time for a command with nothing to do, and for parsing within it.
 SECOND_RUN_SECONDS = 6.0
@@ -64,11 +63,6 @@ def lines_of(folder, contender):
     return [line for line in journal_lines(folder) if line["contender"] == contender]
 
 
-def read_csv(path):
-    with path.open() as stream:
-        return list(csv.DictReader(stream))
-
-
 def everything(folder):
     """Return the final files of a run with their modification times."""
     return {
@@ -96,7 +90,7 @@ def test_run_tells_what_it_does_and_sums_up(done):
     assert "Scale default: 8 optimal" in ended.stdout
     assert "Select jobs" not in ended.stderr and "Traceback" not in ended.stderr
     assert BROKEN in ended.stdout + ended.stderr
-    measured = Counter((row["contender"], row["status"]) for row in read_csv(folder / MEASURED))
+    measured = Counter((row["contender"], row["status"]) for row in rows_of(folder / MEASURED))
     assert measured == {
         ("smo", "optimal"): 4,
         ("mine", "optimal"): 4,
@@ -113,7 +107,7 @@ def test_a_package_of_ones_own_competes(done):
         assert mine["certificate"]["dual"] == pytest.approx(theirs["certificate"]["dual"], rel=1e-3)
         assert mine["cpu_seconds"] > 0 and mine["iterations"] > 0
     assert {line["reason"] for line in lines_of(folder, "broken")} == {BROKEN}
-    rows = {int(row["n"]): row for row in read_csv(folder / f"{TABLE}.csv")}
+    rows = {int(row["n"]): row for row in rows_of(folder / f"{TABLE}.csv")}
     for n in (20, 40):
         assert float(rows[n]["mine_seconds"]) > 0 and float(rows[n]["smo_seconds"]) > 0
         assert rows[n]["early_seconds"] == rows[n]["broken_seconds"] == ""
@@ -122,7 +116,7 @@ def test_a_package_of_ones_own_competes(done):
     page = (folder / f"{TABLE}.md").read_text()
     for shown in ("Mine: measured", "certificate failed", BROKEN):
         assert shown in page
-    ratios = read_csv(folder / MEASURED.replace("measurements", "ratios"))
+    ratios = rows_of(folder / MEASURED.replace("measurements", "ratios"))
     assert {(row["numerator"], row["denominator"]) for row in ratios} == {("mine", "smo")}
 
 
@@ -179,7 +173,7 @@ def test_a_changed_module_of_the_package_measures_again(done):
     new = {line["fingerprint"] for line in lines_of(folder, "mine")}
     assert old < new and len(new) == 2
     assert len({line["fingerprint"] for line in lines_of(folder, "smo")}) == 1
-    current = {row["fingerprint"] for row in read_csv(folder / MEASURED) if row["contender"] == "mine"}
+    current = {row["fingerprint"] for row in rows_of(folder / MEASURED) if row["contender"] == "mine"}
     assert current == new - old
 
 
@@ -261,7 +255,7 @@ def test_killed_and_restarted_it_ends_with_the_same_measurements(tmp_path):
     expected = {(n, contender, repeat) for n in (20, 30, 40) for contender in slow for repeat in range(4)}
     assert {key[1:] for key in found} == expected
     assert set(found.values()) == {1} and len(found) == len(expected)
-    assert len(read_csv(tmp_path / MEASURED)) == len(expected)
+    assert len(rows_of(tmp_path / MEASURED)) == len(expected)
     assert not [path for path in (tmp_path / "results").rglob(".*") if path.suffix in (".csv", ".jsonl")]
     assert "Nothing to be done" in snakemake(tmp_path, overrides, MEASURED).stderr
 
@@ -324,7 +318,7 @@ def test_missing_data_are_not_run_with_the_reason(tmp_path):
     assert time.monotonic() - began < 60
     assert code == 0 and "data set adult not available" in said
     assert journal_lines(tmp_path) == []
-    assert {row["status"] for row in read_csv(tmp_path / MEASURED)} == {"not_run"}
+    assert {row["status"] for row in rows_of(tmp_path / MEASURED)} == {"not_run"}
     assert "Nothing to be done" in run()[1]
     code, said = run(require_data=True)
     assert code != 0 and "(require_data is true)" in said

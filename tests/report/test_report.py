@@ -5,7 +5,6 @@ It uses the results of this checkout, which ``./run test`` makes before its test
 """
 
 import contextlib
-import csv
 import json
 import re
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from report_browser import GoneError, browsing, lack
-from support import ran
+from support import ran, rows_of
 from svmrepro.workflow.configuration.model import load_config
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -117,8 +116,7 @@ def see_table(browser, name):
     )
     page = PROJECT / file_of(name)
     assert shown["all"] == len(re.findall(r"<tr\b", page.read_text(encoding="utf-8")))
-    with page.with_suffix(".csv").open(newline="", encoding="utf-8") as handle:
-        lines = list(csv.reader(handle))[1:]
+    lines = rows_of(page.with_suffix(".csv"))
     assert shown["rows"] >= len(lines) > 0, f"{name}: {shown['rows']} of {len(lines)} rows can be seen"
     assert re.search(r"\d", shown["text"]), f"{name}: no number"
     assert not NO_NUMBER.search(shown["text"]), f"{name}: {NO_NUMBER.search(shown['text'])}"
