@@ -62,8 +62,9 @@ def does_not_know_its_own_range(handler):
         (at_first(2, lambda handler: handler.file(CONTENT, most=300)), [None, "bytes=300-", "bytes=600-"]),
         (without_ranges, [None, "bytes=500-"]),
         (at_first(2, does_not_know_its_own_range), [None, "bytes=200-", None]),
+        (at_first(1, lambda handler: handler.reply(302, Location="/toy")), [None, None]),
     ],
-    ids=["errors", "dropped", "cut", "without ranges", "a false range"],
+    ids=["errors", "dropped", "cut", "without ranges", "a false range", "moved"],
 )
 def test_what_goes_wrong_at_first_is_made_good(site, answer, ranges):
     site.serve(answer)
@@ -94,12 +95,6 @@ def test_slow_but_alive_downloads_go_on(site):
     assert site.fetch().path.read_bytes() == big
     assert time.monotonic() - begun > 2.5 * QUICK.silence
     assert len(site.server.seen) == 1
-
-
-def test_a_redirect_is_followed(site):
-    site.serve(lambda handler: handler.reply(302, Location="/moved"))
-    site.serve(CONTENT, "/moved")
-    assert site.fetch().path.read_bytes() == CONTENT
 
 
 def drip(handler):
@@ -172,17 +167,15 @@ def test_answers_that_are_no_file(site, answer, said):
     assert time.monotonic() - begun < 10
 
 
-def test_a_server_that_fails_for_ever_is_given_up_and_not_asked_again(site):
+def test_a_missing_page_is_tried_once_and_a_server_that_fails_for_ever_is_given_up(site):
+    assert "HTTP 404" in site.refusal(network=Network(QUICK))
+    assert len(site.server.seen) == 1
+    site.server.seen.clear()
     site.serve(lambda handler: handler.reply(503))
     assert f"{site.server.url}/toy: HTTP 503" in site.refusal()
     assert len(site.server.seen) == QUICK.attempts
     assert "not asked again" in site.refusal()
     assert len(site.server.seen) == QUICK.attempts
-
-
-def test_a_missing_page_is_not_tried_twice(site):
-    assert "HTTP 404" in site.refusal()
-    assert len(site.server.seen) == 1
 
 
 def test_a_server_that_is_always_just_about_alive(site):

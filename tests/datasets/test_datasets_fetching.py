@@ -9,14 +9,9 @@ from svmrepro.datasets.download import verify
 from svmrepro.datasets.download.search import ensure_file, fetch_entry
 
 
-def test_a_mirror_folder_comes_before_the_host(site):
+def test_a_mirror_comes_before_the_host_and_may_be_a_folder_or_a_prefix(site, monkeypatch):
     stored = site.fetch(mirror=site.mirror(CONTENT))
-    assert stored.path.read_bytes() == CONTENT
-    assert stored.origin == "mirror"
-    assert site.server.seen == []
-
-
-def test_the_mirror_may_be_a_prefix_and_stand_in_the_environment(site, monkeypatch):
+    assert (stored.path.read_bytes(), stored.origin) == (CONTENT, "mirror")
     site.serve(CONTENT, "/copies/toy/toy")
     site.serve(CONTENT)
     assert site.fetch("a", mirror=f"{site.server.url}/copies/").origin == "mirror"
@@ -31,15 +26,10 @@ def test_checksums_hold_for_a_mirror(site):
     message = site.refusal(mirror=mirror)
     assert f"mirror {mirror}/toy/toy: wrong checksum" in message
     assert f"{site.server.url}/toy: HTTP 404" in message
+    for nothing, said in (("ftp://example.org/data", "ftp scheme"), ("/nowhere", "No such file")):
+        assert said in site.refusal(mirror=nothing)
     site.serve(CONTENT)
     assert site.fetch(mirror=mirror).origin.endswith("/toy")
-
-
-@pytest.mark.parametrize(
-    ("mirror", "said"), [("ftp://example.org/data", "ftp scheme"), ("/nowhere", "No such file")]
-)
-def test_a_mirror_that_is_none(site, mirror, said):
-    assert said in site.refusal(mirror=mirror)
 
 
 def test_sets_that_share_a_folder_share_its_files(site):

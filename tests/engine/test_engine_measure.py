@@ -114,11 +114,7 @@ CONTENDERS = {
     "bad": (solver("failing"), "error", r"ArithmeticError: it went wrong \(engine_solvers.py:\d+\)"),
     "liar": (solver("wrong"), "uncertified", "certificate failed"),
     "gone": (solver("nothing"), "error", "no attribute 'nothing'"),
-    "odd": (
-        solver("quick", storage="bits", bias=False),
-        "error",
-        "bias must be 0 for a problem without bias",
-    ),
+    "odd": (solver("quick", storage="bits", bias=False), "error", "bias must be 0 for a problem without"),
     "silent": (solver("nothing_returned"), "error", "returned NoneType, without alpha and bias"),
     "uncountable": (solver("uncountable"), "error", "'engine_solvers:uncountable' returned iterations: "),
     "leaving": (solver("leaving"), "error", r"SystemExit: no licence \(engine_solvers.py:\d+\)"),
