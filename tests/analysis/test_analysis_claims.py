@@ -93,14 +93,6 @@ def test_findings_combine(over, findings, verdict):
     assert combine(claim(over=over), findings) == verdict
 
 
-def test_the_papers_claims_are_well_formed_and_many():
-    claims = read_claims(CLAIMS, list(synthetic.EXPERIMENTS))
-    assert len(claims) >= 12
-    assert all(claim.where and claim.reading and 0 < len(claim.quote.split()) <= 40 for claim in claims)
-    assert sum(claim.quantity["kind"] == "support-vectors" for claim in claims) >= 3
-    assert sum("smoke" in claim.scales for claim in claims) >= 8
-
-
 WRONG = (
     ({"rule": {"atleast": 1}}, "claim 1 'one': rule: must be one of at-least, at-most"),
     ({"rule": {"at-least": "many"}}, "rule.at-least: must be a number or a list, not 'many'"),

@@ -30,14 +30,15 @@ def test_papers_do_not_change_each_other():
         assert load_config({"papers": [name]}).papers == {name: paper}
 
 
-@pytest.mark.parametrize("name", ["platt1999", "joachims2006"])
+@pytest.mark.parametrize("name", ["platt1998", "platt1999", "glasmachers2008", "joachims2006"])
 @pytest.mark.parametrize("scale", SCALES)
 def test_claims_ask_for_what_is_measured(name, scale):
     paper = load_config({"scale": scale, "papers": [name]}).papers[name]
     file = PROJECT / "config" / "claims" / f"{name}.yaml"
     found = read_claims(file, list(paper.experiments), paper.left_out)
-    assert len(found) > 15 and all(len(claim.quote.split()) <= 40 for claim in found)
-    assert sum(scale in claim.scales for claim in found) >= 6
+    assert len(found) > 15 and all(0 < len(claim.quote.split()) <= 40 for claim in found)
+    # Seconds are not judged at smoke scale, and tests need more than three permutations.
+    assert sum(scale in claim.scales for claim in found) >= (1 if name == "glasmachers2008" else 6)
     for claim in found:
         measured = [paper.experiments[each] for each in claim.quantity["experiments"]]
         known = {label for experiment in measured for label in experiment.contenders}
