@@ -3,6 +3,7 @@ import dataclasses
 import analysis_support as synthetic
 import pandas
 import pytest
+from curve_support import run
 from support import rows_of
 from svmrepro.workflow.analysis.fits import read_fits, read_ratios
 from svmrepro.workflow.analysis.results import load
@@ -107,12 +108,14 @@ def test_tables_say_how_to_get_what_is_not_installed(full):
 
 def test_reasons_are_said_in_words():
     def group(**fields):
-        return Group((MeasuredRun({"status": "not_run", "reason": "", **fields}),))
+        return Group((run("one", "smo", 10, **{"status": "not_run", **fields}),))
 
     assert group(reason="no data").reason == "not run: no data"
     absent = "not installed: libsvm-official (extra peers)"
     assert group(reason=absent).reason == absent
     assert group(status="memory_limit", memory_limit_mb="128.0").reason == "not run: needs more than 128 MB"
+    own = group(status="memory_limit", memory_limit_mb="")
+    assert own.reason == "not run: needs more than the solver's own limit of memory"
     assert group(status="time_limit", time_limit="60.0").reason == "stopped: time limit of 60 s"
     capped = "stopped at its cap of 10,000,000 steps"
     assert group(status="iteration_limit", reason=capped).reason == capped
@@ -122,9 +125,8 @@ def test_reasons_are_said_in_words():
 
 
 def _run(label, repeat, process, seconds, cpu="some"):
-    fields = {"contender": label, "status": "optimal", "certificate.passed": "true", "flagged": "false"}
-    measured = {"cpu_seconds": str(seconds), "machine.cpu": cpu}
-    return MeasuredRun({**fields, **measured, "run_id": process, "seed": "0", "repeat": repeat})
+    fields = {"repeat": repeat, "run_id": process, "cpu_seconds": seconds, "machine.cpu": cpu}
+    return run("one", label, 10, **fields)
 
 
 def test_two_processes_make_a_pair_only_where_a_kill_left_no_other():

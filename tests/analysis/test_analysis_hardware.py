@@ -3,9 +3,10 @@
 import analysis_support as synthetic
 import permuted_support as permuted
 import pytest
+from curve_support import run
 from support import rows_of as rows
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.analysis.runs import CPU, Group, MeasuredRun, pairs, read_runs
+from svmrepro.workflow.analysis.runs import CPU, Group, pairs, read_runs
 from svmrepro.workflow.configuration import paths
 
 NAME = "noise-linear"
@@ -86,9 +87,9 @@ def test_repeats_of_one_row_on_another_node_are_in_no_median(tmp_path):
     assert not load(config, synthetic.PAPER, [NAME]).all_suspect(NAME)
 
 
-def run(hardware, **fields):
-    machine = {f"machine.{key}": str(value) for key, value in hardware.items()}
-    return MeasuredRun({**machine, **{key: str(value) for key, value in fields.items()}})
+def on(hardware, **fields):
+    machine = {f"machine.{key}": value for key, value in hardware.items()}
+    return run("one", "smo", 10, **machine, **fields)
 
 
 @pytest.mark.parametrize(
@@ -104,19 +105,17 @@ def run(hardware, **fields):
     ],
 )
 def test_what_is_the_same_hardware(change, same):
-    assert (run({**SLOW, **change}).hardware == run(SLOW).hardware) is same
+    assert (on({**SLOW, **change}).hardware == on(SLOW).hardware) is same
 
 
 def test_a_group_elsewhere_has_results_and_no_seconds():
-    solved = run(
-        SLOW, status="optimal", **{"certificate.passed": "true"}, cpu_seconds=1.5, iterations=7, flagged=False
-    )
+    solved = on(SLOW, cpu_seconds=1.5, iterations=7)
     assert Group((solved,)).values(CPU) == [1.5] and not Group((solved,)).elsewhere
     group = Group((solved,), hardware="something else")
     assert group.elsewhere and group.values(CPU) == [] and group.values("iterations") == [7.0]
     assert not group.suspect and group.reason == ""
     assert group.untimed == "not timed: solved on other hardware" and Group((solved,)).untimed == ""
-    stopped = run(SLOW, status="time_limit", time_limit=5)
+    stopped = on(SLOW, status="time_limit", time_limit=5)
     assert Group((stopped,), hardware="something else").untimed == "stopped: time limit of 5 s"
 
 

@@ -214,28 +214,19 @@ def test_no_step_gives_a_text_to_a_shell():
             ), file
 
 
-@pytest.mark.parametrize("name", ["a b $(touch evil);touch evil;'\"*"])
-def test_folders_whose_names_a_shell_would_read(tmp_path, name):
+def test_folders_whose_names_a_shell_would_read(tmp_path):
     """Users may choose such folders: everything works, and no part of the name is executed."""
-    mine = tmp_path / name / "mine"
+    name = "a b $(touch evil);touch evil;'\"*"
+    mine, home = tmp_path / name / "mine", tmp_path / "run"
     mine.parent.mkdir()
-    mine.write_text("+1 1:1\n-1 2:1\n" * 20)
-    home = tmp_path / "run"
     home.mkdir()
-    settings = {
-        "results_dir": str(Path("results") / name),
-        "figures_dir": str(Path("figures") / name),
-        "data_dir": str(Path("data") / name),
-        "datasets": {"mine": {"path": str(mine)}},
-        "mirror": str(tmp_path / name),
-    }
-    overrides = tiny(sizes=(20,), **settings)
-    overrides["experiments"]["platt1998"][EXPERIMENT].update(dataset="mine", seeds=None)
-    del overrides["experiments"]["platt1998"][EXPERIMENT]["seeds"]
-    table = home / settings["results_dir"] / "default" / "platt1998" / f"timing-{EXPERIMENT}.md"
-    ended = snakemake(home, overrides, str(table.relative_to(home)))
+    mine.write_text("+1 1:1\n-1 2:1\n" * 20)
+    folders = {f"{kind}_dir": str(Path(kind) / name) for kind in ("results", "figures", "data")}
+    own = {"datasets": {"mine": {"path": str(mine)}}, "mirror": str(tmp_path / name)}
+    table = Path(folders["results_dir"]) / "default" / "platt1998" / f"timing-{EXPERIMENT}.md"
+    ended = snakemake(home, tiny(sizes=(20,), of={"dataset": "mine"}, **folders, **own), str(table))
     assert ended.returncode == 0, ended.stderr
-    assert "not run" not in table.read_text()
+    assert "not run" not in (home / table).read_text()
     assert not list(tmp_path.rglob("evil"))
     made = {"results", "figures", "data", "overrides.json", ".snakemake", ".numba"}
     assert {path.name for path in home.iterdir()} <= made
