@@ -57,8 +57,7 @@ class Tree:
         (links / "svmrepro").mkdir(parents=True)
         for name in PACKAGES:
             (links / "svmrepro" / name).symlink_to(self.root / name)
-        tests = PROJECT / "tests"
-        path = [links, tests, tests / "solvers", tests / "analysis"]
+        path = [links, PROJECT / "tests", PROJECT / "tests" / "analysis"]
         self._environment = {key: value for key, value in os.environ.items() if key != "SVMREPRO_MIRROR"} | {
             "PYTHONPATH": os.pathsep.join(map(str, path)),
             "NUMBA_CACHE_DIR": str(folder / "numba"),
