@@ -52,9 +52,8 @@ def test_support_vectors_stand_beside_the_papers(config):
     assert float(banana["support_vectors"]) == 1223 and banana["paper_support_vectors"] == "1223"
     assert float(banana["support_vectors_difference"]) == 0
     # One additional row in today's file is the same problem.
-    assert (
-        found["internet-ads"]["n"] == "2359" and found["internet-ads"]["support_vectors_difference"] == "0.0"
-    )
+    ads = found["internet-ads"]
+    assert (ads["n"], ads["support_vectors_difference"]) == ("2359", "0.0")
 
 
 def test_a_smaller_problem_is_said_to_be_one(config):

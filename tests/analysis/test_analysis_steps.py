@@ -44,9 +44,8 @@ def test_gains_lie_on_the_parabola(example):
         for step in example.path(solver):
             assert step.gain == pytest.approx(2 * step.ratio - step.ratio**2, abs=1e-6)
     assert all(step.ratio == pytest.approx(1) for step in example.path("smo2"))
-    assert any(step.ratio > 2 or step.ratio < 0 for step in example.path("pasmo")), (
-        "a step that loses at first"
-    )
+    # A step that loses at first.
+    assert any(step.ratio > 2 or step.ratio < 0 for step in example.path("pasmo"))
 
 
 def test_an_example_is_three_points():

@@ -165,9 +165,7 @@ def test_weights_of_documents_are_log_tf_idf():
     assert np.corrcoef(columns, np.arange(100))[0, 1] < 0.5, "columns are in no order of frequency"
     ratios = []
     for i in range(500):
-        row = dict(
-            zip(X.indices[X.indptr[i] : X.indptr[i + 1]], X.data[X.indptr[i] : X.indptr[i + 1]], strict=True)
-        )
+        row = dict(zip(X[i].indices, X[i].data, strict=True))
         known = [(row[c], idf[rank]) for rank, c in enumerate(columns) if c in row]
         ratios += [a * idf2 / (b * idf1) for (a, idf1), (b, idf2) in pairwise(known)]
     # Pairs of terms that both occur once: in 36 % of the pairs the values have the ratio of their idf.

@@ -99,9 +99,7 @@ def test_fetch_tells_what_is_missing(toy_registry, tmp_path, network):
     assert list(fetched.missing) == ["large"]
     assert "HTTP 404" in fetched.missing["large"][0]
     assert datasets.load("toy", 20, data_dir=tmp_path, download=False).X.shape[0] == 20
-    with pytest.raises(
-        DatasetUnavailable, match=r"data set toy \(large\) is not available: it has not been f"
-    ):
+    with pytest.raises(DatasetUnavailable, match=r"toy \(large\) is not available: it has not been fetched"):
         datasets.load("toy", 22, data_dir=tmp_path, download=False)
 
 

@@ -149,9 +149,7 @@ def test_sizes_of_glasmachers2008():
     }
     default = experiments("glasmachers2008", "default")
     smaller = {name: experiment.sizes for name, experiment in default.items() if not experiment.paper_sizes}
-    assert smaller == {
-        "chess-board-10000": (1500,), "connect-4": (4000,), "king-rook-vs-king": (4000,),
-    }  # fmt: skip
+    assert smaller == {"chess-board-10000": (1500,), "connect-4": (4000,), "king-rook-vs-king": (4000,)}
 
 
 def test_only_the_first_permutations_have_every_contender():
@@ -171,9 +169,8 @@ def test_the_paper_scale_of_glasmachers2008_is_counted_beforehand_and_cut_into_b
     config = load_config(settings)
     runs, _ = Forecast(config, config.experiment("glasmachers2008", "banana")).left()
     assert runs == 22 * 100 * 6 + len(WITH_PASMO_2) * 5 * 5 + 6 * 10 + len(UCI) * 2 * 3
-    assert list(Plan(settings).jobs("glasmachers2008", "banana"))[:3] == [
-        "n5300-p0", "n5300-p10", "n5300-p20",
-    ]  # fmt: skip
+    blocks = list(Plan(settings).jobs("glasmachers2008", "banana"))
+    assert blocks[:3] == ["n5300-p0", "n5300-p10", "n5300-p20"]
 
 
 #: Sets whose C does not grow with the number of examples.

@@ -51,9 +51,7 @@ class Tree:
         path = self.solvers / fault.module
         text = path.read_text(encoding="utf-8")
         for change in fault.changes:
-            assert text.count(change["right"]) == 1, (
-                f"{fault.module} no longer has this once: {change['right']}"
-            )
+            assert text.count(change["right"]) == 1, f"{fault.module} no longer has this once: {change}"
             text = text.replace(change["right"], change["wrong"])
         path.write_text(text, encoding="utf-8")
 
