@@ -6,7 +6,6 @@ import pytest
 from curve_support import experiment, results, run
 from svmrepro.workflow.analysis.curves import absent, by_place, curve, exponent
 from svmrepro.workflow.analysis.runs import MeasuredRun
-from svmrepro.workflow.configuration.artefact_kinds import FIGURES
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures import curves
@@ -166,4 +165,3 @@ def test_a_figure_over_nothing_that_exists():
     found = results(list(over_n()), experiment("set"), experiment("set-best"), experiment("gone"))
     with pytest.raises(StepError, match="x: one of n, C_total, eps expected"):
         curves.build(found, artefact(panels=[{"contender": "svmperf"}], x="gamma"))
-    assert FIGURES["curves"].load() is curves.build
