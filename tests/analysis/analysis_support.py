@@ -62,11 +62,9 @@ def make_config(folder: Path, experiments: Collection[str] = tuple(EXPERIMENTS),
 def records(
     config: Config,
     name: str,
-    *,
-    noise: float = 0.03,
     flagged: Callable[[str, int, int], bool] = lambda contender, n, repeat: False,
 ) -> Lines:
-    """Return the lines of one experiment: a power law per contender, chunking up to its memory limit."""
+    """Return the lines of one experiment: power laws with 3 % of noise, chunking up to its memory limit."""
     experiment = config.papers[PAPER].experiments[name]
     powers = dict(zip(("smo", "chunking"), EXPERIMENTS[name], strict=True))
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
@@ -94,7 +92,7 @@ def records(
                 scale = 0.3 * experiment.bound(n) * n
                 line = solved(
                     base,
-                    start * growth * float(np.exp(noise * rng.normal())),
+                    start * growth * float(np.exp(0.03 * rng.normal())),
                     int(50 * n**0.9),
                     dual=scale * (1 + 1e-5 * heavy),
                     primal=scale * 1.0001,

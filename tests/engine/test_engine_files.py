@@ -73,8 +73,6 @@ finally:
 
 def test_full_disk_while_writing_a_table(tmp_path):
     ended = on_full_disk(WRITE_TABLE, tmp_path)
-    if ended is None:
-        pytest.skip("this machine lets no file system be mounted")
     assert ended.returncode == 1
     assert ended.stderr == "error: cannot write table.csv: no space left on device\n"
     assert ended.stdout == "['table.csv'] old\n\n"
@@ -104,8 +102,6 @@ print(made > 100)
 def test_full_disk_while_journalling_loses_and_breaks_no_line(tmp_path, monkeypatch):
     monkeypatch.setenv("LINE", json.dumps(measurement()))
     ended = on_full_disk(FILL_JOURNAL, tmp_path)
-    if ended is None:
-        pytest.skip("this machine lets no file system be mounted")
     assert ended.stdout == "cannot write journal.jsonl: no space left on device\nTrue\n", ended.stderr
 
 
