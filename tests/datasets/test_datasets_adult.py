@@ -19,22 +19,11 @@ from svmrepro.datasets.readers.adult import (
 
 
 def line(age=30, country="Peru", label="<=50K", **other):
-    fields = {
-        "age": str(age),
-        "workclass": "Private",
-        "fnlwgt": str(1000 * age),
-        "education": "HS-grad",
-        "education-num": "9",
-        "marital-status": "Divorced",
-        "occupation": "Sales",
-        "relationship": "Wife",
-        "race": "White",
-        "sex": "Female",
-        "capital-gain": "0",
-        "capital-loss": "0",
-        "hours-per-week": "40",
-        "native-country": country,
-    } | {name.replace("_", "-"): value for name, value in other.items()}
+    usual = (
+        f"{age}, Private, {1000 * age}, HS-grad, 9, Divorced, Sales, Wife, White, Female, 0, 0, 40, {country}"
+    )
+    fields = dict(zip(VALUES, usual.split(", "), strict=True))
+    fields |= {name.replace("_", "-"): value for name, value in other.items()}
     return ", ".join([*fields.values(), label]) + "\n"
 
 

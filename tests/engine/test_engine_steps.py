@@ -8,8 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from engine_support import measure, prepare, solver, the_experiment, tiny
-from svmrepro.workflow.configuration import jobs
+from engine_support import measure, prepare, solver, tiny
 from svmrepro.workflow.configuration.model import read_config
 from svmrepro.workflow.errors import StepError, reading_table, run_safely
 from svmrepro.workflow.graph.plan import Plan
@@ -123,12 +122,6 @@ def config():
     return prepare({"one": solver("quick", options={"pause": 0.2})}, sizes=[20], repeats=1)
 
 
-def told(config, log, stream):
-    experiment = the_experiment(config)
-    part = jobs.job(config, experiment, "all")
-    return progress.Progress(config, experiment, part, log and Path(log), stream)
-
-
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
 def test_a_long_run_is_seen_to_be_alive(config, stream, monkeypatch):
     monkeypatch.setattr(progress, "TICK_TERMINAL", 0.02)
@@ -144,4 +137,4 @@ def test_a_long_run_is_seen_to_be_alive(config, stream, monkeypatch):
 def test_a_log_that_cannot_be_written_is_named(config):
     Path("logs").write_text("a file")
     with pytest.raises(StepError, match=r"cannot write logs/log\.txt"):
-        told(config, "logs/log.txt", io.StringIO())
+        measure(config, log="logs/log.txt")
