@@ -178,6 +178,9 @@ def test_too_few_sizes_decide_no_exponent(tmp_path):
     claims = {found.id: found for found in read_claims(CLAIMS, list(synthetic.EXPERIMENTS))}
     verdict = judge(claims["adult-linear-one-order"], load(config, synthetic.PAPER, ["adult-linear"]))
     assert verdict.verdict == UNMEASURED and "2 of at least 3 sizes" in verdict.measured
+    of_another = claim(quantity={**ENTRY["quantity"], "contender": "pasmo"})
+    verdict = judge(of_another, load(config, synthetic.PAPER, ["adult-linear"]))
+    assert verdict.verdict == UNMEASURED and "not in this experiment" in verdict.measured
 
 
 @pytest.mark.parametrize(

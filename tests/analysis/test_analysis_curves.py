@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from curve_support import experiment, results, run
 from svmrepro.workflow.analysis.curves import absent, by_place, curve, exponent
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import MeasuredRun
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
@@ -122,11 +123,13 @@ def artefact(**settings):
     return Artefact("figure", "curves", "figure", ("set", "set-best", "gone"), "A title", "", settings)
 
 
-def test_a_figure_has_a_line_a_set_and_tells_who_is_missing():
+def test_a_figure_has_a_line_a_set_and_tells_who_is_missing(tmp_path):
+    (tmp_path / "joachims2006_timings.csv").write_text("experiment,n,svmperf_seconds\nset,4000,1.0\n")
     best = experiment("set-best", "C_total", ("accuracy",))
     runs = [*over_n(), *(MeasuredRun({**r.fields, "experiment": "set-best"}) for r in over_C())]
     runs.append(run("gone", "svmperf", 1000, status="not_run", reason="data not available"))
-    found = results(runs, experiment("set"), best, experiment("gone"))
+    numbers = PaperNumbers(tmp_path, "joachims2006")
+    found = replace(results(runs, experiment("set"), best, experiment("gone")), numbers=numbers)
     panels = [
         {"contender": "svmperf", "guide": 0.8},
         {"contender": "svmperf", "title": "best C", "suffix": "-best", "y": {"best": True}},
@@ -134,7 +137,10 @@ def test_a_figure_has_a_line_a_set_and_tells_who_is_missing():
     with styled():
         figure = curves.build(found, artefact(panels=panels))
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["SVM-perf", "best C"]
-    assert [len(axes.containers) for axes in figure.axes] == [1, 1]
+    # A set of the paper is solid, others are dashed; it looks the same in all panels.
+    shown = [[line for line, *_ in axes.containers] for axes in figure.axes]
+    assert [[line.get_linestyle() for line in lines] for lines in shown] == [["-"], ["-"]]
+    assert len({line.get_color() for lines in shown for line in lines}) == 1
     assert [axes.get_title(loc="right") for axes in figure.axes] == [r"$\propto n^{0.8}$", ""]
     (legend,) = figure.legends
     shown = [text.get_text() for text in legend.get_texts()]

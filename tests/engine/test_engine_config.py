@@ -62,6 +62,7 @@ SMO = f"{AT}.contenders.smo"
         (contender(permutations=2), f"{SMO}.permutations: the experiment has no permutations"),
         (contender(encoding="onehot"), f"{SMO}.encoding: unknown encoding 'onehot'; did you mean 'one-hot'?"),
         (contender(bias=False), "solver 'smo' needs bias=True"),
+        (contender("new", solver="svmperf"), "solver 'svmperf' needs bias=False"),
         (
             contender("own", solver="engine_solvers:quick", iteration_limit=5),
             f"{AT}.contenders.own.iteration_limit: a solver of your own is told no number of steps",
@@ -203,6 +204,8 @@ def test_null_takes_out_experiments_contenders_and_orphaned_artefacts():
     assert "timing-noise-linear" in paper.artefacts
     assert "timing-adult-linear" not in paper.artefacts
     assert paper.artefacts["scaling"].experiments == (EXPERIMENT,)
+    with pytest.raises(StepError, match="no experiment 'adult-linear' of paper 'platt1998'"):
+        load_config(tiny()).experiment("platt1998", "adult-linear")
 
 
 def test_an_artefact_of_a_data_set_asks_for_it():

@@ -30,7 +30,7 @@ from svmrepro.workflow.configuration.model import load_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement import data_sets, machine
-from svmrepro.workflow.measurement.forecast import Forecast, extrapolate
+from svmrepro.workflow.measurement.forecast import Forecast, duration, extrapolate
 from svmrepro.workflow.steps import fetch, generate
 from svmrepro.workflow.steps.closing import closing
 
@@ -327,6 +327,7 @@ def test_extrapolation_follows_the_power_law():
     assert extrapolate(cubic, 1000) == pytest.approx(1.0)
     assert extrapolate({1000: [2.0]}, 2000) == pytest.approx(8.0)
     assert extrapolate({1000: [1.0], 2000: [0.1]}, 4000) == pytest.approx(0.2)
+    assert [duration(seconds) for seconds in (0.2, 200, 5400)] == ["1 s", "3 min", "1 h 30 min"]
 
 
 def test_no_time_is_told_of_solvers_that_were_never_measured():
