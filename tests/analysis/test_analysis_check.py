@@ -6,7 +6,6 @@ import shutil
 import analysis_support as synthetic
 import pytest
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import clocked_claims
 from svmrepro.workflow.judgement.reference_check import compare, fold, unfold
@@ -32,8 +31,7 @@ def find(record, n="1605"):
     return next(row for row in record["rows"] if (row["n"], row["contender"]) == (n, "smo"))
 
 
-def test_without_a_reference_it_says_so_and_fails(full, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
+def test_without_a_reference_it_says_so_and_fails(full, capsys, reference):
     with pytest.raises(StepError, match="nothing compared: there is no reference run of the paper scale"):
         check.run(full)
     out = capsys.readouterr().out
@@ -41,34 +39,39 @@ def test_without_a_reference_it_says_so_and_fails(full, capsys, monkeypatch, tmp
     assert "eproduced" not in out
 
 
-def reference_of(full, monkeypatch, tmp_path, change):
-    """Make a changed copy of this run's record the reference."""
-    monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
-    content = json.loads(paths.check(full).read_text())
+@pytest.fixture
+def reference(monkeypatch, tmp_path):
+    """The folder of the reference run, which belongs to this test alone."""
+    folder = tmp_path / "results" / "reference" / "paper"
+    monkeypatch.setattr(paths, "reference", lambda config: folder)
+    return folder
+
+
+def write_reference(folder, record, change):
+    """Make a changed copy of a record's file the reference."""
+    content = json.loads(record.read_text())
     change(content)
-    (tmp_path / "results" / "reference" / "paper").mkdir(parents=True)
-    (tmp_path / "results" / "reference" / "paper" / "check.json").write_text(json.dumps(content))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "check.json").write_text(json.dumps(content))
 
 
-def test_a_reference_without_this_paper_is_nothing_to_compare_with(full, record, monkeypatch, tmp_path):
+def test_a_reference_without_this_paper_is_nothing_to_compare_with(full, record, reference):
     def of_another(content):
         content["claims"] = {"another": content["claims"].pop(synthetic.PAPER)}
         for row in content["rows"]:
             row["paper"] = "another"
 
-    reference_of(full, monkeypatch, tmp_path, of_another)
+    write_reference(reference, paths.check(full), of_another)
     with pytest.raises(StepError, match="the reference run of the paper scale has no row of platt1998"):
         check.run(full)
 
 
-def test_a_partial_check_says_of_how_many_rows_and_fails_if_asked(
-    full, record, capsys, monkeypatch, tmp_path
-):
+def test_a_partial_check_says_of_how_many_rows_and_fails_if_asked(full, record, capsys, reference):
     def with_more(content):
         row = next(row for row in content["rows"] if row["runs"] and row["experiment"] == "adult-linear")
         content["rows"] += [{**row, "experiment": "adult-more", "n": str(n)} for n in range(1001, 1003)]
 
-    reference_of(full, monkeypatch, tmp_path, with_more)
+    write_reference(reference, paths.check(full), with_more)
     rows = compare(record, record).rows
     capsys.readouterr()
     assert check.run(full) == 0
@@ -76,9 +79,7 @@ def test_a_partial_check_says_of_how_many_rows_and_fails_if_asked(
     assert out.endswith(f"\nReproduced on {rows:,} of {rows + 2:,} rows; 2 not measured.\n")
     assert "note: 2 rows of the reference were not measured here: adult-more n = 1001, smo" in out
 
-    strict = tmp_path / "strict.json"
-    write_config(dataclasses.replace(full, require_complete=True), strict)
-    assert check.run(read_config(strict)) == 1
+    assert check.run(dataclasses.replace(full, require_complete=True)) == 1
     out = capsys.readouterr().out
     assert "FAULT: 2 rows of the reference were not measured here" in out
     assert out.endswith("\nNot reproduced: 1 fault.\n")
@@ -171,7 +172,7 @@ def test_what_is_a_fault_and_what_a_remark(record, change, fault, remark, left_o
     assert outcome.of - outcome.rows == left_out
 
 
-def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsys, monkeypatch, tmp_path):
+def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsys, reference):
     clocked, counted = "adult-linear-one-order", "separable-none-at-bound"
     named = clocked_claims(full)
     assert (synthetic.PAPER, clocked) in named and (synthetic.PAPER, counted) not in named
@@ -189,12 +190,7 @@ def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsy
     # The check itself reports the same.
     undecided = "sparse-chunking-little"
     assert record["claims"][synthetic.PAPER][undecided] == "not decided"
-    reference_of(
-        full,
-        monkeypatch,
-        tmp_path,
-        lambda content: content["claims"][synthetic.PAPER].update({undecided: "holds"}),
-    )
+    write_reference(reference, paths.check(full), claim("holds", undecided))
     capsys.readouterr()
     assert check.run(full) == 0
     out = capsys.readouterr().out
@@ -233,19 +229,16 @@ def test_a_paper_that_was_not_asked_for_is_no_fault(record):
     assert outcome.faults == [] and outcome.rows == outcome.of > 200
 
 
-def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, tmp_path):
+def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp_path):
     for artefact in full.papers[synthetic.PAPER].artefacts.values():
         if artefact.form == "figure":
             for path in paths.figure(full, synthetic.PAPER, artefact.name).values():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text("a figure")
-    monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
     assert check.run(full, write_reference=True) == 0
-    folder = tmp_path / "results" / "reference" / "paper"
-    assert (folder / "check.json").is_file()
-    assert (folder / synthetic.PAPER / "claims.md").is_file()
-    assert (folder / synthetic.PAPER / "fits.csv").is_file()
-    assert not (folder / synthetic.PAPER / "measurements.csv").exists()
+    file, own = reference / "check.json", reference / synthetic.PAPER
+    assert file.is_file() and (own / "claims.md").is_file() and (own / "fits.csv").is_file()
+    assert not (own / "measurements.csv").exists()
     assert (tmp_path / "figures" / "reference" / "paper" / synthetic.PAPER / "overview.svg").is_file()
 
     assert check.run(full) == 0
@@ -253,34 +246,31 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, t
 
     # A paper that this run does not contain stays unchanged, unless another machine measured it.
     other = {"paper": "another", "experiment": "e", "n": "7", "contender": "smo", "setting": {}, "runs": {}}
-    content = json.loads((folder / "check.json").read_text())
+    content = json.loads(file.read_text())
     mine = len(content["rows"])
     content["rows"].append({**other, "runs": {"": {"status": "optimal", "counts": {"iterations": 3}}}})
     content["claims"]["another"] = {"one": "holds"}
     for machine, kept in ((content["machine"], 1), ({"cpu": "another"}, 0)):
-        (folder / "check.json").write_text(json.dumps({**content, "machine": machine}))
+        file.write_text(json.dumps({**content, "machine": machine}))
         assert check.run(full, write_reference=True) == 0
-        joined = check.read_record(folder / "check.json")
+        joined = check.read_record(file)
         assert sum(row["paper"] == "another" for row in joined["rows"]) == kept
         assert len(joined["claims"]) == 1 + kept and len(joined["rows"]) >= mine + kept
     assert "another machine: another" in capsys.readouterr().out
 
-    content = json.loads((folder / "check.json").read_text())
-    content["claims"][synthetic.PAPER]["web-gaussian-support-vectors"] = "holds"
-    (folder / "check.json").write_text(json.dumps(content))
+    write_reference(reference, file, claim("holds", "web-gaussian-support-vectors"))
     assert check.run(full) == 1
     out = capsys.readouterr().out
     assert "FAULT: claim platt1998/web-gaussian-support-vectors held in the reference: does not hold" in out
     assert json.loads(paths.check(full).read_text())["comparison"]["faults"]
 
-    (folder / "check.json").write_text("{}")
+    file.write_text("{}")
     with pytest.raises(StepError, match="schema 2 expected"):
         check.run(full)
     shutil.rmtree(full.figures_dir)
 
 
-def test_an_unfinished_run_cannot_become_the_reference(full, monkeypatch, tmp_path):
-    monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
+def test_an_unfinished_run_cannot_become_the_reference(full, reference):
     with pytest.raises(StepError, match="missing; make the whole run"):
         check.run(full, write_reference=True)
 
@@ -294,10 +284,8 @@ def test_permutations_of_a_problem_share_a_line_of_the_file():
     other = {**entry, "contender": "pasmo", "seed": "", "status": "time_limit", "counts": {}}
     folded = fold([*entries, other])
     assert len(folded) == 2 and len(folded[0]["runs"]) == 12
-    key = json.dumps
-    assert sorted(key(row, sort_keys=True) for row in unfold(folded)) == sorted(
-        key(row, sort_keys=True) for row in [*entries, other]
-    )
+    unfolded = [json.dumps(row, sort_keys=True) for row in unfold(folded)]
+    assert sorted(unfolded) == sorted(json.dumps(row, sort_keys=True) for row in [*entries, other])
 
 
 def test_the_record_is_as_old_as_what_was_measured(tmp_path):
