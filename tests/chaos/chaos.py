@@ -274,11 +274,6 @@ def summary(folder: Path) -> dict[str, Any]:
     }
 
 
-def can_mount() -> bool:
-    """Return whether this process may mount a disk, in its own mount namespace."""
-    return subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode == 0
-
-
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(
@@ -291,7 +286,8 @@ def main() -> int:
     parser.add_argument("--span", type=float, help="harm within so many seconds; a whole run's by default")
     parser.add_argument("--config", nargs="*", default=[], help="key=value, as for Snakemake")
     arguments = parser.parse_args()
-    if can_mount() and "SVMREPRO_CHAOS_MOUNTS" not in os.environ:
+    can_mount = subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode == 0
+    if can_mount and "SVMREPRO_CHAOS_MOUNTS" not in os.environ:
         # Restart in a new user and mount namespace, so that the disks vanish with this process in any case.
         space = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
         os.environ["SVMREPRO_CHAOS_MOUNTS"] = "1"
