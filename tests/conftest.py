@@ -1,7 +1,5 @@
 """All tests share the project's cache of compiled code, which any run has filled."""
 
-from __future__ import annotations
-
 import os
 
 from svmrepro.workflow import fingerprints

@@ -1,13 +1,10 @@
 """One synthetic paper, taken once through every step of the analysis."""
 
-from __future__ import annotations
-
 import analysis_support as synthetic
 import pytest
-from analysis_steps import Run, measured
 
 
 @pytest.fixture(scope="session")
-def full(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def full(tmp_path_factory):
     """All seven experiments at paper scale; chunking reaches its memory limit."""
-    return measured(tmp_path_factory.mktemp("full"), *synthetic.EXPERIMENTS)
+    return synthetic.analyse(synthetic.make_config(tmp_path_factory.mktemp("full")))

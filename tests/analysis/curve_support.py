@@ -38,29 +38,13 @@ def experiment(name: str, axis: str | None = None, measures: tuple[str, ...] = (
 
 def run(name: str, contender: str, n: int, point: float | None = None, **fields: Any) -> MeasuredRun:
     """Return one line of measurements as text; the fields include `repeat` and `status`."""
-    base = {
-        "experiment": name,
-        "contender": contender,
-        "n": n,
-        "point": "" if point is None else point,
-        "seed": "",
-        "repeat": 0,
-        "run_id": "r",
-        "status": "optimal",
-        "flagged": "False",
-        "reason": "",
-        "certificate.passed": "True",
-    }
+    base = {"experiment": name, "contender": contender, "n": n, "point": "" if point is None else point}
+    base |= {"seed": "", "repeat": 0, "run_id": "r", "status": "optimal", "reason": "", "flagged": "false"}
+    base |= {"certificate.passed": "true"}
     return MeasuredRun({key: str(value) for key, value in {**base, **fields}.items()})
 
 
 def results(runs: list[MeasuredRun], *experiments: Experiment) -> Results:
     paper = Paper("joachims2006", "Joachims", {entry.name: entry for entry in experiments}, {})
-    return Results(
-        SimpleNamespace(scale="default"),
-        paper,
-        Runs(tuple(runs)),
-        {},
-        {},
-        PaperNumbers(Path("nowhere"), paper.name),
-    )
+    numbers = PaperNumbers(Path("nowhere"), paper.name)
+    return Results(SimpleNamespace(scale="default"), paper, Runs(tuple(runs)), {}, {}, numbers)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from analysis_steps import analyse
-from analysis_support import make_line, solved
+from analysis_support import Lines, analyse, make_line, paper_config, solved
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config, Experiment, load_config
+from svmrepro.workflow.configuration.model import Config, Experiment
 
 PAPER = "glasmachers2008"
 NUMBERS = PaperNumbers(paths.config_dir() / "papers", PAPER)
@@ -26,30 +25,10 @@ def usual(experiment: str, contender: str) -> float:
     return 0.9 if contender.startswith("pasmo") else 1.0
 
 
-def make_config(
-    folder: Path, names: Sequence[str] = NAMES, scale: str = "paper", permutations: int = 10
-) -> Config:
-    """Return the paper's configuration with some experiments, writing below `folder`."""
-    experiments = {name: {"permutations": permutations} if name in names else None for name in NAMES}
-    settings = {
-        "scale": scale,
-        "papers": [PAPER],
-        "results_dir": str(folder / "results"),
-        "figures_dir": str(folder / "figures"),
-        "data_dir": str(folder / "data"),
-        "experiments": {PAPER: experiments},
-    }
-    return load_config(settings)
-
-
-def records(
-    config: Config,
-    experiment: Experiment,
-    gain: Gain = usual,
-) -> list[dict[str, Any]]:
+def records(config: Config, experiment: Experiment, gain: Gain) -> Lines:
     """Return the lines of an experiment: iterations vary by 5 % between permutations, by 0.1 % within one."""
     rng = np.random.default_rng(len(experiment.name))
-    lines: list[dict[str, Any]] = []
+    lines = []
     for n in experiment.sizes:
         printed = experiment.paper_sizes.get(n, n)
         total, bound = (
@@ -79,24 +58,20 @@ def records(
 
 def measured(
     folder: Path,
-    names: Sequence[str] = NAMES,
+    names: Collection[str] = NAMES,
     change: Callable[[dict[str, Any]], object] = lambda line: None,
     *,
+    scale: str = "paper",
+    permutations: int = 10,
     gain: Gain = usual,
-    only: Sequence[str] = (),
-    figures: bool = False,
-    **settings: Any,
+    **made: Any,
 ) -> Config:
-    """Return a configuration (`make_config`) whose records, modified in place, went through the analysis.
-
-    With ``only``, just these artefacts are made; figures only on request.
-    """
-    config = make_config(folder, names, **settings)
-
-    def changed(experiment: Experiment) -> list[dict[str, Any]]:
-        lines = records(config, experiment, gain)
-        for line in lines:
-            change(line)
-        return lines
-
-    return analyse(config, PAPER, changed, only=only, figures=figures).config
+    """Return the configuration of some experiments whose records, modified in place, were analysed."""
+    config = paper_config(folder, PAPER, {name: {"permutations": permutations} for name in names}, scale)
+    lines = {
+        name: records(config, experiment, gain)
+        for name, experiment in config.papers[PAPER].experiments.items()
+    }
+    for line in (line for found in lines.values() for line in found):
+        change(line)
+    return analyse(config, lines, PAPER, **made)

@@ -1,10 +1,7 @@
 """Every registered kind of table and figure implements the builders' protocol."""
 
-from __future__ import annotations
-
 import inspect
 from collections import defaultdict
-from pathlib import Path
 from typing import get_type_hints
 
 import pytest
@@ -13,7 +10,7 @@ from matplotlib.figure import Figure
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES
+from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES, figure_builder, table_builder
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.tables.model import Table
@@ -21,7 +18,7 @@ from svmrepro.workflow.tables.model import Table
 COMMON = {"kind", "form", "title", "caption", "experiment", "experiments"}
 
 
-def used_settings() -> dict[str, set[str]]:
+def used_settings():
     """Return the settings of the papers' artefacts of each kind."""
     found = defaultdict(set)
     for file in sorted((paths.config_dir() / "experiments").glob("*.yaml")):
@@ -31,8 +28,9 @@ def used_settings() -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("kind", [*TABLES, *FIGURES])
-def test_a_kind_has_a_builder_that_documents_its_settings(kind: str) -> None:
-    builder = {**TABLES, **FIGURES}[kind].load()
+def test_a_kind_has_a_builder_that_documents_its_settings(kind):
+    form, builder_of = ("table", table_builder) if kind in TABLES else ("figure", figure_builder)
+    builder = builder_of("a paper", Artefact("name", kind, form, (), "", ""))
     assert list(inspect.signature(builder).parameters) == ["results", "artefact"]
     built = Table if kind in TABLES else Figure
     assert get_type_hints(builder) == {"results": Results, "artefact": Artefact, "return": built}
@@ -41,9 +39,7 @@ def test_a_kind_has_a_builder_that_documents_its_settings(kind: str) -> None:
     assert (paths.config_dir().parent / "workflow" / "report" / f"{kind}.rst").is_file()
 
 
-def test_templates_are_part_of_what_decides_that_tables_are_out_of_date(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_templates_are_part_of_what_decides_that_tables_are_out_of_date(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = Plan({"scale": "smoke", "papers": ["platt1998"]})
     templates = fingerprints.templates_fingerprint()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json
@@ -7,13 +5,11 @@ import shutil
 
 import analysis_support as synthetic
 import pytest
-from analysis_steps import analyse
-from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import clocked_claims
 from svmrepro.workflow.judgement.reference_check import compare, fold, unfold
+from svmrepro.workflow.measurement.journal_line import NO_RESULT
 from svmrepro.workflow.steps import check
 
 RESULTS_ROW = "adult-linear n = 1605, smo"
@@ -22,66 +18,68 @@ RESULTS_ROW = "adult-linear n = 1605, smo"
 def checked(run):
     """Check a run that the repository's reference does not contain; its record is written."""
     with pytest.raises(StepError, match="nothing compared"):
-        check.run(read_config(run.file))
+        check.run(run)
 
 
 @pytest.fixture
 def record(full):
     checked(full)
-    return check.read_record(paths.check(full.config))
+    return check.read_record(paths.check(full))
 
 
-def find(record, contender="smo"):
-    return next(row for row in record["rows"] if (row["n"], row["contender"]) == ("1605", contender))
+def find(record, n="1605"):
+    return next(row for row in record["rows"] if (row["n"], row["contender"]) == (n, "smo"))
 
 
-def test_without_a_reference_it_says_so_and_fails(full, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
+def test_without_a_reference_it_says_so_and_fails(full, capsys, reference):
     with pytest.raises(StepError, match="nothing compared: there is no reference run of the paper scale"):
-        check.run(read_config(full.file))
+        check.run(full)
     out = capsys.readouterr().out
     assert "holds" in out and "adult-linear-one-order" in out  # the verdicts are printed nevertheless
     assert "eproduced" not in out
 
 
-def reference_of(full, monkeypatch, tmp_path, change):
-    """Make a changed copy of this run's record the reference."""
-    monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
-    content = json.loads(paths.check(full.config).read_text())
+@pytest.fixture
+def reference(monkeypatch, tmp_path):
+    """The folder of the reference run, which belongs to this test alone."""
+    folder = tmp_path / "results" / "reference" / "paper"
+    monkeypatch.setattr(paths, "reference", lambda config: folder)
+    return folder
+
+
+def write_reference(folder, record, change):
+    """Make a changed copy of a record's file the reference."""
+    content = json.loads(record.read_text())
     change(content)
-    (tmp_path / "results" / "reference" / "paper").mkdir(parents=True)
-    (tmp_path / "results" / "reference" / "paper" / "check.json").write_text(json.dumps(content))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "check.json").write_text(json.dumps(content))
 
 
-def test_a_reference_without_this_paper_is_nothing_to_compare_with(full, record, monkeypatch, tmp_path):
+def test_a_reference_without_this_paper_is_nothing_to_compare_with(full, record, reference):
     def of_another(content):
         content["claims"] = {"another": content["claims"].pop(synthetic.PAPER)}
         for row in content["rows"]:
             row["paper"] = "another"
 
-    reference_of(full, monkeypatch, tmp_path, of_another)
+    write_reference(reference, paths.check(full), of_another)
     with pytest.raises(StepError, match="the reference run of the paper scale has no row of platt1998"):
-        check.run(read_config(full.file))
+        check.run(full)
 
 
-def test_a_partial_check_says_of_how_many_rows_and_fails_if_asked(
-    full, record, capsys, monkeypatch, tmp_path
-):
+def test_a_partial_check_says_of_how_many_rows_and_fails_if_asked(full, record, capsys, reference):
     def with_more(content):
         row = next(row for row in content["rows"] if row["runs"] and row["experiment"] == "adult-linear")
         content["rows"] += [{**row, "experiment": "adult-more", "n": str(n)} for n in range(1001, 1003)]
 
-    reference_of(full, monkeypatch, tmp_path, with_more)
+    write_reference(reference, paths.check(full), with_more)
     rows = compare(record, record).rows
     capsys.readouterr()
-    assert check.run(read_config(full.file)) == 0
+    assert check.run(full) == 0
     out = capsys.readouterr().out
     assert out.endswith(f"\nReproduced on {rows:,} of {rows + 2:,} rows; 2 not measured.\n")
     assert "note: 2 rows of the reference were not measured here: adult-more n = 1001, smo" in out
 
-    strict = tmp_path / "strict.json"
-    write_config(dataclasses.replace(full.config, require_complete=True), strict)
-    assert check.run(read_config(strict)) == 1
+    assert check.run(dataclasses.replace(full, require_complete=True)) == 1
     out = capsys.readouterr().out
     assert "FAULT: 2 rows of the reference were not measured here" in out
     assert out.endswith("\nNot reproduced: 1 fault.\n")
@@ -99,36 +97,84 @@ def test_the_record_holds_claims_machine_and_every_row(full, record):
     assert record["claims"][synthetic.PAPER]["separable-none-at-bound"] == "holds"
     assert record["machine"]["machine.cpu"] == "Example CPU 2.5 GHz"
     assert "machine.versions.svmrepro" not in record["machine"]
-    experiments = full.config.papers[synthetic.PAPER].experiments.values()
+    experiments = full.papers[synthetic.PAPER].experiments.values()
     assert len(record["rows"]) == sum(len(item.sizes) * len(item.contenders) for item in experiments)
     assert "cpu_seconds" not in json.dumps(record)
     assert find(record)["counts"]["certificate.n_bound"] == 578
-
-
-def test_a_run_reproduces_itself(record):
+    known = json.loads(paths.check(full).read_text())
+    assert known["runs"]["measured"] > known["runs"]["flagged"] >= 0
+    (machine,) = known["machines"]
+    assert {"cpu", "commit", "versions.numpy"} <= set(machine)
     outcome = compare(record, record)
     assert outcome.same_machine and outcome.faults == [] and outcome.rows > 200
 
 
-def test_a_lost_claim_is_a_fault_and_an_unmeasured_one_a_remark(record):
-    for verdict, faults, remarks in (
-        ("does not hold", 1, 0),
-        ("not decided", 1, 0),
-        ("not measured here", 0, 1),
-        ("holds", 0, 0),
-    ):
-        now = copy.deepcopy(record)
-        now["claims"][synthetic.PAPER]["separable-none-at-bound"] = verdict
-        outcome = compare(record, now)
-        assert (len(outcome.faults), len(outcome.remarks)) == (faults, remarks)
+def claim(verdict, name="separable-none-at-bound"):
+    return lambda now: now["claims"][synthetic.PAPER].update({name: verdict})
+
+
+def row(n="1605", **fields):
+    return lambda now: find(now, n=n).update(fields)
+
+
+def every_row(**fields):
+    return lambda now: [each.update(fields) for each in now["rows"]]
+
+
+def without(**fields):
+    def change(now):
+        now["rows"] = [each for each in now["rows"] if not fields.items() <= each.items()]
+
+    return change
+
+
+def more_work_elsewhere(now):
+    now["machine"]["machine.cpu"] = "Other CPU"
+    for each in now["rows"]:
+        if each["contender"] == "smo" and each["counts"]:
+            each["counts"]["iterations"] *= 1.04
+
+
+LOST = {"counts": {}}
+ABSENT = "1 rows of the reference are no part of this run: adult-linear n = 1605, smo"
+
+
+@pytest.mark.parametrize(
+    ("change", "fault", "remark", "left_out"),
+    [
+        (claim("does not hold"), "claim platt1998/separable-none-at-bound", "", 0),
+        (claim("not decided"), "claim platt1998/separable-none-at-bound", "", 0),
+        (claim("not measured here"), "", "claim platt1998/separable-none-at-bound", 0),
+        (claim("not decided", "web-gaussian-support-vectors"), "", "", 0),  # did not hold before
+        (row(status="uncertified", **LOST), f"{RESULTS_ROW}: uncertified, optimal in the reference", "", 1),
+        (row(status="iteration_limit", **LOST), f"{RESULTS_ROW}: iteration_limit, optimal in the", "", 1),
+        (row(status="time_limit", **LOST), f"{RESULTS_ROW}: time_limit, optimal in the reference", "", 1),
+        (row("2265", status="time_limit", **LOST), "", "n = 2265, smo: time_limit", 1),  # a slower machine
+        (row(status="not_run", **LOST), "", "1 rows of the reference", 1),
+        (row(setting={"C": "0.1"}), f"{ABSENT}: other settings;", "", 1),
+        (without(n="1605", contender="smo", experiment="adult-linear"), f"{ABSENT};", "", 1),
+        (without(experiment="adult-linear"), "", "its experiment is no part of this run", 39),
+        (
+            every_row(status="not_run", **LOST),
+            "not one row of the reference could be compared",
+            "229 rows",
+            229,
+        ),
+        (more_work_elsewhere, "platt1998, smo: iterations is 1.040 times", "", 0),
+    ],
+)
+def test_what_is_a_fault_and_what_a_remark(record, change, fault, remark, left_out):
     now = copy.deepcopy(record)
-    now["claims"][synthetic.PAPER]["web-gaussian-support-vectors"] = "not decided"  # did not hold before
-    assert compare(record, now).faults == []
+    change(now)
+    outcome = compare(record, now)
+    assert [fault in said for said in outcome.faults] == [True] * bool(fault), outcome
+    assert [remark in said for said in outcome.remarks] == [True] * bool(remark), outcome
+    assert outcome.of - outcome.rows == left_out
 
 
-def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsys, monkeypatch, tmp_path):
+def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsys, reference):
     clocked, counted = "adult-linear-one-order", "separable-none-at-bound"
-    named = clocked_claims(full.config)
+    named = clocked_claims(full)
     assert (synthetic.PAPER, clocked) in named and (synthetic.PAPER, counted) not in named
     assert record["claims"][synthetic.PAPER][clocked] == "holds"
     for name, verdict, faults, remarks in (
@@ -144,14 +190,9 @@ def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsy
     # The check itself reports the same.
     undecided = "sparse-chunking-little"
     assert record["claims"][synthetic.PAPER][undecided] == "not decided"
-    reference_of(
-        full,
-        monkeypatch,
-        tmp_path,
-        lambda content: content["claims"][synthetic.PAPER].update({undecided: "holds"}),
-    )
+    write_reference(reference, paths.check(full), claim("holds", undecided))
     capsys.readouterr()
-    assert check.run(read_config(full.file)) == 0
+    assert check.run(full) == 0
     out = capsys.readouterr().out
     assert f"note: claim platt1998/{undecided} held in the reference: not decided, by seconds" in out
     assert f"Reproduced on all {compare(record, record).rows:,} rows." in out
@@ -180,61 +221,6 @@ def test_counts_are_equal_here_and_within_two_percent_elsewhere(
     assert not outcome.same_machine and len(outcome.faults) == other_faults
 
 
-def test_a_solver_that_works_more_everywhere_is_found_elsewhere_too(record):
-    now = copy.deepcopy(record)
-    now["machine"]["machine.cpu"] = "Other CPU"
-    for row in now["rows"]:
-        if row["contender"] == "smo" and row["counts"]:
-            row["counts"]["iterations"] *= 1.04
-    (fault,) = compare(record, now).faults
-    assert "platt1998, smo: iterations is 1.040 times" in fault
-
-
-def test_a_failed_certificate_is_a_fault_and_missing_data_are_not(record):
-    now = copy.deepcopy(record)
-    find(now).update(status="uncertified", counts={})
-    assert compare(record, now).faults == [f"{RESULTS_ROW}: uncertified, optimal in the reference"]
-    for status in ("iteration_limit", "time_limit"):  # 1605 is the smallest size
-        find(now).update(status=status, counts={})
-        assert compare(record, now).faults == [f"{RESULTS_ROW}: {status}, optimal in the reference"]
-    larger = copy.deepcopy(record)
-    row = next(row for row in larger["rows"] if (row["n"], row["contender"]) == ("2265", "smo"))
-    row.update(status="time_limit", counts={})
-    assert compare(record, larger).faults == []  # a slower machine
-    find(now).update(status="not_run", counts={})
-    outcome = compare(record, now)
-    assert outcome.faults == [] and "1 rows of the reference" in outcome.remarks[0]
-
-
-def test_what_is_not_looked_at_is_not_reproduced(record):
-    other, dropped = copy.deepcopy(record), copy.deepcopy(record)
-    find(other)["setting"]["C"] = "0.1"
-    find(other)["counts"]["certificate.dual"] *= 2
-    dropped["rows"].remove(find(dropped))
-    for now, said in ((other, f"{RESULTS_ROW}: other settings"), (dropped, RESULTS_ROW)):
-        outcome = compare(record, now)
-        (fault,) = outcome.faults
-        assert fault.startswith(f"1 rows of the reference are no part of this run: {said};")
-        assert outcome.rows == outcome.of - 1
-
-
-def test_an_experiment_that_was_left_out_is_a_remark(record):
-    less = copy.deepcopy(record)
-    less["rows"] = [row for row in less["rows"] if row["experiment"] != "adult-linear"]
-    outcome = compare(record, less)
-    assert outcome.faults == [] and 0 < outcome.rows < outcome.of
-    assert "its experiment is no part of this run" in outcome.remarks[0]
-
-
-def test_nothing_compared_is_no_success(record):
-    now = copy.deepcopy(record)
-    for row in now["rows"]:
-        row.update(status="not_run", counts={})
-    outcome = compare(record, now)
-    assert outcome.rows == 0 < outcome.of
-    assert outcome.faults == ["not one row of the reference could be compared"]
-
-
 def test_a_paper_that_was_not_asked_for_is_no_fault(record):
     more = copy.deepcopy(record)
     more["claims"]["another"] = {"x": "holds"}
@@ -243,64 +229,50 @@ def test_a_paper_that_was_not_asked_for_is_no_fault(record):
     assert outcome.faults == [] and outcome.rows == outcome.of > 200
 
 
-def test_the_record_knows_its_machines_and_commits(full):
-    checked(full)
-    known = json.loads(paths.check(full.config).read_text())
-    assert known["runs"]["measured"] > known["runs"]["flagged"] >= 0
-    (machine,) = known["machines"]
-    assert {"cpu", "commit", "versions.numpy"} <= set(machine)
-
-
-def test_writing_a_reference_and_failing_against_it(full, capsys, monkeypatch, tmp_path):
-    for artefact in full.config.papers[synthetic.PAPER].artefacts.values():
+def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp_path):
+    for artefact in full.papers[synthetic.PAPER].artefacts.values():
         if artefact.form == "figure":
-            for path in paths.figure(full.config, synthetic.PAPER, artefact.name).values():
+            for path in paths.figure(full, synthetic.PAPER, artefact.name).values():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text("a figure")
-    monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
-    assert check.run(read_config(full.file), write_reference=True) == 0
-    folder = tmp_path / "results" / "reference" / "paper"
-    assert (folder / "check.json").is_file()
-    assert (folder / synthetic.PAPER / "claims.md").is_file()
-    assert (folder / synthetic.PAPER / "fits.csv").is_file()
-    assert not (folder / synthetic.PAPER / "measurements.csv").exists()
+    assert check.run(full, write_reference=True) == 0
+    file, own = reference / "check.json", reference / synthetic.PAPER
+    assert file.is_file() and (own / "claims.md").is_file() and (own / "fits.csv").is_file()
+    assert not (own / "measurements.csv").exists()
     assert (tmp_path / "figures" / "reference" / "paper" / synthetic.PAPER / "overview.svg").is_file()
 
-    assert check.run(read_config(full.file)) == 0
+    assert check.run(full) == 0
     assert "\nReproduced on all " in capsys.readouterr().out
 
     # A paper that this run does not contain stays unchanged, unless another machine measured it.
     other = {"paper": "another", "experiment": "e", "n": "7", "contender": "smo", "setting": {}, "runs": {}}
-    content = json.loads((folder / "check.json").read_text())
+    content = json.loads(file.read_text())
     mine = len(content["rows"])
     content["rows"].append({**other, "runs": {"": {"status": "optimal", "counts": {"iterations": 3}}}})
     content["claims"]["another"] = {"one": "holds"}
     for machine, kept in ((content["machine"], 1), ({"cpu": "another"}, 0)):
-        (folder / "check.json").write_text(json.dumps({**content, "machine": machine}))
-        assert check.run(read_config(full.file), write_reference=True) == 0
-        joined = check.read_record(folder / "check.json")
+        file.write_text(json.dumps({**content, "machine": machine}))
+        assert check.run(full, write_reference=True) == 0
+        joined = check.read_record(file)
         assert sum(row["paper"] == "another" for row in joined["rows"]) == kept
         assert len(joined["claims"]) == 1 + kept and len(joined["rows"]) >= mine + kept
     assert "another machine: another" in capsys.readouterr().out
 
-    content = json.loads((folder / "check.json").read_text())
-    content["claims"][synthetic.PAPER]["web-gaussian-support-vectors"] = "holds"
-    (folder / "check.json").write_text(json.dumps(content))
-    assert check.run(read_config(full.file)) == 1
+    write_reference(reference, file, claim("holds", "web-gaussian-support-vectors"))
+    assert check.run(full) == 1
     out = capsys.readouterr().out
     assert "FAULT: claim platt1998/web-gaussian-support-vectors held in the reference: does not hold" in out
-    assert json.loads(paths.check(full.config).read_text())["comparison"]["faults"]
+    assert json.loads(paths.check(full).read_text())["comparison"]["faults"]
 
-    (folder / "check.json").write_text("{}")
+    file.write_text("{}")
     with pytest.raises(StepError, match="schema 2 expected"):
-        check.run(read_config(full.file))
-    shutil.rmtree(full.config.figures_dir)
+        check.run(full)
+    shutil.rmtree(full.figures_dir)
 
 
-def test_an_unfinished_run_cannot_become_the_reference(full, monkeypatch, tmp_path):
-    monkeypatch.setattr(paths, "reference", lambda config: tmp_path / "results" / "reference" / config.scale)
+def test_an_unfinished_run_cannot_become_the_reference(full, reference):
     with pytest.raises(StepError, match="missing; make the whole run"):
-        check.run(read_config(full.file), write_reference=True)
+        check.run(full, write_reference=True)
 
 
 def test_permutations_of_a_problem_share_a_line_of_the_file():
@@ -312,40 +284,16 @@ def test_permutations_of_a_problem_share_a_line_of_the_file():
     other = {**entry, "contender": "pasmo", "seed": "", "status": "time_limit", "counts": {}}
     folded = fold([*entries, other])
     assert len(folded) == 2 and len(folded[0]["runs"]) == 12
-    key = json.dumps
-    assert sorted(key(row, sort_keys=True) for row in unfold(folded)) == sorted(
-        key(row, sort_keys=True) for row in [*entries, other]
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "no record of a check"),
-        ("[" * 200_000, "no record of a check"),
-        ('{"schema": 1}', "schema 2 expected"),
-        ('{"schema": 2, "rows": [{}]}', r"no record of a check \(rows\[0\]: key 'paper' is missing"),
-    ],
-)
-def test_a_record_that_is_none_is_named(tmp_path, text, message):
-    (tmp_path / "check.json").write_text(text)
-    with pytest.raises(StepError, match=message):
-        check.read_record(tmp_path / "check.json")
-
-
-def test_a_commit_of_a_changed_checkout_says_so(full):
-    shown = load(full.config, synthetic.PAPER, full.config.papers[synthetic.PAPER].experiments).provenance()
-    assert "commit 0123456789+;" in shown
+    unfolded = [json.dumps(row, sort_keys=True) for row in unfold(folded)]
+    assert sorted(unfolded) == sorted(json.dumps(row, sort_keys=True) for row in [*entries, other])
 
 
 def test_the_record_is_as_old_as_what_was_measured(tmp_path):
-    config = synthetic.make_config(tmp_path)
-    lines = {name: synthetic.records(config, name) for name in config.papers[synthetic.PAPER].experiments}
-    newest = max(line["time"] for found in lines.values() for line in found)
+    config = synthetic.make_config(tmp_path, ["web-linear"])
+    lines = synthetic.records(config, "web-linear")
+    newest = max(line["time"] for line in lines)
     # A later search for the data, a year after, without success.
     later = f"{int(newest[:4]) + 1}{newest[4:]}"
-    lines["web-linear"][-1] |= {"status": "not_run", **synthetic.NO_RESULT, "time": later}
-    synthetic.write_records(config, lines)
-    run = analyse(config)
-    checked(run)
-    assert json.loads(paths.check(run.config).read_text())["measured"] == newest
+    lines[-1] |= {"status": "not_run", **NO_RESULT, "time": later}
+    checked(synthetic.analyse(config, {"web-linear": lines}))
+    assert json.loads(paths.check(config).read_text())["measured"] == newest

@@ -1,30 +1,26 @@
-from __future__ import annotations
-
 import dataclasses
 
 import analysis_support as synthetic
 import pandas
 import pytest
-from analysis_support import rows_of
+from curve_support import run
+from support import rows_of
 from svmrepro.workflow.analysis.fits import read_fits, read_ratios
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun, Runs, pairs, read_runs
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import analyse
 
 
 def collected(config, name):
-    file = config.results_dir / "config.json"
-    write_config(config, file)
     analyse.run(config, synthetic.PAPER, name)
     return paths.measurements(config, synthetic.PAPER, name)
 
 
 @pytest.fixture
 def config(tmp_path):
-    return synthetic.make_config(tmp_path, experiments=["noise-linear"])
+    return synthetic.make_config(tmp_path, ["noise-linear"])
 
 
 def test_every_line_becomes_one_tidy_row(config):
@@ -41,26 +37,31 @@ def test_every_line_becomes_one_tidy_row(config):
     assert [int(row["n"]) for row in rows] == sorted(int(row["n"]) for row in rows)
 
 
-def test_a_run_twice_in_the_files_is_refused(config):
+def test_a_run_twice_in_the_files_and_a_cut_file_are_refused(config):
     lines = synthetic.records(config, "noise-linear")
     synthetic.write_records(config, {"noise-linear": [*lines, lines[3]]})
     with pytest.raises(StepError, match="was already measured"):
         collected(config, "noise-linear")
+    synthetic.write_records(config, {"noise-linear": lines})
+    (path,) = paths.job_files(config, synthetic.PAPER, "noise-linear")
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(StepError, match=rf"{path.name}:\d+:"):
+        collected(config, "noise-linear")
 
 
 def test_joining_keeps_every_row_and_column(full):
-    parts = [paths.measurements(full.config, synthetic.PAPER, name) for name in synthetic.EXPERIMENTS]
-    joined = rows_of(paths.measurements(full.config, synthetic.PAPER))
+    parts = [paths.measurements(full, synthetic.PAPER, name) for name in synthetic.EXPERIMENTS]
+    joined = rows_of(paths.measurements(full, synthetic.PAPER))
     assert len(joined) == sum(len(rows_of(part)) for part in parts)
     assert {name for part in parts for name in rows_of(part)[0]} == set(joined[0])
-    assert len(rows_of(paths.fits(full.config, synthetic.PAPER))) == sum(
-        len(rows_of(paths.fits(full.config, synthetic.PAPER, name))) for name in synthetic.EXPERIMENTS
+    assert len(rows_of(paths.fits(full, synthetic.PAPER))) == sum(
+        len(rows_of(paths.fits(full, synthetic.PAPER, name))) for name in synthetic.EXPERIMENTS
     )
 
 
 def test_parquet_holds_what_the_csv_holds_with_types(full):
     for place in (paths.measurements, paths.fits, paths.ratios):
-        file = place(full.config, synthetic.PAPER)
+        file = place(full, synthetic.PAPER)
         rows, frame = rows_of(file), pandas.read_parquet(file.with_suffix(".parquet"))
         assert list(frame.columns) == list(rows[0])
         for row, typed in zip(rows, frame.to_dict("records"), strict=True):
@@ -72,19 +73,11 @@ def test_parquet_holds_what_the_csv_holds_with_types(full):
                     assert float(text) == value
                 else:
                     assert text == ("" if pandas.isna(value) else value)
-    measurements = paths.measurements(full.config, synthetic.PAPER).with_suffix(".parquet")
+    measurements = paths.measurements(full, synthetic.PAPER).with_suffix(".parquet")
     types = pandas.read_parquet(measurements).dtypes
     assert [types[name] for name in ("n", "cpu_seconds", "flagged", "reason", "machine.versions.numpy")] == [
         "Int64", "Float64", "boolean", "string", "string",
     ]  # fmt: skip
-
-
-def test_a_cut_job_file_names_its_line(config):
-    synthetic.write_records(config, {"noise-linear": synthetic.records(config, "noise-linear")})
-    (path,) = paths.job_files(config, synthetic.PAPER, "noise-linear")
-    path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(StepError, match=rf"{path.name}:\d+:"):
-        collected(config, "noise-linear")
 
 
 def test_flagged_runs_are_kept_but_do_not_time_where_others_can(config):
@@ -103,8 +96,9 @@ def test_flagged_runs_are_kept_but_do_not_time_where_others_can(config):
 
 
 def test_tables_say_how_to_get_what_is_not_installed(full):
-    results = load(full.config, synthetic.PAPER, ["noise-linear"])
+    results = load(full, synthetic.PAPER, ["noise-linear"])
     assert "not installed" not in results.provenance()
+    assert "commit 0123456789+;" in results.provenance(), "of a changed checkout"
     absent = {"status": "not_run", "reason": "not installed: libsvm-official (extra peers)"}
     missing = MeasuredRun({**results.runs.runs[0].fields, "cpu_seconds": "", **absent})
     runs = Runs((*results.runs.runs, missing))
@@ -114,12 +108,14 @@ def test_tables_say_how_to_get_what_is_not_installed(full):
 
 def test_reasons_are_said_in_words():
     def group(**fields):
-        return Group((MeasuredRun({"status": "not_run", "reason": "", **fields}),))
+        return Group((run("one", "smo", 10, **{"status": "not_run", **fields}),))
 
     assert group(reason="no data").reason == "not run: no data"
     absent = "not installed: libsvm-official (extra peers)"
     assert group(reason=absent).reason == absent
     assert group(status="memory_limit", memory_limit_mb="128.0").reason == "not run: needs more than 128 MB"
+    own = group(status="memory_limit", memory_limit_mb="")
+    assert own.reason == "not run: needs more than the solver's own limit of memory"
     assert group(status="time_limit", time_limit="60.0").reason == "stopped: time limit of 60 s"
     capped = "stopped at its cap of 10,000,000 steps"
     assert group(status="iteration_limit", reason=capped).reason == capped
@@ -129,9 +125,8 @@ def test_reasons_are_said_in_words():
 
 
 def _run(label, repeat, process, seconds, cpu="some"):
-    fields = {"contender": label, "status": "optimal", "certificate.passed": "true", "flagged": "false"}
-    measured = {"cpu_seconds": str(seconds), "machine.cpu": cpu}
-    return MeasuredRun({**fields, **measured, "run_id": process, "seed": "0", "repeat": repeat})
+    fields = {"repeat": repeat, "run_id": process, "cpu_seconds": seconds, "machine.cpu": cpu}
+    return run("one", label, 10, **fields)
 
 
 def test_two_processes_make_a_pair_only_where_a_kill_left_no_other():
@@ -148,15 +143,15 @@ def test_pairs_come_from_one_process_where_there_are_any():
 
 
 def test_fits_and_ratios_of_known_power_laws(full):
-    fits = read_fits([paths.fits(full.config, synthetic.PAPER)])
-    for name, (_, _, smo, chunking) in synthetic.EXPERIMENTS.items():
+    fits = read_fits([paths.fits(full, synthetic.PAPER)])
+    for name, (smo, chunking) in synthetic.EXPERIMENTS.items():
         for contender, truth in (("smo", smo), ("chunking", chunking)):
             found = fits[name, contender, "cpu_seconds", "measured"]
             assert found.exponent.value == pytest.approx(truth, abs=0.06)
             work = fits[name, contender, "work", "measured"]
             assert work.exponent.value == pytest.approx(truth, abs=0.01)
             assert fits[name, contender, "cpu_seconds", "paper"].exponent is not None
-    ratios = read_ratios([paths.ratios(full.config, synthetic.PAPER)])
+    ratios = read_ratios([paths.ratios(full, synthetic.PAPER)])
     found = ratios["separable-linear", 5000, "smo-dense", "smo", "cpu_seconds"]
     assert found.low < 4.0 < found.high
     assert ratios["separable-linear", 5000, "smo-dense", "smo", "work"].value == pytest.approx(10, rel=1e-5)

@@ -1,33 +1,28 @@
 """Curves over n, C and eps: what is plotted, and what claims take from them."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from curve_support import experiment, results, run
 from svmrepro.workflow.analysis.curves import absent, by_place, curve, exponent
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import MeasuredRun
-from svmrepro.workflow.configuration.artefact_kinds import FIGURES
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures import curves
 from svmrepro.workflow.figures.style import styled
 from svmrepro.workflow.judgement import curve_quantities
-from svmrepro.workflow.judgement.quantities import KINDS, needs_clock
+from svmrepro.workflow.judgement.quantities import needs_clock
 
 
-def over_n() -> Iterator[MeasuredRun]:
+def over_n():
     for n in (1000, 2000, 4000):
         for repeat in range(3):
             yield run("set", "svmperf", n, repeat=repeat, cpu_seconds=0.001 * n**0.8, iterations=50)
     yield run("set", "svmlight", 1000, status="time_limit", time_limit=30)
 
 
-def over_C() -> Iterator[MeasuredRun]:
+def over_C():
     for n in (1000, 4000):
         for C in (100.0, 1000.0, 10000.0):
             best = 100.0 if n == 1000 else 1000.0
@@ -38,29 +33,31 @@ def over_C() -> Iterator[MeasuredRun]:
             yield run("set", "exact", n, C, **{"certificate.primal": 100.0})
 
 
-def test_over_n_all_sizes_are_points() -> None:
+def test_over_n_all_sizes_are_points_and_what_was_not_solved_says_why():
     found = results(list(over_n()), experiment("set"))
     points = curve(found, "set", "svmperf", "n", {})
     assert [point.x for point in points] == [1000, 2000, 4000]
-    fitted = exponent(points, "set").exponent
-    assert fitted is not None and fitted.value == pytest.approx(0.8)
+    assert exponent(points, "set").exponent.value == pytest.approx(0.8)
     assert [point.y.value for point in curve(found, "set", "svmperf", "n", {"of": "iterations"})] == [50] * 3
-
-
-def test_what_was_not_solved_is_no_point_and_says_why() -> None:
-    found = results(list(over_n()), experiment("set"))
     assert curve(found, "set", "svmlight", "n", {}) == []
     assert absent(found, "set", "svmlight") == "stopped: time limit of 30 s"
     assert absent(found, "set", "smo") == "not in this experiment"
 
 
-def test_over_an_axis_the_largest_size_counts() -> None:
+def test_over_an_axis_the_largest_size_counts_and_over_n_the_best_of_each():
     found = results(list(over_C()), experiment("set", "C_total", ("accuracy",)))
     points = curve(found, "set", "svmperf", "C_total", {})
-    assert [(point.x, point.y.value) for point in points] == [
-        (C, pytest.approx(0.004 * C)) for C in (100.0, 1000.0, 10000.0)
-    ]
+    assert [point.x for point in points] == [100, 1000, 10000]
+    assert [point.y.value for point in points] == pytest.approx([0.4, 4.0, 40.0])
     assert len(by_place(found, "set", "svmperf")) == 6
+    # C = 100 is best for 1,000 examples and 1,000 for 4,000.
+    points = curve(found, "set", "svmperf", "n", {"best": True})
+    assert [point.x for point in points] == [1000, 4000]
+    assert [point.y.value for point in points] == pytest.approx([0.1, 4.0])
+    with pytest.raises(StepError, match="'set' has no axis 'eps'"):
+        curve(found, "set", "svmperf", "eps", {})
+    with pytest.raises(StepError, match="judges nothing on a test set"):
+        curve(results([], experiment("set", "C_total")), "set", "svmperf", "C_total", {"of": "performance"})
 
 
 @pytest.mark.parametrize(
@@ -75,21 +72,19 @@ def test_over_an_axis_the_largest_size_counts() -> None:
         ({"short_of": "exact"}, [0.005, 0.005, 0.005]),
     ],
 )
-def test_quantities(quantity: dict[str, Any], values: list[float]) -> None:
+def test_quantities(quantity, values):
     found = results(list(over_C()), experiment("set", "C_total", ("accuracy",)))
     points = curve(found, "set", "svmperf", "C_total", quantity)
     assert [point.y.value for point in points] == pytest.approx(values)
 
 
-def test_seconds_at_two_points_are_paired_repeat_by_repeat() -> None:
+def test_seconds_at_two_points_are_paired_repeat_by_repeat():
     # Each repeat is slower than the one before at both points, which does not affect their ratio.
-    seconds = {
-        (eps, repeat): s * (1 + repeat) for eps, s in ((0.001, 2.0), (0.5, 1.0)) for repeat in range(3)
-    }
-    seconds[0.5, 2] *= 1.1
+    seconds = {0.001: (2.0, 4.0, 6.0), 0.5: (1.0, 2.0, 3.3)}
     runs = [
         run("set", "svmlight", 1000, eps, repeat=repeat, cpu_seconds=value)
-        for (eps, repeat), value in seconds.items()
+        for eps, values in seconds.items()
+        for repeat, value in enumerate(values)
     ]
     runs.append(run("set", "svmlight", 1000, 0.1, repeat=0, cpu_seconds=1.5))
     found = results(runs, experiment("set", "eps"))
@@ -99,7 +94,7 @@ def test_seconds_at_two_points_are_paired_repeat_by_repeat() -> None:
     assert points[0.1].value == pytest.approx(0.75) and points[0.1].low is None  # a single run
 
 
-def test_a_yardstick_without_points_is_that_of_all() -> None:
+def test_a_yardstick_without_points_is_that_of_all():
     runs = [run("set", "svmperf", 4000, eps, **{"certificate.relaxed": 100 - eps}) for eps in (0.1, 1.0)]
     runs.append(run("set", "exact", 4000, **{"certificate.primal": 100.0}))
     found = results(runs, experiment("set", "eps"))
@@ -107,25 +102,7 @@ def test_a_yardstick_without_points_is_that_of_all() -> None:
     assert {point.x: point.y.value for point in points} == pytest.approx({0.1: 0.001, 1.0: 0.01})
 
 
-def test_the_best_of_each_size() -> None:
-    found = results(list(over_C()), experiment("set", "C_total", ("accuracy",)))
-    points = curve(found, "set", "svmperf", "n", {"best": True})
-    # C = 100 is best for 1,000 examples and 1,000 for 4,000.
-    assert [(point.x, point.y.value) for point in points] == [
-        (1000, pytest.approx(0.1)),
-        (4000, pytest.approx(4.0)),
-    ]
-
-
-def test_questions_that_make_no_sense() -> None:
-    found = results(list(over_C()), experiment("set", "C_total"))
-    with pytest.raises(StepError, match="'set' has no axis 'eps'"):
-        curve(found, "set", "svmperf", "eps", {})
-    with pytest.raises(StepError, match="judges nothing on a test set"):
-        curve(found, "set", "svmperf", "C_total", {"of": "performance"})
-
-
-def test_claims_take_slopes_and_values() -> None:
+def test_claims_take_slopes_and_values():
     found = results(list(over_C()), experiment("set", "C_total", ("accuracy",)))
     spec = {"kind": "curve-exponent", "experiments": ["set"], "contender": "svmperf", "x": "C_total"}
     (finding,) = curve_quantities.curve_exponents(found, {**spec, "of": "iterations"})
@@ -136,24 +113,23 @@ def test_claims_take_slopes_and_values() -> None:
     assert [finding.label for finding in each] == ["set, C = 1,000", "set, C = 10,000"]
     (nobody,) = curve_quantities.curve_values(found, {**spec, "contender": "smo"})
     assert nobody.interval is None and nobody.reason == "not in this experiment"
+    clocked = [
+        needs_clock({"kind": "curve-value", **of}) for of in ({}, {"of": "iterations"}, {"short_of": "exact"})
+    ]
+    assert clocked == [True, False, False]
 
 
-def test_seconds_need_a_clock_and_gaps_do_not() -> None:
-    assert {"curve-exponent", "curve-value"} <= set(KINDS)
-    assert needs_clock({"kind": "curve-value"})
-    assert not needs_clock({"kind": "curve-value", "of": "iterations"})
-    assert not needs_clock({"kind": "curve-value", "short_of": "exact"})
-
-
-def artefact(**settings: Any) -> Artefact:
+def artefact(**settings):
     return Artefact("figure", "curves", "figure", ("set", "set-best", "gone"), "A title", "", settings)
 
 
-def test_a_figure_has_a_line_a_set_and_tells_who_is_missing() -> None:
+def test_a_figure_has_a_line_a_set_and_tells_who_is_missing(tmp_path):
+    (tmp_path / "joachims2006_timings.csv").write_text("experiment,n,svmperf_seconds\nset,4000,1.0\n")
     best = experiment("set-best", "C_total", ("accuracy",))
     runs = [*over_n(), *(MeasuredRun({**r.fields, "experiment": "set-best"}) for r in over_C())]
     runs.append(run("gone", "svmperf", 1000, status="not_run", reason="data not available"))
-    found = results(runs, experiment("set"), best, experiment("gone"))
+    numbers = PaperNumbers(tmp_path, "joachims2006")
+    found = replace(results(runs, experiment("set"), best, experiment("gone")), numbers=numbers)
     panels = [
         {"contender": "svmperf", "guide": 0.8},
         {"contender": "svmperf", "title": "best C", "suffix": "-best", "y": {"best": True}},
@@ -161,7 +137,10 @@ def test_a_figure_has_a_line_a_set_and_tells_who_is_missing() -> None:
     with styled():
         figure = curves.build(found, artefact(panels=panels))
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["SVM-perf", "best C"]
-    assert [len(axes.containers) for axes in figure.axes] == [1, 1]
+    # A set of the paper is solid, others are dashed; it looks the same in all panels.
+    shown = [[line for line, *_ in axes.containers] for axes in figure.axes]
+    assert [[line.get_linestyle() for line in lines] for lines in shown] == [["-"], ["-"]]
+    assert len({line.get_color() for lines in shown for line in lines}) == 1
     assert [axes.get_title(loc="right") for axes in figure.axes] == [r"$\propto n^{0.8}$", ""]
     (legend,) = figure.legends
     shown = [text.get_text() for text in legend.get_texts()]
@@ -170,7 +149,7 @@ def test_a_figure_has_a_line_a_set_and_tells_who_is_missing() -> None:
 
 
 @pytest.mark.parametrize(("relaxed", "sunk"), [([90.0, 99.9999, 101.0], [1.0, 10.0]), ([90.0] * 3, [])])
-def test_arrows_mark_what_lies_below_the_axis(relaxed: list[float], sunk: list[float]) -> None:
+def test_arrows_mark_what_lies_below_the_axis(relaxed, sunk):
     runs = [
         run("set", "svmperf", 4000, eps, **{"certificate.relaxed": value})
         for eps, value in zip((0.1, 1.0, 10.0), relaxed, strict=True)
@@ -188,18 +167,7 @@ def test_arrows_mark_what_lies_below_the_axis(relaxed: list[float], sunk: list[f
     assert shown == ["Set"] + [curves.BELOW] * bool(sunk)
 
 
-def test_a_figure_over_nothing_that_exists() -> None:
+def test_a_figure_over_nothing_that_exists():
     found = results(list(over_n()), experiment("set"), experiment("set-best"), experiment("gone"))
     with pytest.raises(StepError, match="x: one of n, C_total, eps expected"):
         curves.build(found, artefact(panels=[{"contender": "svmperf"}], x="gamma"))
-    assert FIGURES["curves"].load() is curves.build
-
-
-def test_a_set_of_the_paper_is_solid_and_others_are_dashed(tmp_path) -> None:
-    path = tmp_path / "joachims2006_timings.csv"
-    path.write_text("experiment,n,svmperf_seconds\nccat,4000,1.0\n")
-    described = (experiment("set"), experiment("ccat-best", "C_total", ("accuracy",)))
-    found = replace(results(list(over_n()), *described), numbers=PaperNumbers(tmp_path, "joachims2006"))
-    looks = curves.DATA_SET_LOOKS
-    assert curves._look(found, "ccat-best") == looks[0] and looks[0].line == "-"
-    assert curves._look(found, "set") == looks[curves.OWN] != looks[0]

@@ -1,15 +1,16 @@
-"""The table of encodings, from synthetic measurements."""
+"""The tables of encodings: from synthetic measurements, and of Adult's files."""
 
-from __future__ import annotations
-
-import re
+from types import SimpleNamespace
 
 import permuted_support as permuted
 import pytest
-from analysis_support import rows_of
 from permuted_support import PAPER
+from support import rows_of
+from svmrepro import datasets
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.tables.permutations.encodings import CLOSEST, CONCLUSIONS, REPRODUCED, encodings
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.tables import adult_encoding
+from svmrepro.workflow.tables.permutations.encodings import CLOSEST, CONCLUSIONS, REPRODUCED
 
 TABLES = ("encodings", "data-sets", "smo-pasmo", "selection")
 UCI = ("tic-tac-toe", "ionosphere", "internet-ads", "spambase", "connect-4")
@@ -101,10 +102,8 @@ def test_a_subset_is_not_compared(rows, config):
         assert subset["n"] == "4000" and float(subset["support_vectors"]) > 0
         assert subset["verdict"] == subset["support_vectors_difference"] == ""
         assert subset["iterations_difference"] == subset["bounded_support_vectors_difference"] == ""
-    assert (
-        "Measured on a subset, the first n rows of one fixed permutation: connect-4; not compared with the "
-        "paper." in notes(config)
-    )
+    (note,) = [note for note in notes(config) if note.startswith("Measured on a subset")]
+    assert note.endswith(": connect-4; not compared with the paper.")
 
 
 def test_what_has_no_number_says_why(rows):
@@ -124,22 +123,6 @@ def test_the_notes_close_with_the_encodings_that_reproduce_the_paper(config):
     assert any(rule in note for note in notes(config))
 
 
-def test_other_settings_are_no_encoding(config):
-    experiment = config.experiment(PAPER, "ionosphere")
-    assert [one.label for one in encodings(experiment, "smo")] == [
-        "smo", "smo-unit-interval", "smo-standardised",
-    ]  # fmt: skip
-    # No other contender has solved the set in another encoding.
-    assert [one.label for one in encodings(experiment, "pasmo")] == ["pasmo"]
-
-
-def test_the_other_tables_know_nothing_of_encodings(config):
-    for name in TABLES[1:]:
-        text = paths.table(config, PAPER, name)["md"].read_text()
-        assert "spambase" in text
-        assert not re.search(r"one.hot|unit.interval|standardised|scaled to", text), name
-
-
 def test_nothing_is_concluded_from_subsets_alone(tmp_path):
     names = ["connect-4", "king-rook-vs-king"]
     config = permuted.measured(tmp_path, names, scale="smoke", permutations=3, only=["encodings"])
@@ -147,3 +130,26 @@ def test_nothing_is_concluded_from_subsets_alone(tmp_path):
     assert "connect-4, king-rook-vs-king; not compared with the paper." in said[-1]
     text = paths.table(config, PAPER, "encodings")["md"].read_text()
     assert OWN["king-rook-vs-king"] in text and "reproduced |" not in text
+
+
+ROW = {
+    "part": "adult.data and a9a", "attribute": "age", "columns_ours": 5, "columns_a9a": 5, "rows": 32561,
+    "rows_agreeing": 32560, "note": "quintiles",
+}  # fmt: skip
+
+
+def shown(monkeypatch, compare):
+    """Return the first row of the table, from the files or from the reasons why they are not available."""
+    monkeypatch.setattr(datasets, "compare_encoding", compare)
+    results = SimpleNamespace(config=SimpleNamespace(data_dir="data", mirror="mirror"))
+    table = adult_encoding.build(results, Artefact("encoding", "encoding", "table", (), "Encodings", ""))
+    return table.sections[0].rows[0]
+
+
+def test_a_line_for_each_attribute_or_why_there_is_none(monkeypatch):
+    def absent(*_):
+        raise datasets.DatasetUnavailable("adult (a9a)", ["no network\nhere"])
+
+    cells = shown(monkeypatch, lambda *places: [ROW] if places == ("data", "mirror") else [])
+    assert {key: cell.value for key, cell in cells.items()} == ROW
+    assert "no network here" in shown(monkeypatch, absent)["part"].reason

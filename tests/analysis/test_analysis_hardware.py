@@ -1,23 +1,19 @@
 """Runs of one experiment on nodes of different hardware: their seconds are never combined."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import analysis_support as synthetic
 import permuted_support as permuted
 import pytest
-from analysis_steps import analyse
-from analysis_support import rows_of as rows
+from curve_support import run
+from support import rows_of as rows
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.analysis.runs import CPU, Group, MeasuredRun, pairs, read_runs
+from svmrepro.workflow.analysis.runs import CPU, Group, pairs, read_runs
 from svmrepro.workflow.configuration import paths
 
 NAME = "noise-linear"
 SLOW = {"cpu": "Slow CPU 1.0 GHz", "cores": 4, "threads": 8, "memory_bytes": 16 * 2**30}
 
 
-def moved(line: dict[str, Any], run_id: str) -> dict[str, Any]:
+def moved(line, run_id):
     """Return a measurement as from a node of another kind: ten times slower, equal counts."""
     seconds = line["cpu_seconds"]
     return {
@@ -28,39 +24,28 @@ def moved(line: dict[str, Any], run_id: str) -> dict[str, Any]:
     }
 
 
-def analysed(tmp_path: Any, elsewhere: Any) -> Any:
-    config = synthetic.make_config(tmp_path, experiments=[NAME])
+def analysed(tmp_path, elsewhere):
+    config = synthetic.make_config(tmp_path, [NAME])
     lines = synthetic.records(config, NAME)
-    synthetic.write_records(
-        config, {NAME: [moved(line, "elsewhere") if elsewhere(line) else line for line in lines]}
-    )
-    return analyse(config, figures=True).config
+    lines = [moved(line, "elsewhere") if elsewhere(line) else line for line in lines]
+    return synthetic.analyse(config, {NAME: lines}, figures=True)
 
 
 def test_sizes_on_another_node_are_in_no_exponent_and_no_ratio(tmp_path):
-    config = synthetic.make_config(tmp_path / "all", experiments=[NAME])
-    sizes = config.papers[synthetic.PAPER].experiments[NAME].sizes
+    alone = synthetic.make_config(tmp_path / "alone", [NAME])
+    sizes = alone.papers[synthetic.PAPER].experiments[NAME].sizes
     far = set(sizes[-2:])
+    kept = [line for line in synthetic.records(alone, NAME) if line["n"] not in far]
+    synthetic.analyse(alone, {NAME: kept})
     mixed = analysed(tmp_path / "mixed", lambda line: line["n"] in far)
 
-    alone = synthetic.make_config(tmp_path / "alone", experiments=[NAME])
-    kept = [line for line in synthetic.records(alone, NAME) if line["n"] not in far]
-    synthetic.write_records(alone, {NAME: kept})
-    alone = analyse(alone).config
+    def fits(config, quantity):
+        every = rows(paths.fits(config, synthetic.PAPER, NAME))
+        return [row for row in every if (row["source"], row["quantity"]) == ("measured", quantity)]
 
-    found, expected = (
-        {
-            (row["contender"], row["quantity"]): row
-            for row in rows(paths.fits(one, synthetic.PAPER, NAME))
-            if row["source"] == "measured"
-        }
-        for one in (mixed, alone)
-    )
-    assert {key[1] for key in found} == {"cpu_seconds", "work"}
-    for key, row in found.items():
-        if key[1] == CPU:
-            assert row == expected[key]  # as if the others had not been measured
-    assert int(found["smo", "work"]["points"]) == len(sizes)  # counts are the same everywhere
+    assert fits(mixed, CPU) == fits(alone, CPU) != []  # as if the others had not been measured
+    # Counts are the same everywhere.
+    assert {int(row["points"]) for row in fits(mixed, "work") if row["contender"] == "smo"} == {len(sizes)}
 
     ratios = rows(paths.ratios(mixed, synthetic.PAPER, NAME))
     assert {int(row["n"]) for row in ratios if row["quantity"] == CPU} == set(sizes) - far
@@ -68,11 +53,9 @@ def test_sizes_on_another_node_are_in_no_exponent_and_no_ratio(tmp_path):
 
     table = paths.table(mixed, synthetic.PAPER, f"timing-{NAME}")
     for row in rows(table["csv"]):
-        if int(row["n"]) in far and row["smo_seconds_reason"].startswith("not timed"):
-            assert row["smo_seconds_reason"] == "not timed: solved on other hardware"
-            assert row["smo_seconds"] == "" and row["ratio"] == "" and row["nonbound"] != ""
-        elif int(row["n"]) in sizes:
-            assert row["smo_seconds"] != "" and int(row["n"]) not in far
+        reason = "not timed: solved on other hardware" if int(row["n"]) in far else ""
+        assert row["smo_seconds_reason"] == reason and bool(row["smo_seconds"]) == (not reason)
+        assert row["nonbound"] != "" and not (reason and row["ratio"])
     text = table["md"].read_text()
     assert "one kind of hardware only" in text
     assert "runs on [Slow CPU 1.0 GHz, 4 cores, 8 threads, 16 GiB]" in text.replace("\\", "")
@@ -96,9 +79,9 @@ def test_repeats_of_one_row_on_another_node_are_in_no_median(tmp_path):
     assert not load(config, synthetic.PAPER, [NAME]).all_suspect(NAME)
 
 
-def run(hardware: dict[str, object], **fields: object) -> MeasuredRun:
-    machine = {f"machine.{key}": str(value) for key, value in hardware.items()}
-    return MeasuredRun({**machine, **{key: str(value) for key, value in fields.items()}})
+def on(hardware, **fields):
+    machine = {f"machine.{key}": value for key, value in hardware.items()}
+    return run("one", "smo", 10, **machine, **fields)
 
 
 @pytest.mark.parametrize(
@@ -114,19 +97,17 @@ def run(hardware: dict[str, object], **fields: object) -> MeasuredRun:
     ],
 )
 def test_what_is_the_same_hardware(change, same):
-    assert (run({**SLOW, **change}).hardware == run(SLOW).hardware) is same
+    assert (on({**SLOW, **change}).hardware == on(SLOW).hardware) is same
 
 
 def test_a_group_elsewhere_has_results_and_no_seconds():
-    solved = run(
-        SLOW, status="optimal", **{"certificate.passed": "true"}, cpu_seconds=1.5, iterations=7, flagged=False
-    )
+    solved = on(SLOW, cpu_seconds=1.5, iterations=7)
     assert Group((solved,)).values(CPU) == [1.5] and not Group((solved,)).elsewhere
     group = Group((solved,), hardware="something else")
     assert group.elsewhere and group.values(CPU) == [] and group.values("iterations") == [7.0]
     assert not group.suspect and group.reason == ""
     assert group.untimed == "not timed: solved on other hardware" and Group((solved,)).untimed == ""
-    stopped = run(SLOW, status="time_limit", time_limit=5)
+    stopped = on(SLOW, status="time_limit", time_limit=5)
     assert Group((stopped,), hardware="something else").untimed == "stopped: time limit of 5 s"
 
 

@@ -1,20 +1,14 @@
 """Tables of the NIPS paper from synthetic runs, with exponents and ratios chosen by the tests."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
-from analysis_steps import analyse
-from analysis_support import make_line, rows_of, solved, without_numbers_that_are_none
+from analysis_support import analyse, make_line, paper_config, solved, without_numbers_that_are_none
 from matplotlib.figure import Figure
+from support import rows_of
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config, Experiment, load_config
-from svmrepro.workflow.figures import exponents, loglog
+from svmrepro.workflow.figures import loglog
 from svmrepro.workflow.figures import settings as figure_settings
 from svmrepro.workflow.figures.style import off_axis
 
@@ -31,25 +25,7 @@ STOPPED = 800
 """Chunking solves at most this many rows."""
 
 
-def make_config(folder: Path) -> Config:
-    every = load_config({"papers": [PAPER]}).papers[PAPER].experiments
-    experiments: dict[str, Any] = {
-        name: {"sizes": SIZES[name]} if name in SIZES else None for name in every
-    } | {"MNIST": {"dataset": "noise", "sizes": [100, 200]}}
-    settings = {
-        "scale": "paper",
-        "papers": [PAPER],
-        "repeats": 2,
-        "job": "experiment",
-        "results_dir": str(folder / "results"),
-        "figures_dir": str(folder / "figures"),
-        "data_dir": str(folder / "data"),
-        "experiments": {PAPER: experiments},
-    }
-    return load_config(settings)
-
-
-def records(config: Config, experiment: Experiment) -> list[dict[str, Any]]:
+def records(config, experiment):
     """Return lines without noise: power laws, slower without shrinking, hits with a cache."""
     lines = []
     for n in experiment.sizes:
@@ -69,16 +45,20 @@ def records(config: Config, experiment: Experiment) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
-    found = make_config(tmp_path_factory.mktemp("platt1999"))
-    return analyse(found, PAPER, partial(records, found)).config
+def config(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("platt1999")
+    experiments = {name: {"sizes": sizes} for name, sizes in SIZES.items()}
+    experiments["MNIST"] = {"dataset": "noise", "sizes": [100, 200]}
+    found = paper_config(folder, PAPER, experiments, repeats=2, job="experiment")
+    every = found.papers[PAPER].experiments.items()
+    return analyse(found, {name: records(found, experiment) for name, experiment in every}, PAPER)
 
 
-def rows(config: Config, name: str) -> list[dict[str, str]]:
+def rows(config, name):
     return rows_of(paths.table(config, PAPER, name)["csv"])
 
 
-def test_benchmarks_stand_beside_table_2(config: Config) -> None:
+def test_benchmarks_stand_beside_table_2(config):
     found = {(row["experiment"], row["contender"]): row for row in rows(config, "benchmarks")}
     smo, light, chunking = (found["AdultLin", name] for name in ("SMO", "SVM-light", "Chunking"))
     assert [row["n"] for row in (smo, light, chunking)] == ["11220", "11220", "800"]
@@ -89,18 +69,14 @@ def test_benchmarks_stand_beside_table_2(config: Config) -> None:
     assert smo["ratio"] == smo["paper_ratio"] == ""
     assert float(chunking["ratio"]) == pytest.approx(4**1.3)  # at its own largest size, 4 times 200
     assert float(light["paper_ratio"]) == pytest.approx(217.9 / 13.7)
-
-
-def test_what_the_paper_has_not_is_a_dash(config: Config) -> None:
-    found = {(row["experiment"], row["contender"]): row for row in rows(config, "benchmarks")}
+    # What the paper lacks is a dash.
     assert ("AdultGauss", "Chunking") not in found
-    assert (
-        found["MNIST", "SMO"]["paper_printed"] == "" and found["MNIST", "SMO"]["paper_seconds"] == "19387.9"
-    )
-    assert found["MNIST", "SVM-light, cached"]["paper_seconds"] == ""
+    mnist, cached = found["MNIST", "SMO"], found["MNIST", "SVM-light, cached"]
+    assert (mnist["paper_printed"], mnist["paper_seconds"], cached["paper_seconds"]) == ("", "19387.9", "")
+    assert without_numbers_that_are_none(paths.results(config) / PAPER) > 10
 
 
-def test_parameters_stand_beside_table_1(config: Config) -> None:
+def test_parameters_stand_beside_table_1(config):
     found = {row["experiment"]: row for row in rows(config, "parameters")}
     linear, gaussian = found["AdultLin"], found["AdultGauss"]
     assert [linear[key] for key in ("n", "paper_n", "C", "paper_C")] == ["11220", "11221", "0.05", "0.05"]
@@ -109,15 +85,11 @@ def test_parameters_stand_beside_table_1(config: Config) -> None:
     assert gaussian["n"] == "800" and gaussian["difference"] == ""  # not the paper's size
     assert (linear["cache"], linear["paper_cache"]) == ("SVM-light: 40 MB", "mixed")
     assert (gaussian["cache"], gaussian["paper_cache"]) == ("no", "no")
-
-
-def test_zeros_are_counted_in_the_data(config: Config) -> None:
-    found = {row["experiment"]: row for row in rows(config, "parameters")}
     assert 85 < float(found["MNIST"]["zeros"]) < 95  # noise: one component in ten is 1
-    assert found["AdultLin"]["zeros"] == "" and found["AdultLin"]["zeros_reason"].startswith("not run: ")
+    assert linear["zeros"] == "" and linear["zeros_reason"].startswith("not run: ")
 
 
-def test_options_have_columns_and_ratios(config: Config) -> None:
+def test_options_have_columns_and_ratios(config):
     found = {row["contender"]: row for row in rows(config, "options")}
     plain, slow = found["SMO"], found["SMO, no shrinking"]
     assert (plain["axis_shrinking"], slow["axis_shrinking"]) == ("yes", "no")
@@ -130,7 +102,7 @@ def test_options_have_columns_and_ratios(config: Config) -> None:
     assert (plain["axis_fold"], found["SMO, unfolded"]["axis_fold"]) == ("yes", "no")
 
 
-def test_claims_are_judged_by_what_was_measured(config: Config) -> None:
+def test_claims_are_judged_by_what_was_measured(config):
     found = {row["id"]: row["verdict"] for row in rows(config, "claims")}
     assert found["smo-scales-better"] == "holds" and found["mnist-none-at-bound"] == "does not hold"
     assert found["exponent-smo-AdultLin"] == "holds" and found["exponent-chunking-AdultLin"] == "holds"
@@ -138,27 +110,20 @@ def test_claims_are_judged_by_what_was_measured(config: Config) -> None:
     assert found["sparse-smo-3-to-13"] == "does not hold"  # dense takes as long here
 
 
-def test_no_table_holds_a_number_that_is_none(config: Config) -> None:
-    assert without_numbers_that_are_none(paths.results(config) / PAPER) > 10
-
-
-# -- figures --------------------------------------------------------------------------------------------
-
-
-def colours(config: Config, name: str) -> dict[str, Any]:
+def colours(config, name):
     results = load(config, PAPER, [name])
     handles, _ = loglog.draw(Figure().subplots(), results, name)
     shown = [(str(line.get_label()), line.get_color()) for line in handles]
     return {label.partition(":")[0]: colour for label, colour in shown if "in the paper" not in label}
 
 
-def test_a_solver_looks_the_same_where_another_is_missing(config: Config) -> None:
+def test_a_solver_looks_the_same_where_another_is_missing(config):
     every, two = colours(config, "AdultLin"), colours(config, "AdultLinD")
     assert len(set(every.values())) == 3
     assert two == {label: every[label] for label in ("SMO", "Chunking")}
 
 
-def test_an_overview_has_one_scale_and_numbers_its_outer_axes(config: Config) -> None:
+def test_an_overview_has_one_scale_and_numbers_its_outer_axes(config):
     artefact = config.papers[PAPER].artefacts["overview-table-2"]
     figure = loglog.build_overview(load(config, PAPER, artefact.experiments), artefact)
     panels = [axes for axes in figure.axes if axes.get_visible()]
@@ -176,9 +141,7 @@ def test_an_overview_has_one_scale_and_numbers_its_outer_axes(config: Config) ->
 @pytest.mark.parametrize(
     ("interval", "arrows"), [((0.2, 5.0), []), ((0.01, 5.0), [0.1]), ((0.01, 50.0), [0.1, 10.0])]
 )
-def test_an_interval_that_leaves_the_axis_has_arrows(
-    interval: tuple[float, float], arrows: list[float]
-) -> None:
+def test_an_interval_that_leaves_the_axis_has_arrows(interval, arrows):
     axes = Figure().subplots()
     axes.set_xlim(0.1, 10.0)
     off_axis(axes, 3.0, interval, "#000")
@@ -186,14 +149,7 @@ def test_an_interval_that_leaves_the_axis_has_arrows(
     assert all(float(line.get_ydata()[0]) == 3.0 for line in axes.lines)
 
 
-def test_exponents_that_cannot_be_refitted_are_not_in_the_legend(config: Config) -> None:
-    artefact = config.papers[PAPER].artefacts["exponents-table-2"]
-    figure = exponents.build(load(config, PAPER, artefact.experiments), artefact)
-    shown = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "paper, as printed" in shown and not any("refitted" in text for text in shown)
-
-
-def test_each_line_changes_one_setting(config: Config) -> None:
+def test_each_line_changes_one_setting(config):
     artefact = config.papers[PAPER].artefacts["options-at-a-glance"]
     results = load(config, PAPER, ["AdultLin-options"])
     lines = figure_settings.lines_of(results, ["AdultLin-options"], artefact.settings["axes"])
@@ -212,7 +168,7 @@ def test_each_line_changes_one_setting(config: Config) -> None:
     }
 
 
-def test_settings_are_drawn_over_the_first_ones(config: Config) -> None:
+def test_settings_are_drawn_over_the_first_ones(config):
     artefact = replace(
         config.papers[PAPER].artefacts["options-at-a-glance"], experiments=("AdultLin-options",)
     )

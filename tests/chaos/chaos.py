@@ -3,11 +3,10 @@
     python tests/chaos/chaos.py --runs 50 --folder chaos [--config papers=[platt1998]]
 
 Each run has its own folder. Several faults are injected before it may end: SIGKILL to the whole process
-group, SIGKILL to Snakemake alone, a full disk, a read-only results folder, a cut network. Each fault is a
-line of ``kills.jsonl`` in the folder and each run a line of ``runs.jsonl``, so that the next call resumes a
-killed one. Two calls with separate folders share the work by ``--first`` and ``--runs``. The disk that is
-filled is a small one in memory, mounted in a private namespace; without the right to mount, this fault is
-left out with a message.
+group, SIGKILL to Snakemake alone, a full disk, a read-only results folder, a cut network. Each run, with its
+faults, is a line of ``runs.jsonl`` in the folder, so that the next call resumes a killed one. Two calls with
+separate folders share the work by ``--first`` and ``--runs``. The disk that is filled is a small one in
+memory, mounted in a private namespace; without the right to mount, this fault is left out with a message.
 """
 
 from __future__ import annotations
@@ -24,7 +23,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -63,6 +63,10 @@ class Mirror(ThreadingHTTPServer):
 
     def handle_error(self, *_: object) -> None:
         pass  # clients are killed during transfers
+
+    def server_close(self) -> None:
+        self.shutdown()
+        super().server_close()
 
 
 class _Files(SimpleHTTPRequestHandler):
@@ -223,7 +227,6 @@ class Chaos:
         draw = random.Random(number)
         place = Folder(self.folder / "run", self.mounts)
         place.make()
-        self.forget(number)
         kills = []
         # Each kind of fault comes first in turn; the others are drawn at random.
         kinds = [
@@ -233,9 +236,7 @@ class Chaos:
         for kind in kinds:
             span = self.span or 0.9 * expected["seconds"]
             longest = span / 3 if kind == "network" else span  # data are fetched first
-            record = self.harm(place, kind, draw.uniform(1.0, longest), draw.uniform(1.0, AFTERMATH))
-            kills.append(record)
-            self.note("kills.jsonl", {"run": number, **record})
+            kills.append(self.harm(place, kind, draw.uniform(1.0, longest), draw.uniform(1.0, AFTERMATH)))
         problems = self.finish(place.path)
         results = place.path / "results" / self.scale
         problems += [f"kill {i}: {kill['traceback']}" for i, kill in enumerate(kills) if kill["traceback"]]
@@ -246,62 +247,31 @@ class Chaos:
             place.remove()
         else:
             shutil.copytree(place.path, self.folder / f"run-{number}", dirs_exist_ok=True)
-        return {"run": number, "kills": len(kills), "measurements": found, "problems": problems[:20]}
-
-    def forget(self, number: int) -> None:
-        """Delete what an interrupted chaos run left of its own run, so that it is made anew."""
-        path = self.folder / "kills.jsonl"
-        kept = [line for line in read_journal(path) if line["run"] != number]
-        path.write_text("".join(json.dumps(line) + "\n" for line in kept))
-
-    def note(self, name: str, line: Mapping[str, Any]) -> None:
-        """Append a line to a journal, after removing an incomplete line left by a kill."""
-        path = self.folder / name
-        text = path.read_text() if path.exists() else ""
-        whole = text[: text.rfind("\n") + 1]
-        if whole != text:
-            path.write_text(whole)
-        with path.open("a") as stream:
-            stream.write(json.dumps(line) + "\n")
+        return {"run": number, "kills": kills, "measurements": found, "problems": problems[:20]}
 
     def go_on(self, runs: range, most_kills: int) -> list[dict[str, Any]]:
         """Make the runs that the journal lacks; return all."""
-        done = {run["run"] for run in read_journal(self.folder / "runs.jsonl")}
-        for number in sorted(set(runs) - done):
-            self.note("runs.jsonl", self.run(number, most_kills))
-        return read_journal(self.folder / "runs.jsonl")
+        path = self.folder / "runs.jsonl"
+        made = read_journal(path)
+        # Without the incomplete line that a kill may have left.
+        path.write_text("".join(json.dumps(run) + "\n" for run in made))
+        for number in sorted(set(runs) - {run["run"] for run in made}):
+            made.append(self.run(number, most_kills))
+            with path.open("a") as stream:
+                stream.write(json.dumps(made[-1]) + "\n")
+        return made
 
 
 def summary(folder: Path) -> dict[str, Any]:
     """Return the statistics of a series from its journal."""
-    runs, kills = read_journal(folder / "runs.jsonl"), read_journal(folder / "kills.jsonl")
-    finished = {run["run"] for run in runs}
-    counted = [kill for kill in kills if kill["run"] in finished and kill["alive"]]
-    by_kind = {
-        kind: sum(kill["kind"] == kind for kill in counted) for kind in sorted({k["kind"] for k in counted})
-    }
+    runs = read_journal(folder / "runs.jsonl")
+    kinds = Counter(kill["kind"] for run in runs for kill in run["kills"] if kill["alive"])
     return {
         "runs": len(runs),
-        "kills": len(counted),
-        "by kind": by_kind,
+        "kills": kinds.total(),
+        "by kind": kinds,
         "runs with problems": [run["run"] for run in runs if run["problems"]],
     }
-
-
-@contextlib.contextmanager
-def mirror_of(folder: Path) -> Iterator[Mirror]:
-    """Serve a folder."""
-    server = Mirror(folder)
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def can_mount() -> bool:
-    """Return whether this process may mount a disk, in its own mount namespace."""
-    return subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode == 0
 
 
 def main() -> int:
@@ -316,7 +286,8 @@ def main() -> int:
     parser.add_argument("--span", type=float, help="harm within so many seconds; a whole run's by default")
     parser.add_argument("--config", nargs="*", default=[], help="key=value, as for Snakemake")
     arguments = parser.parse_args()
-    if can_mount() and "SVMREPRO_CHAOS_MOUNTS" not in os.environ:
+    can_mount = subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode == 0
+    if can_mount and "SVMREPRO_CHAOS_MOUNTS" not in os.environ:
         # Restart in a new user and mount namespace, so that the disks vanish with this process in any case.
         space = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
         os.environ["SVMREPRO_CHAOS_MOUNTS"] = "1"
@@ -328,7 +299,7 @@ def main() -> int:
     overrides = {
         key: yaml.safe_load(value) for key, _, value in (item.partition("=") for item in arguments.config)
     }
-    with mirror_of(Path(source) if Path(source).is_dir() else arguments.folder / "no-mirror") as mirror:
+    with Mirror(Path(source) if Path(source).is_dir() else arguments.folder / "no-mirror") as mirror:
         chaos = Chaos(arguments.folder.absolute(), overrides, mirror, mounts, arguments.span)
         for run in chaos.go_on(range(arguments.first, arguments.runs), arguments.kills):
             if run["problems"]:

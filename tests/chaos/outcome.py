@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from svmrepro.workflow.analysis.tidy import IDENTITY
 from svmrepro.workflow.measurement.journal_line import decode
@@ -111,7 +112,7 @@ def measurements(results: Path) -> int:
     )
 
 
-def read_journal(path: Path) -> list[dict[str, object]]:
+def read_journal(path: Path) -> list[dict[str, Any]]:
     """Return the complete lines of a JSON journal."""
     text = path.read_text() if path.exists() else ""
     return [json.loads(line) for line in text.split("\n")[:-1]]

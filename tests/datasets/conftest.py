@@ -1,10 +1,6 @@
 """Fixtures of the data tests."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from datasets_support import CONTENT, QUICK, Server, Site, toy_file
@@ -12,7 +8,7 @@ from svmrepro.datasets.download.http import Network
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.delenv("SVMREPRO_MIRROR", raising=False)
     with Server() as running:
@@ -24,10 +20,10 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 @pytest.fixture
-def network() -> Network:
+def network():
     return Network(QUICK)
 
 
 @pytest.fixture
-def site(server: Server, network: Network, tmp_path: Path) -> Site:
+def site(server, network, tmp_path):
     return Site(server, tmp_path, network, toy_file(CONTENT, f"{server.url}/toy"))

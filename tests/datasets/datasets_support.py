@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 import os
 import subprocess
@@ -106,41 +107,34 @@ def compress_lzw(content: bytes, widest: int = 16, *, clears: bool = True) -> by
     first = 257 if clears else 256
     singles = {bytes([byte]): byte for byte in range(256)}
     table, free, width = dict(singles), first, 9
-    out = bytearray(b"\x1f\x9d" + bytes([0x80 * clears | widest]))
-    group: list[int] = []
-
-    def flush(padded: bool) -> None:
-        if group:
-            bits = sum(code << width * i for i, code in enumerate(group))
-            out.extend(bits.to_bytes(width if padded else (len(group) * width + 7) // 8, "little"))
-            group.clear()
-
-    def emit(code: int) -> None:
-        group.append(code)
-        if len(group) == 8:
-            flush(padded=True)
-
+    codes: list[tuple[int, int]] = []  # each with its width
     phrase = b""
     for i in range(len(content)):
         byte = content[i : i + 1]
         if phrase + byte in table:
             phrase += byte
             continue
-        emit(table[phrase])
+        codes.append((width, table[phrase]))
         if free >= 1 << width and width < widest:
-            flush(padded=True)
             width += 1
         if free < 1 << widest:
             table[phrase + byte] = free
             free += 1
         elif clears:
-            emit(256)
-            flush(padded=True)
+            codes.append((width, 256))
             table, free, width = dict(singles), first, 9
         phrase = byte
     if phrase:
-        emit(table[phrase])
-    flush(padded=False)
+        codes.append((width, table[phrase]))
+    out = bytearray(b"\x1f\x9d" + bytes([0x80 * clears | widest]))
+    # Codes come in groups of eight, and a group with another width begins at the end of a whole one.
+    runs = [
+        (width, [code for _, code in run]) for width, run in itertools.groupby(codes, lambda pair: pair[0])
+    ]
+    groups = [(width, run[at : at + 8]) for width, run in runs for at in range(0, len(run), 8)]
+    for number, (width, group) in enumerate(groups, start=1):
+        size = width if number < len(groups) else (len(group) * width + 7) // 8
+        out += sum(code << width * i for i, code in enumerate(group)).to_bytes(size, "little")
     return bytes(out)
 
 

@@ -1,9 +1,5 @@
 """The census reader, its encoder, and the comparison with another encoding."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from datasets_support import put, refused
@@ -11,39 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from svmrepro.datasets.adult_encoding import compare_columns
+from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.readers.adult import (
     MISSING,
     VALUES,
     AdultEncoder,
-    AdultRecords,
     describe_bins,
     quintile_edges,
     read_adult,
 )
-from svmrepro.datasets.readers.libsvm import LibsvmData
 
 
-def line(age: int = 30, country: str = "Peru", label: str = "<=50K", **other: str) -> str:
-    fields = {
-        "age": str(age),
-        "workclass": "Private",
-        "fnlwgt": str(1000 * age),
-        "education": "HS-grad",
-        "education-num": "9",
-        "marital-status": "Divorced",
-        "occupation": "Sales",
-        "relationship": "Wife",
-        "race": "White",
-        "sex": "Female",
-        "capital-gain": "0",
-        "capital-loss": "0",
-        "hours-per-week": "40",
-        "native-country": country,
-    } | {name.replace("_", "-"): value for name, value in other.items()}
+def line(age=30, country="Peru", label="<=50K", **other):
+    usual = (
+        f"{age}, Private, {1000 * age}, HS-grad, 9, Divorced, Sales, Wife, White, Female, 0, 0, 40, {country}"
+    )
+    fields = dict(zip(VALUES, usual.split(", "), strict=True))
+    fields |= {name.replace("_", "-"): value for name, value in other.items()}
     return ", ".join([*fields.values(), label]) + "\n"
 
 
-def test_reading(tmp_path: Path) -> None:
+def test_reading(tmp_path):
     text = "|1x3 Cross validator\n" + line(25) + line(61, "?", ">50K.", workclass="?") + "\n"
     records = read_adult(put(tmp_path / "adult.data", text))
     assert records.y.tolist() == [-1, 1]
@@ -67,13 +51,13 @@ def test_reading(tmp_path: Path) -> None:
         (line(hours_per_week="9" * 30), "is not a whole number"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, bad: str, words: str) -> None:
+def test_what_is_refused(tmp_path, bad, words):
     path = put(tmp_path / "adult.data", line() + line(label=">50K") + bad)
     refused(lambda: read_adult(path), f"{path}:3: ", words)
 
 
 @pytest.mark.parametrize(("text", "words"), [("|header\n\n", "empty"), (line() + line(), "one class only")])
-def test_files_without_a_problem_in_them(tmp_path: Path, text: str, words: str) -> None:
+def test_files_without_a_problem_in_them(tmp_path, text, words):
     path = put(tmp_path / "adult.data", text)
     refused(lambda: read_adult(path), f"{path}:1: ", words)
 
@@ -89,17 +73,17 @@ def test_files_without_a_problem_in_them(tmp_path: Path, text: str, words: str) 
         ([30] * 20 + [40] * 60 + [45] * 20, "<40, 40-44, >=45"),
     ],
 )
-def test_the_rule_for_ties(values: list[int], bins: str) -> None:
+def test_the_rule_for_ties(values, bins):
     assert describe_bins(quintile_edges(np.array(values))) == bins
 
 
-def test_a_constant_column_is_one_bin() -> None:
+def test_a_constant_column_is_one_bin():
     assert quintile_edges(np.array([3, 3, 3])) == ()
     assert describe_bins(()) == "one bin"
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=200))
-def test_edges_rise_and_no_bin_is_empty(values: list[int]) -> None:
+def test_edges_rise_and_no_bin_is_empty(values):
     column = np.array(values)
     edges = quintile_edges(column)
     assert list(edges) == sorted(set(edges))
@@ -108,7 +92,7 @@ def test_edges_rise_and_no_bin_is_empty(values: list[int]) -> None:
     assert np.all(counts > 0)
 
 
-def records_of(tmp_path: Path) -> AdultRecords:
+def records_of(tmp_path):
     text = "".join(
         line(20 + i, "?" if i == 3 else "Cuba", ">50K" if i % 3 else "<=50K", capital_gain=str(i // 9 * 500))
         for i in range(10)
@@ -116,7 +100,7 @@ def records_of(tmp_path: Path) -> AdultRecords:
     return read_adult(put(tmp_path / "adult.data", text))
 
 
-def test_encoding(tmp_path: Path) -> None:
+def test_encoding(tmp_path):
     records = records_of(tmp_path)
     encoder = AdultEncoder.fit(records)
     X = encoder.encode(records)
@@ -135,11 +119,11 @@ def test_encoding(tmp_path: Path) -> None:
         first += width
 
 
-def test_the_comparison_finds_a_flipped_bit_and_a_flipped_label(tmp_path: Path) -> None:
+def test_the_comparison_finds_a_flipped_bit_and_a_flipped_label(tmp_path):
     records = records_of(tmp_path)
     encoder = AdultEncoder.fit(records)
     X = encoder.encode(records).toarray()
-    same = compare_columns(encoder, records, LibsvmData(sparse.csr_matrix(X), records.y), "twins")
+    same = compare_columns(encoder, records, ExampleSet(sparse.csr_matrix(X), records.y), "twins")
     assert all(row["rows_agreeing"] == row["rows"] == 10 for row in same)
     assert [row["attribute"] for row in same] == [*VALUES, "all, and the label"]
     assert same[-1]["note"] == "bits and labels are the same"
@@ -147,11 +131,11 @@ def test_the_comparison_finds_a_flipped_bit_and_a_flipped_label(tmp_path: Path) 
     X[0, 0], X[0, 1] = 0.0, 1.0
     y = records.y.copy()
     y[5] *= -1.0
-    table = compare_columns(encoder, records, LibsvmData(sparse.csr_matrix(X), y), "twins")
+    table = compare_columns(encoder, records, ExampleSet(sparse.csr_matrix(X), y), "twins")
     agreeing = {str(row["attribute"]): row["rows_agreeing"] for row in table}
     assert agreeing.pop("age") == 9
     assert agreeing.pop("all, and the label") == 8
     assert set(agreeing.values()) == {10}
     assert table[-1]["note"] == "2 rows differ"
     with pytest.raises(ValueError, match="10 rows against 9"):
-        compare_columns(encoder, records, LibsvmData(sparse.csr_matrix(X[:9]), y[:9]), "twins")
+        compare_columns(encoder, records, ExampleSet(sparse.csr_matrix(X[:9]), y[:9]), "twins")

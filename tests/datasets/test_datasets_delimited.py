@@ -1,20 +1,15 @@
 """The reader of comma-separated files: the formats of the UCI sets, and error messages."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from datasets_support import put, refused
-from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.readers.delimited import read_delimited
-from svmrepro.datasets.registry.model import Columns, Label
+from svmrepro.datasets.registry.model import Columns
 
-SIGNS: dict[Label, float | None] = {1.0: 1.0, -1.0: -1.0}
+SIGNS = {1.0: 1.0, -1.0: -1.0}
 NUMBERS = Columns(label="first")
 GAME = Columns(values=({"x": 1.0, "o": -1.0, "b": 0.0},))
-OUTCOMES: dict[Label, float | None] = {"win": 1.0, "loss": -1.0, "draw": None}
+OUTCOMES = {"win": 1.0, "loss": -1.0, "draw": None}
 #: File and rank of a chess board, alternating.
 PLACES = Columns(
     values=(
@@ -24,20 +19,18 @@ PLACES = Columns(
 )
 
 
-def read(
-    path: Path, columns: Columns = NUMBERS, labels: dict[Label, float | None] = SIGNS, features: int = 2
-) -> ExampleSet:
+def read(path, columns=NUMBERS, labels=SIGNS, features=2):
     return read_delimited(path, features=features, labels=labels, columns=columns)
 
 
-def test_numbers_with_the_label_first(tmp_path: Path) -> None:
+def test_numbers_with_the_label_first(tmp_path):
     data = read(put(tmp_path / "file", "1,0.5,-2e-3\n-1, 7. ,+.5\r\n1.0,0,-0\n"))
     assert data.X.tolist() == [[0.5, -0.002], [7.0, 0.5], [0.0, 0.0]]
     assert data.y.tolist() == [1.0, -1.0, 1.0]
     assert data.X.dtype == data.y.dtype == np.float64 and data.X.flags.c_contiguous
 
 
-def test_numbers_are_read_bit_for_bit(tmp_path: Path) -> None:
+def test_numbers_are_read_bit_for_bit(tmp_path):
     values = np.random.default_rng(0).standard_normal((50, 3)) * 10.0 ** np.arange(-200, 400, 250)
     signs = np.where(np.arange(50) % 3 == 0, 1.0, -1.0)
     lines = [f"{y:.0f}," + ",".join(f"{v:.17g}" for v in row) for y, row in zip(signs, values, strict=True)]
@@ -45,22 +38,22 @@ def test_numbers_are_read_bit_for_bit(tmp_path: Path) -> None:
     assert np.array_equal(data.X, values) and np.array_equal(data.y, signs)
 
 
-def test_a_board_of_texts_whose_draws_are_left_out(tmp_path: Path) -> None:
+def test_a_board_of_texts_whose_draws_are_left_out(tmp_path):
     path = put(tmp_path / "file", "x,o,b,win\nb,b,o,draw\no,o,x,loss\n\n")
     data = read(path, GAME, OUTCOMES, features=3)
     assert data.X.tolist() == [[1, -1, 0], [-1, -1, 1]]
     assert data.y.tolist() == [1, -1]
 
 
-def test_columns_that_take_turns(tmp_path: Path) -> None:
-    labels: dict[Label, float | None] = {"draw": -1.0, "zero": 1.0}
+def test_columns_that_take_turns(tmp_path):
+    labels = {"draw": -1.0, "zero": 1.0}
     path = put(tmp_path / "file", "a,1,h,8,c,2,draw\nb,3,b,4,g,7,zero\n")
     assert read(path, PLACES, labels, features=6).X.tolist() == [[1, 1, 8, 8, 3, 2], [2, 3, 2, 4, 7, 7]]
     put(path, "a,b,h,8,c,2,draw\n")
     refused(lambda: read(path, PLACES, labels, features=6), f"{path}:1: ", "column 2: 'b'", "1, 2, 3, 4, 5")
 
 
-def test_rows_that_lack_a_value_are_left_out(tmp_path: Path) -> None:
+def test_rows_that_lack_a_value_are_left_out(tmp_path):
     path = put(tmp_path / "file", " 125, 468,ad.\n   ?, ?,ad.\n  60,?,nonad.\n  60, 12,nonad.\n")
     data = read(path, Columns(missing="?"), {"ad.": 1.0, "nonad.": -1.0})
     assert data.X.tolist() == [[125, 468], [60, 12]]
@@ -102,7 +95,7 @@ GOOD = "1,0.5,1\n-1,0.25,1\n"
         ("y,x1,x2\n1,1,1\n", 1, "label 'y'"),
     ],
 )
-def test_numbers_that_are_refused(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:
+def test_numbers_that_are_refused(tmp_path, text, line, words):
     path = put(tmp_path / "file", text)
     refused(lambda: read(path), f"{path}:{line}: ", words)
 
@@ -118,7 +111,7 @@ def test_numbers_that_are_refused(tmp_path: Path, text: str | bytes, line: int, 
         ("x,o,win\nx,o,draw\n", 1, "one class only"),
     ],
 )
-def test_boards_that_are_refused(tmp_path: Path, text: str, line: int, words: str) -> None:
+def test_boards_that_are_refused(tmp_path, text, line, words):
     path = put(tmp_path / "file", text)
     refused(lambda: read(path, GAME, OUTCOMES), f"{path}:{line}: ", words)
 
@@ -134,8 +127,6 @@ def test_boards_that_are_refused(tmp_path: Path, text: str, line: int, words: st
         ("1,??,1\n", 1, "column 2: '??' is not a number"),
     ],
 )
-def test_lines_that_lack_a_value_and_are_wrong_besides(
-    tmp_path: Path, text: str, line: int, words: str
-) -> None:
+def test_lines_that_lack_a_value_and_are_wrong_besides(tmp_path, text, line, words):
     path = put(tmp_path / "file", text)
     refused(lambda: read(path, Columns(missing="?")), f"{path}:{line}: ", words)

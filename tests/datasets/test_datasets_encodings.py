@@ -22,14 +22,6 @@ def test_each_value_of_a_column_has_a_column():
     assert all(np.all(np.diff(row.indices) > 0) for row in found)
 
 
-def test_rows_differ_in_as_many_places_as_their_values():
-    rng = np.random.default_rng(0)
-    values = rng.integers(-1, 2, size=(40, 9)).astype(float)
-    found = one_hot(values).toarray()
-    distances = ((found[:, None] - found[None]) ** 2).sum(axis=2)
-    assert np.array_equal(distances, 2 * (values[:, None] != values[None]).sum(axis=2))
-
-
 def test_columns_are_scaled_to_the_unit_interval():
     found = unit_interval(X)
     assert found.tolist() == [[1, 1, 0], [0, 0.5, 0], [1, 0, 0], [1 / 3, 1, 0]]

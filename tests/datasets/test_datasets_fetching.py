@@ -1,31 +1,17 @@
 """Sources of a file besides its host, accepted forms, and folders that cannot be written."""
 
-from __future__ import annotations
-
 import os
-import subprocess
-from pathlib import Path
 
 import pytest
-from datasets_support import CONTENT, ROWS, Site, left_in, libsvm_text, make_entry, put, sha, toy_file, zipped
+from datasets_support import CONTENT, ROWS, left_in, libsvm_text, make_entry, put, sha, toy_file, zipped
 from msgspec.structs import replace
 from svmrepro.datasets.download import verify
 from svmrepro.datasets.download.search import ensure_file, fetch_entry
-from svmrepro.datasets.registry.model import DownloadedEntry
-
-# ---------------------------------------------------------------- mirrors
 
 
-def test_a_mirror_folder_comes_before_the_host(site: Site) -> None:
+def test_a_mirror_comes_before_the_host_and_may_be_a_folder_or_a_prefix(site, monkeypatch):
     stored = site.fetch(mirror=site.mirror(CONTENT))
-    assert stored.path.read_bytes() == CONTENT
-    assert stored.origin == "mirror"
-    assert site.server.seen == []
-
-
-def test_the_mirror_may_be_a_prefix_and_stand_in_the_environment(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    assert (stored.path.read_bytes(), stored.origin) == (CONTENT, "mirror")
     site.serve(CONTENT, "/copies/toy/toy")
     site.serve(CONTENT)
     assert site.fetch("a", mirror=f"{site.server.url}/copies/").origin == "mirror"
@@ -35,23 +21,18 @@ def test_the_mirror_may_be_a_prefix_and_stand_in_the_environment(
     assert site.fetch("c", mirror="").origin == f"{site.server.url}/toy"
 
 
-def test_checksums_hold_for_a_mirror(site: Site) -> None:
+def test_checksums_hold_for_a_mirror(site):
     mirror = site.mirror(CONTENT.replace(b"+1", b"-1", 1))
     message = site.refusal(mirror=mirror)
     assert f"mirror {mirror}/toy/toy: wrong checksum" in message
     assert f"{site.server.url}/toy: HTTP 404" in message
+    for nothing, said in (("ftp://example.org/data", "ftp scheme"), ("/nowhere", "No such file")):
+        assert said in site.refusal(mirror=nothing)
     site.serve(CONTENT)
     assert site.fetch(mirror=mirror).origin.endswith("/toy")
 
 
-@pytest.mark.parametrize(
-    ("mirror", "said"), [("ftp://example.org/data", "ftp scheme"), ("/nowhere", "No such file")]
-)
-def test_a_mirror_that_is_none(site: Site, mirror: str, said: str) -> None:
-    assert said in site.refusal(mirror=mirror)
-
-
-def test_sets_that_share_a_folder_share_its_files(site: Site) -> None:
+def test_sets_that_share_a_folder_share_its_files(site):
     site.serve(CONTENT)
     for name in ("one", "two"):
         entry = replace(site.entry, name=name, mirror="shared")
@@ -60,34 +41,29 @@ def test_sets_that_share_a_folder_share_its_files(site: Site) -> None:
     assert site.server.paths() == ["/toy"]
 
 
-# ---------------------------------------------------------------- files that are there
-
-
-def test_a_file_put_there_by_hand_is_accepted(site: Site) -> None:
+def test_a_file_put_there_by_hand_is_accepted(site):
     put(site.folder / "data" / "raw" / "toy" / "toy", CONTENT)
     assert site.fetch(download=False).sha256 == sha(CONTENT)
     assert site.server.seen == []
-
-
-def test_a_wrong_file_put_there_by_hand_is_named_and_kept(site: Site) -> None:
+    # A wrong one is named and kept.
     path = put(site.folder / "data" / "raw" / "toy" / "toy", "mine\n")
     assert f"{path}: 5 bytes where {len(CONTENT)} were expected" in site.refusal()
     assert path.read_bytes() == b"mine\n"
 
 
-def test_a_corrupted_file_is_replaced(site: Site) -> None:
+def test_a_corrupted_file_is_replaced(site):
     site.serve(CONTENT)
     site.fetch().path.write_bytes(CONTENT[::-1])
     assert site.fetch().path.read_bytes() == CONTENT
     assert len(site.server.seen) == 2
 
 
-def test_a_good_file_is_hashed_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_good_file_is_hashed_once(site, monkeypatch):
     site.serve(CONTENT)
     path = site.fetch().path
-    hashed: list[Path] = []
+    hashed = []
 
-    def counting(path: Path) -> str:
+    def counting(path):
         hashed.append(path)
         return sha(path.read_bytes())
 
@@ -102,17 +78,14 @@ def test_a_good_file_is_hashed_once(site: Site, monkeypatch: pytest.MonkeyPatch)
     assert hashed == [path, path]
 
 
-def test_without_download_no_source_is_asked(site: Site) -> None:
+def test_without_download_no_source_is_asked(site):
     site.serve(CONTENT)
     assert "it has not been fetched" in site.refusal(download=False, mirror=f"{site.server.url}/copies")
     assert site.server.seen == []
     assert not (site.folder / "data").exists()
 
 
-# ---------------------------------------------------------------- other ways to be right
-
-
-def test_the_same_rows_in_another_spelling(site: Site) -> None:
+def test_the_same_rows_in_another_spelling(site):
     rows = verify.canonical_sha256(put(site.folder / "given", CONTENT))
     site.offer(CONTENT, sha256=sha(b"another spelling"), rows_sha256=rows)
     site.serve(CONTENT.replace(b"+1", b"1").replace(b"\n", b" \n"))
@@ -125,7 +98,7 @@ LINES = CONTENT.splitlines(keepends=True)
 MIDDLE = LINES[::2][:-1] + LINES[-1:]
 
 
-def neighbours(site: Site) -> DownloadedEntry:
+def neighbours(site):
     """Return a set of three nested files, the middle one without a checksum."""
     parts = {"small": b"".join(LINES[::4]), "large": CONTENT}
     for name, content in parts.items():
@@ -136,7 +109,7 @@ def neighbours(site: Site) -> DownloadedEntry:
     return make_entry("\n".join([f"middle: {middle}", *others]), subsets="[small, middle, large]")
 
 
-def test_a_file_without_checksum_is_judged_by_its_place(site: Site) -> None:
+def test_a_file_without_checksum_is_judged_by_its_place(site):
     site.serve(b"".join(MIDDLE), "/middle")
     fetched = fetch_entry(neighbours(site), site.folder, network=site.network)
     assert list(fetched.files) == ["small", "large", "middle"]
@@ -153,24 +126,21 @@ def test_a_file_without_checksum_is_judged_by_its_place(site: Site) -> None:
         (MIDDLE[::-1], "in the same order"),
     ],
 )
-def test_a_file_without_checksum_is_refused(site: Site, lines: list[bytes], what: str) -> None:
+def test_a_file_without_checksum_is_refused(site, lines, what):
     site.serve(b"".join(lines), "/middle")
     fetched = fetch_entry(neighbours(site), site.folder, network=site.network)
     assert list(fetched.files) == ["small", "large"], "the others go on"
     assert what in " ".join(fetched.missing["middle"])
 
 
-# ---------------------------------------------------------------- folders that cannot be written
-
-
-def said_by(child: subprocess.Popen[str]) -> str:
+def said_by(child):
     """Wait for a fetch; return the last line of its error, or its output."""
     out, err = child.communicate(timeout=60)
     assert bool(err) == bool(child.returncode)
     return (err or out).splitlines()[-1].removeprefix("svmrepro.datasets.errors.")
 
 
-def test_an_unwritable_folder(site: Site) -> None:
+def test_an_unwritable_folder(site):
     # Root may write anywhere unless it has no capabilities.
     powerless = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
     site.serve(CONTENT)
@@ -192,7 +162,7 @@ def test_an_unwritable_folder(site: Site) -> None:
 
 
 @pytest.mark.parametrize("source", ["host", "mirror", "archive"])
-def test_a_full_disk(site: Site, source: str) -> None:
+def test_a_full_disk(site, source):
     big = libsvm_text(20_000)
     site.serve(big)
     site.serve(zipped({"toy": big}), "/all.zip")

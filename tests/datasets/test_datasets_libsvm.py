@@ -1,8 +1,4 @@
-"""The LIBSVM reader: accepted files, and error messages."""
-
-from __future__ import annotations
-
-from pathlib import Path
+"""The LIBSVM reader: accepted files, error messages, and matrices built piece by piece."""
 
 import numpy as np
 import pytest
@@ -10,24 +6,24 @@ from datasets_support import put, refused
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from svmrepro.datasets import read_libsvm, write_libsvm
-from svmrepro.datasets.readers.libsvm import is_binary
+from svmrepro.datasets import read_libsvm, sparse_builder, write_libsvm
+from svmrepro.datasets.sparse_builder import GrowingRows
 
 
-def test_a_small_file(tmp_path: Path) -> None:
+def test_a_small_file(tmp_path):
     data = read_libsvm(put(tmp_path / "file", "+1 1:1 3:-2.5e-1\n-1\n1 2:.5 4:7. \t\r\n-1.0 4:+3\n"))
     assert data.X.toarray().tolist() == [[1, 0, -0.25, 0], [0, 0, 0, 0], [0, 0.5, 0, 7], [0, 0, 0, 3]]
     assert data.y.tolist() == [1, -1, 1, -1]
     assert data.X.has_canonical_format
-    assert not is_binary(data.X)
+    assert not (data.X.data == 1.0).all()
 
 
-def test_comments_blank_ends_explicit_zeros_and_labels_of_ones_own(tmp_path: Path) -> None:
+def test_comments_blank_ends_explicit_zeros_and_labels_of_ones_own(tmp_path):
     path = put(tmp_path / "file", "# made by hand\n2 1:1 # a page\n4 2:0 3:1\n\n\n")
     data = read_libsvm(path, features=5, labels={2: -1, 4: 1})
     assert data.X.shape == (2, 5)
     assert data.X.nnz == 2
-    assert is_binary(data.X)
+    assert (data.X.data == 1.0).all()
     assert data.y.tolist() == [-1, 1]
 
 
@@ -53,6 +49,7 @@ GOOD = "+1 1:1\n-1 2:1\n"
         (GOOD + "+1 1.0:1\n", 3, "index '1.0'"),
         (GOOD + "+1 99999999999:1\n", 3, "index '99999999999'"),
         (GOOD + "+1 4000000000:1\n", 3, "index 4000000000 is out of range"),
+        (GOOD + "+1 123:1 124:1\n", 3, "index 124 is out of range 1 to 123"),
         (GOOD + "+1 2:1 2:1\n", 3, "index 2 is repeated"),
         (GOOD + "+1 1:1 3:1 2:1\n", 3, "index 2 after 3"),
         (GOOD + "+1 1:1 7\n", 3, "'7' is cut short"),
@@ -70,14 +67,9 @@ GOOD = "+1 1:1\n-1 2:1\n"
         ("+1 1:" + "1" * 1_000_000 + "x\n-1 1:" + "1.1" * 300_000 + "\n", 1, "is not a number"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:
+def test_what_is_refused(tmp_path, text, line, words):
     path = put(tmp_path / "file", text)
-    refused(lambda: read_libsvm(path), f"{path}:{line}: ", words)
-
-
-def test_an_index_out_of_range(tmp_path: Path) -> None:
-    path = put(tmp_path / "file", "+1 1:1 123:1\n-1 124:1\n")
-    refused(lambda: read_libsvm(path, features=123), f"{path}:2: ", "index 124 is out of range 1 to 123")
+    refused(lambda: read_libsvm(path, features=123), f"{path}:{line}: ", words)
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -90,9 +82,7 @@ rows = st.lists(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=rows, seed=st.integers(0, 2**16))
-def test_what_is_written_is_read_back_bit_for_bit(
-    tmp_path: Path, rows: list[dict[int, float]], seed: int
-) -> None:
+def test_what_is_written_is_read_back_bit_for_bit(tmp_path, rows, seed):
     X = np.zeros((len(rows), 400))
     for i, row in enumerate(rows):
         for j, value in row.items():
@@ -107,7 +97,7 @@ def test_what_is_written_is_read_back_bit_for_bit(
         assert np.array_equal(data.y, y)
 
 
-def test_more_lines_than_are_read_at_once(tmp_path: Path) -> None:
+def test_more_lines_than_are_read_at_once(tmp_path):
     value = "0.0497399253756197"
     lines = [f"{'+1' if i % 3 else '-1'} {1 + i % 50}:{value} 99:{i + 1} # {i}" for i in range(120_000)]
     path = put(tmp_path / "file", "# of SVM-light\n" + "\n".join(lines) + "\n\n")
@@ -119,3 +109,18 @@ def test_more_lines_than_are_read_at_once(tmp_path: Path) -> None:
     lines[110_000] = "+1 1:1 0:1"
     put(path, "# of SVM-light\n" + "\n".join(lines))
     refused(lambda: read_libsvm(path), f"{path}:110002: ", "index 0")
+
+
+@pytest.mark.parametrize("piece", [16, 40, 1 << 12, 1 << 26])
+def test_rows_in_pieces_of_any_size(monkeypatch, piece):
+    monkeypatch.setattr(sparse_builder, "_PIECE", piece)
+    whole = sparse.random(200, 30, density=0.2, format="csr", random_state=1)
+    whole.sort_indices()
+    rows = GrowingRows()
+    for begin, end in ((0, 1), (1, 1), (1, 90), (90, 200)):
+        part = whole[begin:end]
+        rows.append(np.diff(part.indptr), part.indices, part.data)
+    X = rows.matrix(30)
+    assert X.shape == (200, 30) and abs(X - whole).nnz == 0
+    assert X.indices.dtype == np.int32 and X.has_canonical_format
+    assert rows.matrix(30).shape == (0, 30), "what was taken is gone"

@@ -1,19 +1,15 @@
 """The smaller sets of Joachims 2006: physics, Covertype and astro-ph; scaled columns; parts of a file."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
-from datasets_support import one_set, put, refused, toy_file
+from datasets_support import put, refused
 from msgspec.structs import replace
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import loading
 from svmrepro.datasets.readers.physics import NOT_AVAILABLE, read_physics
-from svmrepro.datasets.registry.model import DownloadedEntry, Registry
-from svmrepro.datasets.registry.parse import parse_registry, registry
+from svmrepro.datasets.registry.model import Registry
+from svmrepro.datasets.registry.parse import registry
 
 SIGNS = {0.0: -1.0, 1.0: 1.0}
 FEATURES = 78
@@ -26,7 +22,7 @@ VALUES[3, 0] = 999.0  # here it is a value
 TARGETS = np.arange(30) % 3 == 1
 
 
-def line(i: int, target: str | None = None, blank: str = " ") -> str:
+def line(i, target=None, blank=" "):
     target = str(int(TARGETS[i])) if target is None else target
     return blank.join([str(7 + 2 * i), target, *(f"{value:g}" for value in VALUES[i])]) + "\n"
 
@@ -34,7 +30,7 @@ def line(i: int, target: str | None = None, blank: str = " ") -> str:
 TEXT = "".join(line(i, blank=" " if i % 2 else "\t") for i in range(30))
 
 
-def test_values_are_standardised_and_missing_ones_are_the_mean(tmp_path: Path) -> None:
+def test_values_are_standardised_and_missing_ones_are_the_mean(tmp_path):
     data = read_physics(put(tmp_path / "phy_train.dat", TEXT), features=FEATURES, labels=SIGNS)
     assert data.X.shape == (30, FEATURES) and np.array_equal(data.y, np.where(TARGETS, 1.0, -1.0))
     for j in range(FEATURES):
@@ -45,9 +41,7 @@ def test_values_are_standardised_and_missing_ones_are_the_mean(tmp_path: Path) -
             continue
         column = VALUES[known, j]
         assert np.allclose(data.X[known, j], (column - column.mean()) / column.std())
-    assert (
-        (data.X[::3, 19] == 0.0).all() and (data.X[1::4, 45] == 0.0).all() and (data.X[::5, 28] == 0.0).all()
-    )
+    assert not (data.X[::3, 19].any() or data.X[1::4, 45].any() or data.X[::5, 28].any())
     assert data.X[3, 0] > 3.0
 
 
@@ -69,12 +63,12 @@ def test_values_are_standardised_and_missing_ones_are_the_mean(tmp_path: Path) -
         (line(0, blank="\x0b") + line(1), 1, "'7\\x0b0"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, text: str, line: int, words: str) -> None:
+def test_what_is_refused(tmp_path, text, line, words):
     path = put(tmp_path / "file", text)
     refused(lambda: read_physics(path, features=FEATURES, labels=SIGNS), f"{path}:{line}: ", words)
 
 
-def smaller(entry: DownloadedEntry, sizes: dict[int, int]) -> DownloadedEntry:
+def smaller(entry, sizes):
     """Return a registry entry for files of other sizes, without hosts."""
     files = {
         name: replace(file, rows=sizes[file.rows or 0], positives=None, sources=())
@@ -82,30 +76,26 @@ def smaller(entry: DownloadedEntry, sizes: dict[int, int]) -> DownloadedEntry:
     }
     parts = {
         name: replace(
-            part,
-            rows=sizes[part.rows],
-            skip=sizes.get(part.skip, 0),
-            whole=sizes[part.whole],
-            positives=None,
+            part, rows=sizes[part.rows], skip=sizes.get(part.skip, 0), whole=sizes[part.whole], positives=None
         )
         for name, part in entry.parts.items()
     }
     return replace(entry, files=files, parts=parts)
 
 
-def use(monkeypatch: pytest.MonkeyPatch, *entries: DownloadedEntry) -> None:
+def use(monkeypatch, *entries):
     known = {entry.name: entry for entry in entries}
     monkeypatch.setattr(loading, "registry", lambda: Registry(known, {}))
 
 
-def test_the_registrys_physics_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_registrys_physics_set(tmp_path, monkeypatch):
     entry = registry().downloaded["kdd04-physics"]
     assert (entry.rows, entry.parts["train"].rows, entry.parts["test"].rows) == (50_000, 40_000, 10_000)
     use(monkeypatch, smaller(entry, {50_000: 30, 40_000: 20, 10_000: 10}))
     put(tmp_path / "mirror" / "kdd04-physics" / "phy_train.dat", TEXT)
     whole = datasets.load("kdd04-physics", mirror=tmp_path / "mirror", data_dir=tmp_path)
     train, test = (
-        datasets.load("kdd04-physics", n, part=part, data_dir=tmp_path, download=False)  # type: ignore[arg-type]
+        datasets.load("kdd04-physics", n, part=part, data_dir=tmp_path, download=False)
         for n, part in ((20, "train"), (None, "test"))
     )
     assert isinstance(whole.X, np.ndarray)
@@ -113,10 +103,7 @@ def test_the_registrys_physics_set(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert np.array_equal(np.concatenate([train.y, test.y]), whole.y)
 
 
-# ---------------------------------------------------------------- astro-ph
-
-
-def test_the_registrys_astro_ph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_registrys_astro_ph(tmp_path, monkeypatch):
     entry = registry().downloaded["arxiv-astro-ph"]
     use(monkeypatch, smaller(entry, {29_882: 3, 32_487: 2, 62_369: 5}))
     folder = tmp_path / "mirror" / "arxiv-astro-ph"
@@ -129,18 +116,13 @@ def test_the_registrys_astro_ph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     test = datasets.load("arxiv-astro-ph", part="test", data_dir=tmp_path, download=False)
     assert test.y.tolist() == [-1, 1] and abs(whole.X[3:] - test.X).nnz == 0
     assert datasets.load("arxiv-astro-ph", 3, data_dir=tmp_path, download=False).y.tolist() == [1, -1, -1]
-    (folder / "astro-ph_32487.dat").write_text("-1 5:1\n1 99758:1\n")
-    with pytest.raises(datasets.DatasetUnavailable, match="2: index 99758 is out of range 1 to 99757"):
-        datasets.load("arxiv-astro-ph", mirror=tmp_path / "mirror", data_dir=tmp_path / "other")
 
-
-# ---------------------------------------------------------------- Covertype
 
 MEASURES = np.random.default_rng(2).integers(0, 3000, (60, 10))
 TYPES = np.arange(60) % 7 + 1
 
 
-def cover(i: int) -> str:
+def cover(i):
     areas, soils = np.zeros(4, int), np.zeros(40, int)
     areas[i % 4] = soils[i % 40] = 1
     return ",".join(map(str, [*MEASURES[i], *areas, *soils, TYPES[i]])) + "\n"
@@ -150,7 +132,7 @@ COVER = "".join(map(cover, range(60)))
 
 
 @pytest.fixture
-def covertype(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def covertype(tmp_path, monkeypatch):
     known = registry().downloaded
     assert known["covertype-1"].rows == 522_911 and known["covertype-1"].parts["test"].rows == 58_101
     full = smaller(known["covertype-1"], {581_012: 60, 522_911: 54, 58_101: 6})
@@ -158,9 +140,9 @@ def covertype(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return put(tmp_path / "mirror" / "covertype" / "covtype.data", COVER)
 
 
-def test_the_registrys_covertype(covertype: Path, tmp_path: Path) -> None:
+def test_the_registrys_covertype(covertype, tmp_path):
     train, test = (
-        datasets.load("covertype-1", part=part, mirror=tmp_path / "mirror", data_dir=tmp_path)  # type: ignore[arg-type]
+        datasets.load("covertype-1", part=part, mirror=tmp_path / "mirror", data_dir=tmp_path)
         for part in ("train", "test")
     )
     assert train.X.shape == (54, 54) and test.X.shape == (6, 54) and sparse.issparse(train.X)
@@ -181,33 +163,12 @@ def test_the_registrys_covertype(covertype: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (COVER[:-9], "fields where 55 were expected"),
         (COVER + cover(0), "61 rows where 60 were expected"),
         (COVER.replace(",1\n", ",8\n", 1), "covtype.data:1: label '8'"),
-        ("nan," + COVER.partition(",")[2], "covtype.data:1: column 1: 'nan' is not finite"),
     ],
 )
-def test_a_covertype_that_is_refused(covertype: Path, tmp_path: Path, text: str, message: str) -> None:
+def test_a_covertype_that_is_refused(covertype, tmp_path, text, message):
     covertype.write_text(text)
     with pytest.raises(datasets.DatasetUnavailable) as caught:
         datasets.load("covertype-1", mirror=tmp_path / "mirror", data_dir=tmp_path)
     assert message in str(caught.value)
-
-
-SCALED = """
-reader: delimited
-features: 2
-labels: {-1: -1, 1: 1}
-drawn: in order
-standard: SCALE
-subsets: [toy]
-files: {FILE}
-"""
-
-
-def test_a_scale_changes_what_is_read() -> None:
-    assert registry().downloaded["covertype-1"].rules != ""
-    text = one_set(SCALED.replace("FILE", toy_file(b"+1 1:1\n", "https://example.org/toy")))
-    scales = ("[[0, 1]]", "[[0, 2]]", "[[0, 2], [1, 1]]")
-    rules = {parse_registry(text.replace("SCALE", scale)).downloaded["toy"].rules for scale in scales}
-    assert len(rules) == 3

@@ -1,7 +1,5 @@
 """Files of compress (.Z): files from the test's own encoder, read by our decoder and by gzip."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 
@@ -24,7 +22,7 @@ CONTENTS = {
 @pytest.mark.parametrize("clears", [True, False])
 @pytest.mark.parametrize("widest", [10, 13, 16])
 @pytest.mark.parametrize("name", CONTENTS)
-def test_what_was_written_is_read_back(name: str, widest: int, clears: bool) -> None:
+def test_what_was_written_is_read_back(name, widest, clears):
     content = CONTENTS[name]
     packed = compress_lzw(content, widest, clears=clears)
     assert decompress_lzw(packed, len(content)) == content
@@ -33,7 +31,7 @@ def test_what_was_written_is_read_back(name: str, widest: int, clears: bool) -> 
         assert done.stdout == content
 
 
-def test_a_longer_result_is_cut_soon_after_the_limit() -> None:
+def test_a_longer_result_is_cut_soon_after_the_limit():
     packed = compress_lzw(b"a" * 1_000_000)
     assert 1000 < len(decompress_lzw(packed, 1000)) < 10_000
 
@@ -51,12 +49,12 @@ def test_a_longer_result_is_cut_soon_after_the_limit() -> None:
         (b"\x1f\x9d\x90\x01\x01\x00", "code 257 where the table has 257 entries"),
     ],
 )
-def test_what_is_refused(content: bytes, message: str) -> None:
+def test_what_is_refused(content, message):
     with pytest.raises(ValueError, match=message):
         decompress_lzw(content, 100)
 
 
-def test_any_damage_is_an_error_or_another_result() -> None:
+def test_any_damage_is_an_error_or_another_result():
     content = CONTENTS["text"][:6000]
     packed = compress_lzw(content, 10)
     for at in range(3, len(packed), 41):

@@ -1,10 +1,5 @@
 """The reader of MATLAB files with splits, on files with the structure of the published one."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from datasets_support import put, refused
@@ -15,7 +10,7 @@ from svmrepro.datasets.readers.matfile import read_splits
 SIGNS = {-1.0: -1.0, 1.0: 1.0}
 
 
-def toy(rows: int = 12, columns: int = 3, splits: int = 4) -> dict[str, Any]:
+def toy(rows=12, columns=3, splits=4):
     """Return a set whose one-based splits are rows of ``train`` and ``test``."""
     rng = np.random.default_rng(5)
     order = np.array([rng.permutation(rows) + 1 for _ in range(splits)])
@@ -27,19 +22,19 @@ def toy(rows: int = 12, columns: int = 3, splits: int = 4) -> dict[str, Any]:
     }
 
 
-def write(folder: Path, sets: dict[str, Any], **options: Any) -> Path:
+def write(folder, sets, **options):
     path = folder / "benchmarks.mat"
     names = np.array(list(sets), dtype=object)  # the published file has such a list too
     savemat(path, {**sets, "benchmarks": names[None, :]}, do_compression=True, **options)
     return path
 
 
-def read(path: Path, variable: str = "toy") -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def read(path, variable="toy"):
     data = read_splits(path, variable=variable, features=3, labels=SIGNS)
     return data.X, data.y
 
 
-def test_the_whole_set_is_the_first_split(tmp_path: Path) -> None:
+def test_the_whole_set_is_the_first_split(tmp_path):
     made = toy()
     path = write(tmp_path, {"other": toy(rows=9), "toy": made})
     X, y = read(path)
@@ -51,17 +46,17 @@ def test_the_whole_set_is_the_first_split(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int16, np.float32])
-def test_whole_numbers_that_matlab_stores_narrowly(tmp_path: Path, kind: type) -> None:
+def test_whole_numbers_that_matlab_stores_narrowly_and_labels_as_a_row(tmp_path, kind):
     made = toy()
     made["x"] = (np.arange(36).reshape(12, 3) % 5).astype(kind)
-    made["t"] = made["t"].astype(np.int8)
+    made["t"] = made["t"].T.astype(np.int8)
     made["train"], made["test"] = made["train"].astype(np.uint16), made["test"].astype(np.uint8)
     X, y = read(write(tmp_path, {"toy": made}))
     assert X.dtype == np.float64 and set(X.ravel()) == {0, 1, 2, 3, 4}
-    assert set(y) == {-1.0, 1.0}
+    assert len(y) == 12 and set(y) == {-1.0, 1.0}
 
 
-def test_examples_that_are_stored_once_and_occur_twice(tmp_path: Path) -> None:
+def test_examples_that_are_stored_once_and_occur_twice(tmp_path):
     made = toy()
     made["train"] = np.array([[1, 1, 2, 4]])
     made["test"] = np.array([[2, 5]])
@@ -70,13 +65,7 @@ def test_examples_that_are_stored_once_and_occur_twice(tmp_path: Path) -> None:
     assert y.tolist() == [1, 1, -1, 1, -1, -1]
 
 
-def test_labels_as_a_row(tmp_path: Path) -> None:
-    made = toy()
-    made["t"] = made["t"].T
-    assert len(read(write(tmp_path, {"toy": made}))[1]) == 12
-
-
-def changed(field: str, value: object) -> dict[str, Any]:
+def changed(field, value):
     made = toy()
     if value is None:
         del made[field]
@@ -85,7 +74,7 @@ def changed(field: str, value: object) -> dict[str, Any]:
     return made
 
 
-def with_one(field: str, value: float) -> np.ndarray[Any, Any]:
+def with_one(field, value):
     array = toy()[field].astype(np.float64)
     array[0, 0] = value
     return np.asarray(array)
@@ -120,18 +109,15 @@ FIRST = toy()["train"][0, 0]
         (changed("test", np.zeros((0, 4))), "toy.test: ", "empty"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, made: object, where: str, words: str) -> None:
+def test_what_is_refused(tmp_path, made, where, words):
     path = write(tmp_path, {"toy": made})
     refused(lambda: read(path), f"{path}: {where}", words)
 
 
-def test_a_set_that_is_not_there(tmp_path: Path) -> None:
+def test_a_file_without_the_set_or_cut_or_spoilt_gives_one_line(tmp_path):
     path = write(tmp_path, {"other": toy()})
     refused(lambda: read(path), f"{path}: ", "'toy'")
-
-
-def test_a_cut_or_spoilt_file_gives_one_line(tmp_path: Path) -> None:
-    path = write(tmp_path, {"toy": toy()})
+    write(tmp_path, {"toy": toy()})
     good = path.read_bytes()
     rng = np.random.default_rng(0)
     cut = [good[:length] for length in (0, 1, 60, 128, 129, 140, 300, len(good) // 2, len(good) - 400)]

@@ -1,7 +1,5 @@
 """The real sets, if a mirror has them: set SVMREPRO_MIRROR to a folder or an http(s) prefix."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from itertools import pairwise
@@ -13,7 +11,6 @@ from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import DatasetUnavailable
 from svmrepro.datasets.download.verify import is_ordered_subsequence
-from svmrepro.datasets.registry.model import DownloadedEntry
 from svmrepro.datasets.registry.parse import registry
 
 MIRROR = os.environ.get("SVMREPRO_MIRROR", "")
@@ -21,18 +18,18 @@ pytestmark = pytest.mark.skipif(not MIRROR, reason="SVMREPRO_MIRROR is not set: 
 
 
 @pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data_dir(tmp_path_factory):
     return tmp_path_factory.mktemp("data")
 
 
 @pytest.fixture(autouse=True)
-def only_the_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
+def only_the_mirror(monkeypatch):
     """Keep the tests away from the hosts: what the mirror lacks is not available."""
     for variable in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
         monkeypatch.setenv(variable, "http://127.0.0.1:9")
 
 
-def load(entry: DownloadedEntry, file: str, data_dir: Path) -> datasets.Dataset:
+def load(entry, file, data_dir):
     try:
         if file == entry.test:
             return datasets.load(entry.name, part="test", data_dir=data_dir, mirror=MIRROR)
@@ -41,7 +38,7 @@ def load(entry: DownloadedEntry, file: str, data_dir: Path) -> datasets.Dataset:
         pytest.skip(f"the mirror has no {entry.name}/{file}: {error}")
 
 
-def held(entry: DownloadedEntry, part: str) -> bool:
+def held(entry, part):
     """Return whether the mirror may have a part's files; for a folder this is certain."""
     return "://" in MIRROR or all(
         any((Path(MIRROR) / entry.mirror / form.file).is_file() for form in entry.files[file].forms)
@@ -58,7 +55,7 @@ FILES = [
 
 
 @pytest.mark.parametrize(("name", "file"), FILES)
-def test_shapes_and_classes(name: str, file: str, data_dir: Path) -> None:
+def test_shapes_and_classes(name, file, data_dir):
     entry = registry().downloaded[name]
     data = load(entry, file, data_dir)
     assert data.X.shape == (entry.parts[file].rows, entry.features)
@@ -76,7 +73,7 @@ def test_shapes_and_classes(name: str, file: str, data_dir: Path) -> None:
         assert set(np.diff(data.X.indptr)) <= {11, 12, 13, 14}
 
 
-def as_rows(data: datasets.Dataset) -> list[bytes]:
+def as_rows(data):
     if not sparse.issparse(data.X):
         return [row.tobytes() for row in np.column_stack([data.y, data.X])]
     bounds, X = data.X.indptr.tolist(), data.X
@@ -85,7 +82,7 @@ def as_rows(data: datasets.Dataset) -> list[bytes]:
     return [a + X.indices[cut].tobytes() + X.data[cut].tobytes() for a, cut in zip(labels, cuts, strict=True)]
 
 
-def sets_with_a_file(in_files: bool) -> list[str]:
+def sets_with_a_file(in_files):
     """Return sets whose largest file is available, with a file per size or permuted by a seed."""
     known = registry().downloaded.items()
     return [
@@ -96,7 +93,7 @@ def sets_with_a_file(in_files: bool) -> list[str]:
 
 
 @pytest.mark.parametrize("name", sets_with_a_file(in_files=True))
-def test_subsets_in_files_are_nested(name: str, data_dir: Path) -> None:
+def test_subsets_in_files_are_nested(name, data_dir):
     entry = registry().downloaded[name]
     files = [file for file in entry.subsets if (name, file) in FILES]
     rows = [as_rows(load(entry, file, data_dir)) for file in files]
@@ -106,7 +103,7 @@ def test_subsets_in_files_are_nested(name: str, data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sets_with_a_file(in_files=False))
-def test_subsets_by_a_seed_are_nested(name: str, data_dir: Path) -> None:
+def test_subsets_by_a_seed_are_nested(name, data_dir):
     entry = registry().downloaded[name]
     whole = load(entry, entry.subsets[-1], data_dir)
     sizes = [n for n in (150, 1000, 4000) if n < entry.rows]
@@ -121,7 +118,7 @@ def test_subsets_by_a_seed_are_nested(name: str, data_dir: Path) -> None:
         assert abs((part.y > 0).mean() - share) < 5.0 * np.sqrt(share * (1.0 - share) / len(part.y))
 
 
-def test_the_texts_of_the_games_are_numbers(data_dir: Path) -> None:
+def test_the_texts_of_the_games_are_numbers(data_dir):
     expected = {
         "connect-4": {-1.0, 0.0, 1.0},
         "tic-tac-toe": {-1.0, 0.0, 1.0},
@@ -136,7 +133,7 @@ def test_the_texts_of_the_games_are_numbers(data_dir: Path) -> None:
     assert np.all((board == 1.0).sum(axis=1) == 4) and np.all((board == -1.0).sum(axis=1) == 4)
 
 
-def test_a_paper_counts_one_complete_row_less(data_dir: Path) -> None:
+def test_a_paper_counts_one_complete_row_less(data_dir):
     entry = registry().downloaded["internet-ads"]
     load(entry, entry.subsets[-1], data_dir)
     data = datasets.load("internet-ads", 2358, data_dir=data_dir, download=False)
@@ -144,7 +141,7 @@ def test_a_paper_counts_one_complete_row_less(data_dir: Path) -> None:
     assert data.provenance["n_requested"] == 2358 and data.provenance["n_actual"] == 2359
 
 
-def test_our_encoding_of_the_census_is_a9a_and_may_stand_in_for_it(data_dir: Path, tmp_path: Path) -> None:
+def test_our_encoding_of_the_census_is_a9a_and_may_stand_in_for_it(data_dir, tmp_path):
     try:
         table = datasets.compare_encoding(data_dir, MIRROR)
     except DatasetUnavailable as error:

@@ -1,9 +1,5 @@
 """Sets in one file: nested sizes from a seeded permutation, dense arrays, a second accepted form."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from datasets_support import one_set, put, sha, use_registry
@@ -40,7 +36,7 @@ files:
 """)
 
 
-def use(monkeypatch: pytest.MonkeyPatch, mat: bytes = b"", dense: bool = True, seed: int = 7) -> None:
+def use(monkeypatch, mat=b"", dense=True, seed=7):
     """Make ``toy`` the only set."""
     text = ENTRY
     given = {"MAT": sha(mat), "DENSE": str(dense).lower(), "SEED": seed, "BYTES": len(CSV), "CSV": sha(CSV)}
@@ -50,11 +46,11 @@ def use(monkeypatch: pytest.MonkeyPatch, mat: bytes = b"", dense: bool = True, s
 
 
 @pytest.fixture
-def mirror(tmp_path: Path) -> Path:
+def mirror(tmp_path):
     return put(tmp_path / "mirror" / "toy" / "toy.csv", CSV).parent.parent
 
 
-def test_rows_of_a_permutation() -> None:
+def test_rows_of_a_permutation():
     whole = subset_rows(1000, 1000, 2008)
     assert sorted(whole) == list(range(1000))
     assert np.array_equal(subset_rows(300, 1000, 2008), whole[:300])
@@ -64,14 +60,14 @@ def test_rows_of_a_permutation() -> None:
 
 
 @pytest.mark.parametrize("dense", [True, False])
-def test_sizes_are_nested(monkeypatch: pytest.MonkeyPatch, mirror: Path, tmp_path: Path, dense: bool) -> None:
+def test_sizes_are_nested(monkeypatch, mirror, tmp_path, dense):
     use(monkeypatch, dense=dense)
     whole = datasets.load("toy", mirror=mirror, data_dir=tmp_path)
     assert sparse.issparse(whole.X) != dense
     if not dense:
         assert whole.X.has_canonical_format
 
-    def rows(data: datasets.Dataset) -> list[list[float]]:
+    def rows(data):
         return np.column_stack([data.y, data.X if dense else data.X.toarray()]).tolist()
 
     assert rows(whole) == np.column_stack([SIGNS, VALUES]).tolist(), "the whole set keeps the file's order"
@@ -91,22 +87,7 @@ def test_sizes_are_nested(monkeypatch: pytest.MonkeyPatch, mirror: Path, tmp_pat
     assert set(np.array(larger)[:12, 0]) == {-1.0, 1.0}
 
 
-def test_prepared_arrays_give_the_same(monkeypatch: pytest.MonkeyPatch, mirror: Path, tmp_path: Path) -> None:
-    for dense in (True, False, True):
-        use(monkeypatch, dense=dense)
-        first = datasets.load("toy", mirror=mirror, data_dir=tmp_path)
-        again = datasets.load("toy", data_dir=tmp_path, download=False)
-        for data in (first, again):
-            X = data.X.toarray() if sparse.issparse(data.X) else data.X
-            assert np.array_equal(X, VALUES) and np.array_equal(data.y, SIGNS)
-            assert sparse.issparse(data.X) != dense
-    # Each way of reading has its own file, so that arrays of another registry are never used for this one.
-    assert len(list((tmp_path / "prepared").glob("*.npz"))) == 2
-
-
-def test_the_file_of_all_sets_is_as_good(
-    monkeypatch: pytest.MonkeyPatch, mirror: Path, tmp_path: Path
-) -> None:
+def test_the_file_of_all_sets_is_as_good(monkeypatch, mirror, tmp_path):
     file = mirror / "toy" / "all.mat"
     fields = {"x": VALUES, "t": SIGNS[:, None], "train": ORDER[None, :20], "test": ORDER[None, 20:]}
     savemat(file, {"toy": fields})
@@ -117,7 +98,7 @@ def test_the_file_of_all_sets_is_as_good(
     assert not (tmp_path / "raw" / "toy" / "toy.csv").exists()
 
 
-def test_keys_change_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_change_with_the_rows(monkeypatch):
     keys = []
     for dense, seed in ((True, 7), (True, 8), (False, 7)):
         use(monkeypatch, dense=dense, seed=seed)
@@ -127,11 +108,3 @@ def test_keys_change_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = datasets.content_key("toy")
     use(monkeypatch, seed=8)
     assert datasets.content_key("toy") == whole, "the whole set is not permuted"
-
-
-def test_a_size_of_one_class_is_refused(
-    monkeypatch: pytest.MonkeyPatch, mirror: Path, tmp_path: Path
-) -> None:
-    use(monkeypatch)
-    with pytest.raises(datasets.DataError, match="toy: n = 1: the first 1 rows hold one class only"):
-        datasets.load("toy", 1, mirror=mirror, data_dir=tmp_path)

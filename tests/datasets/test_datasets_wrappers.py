@@ -1,34 +1,17 @@
 """Compressed files and archives: malicious ones are refused, and no other file is written."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
-import io
 import lzma
-import subprocess
 import sys
-import tarfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from datasets_support import (
-    CONTENT,
-    ROWS,
-    Site,
-    compress_lzw,
-    left_in,
-    make_entry,
-    put,
-    sha,
-    toy_file,
-    zipped,
-)
-from svmrepro.datasets.download.unpack import decompress, extract_member
+from datasets_support import CONTENT, ROWS, compress_lzw, left_in, make_entry, put, sha, toy_file, zipped
+from support import ran
+from svmrepro.datasets.download.unpack import extract_member
 from svmrepro.datasets.errors import SourceError
 from svmrepro.datasets.registry.parse import RegistryError
 
@@ -37,24 +20,21 @@ _BLOCK = bytes(10 * 2**20)
 
 
 @pytest.fixture(autouse=True)
-def nothing_beside(tmp_path: Path) -> Iterator[None]:
+def nothing_beside(tmp_path):
     """Fail if a test leaves anything outside the folders below ``data``."""
     yield
     assert {path.name for path in tmp_path.iterdir()} <= {"data", "mirror", "bomb"}
     assert not list(tmp_path.rglob("*evil*"))
 
 
-# ---------------------------------------------------------------- archives
-
-
 @pytest.fixture
-def archive(site: Site) -> Site:
+def archive(site):
     """The set is a member of an archive."""
     site.files = toy_file(CONTENT, {"url": f"{site.server.url}/all.zip", "member": "set/toy"})
     return site
 
 
-def test_a_member_of_an_archive(archive: Site) -> None:
+def test_a_member_of_an_archive(archive):
     archive.serve(zipped({"set/readme": b"hello", "set/toy": CONTENT}), "/all.zip")
     assert archive.fetch().path.read_bytes() == CONTENT
     assert left_in(archive.folder) == ["toy"]
@@ -75,13 +55,13 @@ def test_a_member_of_an_archive(archive: Site) -> None:
         (zipped({"set/toy": CONTENT}).replace(b"set/toy", b"set/t\xfdy", 1), "damaged"),
     ],
 )
-def test_archives_that_are_refused(archive: Site, content: bytes, what: str) -> None:
+def test_archives_that_are_refused(archive, content, what):
     archive.serve(content, "/all.zip")
     assert what in archive.refusal()
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_members_that_zipfile_unpacks_at_once_are_refused(tmp_path: Path, method: int) -> None:
+def test_members_that_zipfile_unpacks_at_once_are_refused(tmp_path, method):
     # A megabyte of bzip2 expands to gigabytes, and zipfile would decompress all of it at once.
     path = tmp_path / "bomb"
     with zipfile.ZipFile(path, "w", method) as archive:
@@ -91,7 +71,7 @@ def test_members_that_zipfile_unpacks_at_once_are_refused(tmp_path: Path, method
     assert not (tmp_path / "data").exists()
 
 
-def test_a_link_among_the_members_of_an_archive_is_read_as_text(tmp_path: Path) -> None:
+def test_a_link_among_the_members_of_an_archive_is_read_as_text(tmp_path):
     info = zipfile.ZipInfo("set/toy")
     info.external_attr = 0o120777 << 16
     with zipfile.ZipFile(tmp_path / "bomb", "w") as archive:
@@ -101,9 +81,7 @@ def test_a_link_among_the_members_of_an_archive_is_read_as_text(tmp_path: Path) 
     assert not (tmp_path / "data").is_symlink()
 
 
-# ---------------------------------------------------------------- compressed files
-
-WRAP: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+WRAP = {
     "gzip": (".gz", lambda content: gzip.compress(content, 1, mtime=1)),
     "bzip2": (".bz2", bz2.compress),
     "xz": (".xz", lzma.compress),
@@ -112,7 +90,7 @@ WRAP: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 
 
 @pytest.mark.parametrize("compression", WRAP)
-def test_compressed_files_are_judged_by_their_content(site: Site, compression: str) -> None:
+def test_compressed_files_are_judged_by_their_content(site, compression):
     suffix, wrap = WRAP[compression]
     name = f"toy{suffix}"
     form = {"file": name, "compression": compression, "bytes": len(CONTENT), "sha256": sha(CONTENT)}
@@ -138,24 +116,8 @@ def test_compressed_files_are_judged_by_their_content(site: Site, compression: s
         assert what in site.refusal("data/d")
 
 
-@pytest.mark.parametrize("compression", WRAP)
-def test_a_compressed_member_of_an_archive(site: Site, compression: str) -> None:
-    suffix, wrap = WRAP[compression]
-    content = {"bytes": len(CONTENT), "sha256": sha(CONTENT)}
-    form = {"file": f"toy{suffix}", "compression": compression, **content}
-    url, member = f"{site.server.url}/all.zip", f"set/toy{suffix}"
-    source = {"url": url, "member": member, "form": f"toy{suffix}"}
-    site.files = f"toy: {{rows: {ROWS}, forms: [{content}, {form}], sources: [{source}]}}"
-    for name, inner in (("a", wrap(CONTENT)), ("b", CONTENT)):
-        site.serve(zipped({member: inner}), "/all.zip")
-        assert site.fetch(f"data/{name}").path.read_bytes() == CONTENT
-        assert left_in(site.folder / "data" / name) == ["toy"]
-    site.serve(zipped({member: wrap(CONTENT[::-1])}), "/all.zip")
-    assert "wrong checksum" in site.refusal("data/c")
-
-
 @pytest.mark.parametrize("name", ["toy.gz", "toys.zip"])
-def test_a_wrapper_whose_checksum_is_known_vouches_for_its_content(site: Site, name: str) -> None:
+def test_a_wrapper_whose_checksum_is_known_vouches_for_its_content(site, name):
     wrapped = gzip.compress(CONTENT, mtime=3)
     member = {} if name == "toy.gz" else {"member": "toy.gz"}
     # One row more than expected: a vouched file is not read, any other is.
@@ -163,7 +125,7 @@ def test_a_wrapper_whose_checksum_is_known_vouches_for_its_content(site: Site, n
     source = {"url": f"{site.server.url}/{name}", "form": "toy.gz", **member}
     site.files = f"toy: {{rows: {ROWS + 1}, forms: [{form}], sources: [{source}]}}"
 
-    def serve(content: bytes) -> None:
+    def serve(content):
         site.serve(zipped({"toy.gz": content}) if member else content, f"/{name}")
 
     serve(wrapped)
@@ -172,47 +134,12 @@ def test_a_wrapper_whose_checksum_is_known_vouches_for_its_content(site: Site, n
     assert f"{ROWS} rows where {ROWS + 1} were expected" in site.refusal("data/b")
 
 
-@pytest.mark.parametrize("name", [b"../../evil", b"/tmp/evil", b"evil\n"])
-def test_the_name_within_a_gzip_file_is_of_no_account(tmp_path: Path, name: bytes) -> None:
-    plain = gzip.compress(CONTENT, mtime=0)
-    (tmp_path / "mirror").write_bytes(plain[:3] + b"\x08" + plain[4:10] + name + b"\0" + plain[10:])
-    target = tmp_path / "data"
-    decompress(tmp_path / "mirror", "gzip", target, len(CONTENT), "toy.gz")
-    assert target.read_bytes() == CONTENT
-
-
-def tar_of_links() -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name, kind, link in (
-            ("toy", tarfile.SYMTYPE, "/etc/passwd"),
-            ("../evil", tarfile.LNKTYPE, "toy"),
-            ("/evil", tarfile.SYMTYPE, "../.."),
-        ):
-            info = tarfile.TarInfo(name)
-            info.type, info.linkname = kind, link
-            archive.addfile(info)
-    return buffer.getvalue()
-
-
-@pytest.mark.parametrize("compression", ["gzip", "compress"])
-def test_no_tar_is_ever_unpacked(site: Site, compression: str) -> None:
-    suffix, wrap = WRAP[compression]
-    form = {"file": f"toy{suffix}", "compression": compression, "max_bytes": 100_000}
-    source = f"{site.server.url}/toy{suffix}"
-    site.files = f"toy: {{rows: {ROWS}, forms: [{form}], sources: ['{source}']}}"
-    assert "is not a number" in site.refusal(mirror=site.mirror(wrap(tar_of_links()), f"toy{suffix}"))
-
-
-# ---------------------------------------------------------------- bombs
-
-
-def repeated(compress: Callable[[bytes], bytes]) -> bytes:
+def repeated(compress):
     """Return ten gigabytes of zeros as a file of concatenated streams."""
     return compress(_BLOCK) * (BOMB // len(_BLOCK))
 
 
-def zip_bomb(says: int) -> bytes:
+def zip_bomb(says):
     """Return an archive with one member of ten gigabytes that declares another size."""
     squeeze = zlib.compressobj(9, zlib.DEFLATED, -15)
     block = squeeze.compress(_BLOCK) + squeeze.flush(zlib.Z_FULL_FLUSH)
@@ -228,7 +155,7 @@ def zip_bomb(says: int) -> bytes:
     return archive[:at] + stream + bytes(directory)
 
 
-BOMBS: dict[str, Callable[[], bytes]] = {
+BOMBS = {
     "gzip": lambda: repeated(gzip.compress),
     "bzip2": lambda: repeated(bz2.compress),
     "xz": lambda: repeated(lzma.compress),
@@ -255,18 +182,12 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_ten_gigabytes_are_not_unpacked(tmp_path: Path, kind: str) -> None:
+def test_ten_gigabytes_are_not_unpacked(tmp_path, kind):
     path = tmp_path / "bomb"
     path.write_bytes(BOMBS[kind]())
     assert path.stat().st_size < BOMB / 500
     began = time.monotonic()
-    ended = subprocess.run(
-        [sys.executable, "-c", UNPACK, kind, str(path), str(tmp_path / "data")],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    ended = ran(sys.executable, "-c", UNPACK, kind, path, tmp_path / "data", check=True)
     said, megabytes = ended.stdout.splitlines()
     assert ("Bad CRC-32" if kind == "zip that lies" else "is longer than the 1000000 bytes expected") in said
     assert int(megabytes) < 100
@@ -274,7 +195,7 @@ def test_ten_gigabytes_are_not_unpacked(tmp_path: Path, kind: str) -> None:
     assert time.monotonic() - began < 30  # unpacking all of it takes minutes
 
 
-def test_a_file_of_ten_gigabytes_in_a_mirror_is_left_there(site: Site) -> None:
+def test_a_file_of_ten_gigabytes_in_a_mirror_is_left_there(site):
     mirror = site.mirror(b"")
     with (mirror / "toy" / "toy").open("wb") as stream:
         stream.truncate(BOMB)
@@ -290,7 +211,7 @@ decompress(Path(sys.argv[1]), "xz", Path(sys.argv[2]), 1000, "toy.xz")
 """
 
 
-def test_a_header_that_asks_for_too_much_memory(tmp_path: Path) -> None:
+def test_a_header_that_asks_for_too_much_memory(tmp_path):
     # The size of the dictionary is in the header only: 37 means 1.5 GiB.
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 2**20, "mode": lzma.MODE_FAST, "nice_len": 4}]
     small = bytearray(lzma.compress(CONTENT, filters=filters))
@@ -299,18 +220,12 @@ def test_a_header_that_asks_for_too_much_memory(tmp_path: Path) -> None:
     small[16] = 37
     small[end - 4 : end] = zlib.crc32(bytes(small[12 : end - 4])).to_bytes(4, "little")
     (tmp_path / "mirror").write_bytes(bytes(small))
-    ended = subprocess.run(
-        [sys.executable, "-c", WITHIN_A_GIGABYTE, str(tmp_path / "mirror"), str(tmp_path / "data")],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={"PATH": "/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1"},
-    )
+    words = [sys.executable, "-c", WITHIN_A_GIGABYTE, tmp_path / "mirror", tmp_path / "data"]
+    ended = ran(*words, env={"PATH": "/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1"})
     assert ended.stderr.splitlines()[-1].startswith("svmrepro.datasets.errors.SourceError: toy.xz is damaged")
 
 
 @pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/../../evil", "evil\n", "", ".."])
-def test_a_name_in_the_registry_cannot_lead_out_of_the_folder(name: str) -> None:
+def test_a_name_in_the_registry_cannot_lead_out_of_the_folder(name):
     with pytest.raises(RegistryError, match="toy"):
         make_entry(f"toy: {{rows: 2, forms: [{{file: {name!r}, bytes: 1, sha256: {sha(b'')}}}]}}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import ran
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = ("solvers", "datasets", "workflow")
@@ -38,8 +38,7 @@ def the_block(page: str, language: str, section: str) -> str:
 
 def run(*command: object, **settings: Any) -> str:
     """Return the output of a command; fail with its error output."""
-    words = [*map(str, command)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False, **settings)
+    done = ran(*command, **settings)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -58,7 +57,7 @@ class Tree:
         (links / "svmrepro").mkdir(parents=True)
         for name in PACKAGES:
             (links / "svmrepro" / name).symlink_to(self.root / name)
-        path = [links, PROJECT / "tests" / "solvers", PROJECT / "tests" / "analysis"]
+        path = [links, PROJECT / "tests", PROJECT / "tests" / "analysis"]
         self._environment = {key: value for key, value in os.environ.items() if key != "SVMREPRO_MIRROR"} | {
             "PYTHONPATH": os.pathsep.join(map(str, path)),
             "NUMBA_CACHE_DIR": str(folder / "numba"),

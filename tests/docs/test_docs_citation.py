@@ -1,31 +1,28 @@
 """CITATION.cff and CHANGELOG.md are machine-readable."""
 
-from __future__ import annotations
-
 import re
 import tomllib
-from typing import Any
 
 import yaml
 from docs_support import PROJECT
 from svmrepro.workflow.configuration.model import load_config
 
-CITATION: dict[str, Any] = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
+CITATION = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
 # Keys of the Citation File Format 1.2.0 that are used here.
 TOP = "cff-version message type title abstract version license authors keywords references"
 REFERENCE = "type title authors year month number institution conference collection-title"
 
 
-def test_software() -> None:
+def test_software():
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     assert set(CITATION) <= set(TOP.split())
     assert CITATION["cff-version"] == "1.2.0" and CITATION["type"] == "software" and CITATION["message"]
-    assert [CITATION[key] for key in ("title", "version", "license", "authors")] == [
-        project[key] for key in ("name", "version", "license", "authors")
-    ]
+    for key in ("version", "license", "authors"):
+        assert CITATION[key] == project[key]
+    assert CITATION["title"] == project["name"]
 
 
-def test_the_papers() -> None:
+def test_the_papers():
     assert [
         f"{reference['authors'][0]['family-names'].lower()}{reference['year']}"
         for reference in CITATION["references"]
@@ -38,7 +35,7 @@ def test_the_papers() -> None:
         assert all(set(reference.get(key, {"name": ""})) == {"name"} for key in ("institution", "conference"))
 
 
-def test_changelog() -> None:
+def test_changelog():
     text = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
     first, *released = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert first == "[Unreleased]"

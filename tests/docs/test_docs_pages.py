@@ -1,17 +1,14 @@
 """Commands and examples of the pages work, their numbers match the reference runs, and links exist."""
 
-from __future__ import annotations
-
-import csv
 import re
 import shlex
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import yaml
 from docs_support import PROJECT, Tree, blocks, run, text_of, the_block
+from support import rows_of
 from svmrepro import datasets
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.graph.plan import RULES
@@ -35,17 +32,14 @@ COMMAND_LINES = sorted(
 )
 
 
-# -- commands and examples --------------------------------------------------------------------------
-
-
-def test_first_of_all_two_commands() -> None:
+def test_first_of_all_two_commands():
     main, test = blocks("README.md", "sh")[0].splitlines()
     assert main == "./run"
     assert text_of(".ci/run").splitlines()[-1] == test
 
 
 @pytest.mark.parametrize("line", COMMAND_LINES)
-def test_commands_ask_for_what_there_is(line: str) -> None:
+def test_commands_ask_for_what_there_is(line):
     words = shlex.split(line, comments=True)[1:]
     if words and words[0] in COMMANDS:
         return
@@ -63,7 +57,7 @@ def test_commands_ask_for_what_there_is(line: str) -> None:
     assert set(targets) <= {*RULES, "platt1998", *paper.experiments, *paper.artefacts}
 
 
-def test_settings_in_a_file() -> None:
+def test_settings_in_a_file():
     settings = yaml.safe_load(the_block("docs/run.md", "yaml", "Settings"))
     experiment = load_config(settings).papers["platt1998"].experiments["adult-linear"]
     assert experiment.sizes == (1605, 3185)
@@ -79,12 +73,12 @@ def test_settings_in_a_file() -> None:
         ("The scikit-learn classifier", r"^9\d\.\d% right, \d+ support vectors, \d+ steps$"),
     ],
 )
-def test_python_examples_run(section: str, printed: str, tmp_path: Path) -> None:
+def test_python_examples_run(section, printed, tmp_path):
     example = the_block("docs/python.md", "python", section)
     assert re.search(printed, run(sys.executable, "-c", example, cwd=tmp_path), re.M)
 
 
-def test_your_own_data(tmp_path: Path) -> None:
+def test_your_own_data(tmp_path):
     page, tree = "docs/own-data.md", Tree(tmp_path)
     data = datasets.generate("twonorm", n=1000)
     datasets.write_libsvm(tree.root / "mine.libsvm", data.X, data.y)
@@ -98,20 +92,16 @@ def test_your_own_data(tmp_path: Path) -> None:
         assert f"\n{job} " in out
 
 
-# -- reference runs ---------------------------------------------------------------------------------
-
-
-def reference_claims(scale: str, paper: str) -> dict[str, dict[str, str]]:
+def reference_claims(scale, paper):
     """Return the claims of all committed reference runs."""
-    with (REFERENCE / scale / paper / "claims.csv").open(encoding="utf-8") as file:
-        return {row["id"]: row for row in csv.DictReader(file)}
+    return {row["id"]: row for row in rows_of(REFERENCE / scale / paper / "claims.csv")}
 
 
-def numbers(text: str) -> list[str]:
+def numbers(text):
     return re.findall(r"-?\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", text))
 
 
-def test_counts_of_verdicts_are_those_of_the_reference_runs() -> None:
+def test_counts_of_verdicts_are_those_of_the_reference_runs():
     link = r"\[.*\]\(results/reference/(\w+)/(\w+)/claims.md\)"
     rows = re.findall(rf"^\| [\w ]+ ((?:\| \d+ ){{5}})\| {link} \|$", text_of("README.md"), re.M)
     counted = {(scale, paper): [int(count) for count in numbers(counts)] for counts, scale, paper in rows}
@@ -122,7 +112,7 @@ def test_counts_of_verdicts_are_those_of_the_reference_runs() -> None:
         assert counts == [verdicts.total(), *(verdicts[name] for name in VERDICTS)], (scale, paper)
 
 
-def test_main_claims_are_those_of_the_largest_reference_runs() -> None:
+def test_main_claims_are_those_of_the_largest_reference_runs():
     row = r"^\| (\w+ \d{4}) \| .* \(`([\w.-]+)`\) \| ([\w ]+) \| (.*) \|$"
     named = re.findall(row, text_of("docs/verdicts.md"), re.M)
     assert len(named) > 12
@@ -138,7 +128,7 @@ def test_main_claims_are_those_of_the_largest_reference_runs() -> None:
             assert any(abs(float(number) - other) <= 0.5 * digit for other in known), (name, number)
 
 
-def test_findings_are_of_the_committed_runs() -> None:
+def test_findings_are_of_the_committed_runs():
     text = text_of("FINDINGS.md")
     sections = re.findall(r"^## (\w+) (\d{4}) \((\w+) scale, commit (\w+)\)$", text, re.M)
     assert len(sections) == text.count("\n## ")
@@ -148,17 +138,14 @@ def test_findings_are_of_the_committed_runs() -> None:
         assert f"commit {commit}" in claims.read_text(encoding="utf-8").splitlines()[-1], claims
 
 
-# -- links ------------------------------------------------------------------------------------------
-
-
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     """Return the anchors that code hosts give to the headings of a page."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str) -> None:
+def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
         if "://" in target:
             continue
@@ -168,6 +155,6 @@ def test_links_lead_somewhere(page: str) -> None:
         assert not anchor or anchor in anchors(file), target
 
 
-def test_every_paper_is_listed() -> None:
+def test_every_paper_is_listed():
     named = re.findall(r"\]\(papers/(\w+)\.md\) \|", text_of("docs/papers.md"))
     assert named == list(load_config().papers)

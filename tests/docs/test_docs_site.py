@@ -1,18 +1,13 @@
 """The documentation site builds without warnings, is complete, and is readable on any screen."""
 
-from __future__ import annotations
-
-import os
 import re
 import sys
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 from docs_support import PROJECT, run
-from report_browser import Browser, find_browser
+from report_browser import browsing
 from sitekit.papers import PaperPage
 from sitekit.texts import TextError, Texts
 from sphinx.util.inventory import InventoryFile
@@ -22,7 +17,7 @@ PAPERS = sorted(page.stem for page in (PROJECT / "docs" / "papers").glob("*.md")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     options = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet", "--builder", "html"]
     options += ["--doctree-dir", folder / "doctrees"]
@@ -30,10 +25,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "html"
 
 
-# -- what is on it ----------------------------------------------------------------------------------
-
-
-def test_every_public_name_is_described(site: Path) -> None:
+def test_every_public_name_is_described(site):
     inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="")
     described = {name for kind, names in inventory.data.items() if kind.startswith("py:") for name in names}
     public = {f"{package.__name__}.{name}" for package in (solvers, datasets) for name in package.__all__}
@@ -42,7 +34,7 @@ def test_every_public_name_is_described(site: Path) -> None:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_a_paper_shows_all_of_its_reference_run(site: Path, paper: str) -> None:
+def test_a_paper_shows_all_of_its_reference_run(site, paper):
     shown = unescape((site / "papers" / f"{paper}.html").read_text(encoding="utf-8"))
     scale = re.search(r"reference run of the <strong>(\w+)</strong> scale", shown)
     if scale is None:
@@ -62,11 +54,8 @@ def test_a_paper_shows_all_of_its_reference_run(site: Path, paper: str) -> None:
     assert re.findall(r'<tr id="claim-([^"]+)', shown) == [line.split(",")[1] for line in claims]
 
 
-# -- texts and links --------------------------------------------------------------------------------
-
-
 @pytest.fixture
-def texts(tmp_path: Path) -> Texts:
+def texts(tmp_path):
     (tmp_path / "docs" / "sub").mkdir(parents=True)
     (tmp_path / "docs" / "use.md").touch()
     (tmp_path / "data.csv").touch()
@@ -78,7 +67,7 @@ def texts(tmp_path: Path) -> Texts:
     return Texts(tmp_path / "docs", "sub/page")
 
 
-def test_links_of_a_section_lead_on_from_its_page(texts: Texts) -> None:
+def test_links_of_a_section_lead_on_from_its_page(texts):
     assert texts.opening("FINDINGS.md") == "First."
     assert texts.section("FINDINGS.md", "Two") == ("Two words", "Last.")
     text, fence = texts.section("FINDINGS.md", "One").body.split("\n\n")
@@ -90,17 +79,17 @@ def test_links_of_a_section_lead_on_from_its_page(texts: Texts) -> None:
 
 
 @pytest.mark.parametrize("heading", ["Three", ""])
-def test_a_missing_or_ambiguous_section_is_named(texts: Texts, heading: str) -> None:
+def test_a_missing_or_ambiguous_section_is_named(texts, heading):
     with pytest.raises(TextError, match=r"FINDINGS\.md has (no section|2 sections) whose heading begins"):
         texts.section("FINDINGS.md", heading)
 
 
-def test_a_link_that_leads_nowhere_is_named(texts: Texts) -> None:
+def test_a_link_that_leads_nowhere_is_named(texts):
     with pytest.raises(TextError, match=r"a link leads to gone\.md, which does not exist"):
         texts.linked("See [it](gone.md).", texts.folder)
 
 
-def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path: Path) -> None:
+def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path):
     (tmp_path / "config").symlink_to(PROJECT / "config")
     (tmp_path / "FINDINGS.md").write_text("# None yet\n")
     texts = Texts(tmp_path / "docs", "papers/platt1998")
@@ -112,59 +101,17 @@ def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path: Path) -> None:
         PaperPage(texts, "platt1998").findings()
 
 
-# -- in a browser -----------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
-def browser(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    command = find_browser()
-    if command is None:
-        # In continuous integration nothing may be skipped.
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("no browser (chromium) to open the site in")
-    opened = Browser(command, tmp_path_factory.mktemp("profile"))
-    try:
+def browser(site, tmp_path_factory):
+    with browsing(tmp_path_factory.mktemp("profile")) as opened:
         yield opened
-    finally:
-        opened.close()
 
 
-#: The layout of a page, and the lowest contrast of any text with its background by the rules of WCAG 2.
-LOOK = """(() => {
-    const boxes = [...document.querySelectorAll(".scroll, .table-wrapper, .highlight pre")];
-    const images = [...document.images].filter(image => image.offsetWidth);
-    const parse = text => text.match(/[\\d.]+/g).map(Number);
-    const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
-        .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-        .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
-    const behind = element => {
-        for (let e = element; e; e = e.parentElement) {
-            const colour = parse(getComputedStyle(e).backgroundColor);
-            if (colour.length < 4 || colour[3] === 1) return light(colour);
-        }
-        return 1;
-    };
-    let contrast = [100, ""];
-    for (const element of document.querySelectorAll("article *")) {
-        const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
-        if (!own || !element.offsetHeight || element.closest("math, .headerlink")) continue;
-        const [a, b] = [light(parse(getComputedStyle(element).color)), behind(element)];
-        const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-        if (ratio < contrast[0]) contrast = [ratio, element.outerHTML.slice(0, 200)];
-    }
-    return {
-        window: window.innerWidth,
-        content: document.documentElement.scrollWidth,
-        scrolling: boxes.filter(box => box.scrollWidth > box.clientWidth)
-            .map(box => getComputedStyle(box).overflowX),
-        images: images.map(image => [image.naturalWidth, image.offsetWidth]),
-        ground: behind(document.body),
-        contrast,
-    };
-})()"""
+LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("width", "colours"), [(1280, "light"), (1280, "dark"), (390, "light")])
-def test_every_page_can_be_read(browser: Browser, site: Path, width: int, colours: str) -> None:
+def test_every_page_can_be_read(browser, site, width, colours):
     metrics = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.call("Emulation.setDeviceMetricsOverride", metrics)
     media = {"features": [{"name": "prefers-color-scheme", "value": colours}]}
@@ -173,7 +120,7 @@ def test_every_page_can_be_read(browser: Browser, site: Path, width: int, colour
     for page in sorted(file for file in site.rglob("*.html") if file.relative_to(site).parts[0][0] != "_"):
         browser.open(page)
         browser.wait("document.readyState === 'complete'")
-        found: dict[str, Any] = browser.run(LOOK)
+        found = browser.run(LOOK)
         assert found["content"] <= found["window"] == width, page
         assert set(found["scrolling"]) <= {"auto"}, f"{page}: something is cut off"
         assert all(natural > 0 and shown <= width for natural, shown in found["images"]), page
@@ -185,7 +132,7 @@ def test_every_page_can_be_read(browser: Browser, site: Path, width: int, colour
     assert scrolling > 10
 
 
-def test_nothing_complains_and_no_network_is_asked(browser: Browser) -> None:
+def test_nothing_complains_and_no_network_is_asked(browser):
     """Fail on any browser complaint during the tests above."""
     assert browser.complaints == []
     assert browser.requests == []

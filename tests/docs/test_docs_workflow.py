@@ -1,7 +1,5 @@
 """The GitHub Actions workflow refers only to existing things."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib
@@ -16,14 +14,14 @@ JOBS = yaml.safe_load(TEXT)["jobs"]
 STEPS = {name: [step["run"] for step in job["steps"] if "run" in step] for name, job in JOBS.items()}
 
 
-def test_two_pythons_run_all_of_ci() -> None:
+def test_two_pythons_run_all_of_ci():
     assert STEPS["tests"] == [".ci/run"]
     lowest, newest = JOBS["tests"]["strategy"]["matrix"]["python"]
     assert tomllib.loads(text_of("pyproject.toml"))["project"]["requires-python"] == f">={lowest}"
     assert f"The lock was made for {lowest} to {newest};" in text_of("run")
 
 
-def test_the_job_to_copy_checks_and_compares() -> None:
+def test_the_job_to_copy_checks_and_compares():
     targets = []
     for command in STEPS["reproducibility"]:
         run, target, option, *settings = shlex.split(command)
@@ -35,7 +33,7 @@ def test_the_job_to_copy_checks_and_compares() -> None:
     assert config.against is not None and (PROJECT / config.against / "check.json").is_file()
 
 
-def test_no_job_runs_for_ever_or_may_write() -> None:
+def test_no_job_runs_for_ever_or_may_write():
     assert all(job["timeout-minutes"] <= 60 for job in JOBS.values())
     assert yaml.safe_load(TEXT)["permissions"] == {"contents": "read"}
     # Actions are given with their version; no host-specific names.

@@ -1,18 +1,15 @@
 """User-defined solvers for the engine's tests: small, pure NumPy, some of them misbehaving."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import time
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
 
-def quick(problem: Any, eps: float, time_limit: float | None, pause: float = 0.0) -> SimpleNamespace:
+def quick(problem, eps, time_limit, pause=0.0):
     """Select maximal violating pairs on the dense linear kernel matrix; sleeps before it starts."""
     time.sleep(pause)
     X = problem.X.toarray() if hasattr(problem.X, "toarray") else problem.X
@@ -37,33 +34,40 @@ def quick(problem: Any, eps: float, time_limit: float | None, pause: float = 0.0
     )
 
 
-def strained(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
+def strained(problem, eps, time_limit):
     """Give up if C exceeds one half or eps is below 1e-3."""
     if problem.C > 0.5 or eps < 1e-3:
         return SimpleNamespace(alpha=np.zeros(problem.n), bias=0.0, status="time_limit")
     return quick(problem, eps, time_limit)
 
 
-def wrong(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
+def wrong(problem, eps, time_limit):
     """Return all zeros and call it optimal."""
     return SimpleNamespace(alpha=np.zeros(problem.n), bias=0.0, status="optimal")
 
 
-def failing(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
+def failing(problem, eps, time_limit):
     """Raise."""
     raise ArithmeticError("it went\nwrong")
 
 
-def nothing_returned(problem: Any, eps: float, time_limit: float | None) -> None:
+def nothing_returned(problem, eps, time_limit):
     """Return nothing."""
 
 
-def leaving(problem: Any, eps: float, time_limit: float | None) -> None:
+def uncountable(problem, eps, time_limit):
+    """Return a count that is no number."""
+    answer = quick(problem, eps, time_limit)
+    answer.iterations = "many"
+    return answer
+
+
+def leaving(problem, eps, time_limit):
     """End the program, as a script would."""
     sys.exit("no licence")
 
 
-def careless(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
+def careless(problem, eps, time_limit):
     """Return plain lists, and modify the problem's arrays."""
     answer = quick(problem, eps, time_limit)
     problem.X *= 0.5
@@ -71,7 +75,7 @@ def careless(problem: Any, eps: float, time_limit: float | None) -> SimpleNamesp
     return SimpleNamespace(alpha=list(answer.alpha), bias=answer.bias)
 
 
-def loading(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
+def loading(problem, eps, time_limit):
     """Work half a second on the first call, as a compiler would."""
     began = time.process_time()
     while not _LOADED and time.process_time() < began + 0.5:
@@ -80,26 +84,24 @@ def loading(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespa
     return quick(problem, eps, time_limit)
 
 
-_LOADED: list[bool] = []
+_LOADED = []
 
 
-def handing_on(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
+def handing_on(problem, eps, time_limit):
     """Let a child process work for a third of a second."""
     program = "import time\nwhile time.process_time() < 0.3: pass"
     subprocess.run([sys.executable, "-S", "-c", program], check=True)
     return quick(problem, eps, time_limit)
 
 
-def limited(
-    problem: Any, eps: float, time_limit: float | None, above: int = 0, memory: bool = False
-) -> SimpleNamespace:
+def limited(problem, eps, time_limit, above=0, memory=False):
     """Exceed the time limit on problems of at least ``above`` rows."""
     answer = quick(problem, eps, time_limit)
     answer.status = ("memory_limit" if memory else "time_limit") if problem.n >= above else "optimal"
     return answer
 
 
-def hungry(problem: Any, eps: float, time_limit: float | None, megabytes: int = 64) -> SimpleNamespace:
+def hungry(problem, eps, time_limit, megabytes=64):
     """Allocate much memory and release it."""
     block = np.ones(megabytes * 2**17)
     answer = quick(problem, eps, time_limit)
@@ -107,7 +109,7 @@ def hungry(problem: Any, eps: float, time_limit: float | None, megabytes: int = 
     return answer
 
 
-def threads(problem: Any, eps: float, time_limit: float | None) -> SimpleNamespace:
+def threads(problem, eps, time_limit):
     """Report the thread limits of libraries as a count of iterations."""
     answer = quick(problem, eps, time_limit)
     answer.iterations = int(os.environ["OMP_NUM_THREADS"]) + int(os.environ["NUMBA_NUM_THREADS"])

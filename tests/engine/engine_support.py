@@ -11,9 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+from support import ran
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config
+from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.data_sets import register
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import read_lines
@@ -60,6 +63,15 @@ def prepare(*arguments: Any, **settings: Any) -> Config:
     return config
 
 
+def refusal(overrides: Mapping[str, Any], folder: Path | None = None) -> str:
+    """Return why a configuration is refused, in one line that can be printed."""
+    with pytest.raises(StepError) as caught:
+        load_config(overrides, folder)
+    said = str(caught.value)
+    assert said.isprintable() and len(said) < 600, said
+    return said
+
+
 def the_experiment(config: Config) -> Experiment:
     return config.experiment("platt1998", EXPERIMENT)
 
@@ -69,13 +81,13 @@ def rows(config: Config) -> tuple[jobs.Instance, ...]:
 
 
 def measure(
-    config: Config, job: str = "all", stream: io.StringIO | None = None
+    config: Config, job: str = "all", stream: io.StringIO | None = None, log: str = "log.txt"
 ) -> tuple[list[dict[str, Any]], str]:
     """Measure a job in this process, in the working folder; return its lines and its messages."""
     stream = stream or io.StringIO()
     experiment = the_experiment(config)
     part = jobs.job(config, experiment, job)
-    with Progress(config, experiment, part, Path("log.txt"), stream) as progress:
+    with Progress(config, experiment, part, Path(log), stream) as progress:
         measure_job(config, experiment, part, progress)
     return read_lines(paths.job_file(config, "platt1998", EXPERIMENT, job)), stream.getvalue()
 
@@ -106,15 +118,7 @@ def snakemake(
 ) -> subprocess.CompletedProcess[str]:
     """Run Snakemake to its end, from its own folder; `powerless` drops root's right to write anywhere."""
     words = command(folder, overrides, *arguments)
-    return subprocess.run(
-        unprivileged(words) if powerless else words,
-        cwd=folder,
-        env=environment(**more),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return ran(*(unprivileged(words) if powerless else words), cwd=folder, env=environment(**more))
 
 
 def journal_lines(folder: Path, scale: str = "default") -> list[dict[str, Any]]:
@@ -123,24 +127,17 @@ def journal_lines(folder: Path, scale: str = "default") -> list[dict[str, Any]]:
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
-def on_full_disk(script: str, folder: Path, kilobytes: int = 256) -> subprocess.CompletedProcess[str] | None:
+def on_full_disk(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """
-    Run a Python script with its own small file system as the working folder.
+    Run a Python script with its own file system of 256 KiB as the working folder.
 
-    Returns None if this machine does not allow mounting one.
+    Skips the test if this machine does not allow mounting one.
     """
-    mount = f"mount -t tmpfs -o size={kilobytes}k none {folder} && cd {folder}"
-    probe = subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True, check=False)
-    if probe.returncode:
-        return None
-    return subprocess.run(
-        ["unshare", "-rm", "sh", "-c", f'{mount} && exec "$0" -c "$1"', sys.executable, script],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    mount = f"mount -t tmpfs -o size=256k none {folder} && cd {folder}"
+    private = ("unshare", "-rm", "sh", "-c")
+    if ran(*private, mount).returncode:
+        pytest.skip("this machine lets no file system be mounted")
+    return ran(*private, f'{mount} && exec "$0" -c "$1"', sys.executable, script, env=environment())
 
 
 def unprivileged(arguments: Sequence[str]) -> list[str]:

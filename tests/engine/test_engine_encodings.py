@@ -1,19 +1,13 @@
 """Contenders with another encoding of the same examples: a different problem, the same permutations."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from engine_solvers import quick
-from engine_support import EXPERIMENT, journal, measure, prepare, rows, solver, the_experiment
+from engine_support import EXPERIMENT, measure, prepare, rows, solver, the_experiment
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.judgement import reference_check
 from svmrepro.workflow.steps import analyse
 
@@ -21,7 +15,7 @@ QUICK, HOT = solver("quick"), solver("quick", encoding="one-hot")
 N = 30
 
 
-def cards(contenders: dict[str, Any], **of: Any) -> Config:
+def cards(contenders, **of):
     """Return an experiment on a set of small integers, with two permutations."""
     values = np.random.default_rng(3).integers(1, 4, size=(2 * N, 5)).astype(float)
     datasets.write_libsvm("cards.libsvm", values, 1.0 - 2.0 * (np.arange(2 * N) % 2))
@@ -29,7 +23,7 @@ def cards(contenders: dict[str, Any], **of: Any) -> Config:
     return prepare(contenders, [N], of, repeats=1, datasets={"cards": {"path": "cards.libsvm"}})
 
 
-def test_contenders_solve_the_same_permutation_in_their_encodings() -> None:
+def test_contenders_solve_the_same_permutation_in_their_encodings():
     config = cards({"plain": QUICK, "hot": HOT})
     lines, _ = measure(config)
     assert [(line["seed"], line["contender"], line["encoding"], line["status"]) for line in lines] == [
@@ -48,8 +42,8 @@ def test_contenders_solve_the_same_permutation_in_their_encodings() -> None:
     assert duals["plain"] != pytest.approx(duals["hot"], rel=0.01)
 
 
-def test_the_key_of_a_row_follows_the_encodings_of_its_contenders(monkeypatch: pytest.MonkeyPatch) -> None:
-    def keys(encoding: str | None) -> set[str]:
+def test_the_key_of_a_row_follows_the_encodings_of_its_contenders(monkeypatch):
+    def keys(encoding):
         return {row.key for row in rows(cards({"a": QUICK, "b": {**QUICK, "encoding": encoding}}))}
 
     plain, hot, unit = (keys(encoding) for encoding in (None, "one-hot", "unit-interval"))
@@ -60,15 +54,15 @@ def test_the_key_of_a_row_follows_the_encodings_of_its_contenders(monkeypatch: p
     assert not keys("one-hot") & hot and keys(None) == plain
 
 
-def test_an_experiment_says_it_for_its_contenders() -> None:
-    def encodings(**contenders: dict[str, Any]) -> dict[str, str | None]:
+def test_an_experiment_says_it_for_its_contenders():
+    def encodings(**contenders):
         made = the_experiment(cards(contenders, encoding="one-hot")).contenders
         return {label: contender.encoding for label, contender in made.items()}
 
     assert encodings(hot=QUICK, plain={**QUICK, "encoding": None}) == {"hot": "one-hot", "plain": None}
 
 
-def test_ratios_are_formed_on_the_same_problem_only() -> None:
+def test_ratios_are_formed_on_the_same_problem_only():
     config = cards({"plain": QUICK, "again": QUICK, "hot": HOT, "hot-again": HOT})
     measure(config)
     analyse.run(config, "platt1998", EXPERIMENT)
@@ -80,18 +74,3 @@ def test_ratios_are_formed_on_the_same_problem_only() -> None:
     said = {entry["contender"]: entry["setting"].get("encoding", "none") for entry in entries}
     # Rows without an encoding match references from before there were encodings.
     assert said == {"plain": "none", "again": "none", "hot": "one-hot", "hot-again": "one-hot"}
-
-
-def test_a_journal_from_before_there_were_encodings_goes_on() -> None:
-    config = cards({"a": QUICK, "b": QUICK})
-    measure(config)
-    path: Path = journal(config).path
-    old = path.read_text()
-    for field in ('"encoding":null,', '"axis":null,', '"point":null,', '"performance":{},'):
-        assert field in old
-        old = old.replace(field, "")
-    path.write_text(old)
-    lines, _ = measure(config)
-    assert path.read_text() == old  # nothing was measured again
-    assert len(lines) == 4 and len(journal(config).lines()) == 4
-    assert {line["encoding"] for line in lines} == {None}

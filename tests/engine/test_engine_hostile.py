@@ -1,18 +1,12 @@
 """Malicious configurations: refused in one line with file and key; no shell interprets their text."""
 
-from __future__ import annotations
-
 import json
 import re
-import subprocess
-import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
-from engine_support import EXPERIMENT, PROJECT, snakemake, tiny
+from engine_support import EXPERIMENT, PROJECT, refusal, snakemake, tiny
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError
@@ -55,7 +49,7 @@ AT = "experiments.mini.one"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     target = tmp_path / "config"
     (target / "experiments").mkdir(parents=True)
     for name, text in _MINI.items():
@@ -64,20 +58,12 @@ def folder(tmp_path: Path) -> Path:
     return target
 
 
-def refusal(overrides: Mapping[str, Any], folder: Path) -> str:
-    with pytest.raises(StepError) as caught:
-        load_config(overrides, folder)
-    said = str(caught.value)
-    assert said.isprintable() and len(said) < 600, said
-    return said
-
-
 @pytest.mark.parametrize("word", WORDS)
-def test_names_of_the_command_line(folder: Path, word: str) -> None:
-    def one(**settings: Any) -> dict[str, Any]:
+def test_names_of_the_command_line(folder, word):
+    def one(**settings):
         return {"experiments": {"mini": {"one": settings}}}
 
-    own: dict[str, Any] = {
+    own = {
         "papers": {"papers": [word]},
         "scale": {"scale": word},
         "datasets": {"datasets": {word: {"path": "mine"}}},
@@ -92,23 +78,24 @@ def test_names_of_the_command_line(folder: Path, word: str) -> None:
         assert refusal(overrides, folder).startswith(f"--config: {key}")
 
 
-@pytest.mark.parametrize("word", ["x\ny", "x\n", "a{b}", "-x", "\0", "\x1b"])
-@pytest.mark.parametrize("key", ["results_dir", "figures_dir", "data_dir"])
-def test_folders_of_results(folder: Path, key: str, word: str) -> None:
-    assert refusal({key: word}, folder).startswith(f"--config: {key}: ")
+FOLDERS = ("results_dir", "figures_dir", "data_dir")
+PLACES = ("mirror", "against")
 
 
-@pytest.mark.parametrize("word", ["x\ny", "x\n", "\0", "http://h/\x1b"])
-def test_places_to_read_from(folder: Path, word: str) -> None:
-    for key, overrides in {
-        "mirror": {"mirror": word},
-        "against": {"against": word},
-        "datasets.mine.path": {"datasets": {"mine": {"path": word}}},
-    }.items():
-        assert refusal(overrides, folder).startswith(f"--config: {key}: ")
+@pytest.mark.parametrize(
+    ("keys", "word"),
+    [(FOLDERS, word) for word in ("x\ny", "x\n", "a{b}", "-x", "\0", "\x1b")]
+    + [(PLACES, word) for word in ("x\ny", "x\n", "\0", "http://h/\x1b")],
+)
+def test_folders_of_results_and_places_to_read_from(folder, keys, word):
+    for key in keys:
+        assert refusal({key: word}, folder).startswith(f"--config: {key}: ")
+    if keys == PLACES:
+        own = {"datasets": {"mine": {"path": word}}}
+        assert refusal(own, folder).startswith("--config: datasets.mine.path: ")
 
 
-def in_paper(folder: Path, old: str, new: str) -> str:
+def in_paper(folder, old, new):
     text = _MINI["experiments/mini.yaml"]
     assert old in text
     (folder / "experiments" / "mini.yaml").write_text(text.replace(old, new, 1))
@@ -116,7 +103,7 @@ def in_paper(folder: Path, old: str, new: str) -> str:
 
 
 @pytest.mark.parametrize("word", [word for word in WORDS if word not in ("\0", "\u202eevil")])
-def test_names_in_the_file_of_a_paper(folder: Path, word: str) -> None:
+def test_names_in_the_file_of_a_paper(folder, word):
     places = {"one": "experiments", "timing-one": "artefacts", "smo": "experiments.one.contenders"}
     for name, key in places.items():
         said = in_paper(folder, f" {name}:", f" {json.dumps(word)}:")
@@ -124,14 +111,14 @@ def test_names_in_the_file_of_a_paper(folder: Path, word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["{threads}", "a {b", "}"])
-def test_titles_hold_no_braces(folder: Path, word: str) -> None:
+def test_titles_hold_no_braces(folder, word):
     said = in_paper(folder, "title: One", f'title: "{word}"')
     assert said.startswith("config/experiments/mini.yaml: experiments.one.title: ")
     assert said.endswith("holds a brace")
 
 
 @pytest.mark.parametrize("name", ["journal", "logs", "compare"])
-def test_a_paper_is_not_called_as_a_folder_of_the_results(folder: Path, name: str) -> None:
+def test_a_paper_is_not_called_as_a_folder_of_the_results(folder, name):
     text = _MINI["experiments/mini.yaml"].replace("paper: mini", f"paper: {name}")
     (folder / "experiments" / f"{name}.yaml").write_text(text)
     said = refusal({"papers": [name]}, folder)
@@ -144,11 +131,7 @@ _TEN = "\n".join(f"b{i}: &b{i} [{', '.join([f'*b{i - 1}'] * 10)}]" for i in rang
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "a: !!python/object/apply:os.system ['touch evil']",
-            ":1: holds a tag (!!python/object/apply:os.system)",
-        ),
-        ("a: 1\nb: !!python/name:os.system", ":2: holds a tag (!!python/name:os.system)"),
+        ("a: 1\nb: !!python/object/apply:os.system [x]", ":2: holds a tag (!!python/object/apply:os.system)"),
         ("a: !evil x", ":1: holds a tag (!evil)"),
         ("a: !!binary aGVsbG8=", ":1: holds a tag (!!binary)"),
         ("a: !!set {x}", ":1: holds a tag (!!set)"),
@@ -166,7 +149,7 @@ _TEN = "\n".join(f"b{i}: &b{i} [{', '.join([f'*b{i - 1}'] * 10)}]" for i in rang
         ("*a : 1", ": found undefined alias"),
     ],
 )
-def test_files_that_are_refused_at_once(tmp_path: Path, text: str, said: str) -> None:
+def test_files_that_are_refused_at_once(tmp_path, text, said):
     path = tmp_path / "x.yaml"
     path.write_text(text)
     began = time.monotonic()
@@ -178,7 +161,7 @@ def test_files_that_are_refused_at_once(tmp_path: Path, text: str, said: str) ->
     assert "\n" not in message and len(message) < 600
 
 
-def test_dates_are_words(tmp_path: Path) -> None:
+def test_dates_are_words(tmp_path):
     (tmp_path / "x.yaml").write_text("a: 2001-02-03\nb: 2001-99-99\nc: 1.5\nd: 1e3\ne: 0x10\n")
     texts = {"a": "2001-02-03", "b": "2001-99-99", "d": "1e3"}
     assert read_yaml(tmp_path / "x.yaml") == {**texts, "c": 1.5, "e": 16}
@@ -187,32 +170,30 @@ def test_dates_are_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "value", [float("nan"), float("inf"), -float("inf"), 10**400, 2**63, b"x", {1: 2}, ()]
 )
-def test_values_that_are_none(folder: Path, value: object) -> None:
+def test_values_that_are_none(folder, value):
     settings = {"contenders": {"smo": {"options": {"step_tol": value}}}}
     said = refusal({"experiments": {"mini": {"one": settings}}}, folder)
     assert said.startswith(f"--config: {AT}.contenders.smo.options")
 
 
-def test_a_bomb_behind_configfile_is_refused(folder: Path) -> None:
+def test_a_bomb_behind_configfile_is_refused(folder):
     # Snakemake parses that file itself; the resulting object shares its parts and represents 10^9 of them.
-    bomb: Any = "x"
+    bomb = "x"
     for _ in range(9):
         bomb = [bomb] * 10
     began = time.monotonic()
     assert refusal({"papers": bomb}, folder) == "--config: holds more than 100000 values"
-    endless: list[Any] = []
+    endless = []
     endless.append(endless)
     assert refusal({"papers": endless}, folder) == "--config: nested deeper than 40 levels"
     assert time.monotonic() - began < 10
 
 
-# -- shells -----------------------------------------------------------------------------------------
-
 #: What a rule's command may contain unquoted: quoted parts (Plan.steps, Plan.snakemake), a number.
 _SAFE = re.compile(r"\{(STEPS\[[a-z]+\]|PLAN\.snakemake|PLAN\.began|[\w.]+:q)\}")
 
 
-def test_no_command_of_a_rule_holds_an_unquoted_value() -> None:
+def test_no_command_of_a_rule_holds_an_unquoted_value():
     files = [PROJECT / "Snakefile", *(PROJECT / "workflow" / "rules").glob("*.smk")]
     commands = [
         text
@@ -224,51 +205,27 @@ def test_no_command_of_a_rule_holds_an_unquoted_value() -> None:
         assert "{" not in _SAFE.sub("", command), command
 
 
-def test_no_step_gives_a_text_to_a_shell() -> None:
+def test_no_step_gives_a_text_to_a_shell():
     for folder in ("workflow", "datasets", "solvers"):
         for file in (PROJECT / folder).rglob("*.py"):
             text = file.read_text()
-            assert not re.search(
-                r"shell\s*=\s*True|os\.system|os\.popen|getoutput|\beval\(|\bexec\(", text
-            ), file
+            shells = r"shell\s*=\s*True|os\.system|os\.popen|getoutput|\beval\(|\bexec\("
+            assert not re.search(shells, text), file
 
 
-@pytest.mark.parametrize("name", ["a b $(touch evil);touch evil;'\"*"])
-def test_folders_whose_names_a_shell_would_read(tmp_path: Path, name: str) -> None:
+def test_folders_whose_names_a_shell_would_read(tmp_path):
     """Users may choose such folders: everything works, and no part of the name is executed."""
-    mine = tmp_path / name / "mine"
+    name = "a b $(touch evil);touch evil;'\"*"
+    mine, home = tmp_path / name / "mine", tmp_path / "run"
     mine.parent.mkdir()
-    mine.write_text("+1 1:1\n-1 2:1\n" * 20)
-    home = tmp_path / "run"
     home.mkdir()
-    settings = {
-        "results_dir": str(Path("results") / name),
-        "figures_dir": str(Path("figures") / name),
-        "data_dir": str(Path("data") / name),
-        "datasets": {"mine": {"path": str(mine)}},
-        "mirror": str(tmp_path / name),
-    }
-    overrides = tiny(sizes=(20,), **settings)
-    overrides["experiments"]["platt1998"][EXPERIMENT].update(dataset="mine", seeds=None)
-    del overrides["experiments"]["platt1998"][EXPERIMENT]["seeds"]
-    table = home / settings["results_dir"] / "default" / "platt1998" / f"timing-{EXPERIMENT}.md"
-    ended = snakemake(home, overrides, str(table.relative_to(home)))
+    mine.write_text("+1 1:1\n-1 2:1\n" * 20)
+    folders = {f"{kind}_dir": str(Path(kind) / name) for kind in ("results", "figures", "data")}
+    own = {"datasets": {"mine": {"path": str(mine)}}, "mirror": str(tmp_path / name)}
+    table = Path(folders["results_dir"]) / "default" / "platt1998" / f"timing-{EXPERIMENT}.md"
+    ended = snakemake(home, tiny(sizes=(20,), of={"dataset": "mine"}, **folders, **own), str(table))
     assert ended.returncode == 0, ended.stderr
-    assert "not run" not in table.read_text()
+    assert "not run" not in (home / table).read_text()
     assert not list(tmp_path.rglob("evil"))
     made = {"results", "figures", "data", "overrides.json", ".snakemake", ".numba"}
     assert {path.name for path in home.iterdir()} <= made
-
-
-def test_what_snakemake_reads_itself_is_refused_too(tmp_path: Path) -> None:
-    """Tags in --configfile and --config: Snakemake's own reader refuses them."""
-    (tmp_path / "evil.yaml").write_text("repeats: !!python/object/apply:os.system ['touch evil']\n")
-    run = [sys.executable, "-m", "snakemake", "--cores", "1", "--snakefile", str(PROJECT / "Snakefile"), "-n"]
-    for extra in (
-        ["--configfile", "evil.yaml"],
-        ["--config", "repeats=!!python/object/apply:os.system ['touch evil']"],
-        ["--config", "scale=$(touch evil)"],
-    ):
-        ended = subprocess.run([*run, *extra], cwd=tmp_path, capture_output=True, timeout=120, check=False)
-        assert ended.returncode != 0
-        assert not (tmp_path / "evil").exists()

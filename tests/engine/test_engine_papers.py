@@ -1,16 +1,12 @@
 """The papers' experiments as configured: the problems that the papers print, at every scale."""
 
-from __future__ import annotations
-
-import csv
-from typing import Any
-
 import pytest
 from engine_support import PROJECT
+from support import rows_of
 from svmrepro.solvers import SOLVERS
 from svmrepro.workflow.analysis.curves import KEYS
 from svmrepro.workflow.configuration import jobs
-from svmrepro.workflow.configuration.model import Contender, Experiment, load_config
+from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.judgement.claims import read_claims
@@ -19,30 +15,30 @@ from svmrepro.workflow.measurement.forecast import Forecast
 SCALES = ("smoke", "default", "paper")
 
 
-def experiments(paper: str, scale: str, **settings: Any) -> dict[str, Experiment]:
+def experiments(paper, scale, **settings):
     return dict(load_config({"scale": scale, "papers": [paper], **settings}).papers[paper].experiments)
 
 
-def table(paper: str, name: str) -> dict[str, dict[str, str]]:
-    with (PROJECT / "config" / "papers" / f"{paper}_{name}.csv").open() as stream:
-        return {row["experiment"]: row for row in csv.DictReader(stream)}
+def table(paper, name):
+    return {row["experiment"]: row for row in rows_of(PROJECT / "config" / "papers" / f"{paper}_{name}.csv")}
 
 
-def test_papers_do_not_change_each_other() -> None:
+def test_papers_do_not_change_each_other():
     every = load_config({}).papers
     assert {"platt1998", "platt1999", "glasmachers2008", "joachims2006"} <= set(every)
     for name, paper in every.items():
         assert load_config({"papers": [name]}).papers == {name: paper}
 
 
-@pytest.mark.parametrize("name", ["platt1999", "joachims2006"])
+@pytest.mark.parametrize("name", ["platt1998", "platt1999", "glasmachers2008", "joachims2006"])
 @pytest.mark.parametrize("scale", SCALES)
-def test_claims_ask_for_what_is_measured(name: str, scale: str) -> None:
+def test_claims_ask_for_what_is_measured(name, scale):
     paper = load_config({"scale": scale, "papers": [name]}).papers[name]
     file = PROJECT / "config" / "claims" / f"{name}.yaml"
     found = read_claims(file, list(paper.experiments), paper.left_out)
-    assert len(found) > 15 and all(len(claim.quote.split()) <= 40 for claim in found)
-    assert sum(scale in claim.scales for claim in found) >= 6
+    assert len(found) > 15 and all(0 < len(claim.quote.split()) <= 40 for claim in found)
+    # Seconds are not judged at smoke scale, and tests need more than three permutations.
+    assert sum(scale in claim.scales for claim in found) >= (1 if name == "glasmachers2008" else 6)
     for claim in found:
         measured = [paper.experiments[each] for each in claim.quantity["experiments"]]
         known = {label for experiment in measured for label in experiment.contenders}
@@ -52,16 +48,14 @@ def test_claims_ask_for_what_is_measured(name: str, scale: str) -> None:
         assert {*filter(None, named), *claim.quantity.get("contenders", ())} <= known, claim.id
 
 
-# -- Platt 1999 -------------------------------------------------------------------------------------
-
 TABLE_1, SECONDS, EXPONENTS = (table("platt1999", name) for name in ("table1", "timings", "scaling"))
 
 
-def options(contender: Contender) -> dict[str, Any]:
+def options(contender):
     return {**SOLVERS[contender.solver].options, **contender.options}
 
 
-def test_tables_of_platt1999_have_the_same_thirteen_rows() -> None:
+def test_tables_of_platt1999_have_the_same_thirteen_rows():
     assert len(TABLE_1) == 13 and list(TABLE_1) == list(SECONDS) == list(EXPONENTS)
     for name, row in SECONDS.items():
         for solver in ("smo", "svmlight", "chunking"):
@@ -70,7 +64,7 @@ def test_tables_of_platt1999_have_the_same_thirteen_rows() -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_problems_of_platt1999_are_those_of_table_1(scale: str) -> None:
+def test_problems_of_platt1999_are_those_of_table_1(scale):
     every = experiments("platt1999", scale)
     names = {*TABLE_1, "AdultLin-options", "WebLin-options", "AdultGauss-options", "WebGauss-options"}
     assert set(every) == names or (scale == "smoke" and set(every) < names)
@@ -84,7 +78,7 @@ def test_problems_of_platt1999_are_those_of_table_1(scale: str) -> None:
         assert dense == {printed["sparse_inputs"] == "N"}
 
 
-def test_contenders_and_caches_of_platt1999_are_those_of_its_tables() -> None:
+def test_contenders_and_caches_of_platt1999_are_those_of_its_tables():
     every = experiments("platt1999", "paper")
     for name, printed in SECONDS.items():
         contenders = every[name].contenders
@@ -99,7 +93,7 @@ def test_contenders_and_caches_of_platt1999_are_those_of_its_tables() -> None:
             assert (found["q"], found["fold"]) == (10, False)
 
 
-def test_sizes_of_platt1999_are_nested_and_end_at_the_papers() -> None:
+def test_sizes_of_platt1999_are_nested_and_end_at_the_papers():
     paper, default, smoke = (experiments("platt1999", scale) for scale in ("paper", "default", "smoke"))
     for name, printed in TABLE_1.items():
         sizes = paper[name].sizes
@@ -111,24 +105,6 @@ def test_sizes_of_platt1999_are_nested_and_end_at_the_papers() -> None:
     for every in (paper, default, smoke):
         assert all(len(every[name].sizes) == 1 for name in every if name.endswith("-options"))
 
-
-@pytest.mark.parametrize(("name", "variants"), [("Lin", (12, 8)), ("Gauss", (8, 4))])
-@pytest.mark.parametrize("dataset", ["Adult", "Web"])
-def test_options_of_platt1999_are_crossed(dataset: str, name: str, variants: tuple[int, int]) -> None:
-    contenders = experiments("platt1999", "default")[f"{dataset}{name}-options"].contenders
-    for solver, count in zip(("smo", "svmlight"), variants, strict=True):
-        mine = [contender for contender in contenders.values() if contender.solver == solver]
-        settings = {(found.storage, *sorted(options(found).items())) for found in mine}
-        assert len(mine) == len(settings) == count
-        for contender in mine:
-            found, words = options(contender), contender.label
-            assert found["shrinking"] == ("no-shrinking" not in words)
-            assert (contender.storage == "dense") == words.endswith("dense")
-            if not (found["fold"] and name == "Lin"):
-                assert found["cache_mb"] == (0 if "no-cache" in words else 40)
-
-
-# -- Glasmachers 2008 -------------------------------------------------------------------------------
 
 PROBLEMS = table("glasmachers2008", "table1")
 WITH_PASMO_2 = (
@@ -149,9 +125,7 @@ UCI = ("connect-4", "king-rook-vs-king", "tic-tac-toe", "internet-ads", "ionosph
         ("paper", set(), 100),
     ],
 )
-def test_problems_of_glasmachers2008_are_those_of_table_1(
-    scale: str, missing: set[str], permutations: int
-) -> None:
+def test_problems_of_glasmachers2008_are_those_of_table_1(scale, missing, permutations):
     every = experiments("glasmachers2008", scale)
     assert set(PROBLEMS) - set(every) == missing
     for name, experiment in every.items():
@@ -167,7 +141,7 @@ def test_problems_of_glasmachers2008_are_those_of_table_1(
         assert scale != "smoke" or max(experiment.sizes) <= 300
 
 
-def test_sizes_of_glasmachers2008() -> None:
+def test_sizes_of_glasmachers2008():
     printed = {name: int(row["n"]) for name, row in PROBLEMS.items()}
     paper = experiments("glasmachers2008", "paper")
     assert {name: experiment.paper_sizes for name, experiment in paper.items()} == {
@@ -175,13 +149,11 @@ def test_sizes_of_glasmachers2008() -> None:
     }
     default = experiments("glasmachers2008", "default")
     smaller = {name: experiment.sizes for name, experiment in default.items() if not experiment.paper_sizes}
-    assert smaller == {
-        "chess-board-10000": (1500,), "connect-4": (4000,), "king-rook-vs-king": (4000,),
-    }  # fmt: skip
+    assert smaller == {"chess-board-10000": (1500,), "connect-4": (4000,), "king-rook-vs-king": (4000,)}
 
 
-def test_only_the_first_permutations_have_every_contender() -> None:
-    def banana(**settings: Any) -> tuple[jobs.Instance, ...]:
+def test_only_the_first_permutations_have_every_contender():
+    def banana(**settings):
         return jobs.instances(experiments("glasmachers2008", "default", **settings)["banana"])
 
     assert [len(row.contenders) for row in banana()] == [12] * 5 + [7] * 5
@@ -192,17 +164,14 @@ def test_only_the_first_permutations_have_every_contender() -> None:
         load_config({"experiments": {"platt1998": {"adult-linear": {"contenders": contenders}}}})
 
 
-def test_the_paper_scale_of_glasmachers2008_is_counted_beforehand_and_cut_into_blocks() -> None:
+def test_the_paper_scale_of_glasmachers2008_is_counted_beforehand_and_cut_into_blocks():
     settings = {"scale": "paper", "papers": ["glasmachers2008"]}
     config = load_config(settings)
     runs, _ = Forecast(config, config.experiment("glasmachers2008", "banana")).left()
     assert runs == 22 * 100 * 6 + len(WITH_PASMO_2) * 5 * 5 + 6 * 10 + len(UCI) * 2 * 3
-    assert list(Plan(settings).jobs("glasmachers2008", "banana"))[:3] == [
-        "n5300-p0", "n5300-p10", "n5300-p20",
-    ]  # fmt: skip
+    blocks = list(Plan(settings).jobs("glasmachers2008", "banana"))
+    assert blocks[:3] == ["n5300-p0", "n5300-p10", "n5300-p20"]
 
-
-# -- Joachims 2006 ----------------------------------------------------------------------------------
 
 #: Sets whose C does not grow with the number of examples.
 WITH_C = (
@@ -211,7 +180,7 @@ WITH_C = (
 )
 
 
-def test_the_paper_scale_of_joachims2006_has_the_sets_of_table_1() -> None:
+def test_the_paper_scale_of_joachims2006_has_the_sets_of_table_1():
     printed, every = table("joachims2006", "timings"), experiments("joachims2006", "paper")
     bounds = {"reuters-ccat": 1e4, "reuters-c11": 5e4, "arxiv-astro-ph": 2e4, "covertype-1": 1e6}
     bounds["kdd04-physics"] = 2e4
@@ -223,7 +192,7 @@ def test_the_paper_scale_of_joachims2006_has_the_sets_of_table_1() -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_problems_of_joachims2006_have_no_bias_and_C_is_n_times_a_bound(scale: str) -> None:
+def test_problems_of_joachims2006_have_no_bias_and_C_is_n_times_a_bound(scale):
     for name, experiment in experiments("joachims2006", scale).items():
         assert experiment.kernel == {"name": "linear"} and experiment.eps == 1e-3
         assert not any(contender.bias for contender in experiment.contenders.values())
@@ -234,7 +203,7 @@ def test_problems_of_joachims2006_have_no_bias_and_C_is_n_times_a_bound(scale: s
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_figures_of_joachims2006_ask_for_what_is_measured(scale: str) -> None:
+def test_figures_of_joachims2006_ask_for_what_is_measured(scale):
     paper = load_config({"scale": scale, "papers": ["joachims2006"]}).papers["joachims2006"]
     assert {f"figure{k}" for k in (1, 2, 3, 4, 5, 6, "7a", "7b", 8, 9)} <= set(paper.artefacts)
     for artefact in paper.artefacts.values():

@@ -1,9 +1,6 @@
 """Whole runs of Snakemake: with a user-defined solver, killed, concurrent, without disk or data."""
 
-from __future__ import annotations
-
 import contextlib
-import csv
 import os
 import random
 import re
@@ -12,20 +9,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from pathlib import Path
-from typing import Any
+from importlib.util import spec_from_file_location
+from types import ModuleType
 
 import pytest
-from engine_support import (
-    EXPERIMENT,
-    PROJECT,
-    command,
-    environment,
-    journal_lines,
-    snakemake,
-    solver,
-    tiny,
-)
+from engine_support import EXPERIMENT, PROJECT, command, environment, journal_lines, snakemake, solver, tiny
+from support import ran, rows_of
+from svmrepro.workflow import fingerprints
+from svmrepro.workflow.errors import StepError
 
 #: The longest time for a command with nothing to do, and for parsing within it.
 SECOND_RUN_SECONDS = 6.0
@@ -55,7 +46,7 @@ BROKEN_AT = 1 + PACKAGE["train.py"].splitlines().index('    return {}["no such k
 BROKEN = f"KeyError: 'no such key' (train.py:{BROKEN_AT})"
 
 
-def with_package(**settings: Any) -> dict[str, Any]:
+def with_package(**settings):
     """Return a configuration in which solvers of the package compete with one of this project."""
     own = {
         "smo": {"solver": "smo"},
@@ -66,22 +57,17 @@ def with_package(**settings: Any) -> dict[str, Any]:
     return tiny(own, **settings)
 
 
-def keys(folder: Path) -> Counter[tuple[Any, ...]]:
+def keys(folder):
     return Counter(
         (line["row"], line["n"], line["contender"], line["repeat"]) for line in journal_lines(folder)
     )
 
 
-def lines_of(folder: Path, contender: str) -> list[dict[str, Any]]:
+def lines_of(folder, contender):
     return [line for line in journal_lines(folder) if line["contender"] == contender]
 
 
-def read_csv(path: Path) -> list[dict[str, str]]:
-    with path.open() as stream:
-        return list(csv.DictReader(stream))
-
-
-def everything(folder: Path) -> dict[str, int]:
+def everything(folder):
     """Return the final files of a run with their modification times."""
     return {
         str(path.relative_to(folder)): path.stat().st_mtime_ns
@@ -91,13 +77,8 @@ def everything(folder: Path) -> dict[str, int]:
     }
 
 
-# -- one folder, run again and again ----------------------------------------------------------------
-
-Done = tuple[Path, subprocess.CompletedProcess[str]]
-
-
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+def done(tmp_path_factory):
     """Return a folder with the package in which one experiment has run, and the output."""
     folder = tmp_path_factory.mktemp("done")
     (folder / "mysvm").mkdir()
@@ -106,14 +87,14 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return folder, snakemake(folder, with_package(), MEASURED, f"{TABLE}.md")
 
 
-def test_run_tells_what_it_does_and_sums_up(done: Done) -> None:
+def test_run_tells_what_it_does_and_sums_up(done):
     folder, ended = done
     assert ended.returncode == 0, ended.stderr
     assert "noise-linear: 16 runs to make; 16 runs of scale default left, about" in ended.stderr
     assert "Scale default: 8 optimal" in ended.stdout
     assert "Select jobs" not in ended.stderr and "Traceback" not in ended.stderr
     assert BROKEN in ended.stdout + ended.stderr
-    measured = Counter((row["contender"], row["status"]) for row in read_csv(folder / MEASURED))
+    measured = Counter((row["contender"], row["status"]) for row in rows_of(folder / MEASURED))
     assert measured == {
         ("smo", "optimal"): 4,
         ("mine", "optimal"): 4,
@@ -122,7 +103,7 @@ def test_run_tells_what_it_does_and_sums_up(done: Done) -> None:
     }
 
 
-def test_a_package_of_ones_own_competes(done: Done) -> None:
+def test_a_package_of_ones_own_competes(done):
     folder, _ = done
     for mine, theirs in zip(lines_of(folder, "mine"), lines_of(folder, "smo"), strict=True):
         assert mine["row"] == theirs["row"] and mine["run_id"] == theirs["run_id"]
@@ -130,7 +111,7 @@ def test_a_package_of_ones_own_competes(done: Done) -> None:
         assert mine["certificate"]["dual"] == pytest.approx(theirs["certificate"]["dual"], rel=1e-3)
         assert mine["cpu_seconds"] > 0 and mine["iterations"] > 0
     assert {line["reason"] for line in lines_of(folder, "broken")} == {BROKEN}
-    rows = {int(row["n"]): row for row in read_csv(folder / f"{TABLE}.csv")}
+    rows = {int(row["n"]): row for row in rows_of(folder / f"{TABLE}.csv")}
     for n in (20, 40):
         assert float(rows[n]["mine_seconds"]) > 0 and float(rows[n]["smo_seconds"]) > 0
         assert rows[n]["early_seconds"] == rows[n]["broken_seconds"] == ""
@@ -139,11 +120,11 @@ def test_a_package_of_ones_own_competes(done: Done) -> None:
     page = (folder / f"{TABLE}.md").read_text()
     for shown in ("Mine: measured", "certificate failed", BROKEN):
         assert shown in page
-    ratios = read_csv(folder / MEASURED.replace("measurements", "ratios"))
+    ratios = rows_of(folder / MEASURED.replace("measurements", "ratios"))
     assert {(row["numerator"], row["denominator"]) for row in ratios} == {("mine", "smo")}
 
 
-def test_second_run_does_nothing_and_soon(done: Done) -> None:
+def test_second_run_does_nothing_and_soon(done):
     folder, _ = done
     before = everything(folder)
     (folder / "mysvm" / "rule.py").touch()
@@ -156,7 +137,7 @@ def test_second_run_does_nothing_and_soon(done: Done) -> None:
     assert seconds < SECOND_RUN_SECONDS * max(1.0, os.getloadavg()[0])
 
 
-def test_scales_do_not_mix(done: Done) -> None:
+def test_scales_do_not_mix(done):
     folder, _ = done
     before = everything(folder)
     ended = snakemake(folder, with_package(scale="smoke"), MEASURED.replace("default", "smoke"))
@@ -166,7 +147,7 @@ def test_scales_do_not_mix(done: Done) -> None:
     assert {name: after[name] for name in before} == before
 
 
-def test_disk_that_becomes_unwritable_stops_with_one_line_and_loses_nothing(done: Done) -> None:
+def test_disk_that_becomes_unwritable_stops_with_one_line_and_loses_nothing(done):
     folder, _ = done
     before = keys(folder)
     journal = f"results/default/journal/platt1998/{EXPERIMENT}.jsonl"
@@ -185,7 +166,7 @@ def test_disk_that_becomes_unwritable_stops_with_one_line_and_loses_nothing(done
     assert set(after.values()) == {1}
 
 
-def test_a_changed_module_of_the_package_measures_again(done: Done) -> None:
+def test_a_changed_module_of_the_package_measures_again(done):
     folder, _ = done
     before = len(journal_lines(folder))
     old = {line["fingerprint"] for line in lines_of(folder, "mine")}
@@ -196,14 +177,11 @@ def test_a_changed_module_of_the_package_measures_again(done: Done) -> None:
     new = {line["fingerprint"] for line in lines_of(folder, "mine")}
     assert old < new and len(new) == 2
     assert len({line["fingerprint"] for line in lines_of(folder, "smo")}) == 1
-    current = {row["fingerprint"] for row in read_csv(folder / MEASURED) if row["contender"] == "mine"}
+    current = {row["fingerprint"] for row in rows_of(folder / MEASURED) if row["contender"] == "mine"}
     assert current == new - old
 
 
-# -- asking for something ---------------------------------------------------------------------------
-
-
-def test_a_package_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+def test_a_package_that_is_not_there_is_told_at_once(tmp_path):
     ended = snakemake(tmp_path, with_package(), MEASURED)
     assert ended.returncode != 0
     assert "there is no module 'mysvm' on the Python path" in ended.stderr
@@ -220,7 +198,7 @@ def test_a_package_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
          ["platt1998-figures-from-overview", "claims", "report"]),
     ],
 )  # fmt: skip
-def test_targets_by_name(tmp_path: Path, targets: list[str], expected: list[str]) -> None:
+def test_targets_by_name(tmp_path, targets, expected):
     ended = snakemake(tmp_path, {"papers": ["platt1998"]}, *targets, "-n", "--quiet", "host")
     said = ended.stdout + ended.stderr
     assert ended.returncode == 0, said
@@ -229,30 +207,20 @@ def test_targets_by_name(tmp_path: Path, targets: list[str], expected: list[str]
     assert ("fetch_data" in said) == (targets != ["noise-linear"])
 
 
-def test_parsing_is_light() -> None:
+def test_parsing_is_light():
     script = (
         "import sys, time\nbegan = time.process_time()\n"
         "from svmrepro.workflow.graph.plan import Plan\nplan = Plan({'scale': 'smoke'})\n"
         "plan.sources, plan.compiled, [plan.code(f'steps.{s}') for s in ('analyse', 'tabulate', 'plot')]\n"
         "print(time.process_time() - began, *{'numba', 'pandas', 'matplotlib', 'sklearn'} & set(sys.modules))"
     )
-    ended = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=PROJECT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ended = ran(sys.executable, "-c", script, cwd=PROJECT, env=environment(), check=True)
     seconds, *heavy = ended.stdout.split()
     assert heavy == []
     assert float(seconds) < PARSE_SECONDS * 2
 
 
-# -- kills ------------------------------------------------------------------------------------------
-
-
-def start(folder: Path, overrides: dict[str, Any], output: int = subprocess.PIPE) -> subprocess.Popen[str]:
+def start(folder, overrides, output=subprocess.PIPE):
     return subprocess.Popen(
         command(folder, overrides, MEASURED),
         env=environment(),
@@ -263,7 +231,7 @@ def start(folder: Path, overrides: dict[str, Any], output: int = subprocess.PIPE
     )
 
 
-def kill_at_random(folder: Path, overrides: dict[str, Any], times: int, seed: int) -> int:
+def kill_at_random(folder, overrides, times, seed):
     """Start the same command repeatedly and kill it at random moments; return how often it was alive."""
     draw = random.Random(seed)
     alive = 0
@@ -281,35 +249,22 @@ def kill_at_random(folder: Path, overrides: dict[str, Any], times: int, seed: in
     return alive
 
 
-@pytest.mark.parametrize(
-    ("times", "seed"),
-    [
-        (3, 2),
-        pytest.param(10, 0, marks=pytest.mark.slow),
-        pytest.param(10, 1, marks=pytest.mark.slow),
-    ],
-)
-def test_killed_and_restarted_it_ends_with_the_same_measurements(
-    tmp_path: Path, times: int, seed: int
-) -> None:
+def test_killed_and_restarted_it_ends_with_the_same_measurements(tmp_path):
     slow = {label: solver("quick", options={"pause": 0.1}) for label in ("one", "two", "three")}
     overrides = tiny(slow, sizes=(20, 30, 40), repeats=4)
-    assert kill_at_random(tmp_path, overrides, times, seed) > 0
+    assert kill_at_random(tmp_path, overrides, times=3, seed=2) > 0
     ended = snakemake(tmp_path, overrides, MEASURED)
     assert ended.returncode == 0, ended.stderr
     found = keys(tmp_path)
     expected = {(n, contender, repeat) for n in (20, 30, 40) for contender in slow for repeat in range(4)}
     assert {key[1:] for key in found} == expected
     assert set(found.values()) == {1} and len(found) == len(expected)
-    assert len(read_csv(tmp_path / MEASURED)) == len(expected)
+    assert len(rows_of(tmp_path / MEASURED)) == len(expected)
     assert not [path for path in (tmp_path / "results").rglob(".*") if path.suffix in (".csv", ".jsonl")]
     assert "Nothing to be done" in snakemake(tmp_path, overrides, MEASURED).stderr
 
 
-# -- two runs at once -------------------------------------------------------------------------------
-
-
-def wait_for_lock(folder: Path, name: str = ".run.lock") -> None:
+def wait_for_lock(folder, name=".run.lock"):
     """Wait until a lock is held: by default that of the run that uses the results folder."""
     held = folder / "results" / "default" / name
     deadline = time.monotonic() + 60
@@ -321,7 +276,7 @@ def wait_for_lock(folder: Path, name: str = ".run.lock") -> None:
 WAITING = r"waiting: results/default is in use by the run of process {pid} on \S+ \(since [\dTZ:-]+\)"
 
 
-def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out(tmp_path: Path) -> None:
+def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out(tmp_path):
     overrides = tiny({"one": solver("quick", options={"pause": 2.5})}, sizes=(20, 40, 60))
     first = start(tmp_path, overrides)
     wait_for_lock(tmp_path)
@@ -342,25 +297,7 @@ def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out
     assert len(keys(tmp_path)) == 6 and set(keys(tmp_path).values()) == {1}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("delay", [0.0, 0.7, 1.4, 2.1, 2.8])
-def test_two_runs_at_once(tmp_path: Path, delay: float) -> None:
-    overrides = tiny({"one": solver("quick", options={"pause": 0.3})})
-    first = start(tmp_path, overrides)
-    wait_for_lock(tmp_path)
-    time.sleep(delay)
-    second = start(tmp_path, overrides)
-    said = [process.communicate(timeout=120)[0] for process in (first, second)]
-    assert (first.returncode, second.returncode) == (0, 0), said
-    assert re.search(WAITING.format(pid=first.pid), said[1]) and "waiting: " not in said[0]
-    assert "Nothing to be done" in said[1]
-    assert len(keys(tmp_path)) == 4 and set(keys(tmp_path).values()) == {1}
-
-
-# -- disks and data ---------------------------------------------------------------------------------
-
-
-def test_unwritable_results_folder_is_told_in_one_line(tmp_path: Path) -> None:
+def test_unwritable_results_folder_is_told_in_one_line(tmp_path):
     (tmp_path / "results").mkdir(mode=0o555)
     ended = snakemake(tmp_path, tiny(), MEASURED, powerless=True)
     assert ended.returncode != 0
@@ -369,11 +306,11 @@ def test_unwritable_results_folder_is_told_in_one_line(tmp_path: Path) -> None:
     assert list((tmp_path / "results").iterdir()) == []
 
 
-def test_missing_data_are_not_run_with_the_reason(tmp_path: Path) -> None:
+def test_missing_data_are_not_run_with_the_reason(tmp_path):
     mirror = tmp_path / "mirror"
     mirror.mkdir()
 
-    def run(**settings: Any) -> tuple[int, str]:
+    def run(**settings):
         overrides = tiny(sizes=[20], of={"dataset": "adult"}, mirror=str(mirror), **settings)
         # No host is contacted: the test must not depend on a network.
         offline = {"HTTPS_PROXY": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
@@ -385,7 +322,32 @@ def test_missing_data_are_not_run_with_the_reason(tmp_path: Path) -> None:
     assert time.monotonic() - began < 60
     assert code == 0 and "data set adult not available" in said
     assert journal_lines(tmp_path) == []
-    assert {row["status"] for row in read_csv(tmp_path / MEASURED)} == {"not_run"}
+    assert {row["status"] for row in rows_of(tmp_path / MEASURED)} == {"not_run"}
     assert "Nothing to be done" in run()[1]
     code, said = run(require_data=True)
     assert code != 0 and "(require_data is true)" in said
+
+
+def test_a_package_that_is_installed_editable(tmp_path, monkeypatch):
+    class Finder:
+        """Added by an editable installation: it knows a folder that is not on the path."""
+
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            start = tmp_path / "__init__.py"
+            places = [str(tmp_path)]
+            if name != "elsewhere":
+                return None
+            return spec_from_file_location(name, start, submodule_search_locations=places)
+
+    for name in ("__init__.py", "train.py"):
+        (tmp_path / name).write_text("def dual(problem, eps, time_limit): ...\n")
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+    first = fingerprints.solver_fingerprint("elsewhere.train:dual")
+    (tmp_path / "train.py").write_text("def dual(problem, eps, time_limit): return None\n")
+    fingerprints.solver_fingerprint.cache_clear()
+    assert fingerprints.solver_fingerprint("elsewhere.train:dual") != first
+    monkeypatch.setitem(sys.modules, "made", ModuleType("made"))
+    for name in ("nowhere.train:dual", "made:dual"):
+        with pytest.raises(StepError, match="there is no module"):
+            fingerprints.solver_fingerprint(name)

@@ -1,28 +1,42 @@
 """Each deliberate fault in a copy of the solvers is noticed by the check or by the test suite."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
-import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from faults import FAULTS, Fault
+import yaml
+from support import ran
 from svmrepro.workflow.configuration.model import load_config
-from svmrepro.workflow.judgement.reference_check import ReferenceCheck, compare
+from svmrepro.workflow.judgement.reference_check import compare
 from toy_runs import CONTENDERS
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 SCRIPT = Path(__file__).with_name("toy_runs.py")
 
 
+@dataclass(frozen=True)
+class Fault:
+    """A deliberate fault; `faults.yaml` tells what the fields mean."""
+
+    name: str
+    module: str
+    changes: list[dict[str, str]]
+    contender: str = ""
+    suite: str = ""
+    experiment: str = ""
+
+
+FAULTS = [Fault(**fault) for fault in yaml.safe_load(SCRIPT.with_name("faults.yaml").read_text())]
+
+
 class Tree:
     """The three packages by their dotted names, found before the installed ones; the solvers are a copy."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder
         home = folder / "svmrepro"
         home.mkdir(parents=True)
@@ -32,33 +46,26 @@ class Tree:
         for floor in ("datasets", "workflow", "config"):
             (home / floor).symlink_to(PROJECT / floor)
 
-    def inject(self, fault: Fault) -> None:
+    def inject(self, fault):
         """Apply a fault to the copy."""
         path = self.solvers / fault.module
         text = path.read_text(encoding="utf-8")
-        for right, wrong in fault.changes.items():
-            assert text.count(right) == 1, f"{fault.module} no longer has this once: {right}"
-            text = text.replace(right, wrong)
+        for change in fault.changes:
+            assert text.count(change["right"]) == 1, f"{fault.module} no longer has this once: {change}"
+            text = text.replace(change["right"], change["wrong"])
         path.write_text(text, encoding="utf-8")
 
-    def python(self, *arguments: str, compiled: bool = False) -> subprocess.CompletedProcess[str]:
+    def python(self, *arguments, compiled=False):
         """Run Python on the copy, with numba's compiler only if ``compiled``."""
         environment = {
             **os.environ,
             "PYTHONPATH": str(self.folder),
             "NUMBA_DISABLE_JIT": str(int(not compiled)),
+            "NUMBA_CACHE_DIR": str(self.folder / "numba"),
         }
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=PROJECT,
-            env=environment | {"NUMBA_CACHE_DIR": str(self.folder / "numba")},
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=False,
-        )
+        return ran(sys.executable, *arguments, cwd=PROJECT, env=environment, timeout=900)
 
-    def check(self, paper: str, experiment: str) -> subprocess.CompletedProcess[str]:
+    def check(self, paper, experiment):
         """Run the reproducibility check of the smoke scale on one experiment, compiled."""
         settings = {"scale": "smoke", "papers": [paper]}
         others = dict.fromkeys(load_config(settings).papers[paper].experiments)
@@ -69,7 +76,7 @@ class Tree:
         place = ("--directory", str(self.folder), "--configfile", str(file))
         return self.python(*engine, *place, compiled=True)
 
-    def runs(self, *contenders: str) -> list[dict]:
+    def runs(self, *contenders):
         """Solve the toy problems; return an entry for each problem and contender."""
         done = self.python(str(SCRIPT), *contenders)
         assert done.returncode == 0, done.stderr
@@ -83,7 +90,7 @@ def sound(tmp_path_factory):
     return {label: [entry for entry in entries if entry["contender"] == label] for label in CONTENDERS}
 
 
-def verdict(before: list[dict], after: list[dict]) -> ReferenceCheck:
+def verdict(before, after):
     """Compare by the check's rules for another machine, which are more lenient."""
     shared = {"machine": {}, "claims": {}}
     return compare({**shared, "rows": before}, {**shared, "rows": after})
@@ -97,9 +104,9 @@ def test_the_sound_source_is_certified_and_reproduces_itself(sound, tmp_path):
     assert outcome.rows == len(before) == 10 and not outcome.faults and not outcome.remarks
 
 
-def one_of_each_contender() -> list:
+def one_of_each_contender():
     """The faults that runs must show; all but the first of each contender are marked as slow."""
-    seen: set[str] = set()
+    seen = set()
     found = []
     for fault in FAULTS:
         if fault.contender:
@@ -117,7 +124,7 @@ def test_the_check_notices(fault, sound, tmp_path):
     assert outcome.faults, f"nobody notices: {fault.name}"
 
 
-def suite(tree: Tree, *tests: str) -> subprocess.CompletedProcess[str]:
+def suite(tree, *tests):
     """Run some of the project's own tests on a copy."""
     return tree.python("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--noconftest", *tests)
 

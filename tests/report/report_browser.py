@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import fcntl
 import json
 import os
@@ -11,8 +12,11 @@ import select
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
@@ -35,9 +39,22 @@ FLAGS = (
 LOCAL = ("file:", "data:", "blob:", "about:", "chrome:", "devtools:")
 
 
-def find_browser() -> str | None:
-    """Return the command of an installed Chromium, or None."""
-    return next(filter(None, map(shutil.which, NAMES)), None)
+def lack(reason: str) -> NoReturn:
+    """Skip with a reason; in continuous integration nothing may be skipped."""
+    (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+
+
+@contextlib.contextmanager
+def browsing(profile: Path) -> Iterator[Browser]:
+    """Open an installed Chromium."""
+    command = next(filter(None, map(shutil.which, NAMES)), None)
+    if command is None:
+        lack("no browser (chromium) to look at pages")
+    browser = Browser(command, profile)
+    try:
+        yield browser
+    finally:
+        browser.close()
 
 
 class BrowserError(RuntimeError):

@@ -4,24 +4,17 @@ The report of the smoke scale in a browser: complete, visible, and without error
 It uses the results of this checkout, which ``./run test`` makes before its tests; nothing is measured here.
 """
 
-from __future__ import annotations
-
 import contextlib
-import csv
 import json
-import os
 import re
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from report_browser import Browser, GoneError, find_browser
+from report_browser import GoneError, browsing, lack
+from support import ran, rows_of
 from svmrepro.workflow.configuration.model import load_config
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -32,7 +25,7 @@ PAPERS = {
     for name in yaml.safe_load((CONFIG / "config.yaml").read_text())["papers"]
 }
 #: The artefacts of the main job's papers at the smoke scale, by paper and name.
-ARTEFACTS: dict[tuple[str, str], dict[str, Any]] = {
+ARTEFACTS = {
     (paper, name): artefact
     for paper, content in load_config({"scale": "smoke"}).papers.items()
     for name, artefact in PAPERS[paper]["artefacts"].items()
@@ -44,79 +37,41 @@ ROWS = "document.querySelectorAll('nav tbody tr')"
 NO_NUMBER = re.compile(r"\b(nan|NaN|None|null|undefined|inf)\b")
 
 
-def lack(reason: str) -> None:
-    """Skip with a reason; in continuous integration nothing may be skipped."""
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-def heading(key: tuple[str, str]) -> str:
+def heading(key):
     """Return the heading under which an artefact must appear."""
     if "experiment" in ARTEFACTS[key]:
         return str(PAPERS[key[0]]["experiments"][ARTEFACTS[key]["experiment"]]["title"])
     return "All experiments"
 
 
-def file_of(key: tuple[str, str]) -> str:
+def file_of(key):
     """Return the path of an artefact in the report."""
     if ARTEFACTS[key]["form"] == "table":
         return f"results/smoke/{key[0]}/{key[1]}.html"
     return f"figures/smoke/{key[0]}/{key[1]}.svg"
 
 
-class Words(HTMLParser):
-    """Return the text of a page's body."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.rows, self._style, self.words = 0, False, ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self._style = tag == "style"
-        self.rows += tag == "tr"
-
-    def handle_data(self, data: str) -> None:
-        if not self._style:
-            self.words += data
-
-
 @pytest.fixture(scope="module")
-def report() -> Path:
-    if not find_browser():
-        lack("no browser (chromium) to open the report in")
+def report():
     lacking = [name for name in ARTEFACTS if not (PROJECT / file_of(name)).is_file()]
     if lacking:
         lack("no results of the smoke scale in this checkout; make them: ./run --config scale=smoke")
     # Only the report may be made: tests measure nothing, even if the results are older than the code.
     options = ["--cores", "1", "--force", "--allowed-rules", "report", "--config", "scale=smoke"]
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "report", *options],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        timeout=300,  # takes a few seconds, except on a busy machine
-        check=False,
-    )
+    done = ran(sys.executable, "-m", "snakemake", "report", *options, cwd=PROJECT)
     assert done.returncode == 0, done.stderr[-3000:]
     return REPORT
 
 
 @pytest.fixture(scope="module")
-def browser(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    command = find_browser()
-    assert command
-    opened = Browser(command, tmp_path_factory.mktemp("profile"))
-    try:
+def browser(report, tmp_path_factory):
+    with browsing(tmp_path_factory.mktemp("profile")) as opened:
         opened.open(report)
         opened.wait("document.querySelector('#rulegraph canvas, #rulegraph svg') !== null")
         yield opened
-    finally:
-        opened.close()
 
 
-def follow(browser: Browser, words: str) -> None:
+def follow(browser, words):
     """Click on the link with this text in the menu or in the line above it, and wait until it is drawn."""
     link = f"[...document.querySelectorAll('nav a')].find(a => a.innerText.trim() === {json.dumps(words)})"
     browser.wait(f"{link} !== undefined")
@@ -124,7 +79,7 @@ def follow(browser: Browser, words: str) -> None:
     browser.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def see(browser: Browser, name: tuple[str, str], row: int) -> None:
+def see(browser, name, row):
     """Open an artefact by its eye icon and check what is visible."""
     browser.click(f"{ROWS}[{row}].querySelectorAll('a')[0]")
     browser.wait(f"app.state.resultPath === {json.dumps(file_of(name))}")
@@ -137,7 +92,7 @@ def see(browser: Browser, name: tuple[str, str], row: int) -> None:
     assert min(browser.run(sizes)) > 100, name
 
 
-def see_table(browser: Browser, name: tuple[str, str]) -> None:
+def see_table(browser, name):
     browser.wait("document.querySelector('iframe')?.src === results[app.state.resultPath].data_uri")
     title = json.dumps(ARTEFACTS[name]["title"])
     for _ in range(500):  # the frame gets a new context when its page has loaded
@@ -160,10 +115,8 @@ def see_table(browser: Browser, name: tuple[str, str]) -> None:
         context,
     )
     page = PROJECT / file_of(name)
-    written = Words(page.read_text(encoding="utf-8"))
-    assert shown["all"] == written.rows
-    with page.with_suffix(".csv").open(newline="", encoding="utf-8") as handle:
-        lines = list(csv.reader(handle))[1:]
+    assert shown["all"] == len(re.findall(r"<tr\b", page.read_text(encoding="utf-8")))
+    lines = rows_of(page.with_suffix(".csv"))
     assert shown["rows"] >= len(lines) > 0, f"{name}: {shown['rows']} of {len(lines)} rows can be seen"
     assert re.search(r"\d", shown["text"]), f"{name}: no number"
     assert not NO_NUMBER.search(shown["text"]), f"{name}: {NO_NUMBER.search(shown['text'])}"
@@ -172,7 +125,7 @@ def see_table(browser: Browser, name: tuple[str, str]) -> None:
         assert ARTEFACTS[name][part] in shown["text"]
 
 
-def explain(browser: Browser, name: tuple[str, str], row: int) -> None:
+def explain(browser, name, row):
     """Open an artefact's description and check its labels and its caption."""
     browser.click(f"{ROWS}[{row}].querySelectorAll('a')[1]")
     browser.wait("[...document.querySelectorAll('nav li')].some(li => li.innerText === 'DESCRIPTION')")
@@ -184,13 +137,13 @@ def explain(browser: Browser, name: tuple[str, str], row: int) -> None:
     assert LABELS[ARTEFACTS[name]["form"]][1] in said
 
 
-def test_the_first_page_says_what_the_report_is(browser: Browser) -> None:
+def test_the_first_page_says_what_the_report_is(browser):
     words = (PROJECT / "workflow" / "report" / "workflow.rst").read_text().split()
     said = browser.run("document.querySelector('.prose').innerText")
     assert " ".join(words[:12]) in " ".join(said.split())
 
 
-def test_every_artefact_is_a_result_of_the_report(browser: Browser) -> None:
+def test_every_artefact_is_a_result_of_the_report(browser):
     found = browser.run(
         "Object.fromEntries(Object.entries(results).map(([path, result]) => [path, result.labels]))"
     )
@@ -199,7 +152,7 @@ def test_every_artefact_is_a_result_of_the_report(browser: Browser) -> None:
         key, value = LABELS[artefact["form"]]
         labels[file_of(name)] = {"artefact": artefact["title"], key: value}
     assert found == labels
-    headings: dict[str, dict[str, set[str]]] = {}
+    headings = {}
     for key in ARTEFACTS:
         of_paper = headings.setdefault(PAPERS[key[0]]["title"], {})
         of_paper.setdefault(heading(key), set()).add(file_of(key))
@@ -210,7 +163,7 @@ def test_every_artefact_is_a_result_of_the_report(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_every_table_and_plot_can_be_seen_and_is_explained(browser: Browser, paper: str) -> None:
+def test_every_table_and_plot_can_be_seen_and_is_explained(browser, paper):
     own = [key for key in ARTEFACTS if key[0] == paper]
     titles = {ARTEFACTS[key]["title"]: key for key in own}
     headings = list(dict.fromkeys(map(heading, own)))
@@ -237,13 +190,13 @@ def test_every_table_and_plot_can_be_seen_and_is_explained(browser: Browser, pap
     assert sorted(seen) == sorted(own)
 
 
-def test_nothing_complains_and_no_network_is_asked(browser: Browser) -> None:
+def test_nothing_complains_and_no_network_is_asked(browser):
     """Fail on any browser complaint during the tests above."""
     assert browser.complaints == []
     assert browser.requests == []
 
 
-def test_the_watch_sees_errors_and_requests(browser: Browser, tmp_path: Path) -> None:
+def test_the_watch_sees_errors_and_requests(browser, tmp_path):
     """Otherwise the test before this one could not fail."""
     complaints, requests = len(browser.complaints), len(browser.requests)
     page = tmp_path / "bad.html"

@@ -13,53 +13,18 @@ import contextlib
 import os
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import psutil
+from support import ran
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "sinfo")
 #: Debian's folder of the daemons, which is not on a plain user's path.
 _SYSTEM = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
-
-_CONF = """
-ClusterName=svmrepro
-SlurmctldHost={host}(127.0.0.1)
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge/socket
-CredType=cred/munge
-SlurmctldPort={controller}
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd-%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd-%n.log
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool-%n
-# What needs no control groups, which a container may not have.
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-MpiDefault=none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-SlurmdParameters=config_overrides
-SchedulerParameters=sched_interval=1
-# Loopback alone.
-CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
-ReturnToService=2
-JobRequeue=1
-SlurmdTimeout=10
-KillWait=5
-MinJobAge=3600
-InactiveLimit=0
-{nodes}
-PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
-"""
 
 
 class UnavailableError(Exception):
@@ -83,19 +48,9 @@ def _free_ports(count: int) -> list[int]:
 
 
 class Cluster:
-    """A running Slurm.
+    """A running Slurm, with all its files in a folder; each node claims two hardware threads per core."""
 
-    Parameters
-    ----------
-    folder
-        Folder for all its files.
-    nodes
-        Number of nodes; one if Slurm allows no more on a host.
-    cores
-        Cores that each node claims, with two hardware threads each.
-    """
-
-    def __init__(self, folder: Path, nodes: int = 2, cores: int = 2) -> None:
+    def __init__(self, folder: Path, nodes: int, cores: int) -> None:
         for name in PROGRAMS:
             program(name)
         if os.getuid() != 0:
@@ -113,14 +68,7 @@ class Cluster:
 
     def command(self, *arguments: str, check: bool = True, timeout: float = 120) -> str:
         """Run a Slurm command; return its output."""
-        done = subprocess.run(
-            [program(arguments[0]), *arguments[1:]],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
+        done = ran(program(arguments[0]), *arguments[1:], env=self.environment, timeout=timeout)
         if check and done.returncode:
             raise RuntimeError(f"{' '.join(arguments)}: {done.stderr or done.stdout}")
         return done.stdout
@@ -147,7 +95,8 @@ class Cluster:
             f"CPUs={2 * self.cores} CoresPerSocket={self.cores} ThreadsPerCore=2 RealMemory=8000"
             for node, port in zip(self.nodes, self._ports, strict=True)
         ]
-        text = _CONF.format(host=host, folder=self.folder, controller=controller, nodes="\n".join(lines))
+        conf = Path(__file__).with_name("slurm.conf.in").read_text()
+        text = conf.format(host=host, folder=self.folder, controller=controller, nodes="\n".join(lines))
         (self.folder / "slurm.conf").write_text(text)
         # Snakemake removes SLURM_CONF from the jobs' environment, as real clusters need none; srun needs it
         # here.
@@ -173,8 +122,7 @@ class Cluster:
             start_new_session=True,
         )
 
-    def _wait(self, done: object, what: str, seconds: float) -> None:
-        assert callable(done)
+    def _wait(self, done: Callable[[], bool], what: str, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while not done():
             if time.monotonic() > deadline:
@@ -211,28 +159,29 @@ class Cluster:
     def processes_of(self, job: str) -> dict[int, list[str]]:
         """Return the command lines of a job's processes, by process id."""
         found = {}
-        for pid in (below for step in self.steps_of(job) for below in descendants(step)):
-            with contextlib.suppress(OSError):
-                found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+        for process in (below for step in self.steps_of(job) for below in step.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                found[process.pid] = process.cmdline()
         return found
 
-    def steps_of(self, job: str) -> list[int]:
+    def steps_of(self, job: str) -> list[psutil.Process]:
         """Return the processes that hold a job's steps; the job's processes end with them."""
-        found = []
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            with contextlib.suppress(OSError):
-                if path.read_bytes().startswith(f"slurmstepd: [{job}.".encode()):
-                    found.append(int(path.parent.name))
-        return found
+        every = psutil.process_iter(["cmdline"])
+        return [
+            one for one in every if " ".join(one.info["cmdline"] or ()).startswith(f"slurmstepd: [{job}.")
+        ]
 
     def kill_node(self, node: str) -> None:
         """Kill a node as a power cut would: its daemon and all processes of its jobs at once."""
-        doomed = [pid for job, where in self.running().items() if where == node for pid in self.steps_of(job)]
-        children = [pid for parent in doomed for pid in descendants(parent)]
-        for pid in [self._processes[f"slurmd-{node}"].pid, *doomed, *children]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self._processes.pop(f"slurmd-{node}").wait()
+        daemon = self._processes.pop(f"slurmd-{node}")
+        jobs = [job for job, where in self.running().items() if where == node]
+        steps = [step for job in jobs for step in self.steps_of(job)]
+        children = [child for step in steps for child in step.children(recursive=True)]
+        daemon.kill()
+        for process in (*steps, *children):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        daemon.wait()
 
     def stop(self) -> None:
         """Stop everything, jobs first, then the daemons, each by its process id."""
@@ -240,9 +189,9 @@ class Cluster:
             self.command("scancel", "-u", "root", check=False)
             time.sleep(1)
         for job in list(self.running() if "slurmctld" in self._processes else ()):
-            for pid in self.steps_of(job):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            for step in self.steps_of(job):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    step.kill()
         for process in reversed(self._processes.values()):
             process.terminate()
             try:
@@ -253,25 +202,9 @@ class Cluster:
         self._processes.clear()
 
 
-def descendants(pid: int) -> list[int]:
-    """Return the descendants of a process."""
-    found = []
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            for child in map(int, path.read_text().split()):
-                found += [child, *descendants(child)]
-    return found
-
-
 @contextlib.contextmanager
 def cluster(folder: Path, nodes: int = 2, cores: int = 2) -> Iterator[Cluster]:
-    """Provide a Slurm, with fewer nodes than requested if it allows only one slurmd per host.
-
-    Raises
-    ------
-    UnavailableError
-        Slurm is not installed, or this user may not start it.
-    """
+    """Provide a Slurm, with fewer nodes than requested if it allows only one slurmd per host."""
     for count in range(nodes, 0, -1):
         made = Cluster(folder / f"with-{count}", count, cores)
         try:

@@ -5,8 +5,6 @@
 SVMREPRO_SLURM_FOLDER may name a folder that keeps the local run, which the next call resumes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -16,13 +14,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-from cluster import Cluster, UnavailableError, cluster
+from cluster import UnavailableError, cluster
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(PROJECT / "tests" / "chaos"))
@@ -39,7 +35,7 @@ PROFILE = (
 
 
 @pytest.fixture(scope="module")
-def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def slurm(tmp_path_factory):
     pytest.importorskip("snakemake_executor_plugin_slurm", reason="the extra 'slurm' is not installed")
     try:
         # A short path, because it holds the daemons' sockets.
@@ -49,7 +45,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         pytest.skip(str(error))
 
 
-def settings(folder: Path, **more: Any) -> Path:
+def settings(folder, **more):
     folder.mkdir(parents=True, exist_ok=True)
     # Whether a run is repeated must not depend on its duration.
     content = {"scale": "smoke", "repeat_budget": None, "time_limit": 600, **more}
@@ -58,9 +54,7 @@ def settings(folder: Path, **more: Any) -> Path:
     return path
 
 
-def snakemake(
-    folder: Path, config: Path, *arguments: str, environment: Mapping[str, str] | None = None
-) -> subprocess.Popen[bytes]:
+def snakemake(folder, config, *arguments, environment=None):
     log = (folder / "output.log").open("ab")
     command = [
         *(sys.executable, "-m", "snakemake", *arguments),
@@ -71,11 +65,11 @@ def snakemake(
     )
 
 
-def said(folder: Path) -> str:
+def said(folder):
     return (folder / "output.log").read_text(errors="replace")
 
 
-def finished(folder: Path, process: subprocess.Popen[bytes]) -> None:
+def finished(folder, process):
     assert process.wait(timeout=3600) == 0, said(folder)[-4000:]
 
 
@@ -91,18 +85,18 @@ class AtWork:
     log: Path
 
     @property
-    def measured(self) -> int:
+    def measured(self):
         """The number of runs made so far: the log has a line for each, after the time of day."""
         text = self.log.read_text() if self.log.exists() else ""
         return len(re.findall(r"^\S+ n = ", text, re.MULTILINE))
 
-    def to_measure(self, results: Path) -> int:
+    def to_measure(self, results):
         """Return how many of the job's runs another run's results contain."""
         lines = read_journal(results / self.experiment / "runs" / "all.jsonl")
         return sum(self.name in ("all", f"n{line['n']}") and line["status"] != "not_run" for line in lines)
 
 
-def at_work(slurm: Cluster, folder: Path) -> Iterator[AtWork]:
+def at_work(slurm, folder):
     for number, node in slurm.running().items():
         for process, words in slurm.processes_of(number).items():
             if "svmrepro.workflow.steps.measure" in words:
@@ -112,7 +106,7 @@ def at_work(slurm: Cluster, folder: Path) -> Iterator[AtWork]:
                 yield AtWork(number, node, process, Path(paper, experiment), job, folder / log)
 
 
-def hold_a_job(slurm: Cluster, folder: Path, process: subprocess.Popen[bytes], local: Path) -> AtWork:
+def hold_a_job(slurm, folder, process, local):
     """Wait until a job has made some of its runs, and stop its process before the last ones."""
     while process.poll() is None:
         for job in at_work(slurm, folder):
@@ -126,9 +120,9 @@ def hold_a_job(slurm: Cluster, folder: Path, process: subprocess.Popen[bytes], l
     raise AssertionError(f"no job was ever seen at work: {said(folder)[-3000:]}")
 
 
-def test_the_smoke_scale_through_slurm_with_a_node_that_dies(slurm: Cluster, tmp_path: Path) -> None:
+def test_the_smoke_scale_through_slurm_with_a_node_that_dies(slurm, tmp_path):
     local, far = Path(os.environ.get("SVMREPRO_SLURM_FOLDER") or tmp_path) / "local", tmp_path / "far"
-    figures: dict[str, Any] = {"nodes": slurm.states()}
+    figures = {"nodes": slurm.states()}
     began = time.monotonic()
     finished(local, snakemake(local, settings(local), "--cores", "2"))
     figures["local seconds, of this call"] = time.monotonic() - began
@@ -181,7 +175,7 @@ def test_the_smoke_scale_through_slurm_with_a_node_that_dies(slurm: Cluster, tmp
     print(json.dumps(figures))
 
 
-def test_a_timed_job_may_have_a_node_for_itself(slurm: Cluster, tmp_path: Path) -> None:
+def test_a_timed_job_may_have_a_node_for_itself(slurm, tmp_path):
     config = settings(tmp_path, papers=["platt1998"], repeats=1)
     own = [*PROFILE, "--set-resources", "measure:slurm_extra='--exclusive'"]
     process = snakemake(tmp_path, config, "noise-linear", *own, environment=slurm.environment)
@@ -192,12 +186,20 @@ def test_a_timed_job_may_have_a_node_for_itself(slurm: Cluster, tmp_path: Path) 
     finished(tmp_path, process)
 
 
-def test_dask_under_the_same_allocation(slurm: Cluster, tmp_path: Path) -> None:
+def test_dask_under_the_same_allocation(slurm, tmp_path):
     pytest.importorskip("distributed", reason="the extra 'spread' is not installed")
     nodes = len(slurm.nodes)
     script = Path(__file__).parent / "spread_job.py"
     job = tmp_path / "job.sh"
-    job.write_text(f"#!/bin/sh\nexec srun --ntasks={nodes} {sys.executable} {script} {tmp_path}\n")
+    file = f"--host 127.0.0.1 --scheduler-file {tmp_path}/scheduler.json"
+    worker = f"{sys.executable} -m distributed.cli.dask_worker --nthreads 1 --no-nanny --no-dashboard {file}"
+    lines = (
+        "#!/bin/sh",
+        f"{sys.executable} -m distributed.cli.dask_scheduler --no-dashboard --port 0 {file} &",
+        f"srun --ntasks={nodes} {worker} &",
+        f"exec {sys.executable} {script} {tmp_path} {nodes}",
+    )
+    job.write_text("\n".join(lines) + "\n")
     slurm.command(
         *("sbatch", "--wait", f"--nodes={nodes}", f"--ntasks={nodes}", "--time=10"),
         *(f"--output={tmp_path}/job.log", "--chdir", str(tmp_path), str(job)),

@@ -1,0 +1,55 @@
+"""What tests of several packages share: commands that end, CSV files, and a measurement."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA
+
+_TEXTS = (
+    "run_id",
+    "row",
+    "scale",
+    "paper",
+    "experiment",
+    "dataset",
+    "contender",
+    "solver",
+    "storage",
+    "time",
+)
+
+
+def measurement(**fields: Any) -> dict[str, Any]:
+    """Return all fields of a record of a solved run without numbers."""
+    return {
+        **dict.fromkeys((*_TEXTS, "fingerprint"), "x"),
+        **dict.fromkeys(("n_paper", "seed", "time_limit", "memory_limit_mb", "encoding", "axis", "point")),
+        **{"schema": SCHEMA, "n": 10, "repeat": 0, "C": 1.0, "bias": True, "eps": 1e-3},
+        **{"options": {}, "kernel": {}, "machine": {}, **NO_RESULT, "status": "optimal"},
+        **fields,
+    }
+
+
+def ran(*words: object, timeout: float = 300, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; `timeout` is to end tests that hang, and measures nothing."""
+    return subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=timeout, **options)
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file."""
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
+    """Write a CSV file with the columns of its first row."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
