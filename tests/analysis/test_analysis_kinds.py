@@ -13,7 +13,8 @@ from svmrepro.workflow.analysis.runs import RELATIVE_GAP, read_rows, read_runs
 from svmrepro.workflow.comparison.paired_runs import ratio_of_ratios, ratios
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
-from svmrepro.workflow.tables.model import Cell, Column, Table, TableSection
+from svmrepro.workflow.tables.cells import Cell
+from svmrepro.workflow.tables.model import Column, Table, TableSection
 from svmrepro.workflow.tables.writers import to_markdown
 
 RUN = {

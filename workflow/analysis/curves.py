@@ -107,9 +107,10 @@ def absent(results: Results, experiment: str, contender: str) -> str:
     if contender not in results.experiment(experiment).contenders:
         return "not in this experiment"
     groups = by_place(results, experiment, contender)
-    reason = next(iter(groups.values())).untimed if groups else "not run"
-    # The contender itself has runs, so the one it is compared with has none.
-    return ": ".join(reason.split(": ")[:2]) or "not measured by the solver compared with"
+    if not groups:
+        return "not run"
+    # If the contender itself has runs, the one it is compared with has none.
+    return next(iter(groups.values())).briefly or "not measured by the solver compared with"
 
 
 def _chosen(

@@ -34,6 +34,11 @@ class Interval:
         if self.low is not None and self.high is not None and not self.low <= self.value <= self.high:
             raise ValueError(f"interval [{self.low}, {self.high}] does not hold its estimate {self.value}")
 
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends, or None."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
     @classmethod
     def exact(cls, value: float) -> Interval:
         """Return the interval of an exactly known number."""
@@ -48,17 +53,18 @@ class Interval:
         conservative.
         """
         value = self.value - other.value
-        if self.low is None or self.high is None or other.low is None or other.high is None:
+        if self.ends is None or other.ends is None:
             return Interval(value)
-        low = value - math.hypot(self.value - self.low, other.high - other.value)
-        high = value + math.hypot(self.high - self.value, other.value - other.low)
-        return Interval(value, low, high)
+        (low, high), (other_low, other_high) = self.ends, other.ends
+        below = math.hypot(self.value - low, other_high - other.value)
+        above = math.hypot(high - self.value, other.value - other_low)
+        return Interval(value, value - below, value + above)
 
     def overlaps(self, other: Interval) -> bool | None:
         """Whether the intervals overlap; None if either has no ends."""
-        if self.low is None or self.high is None or other.low is None or other.high is None:
+        if self.ends is None or other.ends is None:
             return None
-        return self.low <= other.high and other.low <= self.high
+        return self.ends[0] <= other.ends[1] and other.ends[0] <= self.ends[1]
 
 
 _STUDENT = (

@@ -65,6 +65,11 @@ class PaperNumbers:
         """Return the printed seconds of a contender at the paper's size n."""
         return None if n is None else self.value(TIMINGS, experiment, n, f"{snake(contender)}_seconds")
 
+    def seconds_ratio(self, experiment: str, n: int | None, above: str, below: str) -> float | None:
+        """Return the ratio of the printed seconds of two contenders; None if either is missing."""
+        top, bottom = (self.seconds(experiment, n, contender) for contender in (above, below))
+        return top / bottom if top is not None and bottom else None
+
     def prints_seconds_of(self, experiment: str, contender: str) -> bool:
         """Whether the timing table has a column for the contender (whose cells may be N/A)."""
         column = f"{snake(contender)}_seconds"

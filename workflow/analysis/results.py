@@ -95,17 +95,23 @@ class Results:
         """Return the runs of a contender at one size."""
         return Group(()) if n is None else self.runs.group(experiment, contender, n)
 
-    def all_suspect(self, experiment: str) -> bool:
-        """Whether all seconds of an experiment, of every contender and size, come from flagged runs only."""
+    def timed_groups(self, experiment: str) -> list[Group]:
+        """Return the runs of each contender at each size that have seconds."""
         groups = [
             self.group(experiment, contender, n)
             for contender in self.runs.contenders(experiment)
             for n in self.runs.sizes(experiment)
         ]
-        return all(group.suspect for group in groups if group.timed)
+        return [group for group in groups if group.timed]
+
+    def all_suspect(self, experiment: str) -> bool:
+        """Whether all seconds of an experiment, of every contender and size, come from flagged runs only."""
+        return all(group.suspect for group in self.timed_groups(experiment))
 
     def why_missing(self, experiment: str, contender: str, row: SizeRow) -> str:
         """Return why a contender has no number at a size; "" if it has one."""
+        if experiment not in self.paper.experiments:
+            return f"not run: not part of the {self.scale} scale"
         if contender not in self.experiment(experiment).contenders:
             return "not run: not in this experiment"
         if row.n is None:
@@ -115,6 +121,13 @@ class Results:
     def fit(self, experiment: str, contender: str, quantity: str, source: str = MEASURED) -> Fit | None:
         """Return a fitted power law; None if ``fits.csv`` has no such line."""
         return self.fits.get((experiment, contender, quantity, source))
+
+    def exponent(
+        self, experiment: str, contender: str, quantity: str, source: str = MEASURED
+    ) -> Interval | None:
+        """Return the exponent of a fitted power law; None if none could be fitted."""
+        fit = self.fit(experiment, contender, quantity, source)
+        return None if fit is None else fit.exponent
 
     def paper_fit(self, experiment: str, contender: str) -> Fit | None:
         """Return the power law fitted to the paper's own seconds."""

@@ -161,6 +161,11 @@ class Group:
         return "not timed: solved on other hardware" if self.elsewhere else self.reason
 
     @property
+    def briefly(self) -> str:
+        """Why there are no seconds, in a few words; the tables give the full reason."""
+        return ": ".join(self.untimed.split(": ")[:2])
+
+    @property
     def reason(self) -> str:
         """Short reason why there is nothing to show; "" if there is."""
         if self.solved:

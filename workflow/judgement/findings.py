@@ -32,3 +32,8 @@ class Finding:
     interval: Interval | None
     reason: str = ""
     paper: float | None = None
+
+    @classmethod
+    def of(cls, label: str, found: Interval | str, paper: float | None = None) -> Finding:
+        """Return the finding of a number, or of the reason why there is none."""
+        return cls(label, None, found, paper) if isinstance(found, str) else cls(label, found, "", paper)

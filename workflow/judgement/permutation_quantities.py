@@ -6,17 +6,12 @@ paper's file of printed numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from svmrepro.workflow.analysis.intervals import Interval, mean_ratio
 from svmrepro.workflow.analysis.paired_tests import FEWEST, LARGER, SMALLER
-from svmrepro.workflow.analysis.permutations import (
-    PermutedProblem,
-    family,
-    mean_count,
-    pair_up,
-    problems,
-    why_missing,
-)
+from svmrepro.workflow.analysis.permutations import PermutedProblem, family, mean_count, pair_up, problems
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
@@ -46,13 +41,14 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     rows = [problem for problem in _problems(results, spec) if problem.n is not None]
     compared = family(results, rows, spec["contenders"], spec["of"])
     if not compared.tested:
-        reasons = [why_missing(results, problem, label) for problem in rows for label in spec["contenders"]]
+        reasons = [_why_missing(results, problem, spec["contenders"]) for problem in rows]
         reason = next(filter(None, reasons), f"fewer than {FEWEST} pairs cannot reach the level")
         return [Finding("data sets", None, reason)]
-    corrected = spec.get("corrected", False)
-    marked = compared.count(DIRECTIONS[spec["has"]], corrected=corrected)
+    marks = compared.marks(corrected=spec.get("corrected", False))
+    marked = marks.count(DIRECTIONS[spec["has"]])
     label = f"{marked} of {compared.tested} data sets"
-    few = compared.undecided(ENOUGH, corrected=corrected)
+    open_ = [pairing for pairing, mark in zip(compared.pairings, marks, strict=True) if not mark]
+    few = [size for pairing in open_ if FEWEST <= (size := len(pairing.first)) < ENOUGH]
     if few:
         pairs = f"{min(few)}" if min(few) == max(few) else f"{min(few)} to {max(few)}"
         label += f" ({len(few)} significant neither way with {pairs} pairs)"
@@ -65,14 +61,12 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
     """Mean of ``above`` over mean of ``below``, of column ``of``, on the permutations that both solved."""
     findings = []
     for problem in _problems(results, spec):
-        label = _label(problem)
-        paper = _printed_ratio(results, problem, spec)
-        pairing = pair_up(results, problem, (spec["below"], spec["above"]), spec["of"])
+        contenders = (spec["below"], spec["above"])
+        pairing = pair_up(results, problem, contenders, spec["of"])
+        found: Interval | str = _why_missing(results, problem, contenders) or "no pairs"
         if pairing.first:
-            findings.append(Finding(label, mean_ratio(pairing.second, pairing.first), "", paper))
-            continue
-        reasons = [why_missing(results, problem, spec[key]) for key in ("below", "above")]
-        findings.append(Finding(label, None, next(filter(None, reasons), "no pairs"), paper))
+            found = mean_ratio(pairing.second, pairing.first)
+        findings.append(Finding.of(_label(problem), found, _printed_ratio(results, problem, spec)))
     return findings
 
 
@@ -85,7 +79,7 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
     for problem in _problems(results, spec):
         label = _label(problem)
         said = results.numbers.value(spec["table"], problem.name, problem.n_printed, spec["which"])
-        reason = why_missing(results, problem, spec["contender"])
+        reason = _why_missing(results, problem, [spec["contender"]])
         mean = mean_count(results.group(problem.name, spec["contender"], problem.n), spec["which"])
         if problem.n is not None and problem.n_paper is None:
             reason = "not the paper's size"
@@ -125,7 +119,13 @@ def _problems(results: Results, spec: Spec) -> list[PermutedProblem]:
 
 
 def _label(problem: PermutedProblem) -> str:
-    return f"{problem.title}, n = {problem.row.size:,}"
+    return f"{problem.title}, n = {problem.size:,}"
+
+
+def _why_missing(results: Results, problem: PermutedProblem, contenders: Sequence[str]) -> str:
+    """Return why one of some contenders has no number on a problem; "" if all have one."""
+    reasons = (results.why_missing(problem.name, label, problem) for label in contenders)
+    return next(filter(None, reasons), "")
 
 
 def _printed_share(results: Results, spec: Spec) -> float | None:

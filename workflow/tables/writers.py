@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from svmrepro.workflow.tables.model import BLANK, DASH, Cell, Column, Table, TableSection, prose
+from svmrepro.workflow.tables.cells import BLANK, DASH, Cell, prose
+from svmrepro.workflow.tables.model import Column, Table, TableSection
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
@@ -97,14 +98,11 @@ def _markdown_cell(cell: Cell) -> str:
     return _escape_markdown(f"{cell.text} ({cell.detail})" if cell.detail else cell.text)
 
 
+_MARKDOWN = str.maketrans({"\\": "\\\\", "|": "\\|", "*": "\\*", "\r": " ", "\n": " "})
+
+
 def _escape_markdown(text: str) -> str:
-    return (
-        text.replace("\\", "\\\\")
-        .replace("|", "\\|")
-        .replace("\r", " ")
-        .replace("\n", " ")
-        .replace("*", "\\*")
-    )
+    return text.translate(_MARKDOWN)
 
 
 @cache

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL
+from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL, SMALLER
 from svmrepro.workflow.analysis.permutations import (
     DUAL,
     ITERATIONS,
@@ -17,26 +18,14 @@ from svmrepro.workflow.analysis.permutations import (
     problems,
     size_notes,
     tally,
-    why_missing,
 )
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import (
-    BLANK,
-    DASH,
-    Cell,
-    Column,
-    Table,
-    count,
-    missing,
-    percent,
-    printed,
-    prose,
-    table_of,
-)
-from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns, p_cell
+from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, percent, printed, prose
+from svmrepro.workflow.tables.model import Column, Table, table_of
+from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns, p_cells
 
 QUANTITIES = {"seconds": (CPU, "CPU seconds", 3), "iterations": (ITERATIONS, "iterations", 4)}
 """Key of the columns -> column of the measurements, header, digits of a mean."""
@@ -56,24 +45,16 @@ def build(results: Results, artefact: Artefact) -> Table:
     families["objective"] = family(results, rows, contenders, DUAL)
     beside: Sequence[str] = artefact.settings.get("printed", contenders)
     body = [
-        {
-            **_row(results, problem, contenders, families, place),
-            **_paper_cells(results, problem, table, beside),
-        }
+        _row(results, problem, contenders, families, place) | _paper_cells(results, problem, table, beside)
         for place, problem in enumerate(rows)
     ]
-    return table_of(
-        results,
-        artefact,
-        _columns(contenders, beside),
-        body,
-        notes=[
-            *_notes(families, contenders),
-            _paper_note(results, table),
-            *size_notes(rows, results),
-            *load_notes(results, rows, contenders),
-        ],
-    )
+    notes = [
+        *_notes(families, contenders),
+        _paper_note(results, table),
+        *size_notes(rows, results),
+        *load_notes(results, rows, contenders),
+    ]
+    return table_of(results, artefact, _columns(contenders, beside), body, notes=notes)
 
 
 def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
@@ -118,7 +99,7 @@ def _row(
     cells = name_cells(problem)
     pairing = families["iterations"].pairings[place]
     if not pairing.first:
-        reasons = [why_missing(results, problem, label) for label in contenders]
+        reasons = [results.why_missing(problem.name, label, problem) for label in contenders]
         reason = next(filter(None, reasons), "not run: no pairs")
         cells[f"{contenders[0]}_seconds"] = missing(reason)
         cells[f"{contenders[0]}_iterations"] = missing(reason, DASH)
@@ -131,12 +112,12 @@ def _row(
     cells["pairs_timed"] = count(timed)
     for key, (_, _, digits) in QUANTITIES.items():
         found = families[key].pairings[place]
-        for label, mean in zip(contenders, found.means(), strict=True):
-            cells[f"{label}_{key}"] = mean_cell(mean, digits)
+        for label, values in zip(contenders, (found.first, found.second), strict=True):
+            cells[f"{label}_{key}"] = mean_cell(values, digits)
         cells[f"{key}_change"] = percent(found.change)
-        cells |= _test_cells(families[key], place, key)
-    cells |= _objective_cells(families["objective"], place)
-    return cells
+        cells[f"{key}_mark"] = prose(found.test.mark(found.test.p))
+        cells |= p_cells(families[key], place, key)
+    return cells | _objective_cells(families["objective"], place)
 
 
 def _objective_cells(compared: Family, place: int) -> dict[str, Cell]:
@@ -146,47 +127,32 @@ def _objective_cells(compared: Family, place: int) -> dict[str, Cell]:
     difference = statistics.median(
         (b - a) / abs(a) for a, b in zip(pairing.first, pairing.second, strict=True)
     )
-    word = {"": "", LARGER: "worse"}.get(test.mark(test.p), "better")
+    sign = "+" if difference > 0 else ""
     return {
-        **_test_cells(compared, place, "objective"),
+        **p_cells(compared, place, "objective"),
         "objective": prose(f"{test.smaller} higher, {test.larger} lower"),
         "objective_higher": count(test.smaller),
         "objective_lower": count(test.larger),
-        "objective_difference": Cell(
-            difference, f"{'+' if difference > 0 else ''}{significant(difference, 2)}"
-        ),
-        "objective_mark": prose(word),
-    }
-
-
-def _test_cells(compared: Family, place: int, key: str) -> dict[str, Cell]:
-    test, corrected = compared.pairings[place].test, compared.corrected[place]
-    return {
-        f"{key}_mark": prose(test.mark(test.p)),
-        f"{key}_p": p_cell(test.p, corrected),
-        f"{key}_p_holm": BLANK if corrected is None else Cell(corrected, f"{corrected:g}"),
+        "objective_difference": Cell(difference, f"{sign}{significant(difference, 2)}"),
+        "objective_mark": prose({LARGER: "worse", SMALLER: "better"}.get(test.mark(test.p), "")),
     }
 
 
 def _paper_cells(
     results: Results, problem: PermutedProblem, table: str, contenders: Sequence[str]
 ) -> dict[str, Cell]:
+    said = partial(results.numbers.text, table, problem.name, problem.n_printed)
     cells = {}
     for key in QUANTITIES:
         for label in contenders:
-            column = f"{snake(label)}_{key}"
-            cells[f"paper_{label}_{key}"] = printed(
-                results.numbers.text(table, problem.name, problem.n_printed, column)
-            )
-        said = results.numbers.text(table, problem.name, problem.n_printed, f"{key}_significant")
-        cells[f"paper_{key}_mark"] = prose(LARGER if said == "yes" else "")
+            cells[f"paper_{label}_{key}"] = printed(said(f"{snake(label)}_{key}"))
+        cells[f"paper_{key}_mark"] = prose(LARGER if said(f"{key}_significant") == "yes" else "")
     return cells
 
 
 def _notes(families: Mapping[str, Family], contenders: Sequence[str]) -> list[str]:
     objective = families["objective"]
-    higher, lower = objective.count("<<"), objective.count(">>")
-    held = [objective.count(mark, corrected=True) for mark in ("<<", ">>")]
+    marks, held = objective.marks(), objective.marks(corrected=True)
     notes = [
         "Means over the permutations with 95 % intervals; both contenders solved each of them side by side. "
         f"{LARGER}: the left mean is larger, p < {LEVEL:g} by Wilcoxon's paired, two-sided signed-rank test, "
@@ -194,9 +160,10 @@ def _notes(families: Mapping[str, Family], contenders: Sequence[str]) -> list[st
         "other load on the machine count for seconds only where there are no others.",
         tally("Iterations", families["iterations"], contenders),
         tally("CPU seconds", families["seconds"], contenders),
-        f"Dual objective of {display_name(contenders[1])}: significantly higher (better) on {higher} of "
-        f"{objective.tested} data sets, lower on {lower}; after Holm's correction {held[0]} and {held[1]}. "
-        "The difference is the median of (second - first) / first.",
+        f"Dual objective of {display_name(contenders[1])}: significantly higher (better) on "
+        f"{marks.count(SMALLER)} of {objective.tested} data sets, lower on {marks.count(LARGER)}; after "
+        f"Holm's correction {held.count(SMALLER)} and {held.count(LARGER)}. The difference is the median of "
+        "(second - first) / first.",
     ]
     return list(filter(None, notes))
 
