@@ -67,6 +67,12 @@ class Interval:
         return self.ends[0] <= other.ends[1] and other.ends[0] <= self.ends[1]
 
 
+FEWEST_SPREAD = 3
+"""Fewest values for an interval of their mean."""
+
+NORMAL_QUANTILE = 1.959963984540054
+"""Two-sided 95 % quantile of the normal distribution."""
+
 _STUDENT = (
     12.706204736174694, 4.302652729749462, 3.1824463052837078, 2.7764451051977934, 2.5705818356363146,
     2.4469118511449786, 2.364624251592784, 2.306004135204166, 2.262157162798205, 2.228138851986274,
@@ -77,14 +83,6 @@ _STUDENT = (
 
 Tabulated because importing SciPy takes half the time of a step that makes a table.
 """
-
-
-NORMAL_QUANTILE = 1.959963984540054
-"""The same quantile of the normal distribution."""
-
-
-FEWEST_SPREAD = 3
-"""Fewest values for an interval of their mean."""
 
 
 def student_quantile(freedom: int) -> float:
@@ -104,11 +102,6 @@ def median_interval(values: Sequence[float]) -> Interval:
     distribution-free interval between order statistics (sign test), which needs no normality. A single value
     has no interval; equal values (counts) have an exact one.
 
-    Parameters
-    ----------
-    values : sequence of float
-        Positive numbers, or any numbers if they are all equal.
-
     Raises
     ------
     ValueError
@@ -119,10 +112,10 @@ def median_interval(values: Sequence[float]) -> Interval:
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     count = ordered.size
     median = float(np.median(ordered))
-    if count > 1 and ordered[0] == ordered[-1]:
-        return Interval.exact(median)
     if count == 1:
         return Interval(median)
+    if ordered[0] == ordered[-1]:
+        return Interval.exact(median)
     if ordered[0] <= 0:
         raise ValueError("an interval on the log scale needs positive values")
     if count >= 6:
@@ -138,11 +131,6 @@ def mean_interval(values: Sequence[float]) -> Interval:
     """Return the mean with Student's 95 % interval; equal values have an exact one.
 
     Student's interval of two values is 13 times as wide as their distance, so two values have none, like one.
-
-    Raises
-    ------
-    ValueError
-        If there is no value.
     """
     if not values:
         raise ValueError("no values")
@@ -161,11 +149,6 @@ def mean_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> In
 
     The interval is that of the ratio estimator: Student's, from the residuals ``a_i - r b_i`` over the mean
     of b. One or two pairs have no interval.
-
-    Raises
-    ------
-    ValueError
-        If there are no pairs, or the mean of the denominators is not positive.
     """
     above, below = (np.asarray(values, dtype=np.float64) for values in (numerators, denominators))
     if above.shape != below.shape or not above.size or below.mean() <= 0:
@@ -207,8 +190,6 @@ def ratio_interval(
     the other sizes is known: Student's interval of one ratio. Relative noise decreases with the length of a
     run, so this interval is conservative.
     """
-    if len(numerators) != len(denominators):
-        raise ValueError("ratios need pairs")
     if any(value <= 0 for value in denominators):
         raise ValueError("a ratio needs positive denominators")
     ratios = [a / b for a, b in zip(numerators, denominators, strict=True)]

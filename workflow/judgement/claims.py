@@ -17,6 +17,7 @@ Findings that were not measured are counted and named, but decide nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -166,19 +167,23 @@ def _beside(claim: Claim, results: Results) -> str:
     return f"largest {words} {most:.2g} ({label})"
 
 
+def allowed(rule: str, bound: Sequence[float]) -> tuple[float, float]:
+    """Return the range of values that satisfy a rule; ``above`` and ``below`` exclude its ends."""
+    lowest = -math.inf if rule in ("at-most", "below") else bound[0]
+    highest = math.inf if rule in ("at-least", "above") else bound[-1]
+    return lowest, highest
+
+
 def decide(rule: str, bound: Sequence[float], interval: Interval) -> str:
     """Apply a rule to an interval: `HOLDS`, `BREAKS` or `OPEN`."""
     if interval.ends is None:
         return OPEN
     low, high = interval.ends
-    obeys, breaks = {
-        "at-least": (low >= bound[0], high < bound[0]),
-        "at-most": (high <= bound[0], low > bound[0]),
-        "above": (low > bound[0], high <= bound[0]),
-        "below": (high < bound[0], low >= bound[0]),
-        "between": (low >= bound[0] and high <= bound[-1], high < bound[0] or low > bound[-1]),
-        "equals": (low == high == bound[0], high < bound[0] or low > bound[0]),
-    }[rule]
+    lowest, highest = allowed(rule, bound)
+    if rule in ("above", "below"):
+        obeys, breaks = lowest < low and high < highest, high <= lowest or low >= highest
+    else:
+        obeys, breaks = lowest <= low and high <= highest, high < lowest or low > highest
     return HOLDS if obeys else BREAKS if breaks else OPEN
 
 
@@ -251,15 +256,8 @@ def _value(finding: Finding) -> float:
 
 def _beyond(claim: Claim, value: float) -> float:
     """Return how far a value lies beyond the bound of the rule; negative if it satisfies the rule."""
-    low, high = claim.bound[0], claim.bound[-1]
-    return {
-        "at-least": low - value,
-        "above": low - value,
-        "at-most": value - low,
-        "below": value - low,
-        "between": max(low - value, value - high),
-        "equals": abs(value - low),
-    }[claim.relation]
+    lowest, highest = allowed(claim.relation, claim.bound)
+    return max(lowest - value, value - highest)
 
 
 def _finding(claim: Claim, finding: Finding) -> str:

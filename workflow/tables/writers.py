@@ -27,19 +27,19 @@ def to_csv(table: Table) -> str:
     ``<key>_reason``.
     """
     section = table.sections[0]
-    fields: list[tuple[str, str]] = []
-    for column in section.columns:
-        cells = [row.get(column.key, BLANK) for row in section.rows]
-        fields.append((column.key, "value"))
-        if any(cell.interval is not None for cell in cells):
-            fields += [(column.key, "low"), (column.key, "high")]
+    columns: dict[str, list[object]] = {}
+    for key in (column.key for column in section.columns):
+        cells = [row.get(key, BLANK) for row in section.rows]
+        columns[key] = [cell.value for cell in cells]
+        if any(cell.interval for cell in cells):
+            columns[f"{key}_low"] = [cell.interval and cell.interval[0] for cell in cells]
+            columns[f"{key}_high"] = [cell.interval and cell.interval[1] for cell in cells]
         if any(cell.reason for cell in cells):
-            fields.append((column.key, "reason"))
+            columns[f"{key}_reason"] = [cell.reason for cell in cells]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([key if part == "value" else f"{key}_{part}" for key, part in fields])
-    for row in section.rows:
-        writer.writerow([_csv_part(row.get(key, BLANK), part) for key, part in fields])
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
     return out.getvalue()
 
 
@@ -75,16 +75,6 @@ def to_html(table: Table) -> str:
 def render(template: str, **values: object) -> str:
     """Render a template of ``workflow/templates``; text is escaped."""
     return _environment().get_template(template).render(**values)
-
-
-def _csv_part(cell: Cell, part: str) -> str:
-    if part == "reason":
-        return cell.reason
-    if part == "value":
-        return "" if cell.value is None else str(cell.value)
-    if cell.interval is None:
-        return ""
-    return repr(cell.interval[0] if part == "low" else cell.interval[1])
 
 
 def _markdown_header(column: Column) -> str:
