@@ -54,13 +54,8 @@ def curve(
 ) -> list[Point]:
     """Return the measured points of a curve, in ascending order.
 
-    ``x`` is the parameter: n, C_total or eps; ``quantity`` is described in the module docstring. Over C_total
-    and eps, the curve is at the largest size with any point.
-
-    Raises
-    ------
-    StepError
-        If ``x`` is neither n nor the experiment's axis.
+    ``x`` is the parameter: n, or the experiment's axis; ``quantity`` is described in the module docstring.
+    Over an axis, the curve is at the largest size with any point.
     """
     axis = results.experiment(experiment).axis
     if x not in ("n", axis):

@@ -101,11 +101,6 @@ def median_interval(values: Sequence[float]) -> Interval:
     the median (with three repeats no distribution-free interval reaches 95 %). For six or more, it is the
     distribution-free interval between order statistics (sign test), which needs no normality. A single value
     has no interval; equal values (counts) have an exact one.
-
-    Raises
-    ------
-    ValueError
-        If there is no value, or the values differ and one is not positive.
     """
     if not values:
         raise ValueError("no values")

@@ -50,11 +50,6 @@ def signed_rank(first: Sequence[float], second: Sequence[float]) -> SignedRank:
     """Test whether paired values differ.
 
     The p-value is exact for up to 13 pairs, and for up to 50 if no two absolute differences are equal.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ.
     """
     if len(first) != len(second):
         raise ValueError("a paired test needs pairs")

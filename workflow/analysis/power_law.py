@@ -82,15 +82,9 @@ def fit_power_law(
 ) -> Fit:
     """Fit ``value = c * n ** exponent`` by least squares on log-log medians.
 
-    Parameters
-    ----------
-    series : mapping of float to sequence of float
-        Size (or point of an experiment's axis) -> values of its repeats. Values that are not positive have no
-        logarithm; a size with such a median is left out, and the note says so.
-    seed_name : str
-        Name of the series; the only input of the bootstrap's seed.
-    draws : int
-        Number of bootstrap draws.
+    The series has the values of the repeats by size, or by point of an experiment's axis. Values that are not
+    positive have no logarithm; a size with such a value is left out, and the note says so. The name of the
+    series is the only input of the bootstrap's seed.
     """
     usable: dict[float, FLOATS] = {}
     left_out: list[float] = []

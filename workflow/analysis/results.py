@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits, read_ratios
+from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.power_law import Fit
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
@@ -128,10 +128,6 @@ class Results:
         """Return the exponent of a fitted power law; None if none could be fitted."""
         fit = self.fit(experiment, contender, quantity, source)
         return None if fit is None else fit.exponent
-
-    def paper_fit(self, experiment: str, contender: str) -> Fit | None:
-        """Return the power law fitted to the paper's own seconds."""
-        return self.fit(experiment, contender, "cpu_seconds", PAPER)
 
     def ratio(self, experiment: str, n: int, above: str, below: str, quantity: str) -> Interval | None:
         """Return the ratio of two contenders at one size, in either order; None if no pair was measured."""

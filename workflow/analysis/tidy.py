@@ -45,10 +45,7 @@ def flatten(record: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
     """Return the flattened lines of job files, by size, contender's first appearance, seed and repeat.
 
-    Raises
-    ------
-    StepError
-        If two lines describe the same run; the message names both files.
+    Two lines of the same run are a StepError that names both files.
     """
     rows: list[dict[str, str]] = []
     seen: dict[tuple[str, ...], Path] = {}

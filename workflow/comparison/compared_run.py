@@ -17,7 +17,7 @@ from svmrepro.workflow.analysis.power_law import Fit
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
-from svmrepro.workflow.judgement.reference_check import machine_identity, summarise
+from svmrepro.workflow.judgement.reference_check import Entry, machine_identity, summarise
 
 FitKey = tuple[str, str, str, str]
 """Paper, experiment, contender, quantity."""
@@ -28,42 +28,19 @@ RatioKey = tuple[str, str, int, str, str, str]
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One run, as far as its folder describes it.
-
-    Attributes
-    ----------
-    scale, measured : str
-        Its scale and the time of its last measurement, ISO 8601; "" if unknown.
-    machine : mapping
-        Processor, BLAS, Python and library versions
-        (`svmrepro.workflow.judgement.reference_check.machine_identity`); empty if unknown or not the same
-        throughout.
-    commits : tuple of str
-        Commits of this project that made the measurements; empty if only a record of the check is available.
-    papers : tuple of str
-        Papers with any results.
-    rows : sequence of mapping
-        One entry per problem, seed and contender, made by
-        `svmrepro.workflow.judgement.reference_check.summarise`.
-    fits, ratios : mapping
-        Measured exponents; ratios between contenders within one process.
-    claims : mapping
-        Paper -> claim -> (verdict, measured value or "").
-    lacking : tuple of str
-        Descriptions of what the folder lacks.
-    """
+    """One run, as far as its folder describes it."""
 
     folder: Path
-    scale: str
-    measured: str
-    machine: Mapping[str, str]
-    commits: tuple[str, ...]
-    papers: tuple[str, ...]
-    rows: Sequence[Mapping[str, Any]]
-    fits: Mapping[FitKey, Fit]
+    scale: str  # or "", if unknown
+    measured: str  # time of the last measurement, ISO 8601, or ""
+    machine: Mapping[str, str]  # `machine_identity`; empty if unknown or not the same throughout
+    commits: tuple[str, ...]  # that made the measurements; empty if only a record of the check is available
+    papers: tuple[str, ...]  # with any results
+    rows: Sequence[Entry]
+    fits: Mapping[FitKey, Fit]  # measured exponents
     ratios: Mapping[RatioKey, Interval]
-    claims: Mapping[str, Mapping[str, tuple[str, str]]]
-    lacking: tuple[str, ...]
+    claims: Mapping[str, Mapping[str, tuple[str, str]]]  # paper -> claim -> (verdict, measured value or "")
+    lacking: tuple[str, ...]  # what the folder lacks
 
     @property
     def record(self) -> dict[str, Any]:
@@ -76,20 +53,7 @@ class ComparedRun:
 
 
 def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
-    """Read the results of some papers from a folder; results of other papers are ignored.
-
-    Parameters
-    ----------
-    folder : Path
-        ``results/<scale>`` of a run, or ``results/reference/<scale>``.
-    papers : iterable of str
-        Papers to be compared.
-
-    Raises
-    ------
-    StepError
-        If there are no results, or a file is invalid.
-    """
+    """Read the results of some papers from ``results/<scale>`` of a run, or ``results/reference/<scale>``."""
     wanted = list(papers)
     found = papers_in(folder)
     present = [paper for paper in wanted if paper in found]
@@ -117,7 +81,7 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
         elif name == "ratios":
             ratios |= {(paper, *key): ratio for key, ratio in read_ratios([file]).items()}
     runs = read_runs(file for (_, name), file in files.items() if name == "measurements")
-    entries: list[Mapping[str, Any]] = [*summarise(runs)]
+    entries: list[Entry] = [*summarise(runs)]
     machine = machine_identity(runs)
     times = [run.fields.get("time", "") for run in runs.runs]
     scales = dict.fromkeys(run.fields.get("scale", "") for run in runs.runs)

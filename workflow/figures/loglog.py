@@ -10,23 +10,13 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from svmrepro.workflow.analysis.fits import PAPER
 from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.results import Results, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import (
-    COLUMN,
-    GHOST,
-    PAGE,
-    SIDE_MARKERS,
-    Look,
-    entry,
-    loglog_axes,
-    new_figure,
-    outer_labels,
-    solver_looks,
-    whiskers,
-)
+from svmrepro.workflow.figures import style
+from svmrepro.workflow.figures.style import GHOST, Look, entry
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
@@ -34,7 +24,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     name = artefact.experiments[0]
     side = [label for label in results.experiment(name).contenders if label not in results.main(name)]
     entries = len(results.main(name)) * 2 + math.ceil(len(side) / 2)
-    figure = new_figure(COLUMN, 2.85 + 0.155 * entries)
+    figure = style.new_figure(style.COLUMN, 2.85 + 0.155 * entries)
     axes = figure.subplots()
     main, light = draw(axes, results, name, side=side)
     axes.set_title(results.experiment(name).title, loc="left")
@@ -55,7 +45,7 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
     names = results.shared(artefact.experiments)
     columns = 4 if len(names) <= 8 else 5
     lines = max(1, math.ceil(len(names) / columns))
-    figure = new_figure(PAGE, 1.65 * lines + 0.75)
+    figure = style.new_figure(style.PAGE, 1.65 * lines + 0.75)
     # Heights and slopes can only be compared by eye if all panels share their axes.
     panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     sizes: set[int] = set()
@@ -67,9 +57,9 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
             axes.set_ylabel("CPU seconds", fontsize=7)
         if place + columns >= len(names):
             axes.set_xlabel("training examples", fontsize=7)
-    outer_labels(panels, len(names))
+    style.outer_labels(panels, len(names))
     if names:
-        loglog_axes(panels[0, 0], sorted(sizes), every=False)
+        style.loglog_axes(panels[0, 0], sorted(sizes), every=False)
         figure.legend(
             handles=_key(results, names),
             loc="outside lower center",
@@ -112,7 +102,7 @@ def draw(
         if drawn:
             handles.append(_ghost_handle(results, name, contender, look))
     for place, contender in enumerate(side):
-        look = Look("#5f6b76", SIDE_MARKERS[place % len(SIDE_MARKERS)], (0, (1, 1.5)))
+        look = Look("#5f6b76", style.SIDE_MARKERS[place % len(style.SIDE_MARKERS)], (0, (1, 1.5)))
         points = _points(axes, results, name, contender, look, light=True)
         sizes += points
         if points:
@@ -123,7 +113,7 @@ def draw(
         note = axes.text(0.98, 0.03, _absence(absent), fontsize=6, color="#555", **corner)
         note.set_in_layout(False)
     if sizes:
-        loglog_axes(axes, sizes, every=not short)
+        style.loglog_axes(axes, sizes, every=not short)
     else:
         axes.set_xticks([])
         axes.set_yticks([])
@@ -135,9 +125,9 @@ def _looks(results: Results, name: str) -> dict[str, Look]:
 
     A contender looks the same in all experiments of a paper, as long as there are enough looks.
     """
-    every = solver_looks(label for other in results.paper.experiments for label in results.main(other))
+    every = style.solver_looks(label for other in results.paper.experiments for label in results.main(other))
     distinct = len(set(every.values())) == len(every)
-    return every if distinct else solver_looks(results.main(name))
+    return every if distinct else style.solver_looks(results.main(name))
 
 
 def _points(
@@ -146,13 +136,13 @@ def _points(
     """Draw medians with their intervals as whiskers; return the sizes drawn."""
     found = {n: results.group(name, contender, n).interval(CPU) for n in results.runs.sizes(name)}
     points = {n: median for n, median in found.items() if median is not None and median.value > 0}
-    style: dict[str, Any] = {"markersize": 4.5, "linestyle": "none", "elinewidth": 0.9, "capsize": 2}
-    style |= {"zorder": 4, "alpha": 1.0}
+    drawn: dict[str, Any] = {"markersize": 4.5, "linestyle": "none", "elinewidth": 0.9, "capsize": 2}
+    drawn |= {"zorder": 4, "alpha": 1.0}
     if light:
-        style = {"markersize": 2.8, "linestyle": look.line, "elinewidth": 0.5, "capsize": 0}
-        style |= {"zorder": 2, "alpha": 0.75}
+        drawn = {"markersize": 2.8, "linestyle": look.line, "elinewidth": 0.5, "capsize": 0}
+        drawn |= {"zorder": 2, "alpha": 0.75}
     if points:
-        whiskers(axes, points, look, linewidth=0.6, capthick=0.7, **style)
+        style.whiskers(axes, points, look, linewidth=0.6, capthick=0.7, **drawn)
     return list(points)
 
 
@@ -166,7 +156,7 @@ def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look)
         return []
     seconds = [values[0] for values in series.values()]
     axes.plot(list(series), seconds, look.marker, markeredgewidth=0.7, zorder=1, **_HOLLOW)
-    fit = results.paper_fit(name, contender)
+    fit = results.fit(name, contender, CPU, PAPER)
     if fit is not None and fit.exponent is not None:
         ends = (fit.n_min, fit.n_max)
         law = [fit.predict(n) for n in ends]
@@ -203,8 +193,13 @@ def _legend(figure: Figure, main: Sequence[Line2D], side: Sequence[Line2D]) -> N
     longest = max(len(column) for column in columns)
     blank = entry(" ")
     handles = [handle for column in columns for handle in column + [blank] * (longest - len(column))]
-    style: dict[str, Any] = {"handlelength": 2.4, "columnspacing": 1.2, "labelspacing": 0.35, "fontsize": 6.5}
-    figure.legend(handles=handles, loc="outside lower left", ncols=len(columns), **style)
+    spacing: dict[str, Any] = {
+        "handlelength": 2.4,
+        "columnspacing": 1.2,
+        "labelspacing": 0.35,
+        "fontsize": 6.5,
+    }
+    figure.legend(handles=handles, loc="outside lower left", ncols=len(columns), **spacing)
 
 
 def _law(exponent: Interval) -> str:

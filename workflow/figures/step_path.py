@@ -56,19 +56,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Example:
-    """Three examples and their dual problem, ``W(beta) = y.beta - beta K beta / 2``.
-
-    Attributes
-    ----------
-    y : ndarray of float64, shape (3,)
-        Labels.
-    K : ndarray of float64, shape (3, 3)
-        Kernel matrix.
-    """
+    """Three examples and their dual problem, ``W(beta) = y.beta - beta K beta / 2``."""
 
     problem: Problem
-    y: FLOATS
-    K: FLOATS
+    y: FLOATS  # labels, shape (3,)
+    K: FLOATS  # kernel matrix, shape (3, 3)
 
     def objective(self, beta: FLOATS) -> FLOATS:
         """Return W for signed multipliers of shape (..., 3)."""

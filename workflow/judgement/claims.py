@@ -93,12 +93,8 @@ class Verdict:
 def read_claims(path: Path, experiments: Sequence[str], left_out: Sequence[str] = ()) -> list[Claim]:
     """Read a paper's claims. ``experiments: all`` in a quantity stands for all of `experiments`.
 
-    Experiments in `left_out` are removed from the quantities.
-
-    Raises
-    ------
-    StepError
-        One line with the file, the claim and the wrong key.
+    Experiments in `left_out` are removed from the quantities. An invalid claim is a StepError that names the
+    file, the claim and the key.
     """
     entries = read_yaml(path).get("claims")
     if not isinstance(entries, list):

@@ -17,30 +17,14 @@ DASH = "–"
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: a value for the CSV, a text for readers.
-
-    Attributes
-    ----------
-    value : float, int, str or None
-        Value in the CSV, in full precision.
-    text : str
-        Text for readers.
-    interval : (float, float) or None
-        Ends of the 95 % interval, for the CSV's columns ``_low`` and ``_high``.
-    detail : str
-        The interval as text, in small type beside or below the main text.
-    reason : str
-        Why there is no value; the CSV's column ``_reason``.
-    mark : str
-        "" or one of "good", "bad", "open": colour of a verdict in HTML (the text says the same).
-    """
+    """One cell: a value for the CSV, a text for readers."""
 
     value: float | int | str | None
     text: str
-    interval: tuple[float, float] | None = None
-    detail: str = ""
-    reason: str = ""
-    mark: str = ""
+    interval: tuple[float, float] | None = None  # its 95 % interval, the CSV's columns ``_low`` and ``_high``
+    detail: str = ""  # the interval as text, in small type beside or below the main text
+    reason: str = ""  # why there is no value; the CSV's column ``_reason``
+    mark: str = ""  # "good", "bad" or "open": colour of a verdict in HTML (the text says the same)
 
 
 BLANK = Cell(None, DASH)

@@ -40,6 +40,11 @@ class TableSection:
     rows: Sequence[Mapping[str, Cell]]
     heading: str = ""
 
+    @property
+    def shown(self) -> list[Column]:
+        """The columns that readers see."""
+        return [column for column in self.columns if column.shown]
+
 
 @dataclass(frozen=True)
 class Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from svmrepro.workflow.analysis.fits import PAPER
 from svmrepro.workflow.analysis.printed_numbers import SCALING, TIMINGS, snake
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
@@ -167,12 +168,12 @@ def exponent_columns(rows: Sequence[Mapping[str, Cell]]) -> list[Column]:
 
 def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Cell]:
     """Return the cells of a contender's exponents; see `exponent_columns`."""
-    fit, refit = results.fit(experiment, contender, CPU), results.paper_fit(experiment, contender)
+    fit = results.fit(experiment, contender, CPU)
     said = results.numbers.text(SCALING, experiment, None, f"{snake(contender)}_exponent")
     cells = {
         "experiment": prose(results.experiment(experiment).title),
         "contender": prose(display_name(contender)),
-        "paper_refit": exponent(refit.exponent if refit else None),
+        "paper_refit": exponent(results.exponent(experiment, contender, CPU, PAPER)),
         "paper_printed": printed(said),
         "points": prose(f"{fit.points}: {fit.n_min:,} … {fit.n_max:,}" if fit and fit.points else "none"),
     }

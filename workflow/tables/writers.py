@@ -45,26 +45,7 @@ def to_csv(table: Table) -> str:
 
 def to_markdown(table: Table) -> str:
     """Return the table as GitHub-flavoured Markdown."""
-    lines = [f"# {table.title}", ""]
-    if table.caption:
-        lines += [table.caption, ""]
-    for section in table.sections:
-        if section.heading:
-            lines += [f"## {section.heading}", ""]
-        columns = [column for column in section.columns if column.shown]
-        headers = [_markdown_header(column) for column in columns]
-        lines.append("| " + " | ".join(_escape_markdown(header) for header in headers) + " |")
-        lines.append("| " + " | ".join(":--" if column.prose else "--:" for column in columns) + " |")
-        for row in section.rows:
-            cells = [row.get(column.key, BLANK) for column in columns]
-            lines.append("| " + " | ".join(_markdown_cell(cell) for cell in cells) + " |")
-        lines.append("")
-    lines += [f"- {_escape_markdown(note)}" for note in table.notes]
-    if table.notes:
-        lines.append("")
-    if table.provenance:
-        lines += [f"*{_escape_markdown(table.provenance)}*", ""]
-    return "\n".join(lines)
+    return render("table.md.j2", table=table).rstrip("\n") + "\n"
 
 
 def to_html(table: Table) -> str:
@@ -77,34 +58,21 @@ def render(template: str, **values: object) -> str:
     return _environment().get_template(template).render(**values)
 
 
-def _markdown_header(column: Column) -> str:
-    name = f"{column.group}: {column.header}" if column.group else column.header
-    if column.unit:
-        name += f" [{column.unit}]"
-    return f"{name} (paper)" if column.paper and "paper" not in name.lower() else name
-
-
-def _markdown_cell(cell: Cell) -> str:
-    return _escape_markdown(f"{cell.text} ({cell.detail})" if cell.detail else cell.text)
-
-
 _MARKDOWN = str.maketrans({"\\": "\\\\", "|": "\\|", "*": "\\*", "\r": " ", "\n": " "})
-
-
-def _escape_markdown(text: str) -> str:
-    return text.translate(_MARKDOWN)
 
 
 @cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
+        autoescape=lambda name: name is not None and ".html." in name,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {"columns": _columns, "groups": _groups, "rows": _rows}
+    environment.filters["markdown"] = lambda text: text.translate(_MARKDOWN)
+    environment.globals["BLANK"] = BLANK
     return environment
 
 
@@ -118,19 +86,18 @@ class _HtmlCell(NamedTuple):
 
 def _columns(section: TableSection) -> list[tuple[Column, str]]:
     """Return the visible columns with their CSS classes."""
-    shown = [column for column in section.columns if column.shown]
-    return [(column, _classes(column, first=place == 0)) for place, column in enumerate(shown)]
+    return [(column, _classes(column, first=place == 0)) for place, column in enumerate(section.shown)]
 
 
 def _groups(section: TableSection) -> list[tuple[str, int]]:
     """Return the spanning headers with the number of columns of each; empty if there are none."""
-    names = [column.group for column in section.columns if column.shown]
+    names = [column.group for column in section.shown]
     return [(name, len(list(group))) for name, group in groupby(names)] if any(names) else []
 
 
 def _rows(section: TableSection) -> Iterator[tuple[bool, list[_HtmlCell]]]:
     """Yield rows as (whether it starts a group of rows with the same first cell, cells)."""
-    columns = [column for column in section.columns if column.shown]
+    columns = section.shown
     key, grouped = columns[0].key, columns[0].prose
     before = None
     for row in section.rows:

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from svmrepro.workflow.analysis import permutations
 from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL, SMALLER
-from svmrepro.workflow.analysis.permutations import (
-    ITERATIONS,
-    Family,
-    PermutedProblem,
-    family,
-    load_notes,
-    p_text,
-    problems,
-    size_notes,
-    tally,
-)
+from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
@@ -24,7 +15,13 @@ from svmrepro.workflow.tables.model import Column, Table, table_of
 from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns, p_cells
 
 QUANTITIES = {
-    "iterations": (ITERATIONS, "iterations", "Iterations", 4, {LARGER: "fewer", SMALLER: "more"}),
+    "iterations": (
+        permutations.ITERATIONS,
+        "iterations",
+        "Iterations",
+        4,
+        {LARGER: "fewer", SMALLER: "more"},
+    ),
     "seconds": (CPU, "CPU s", "CPU seconds", 3, {LARGER: "faster", SMALLER: "slower"}),
 }
 """Key of the columns -> column of the measurements, header, name in notes, digits of a mean, words for a
@@ -41,9 +38,9 @@ def build(results: Results, artefact: Artefact) -> Table:
     """
     baseline: str = artefact.settings["baseline"]
     contenders: Sequence[str] = artefact.settings["contenders"]
-    rows = problems(results, artefact.experiments, artefact.settings["table"])
+    rows = permutations.problems(results, artefact.experiments, artefact.settings["table"])
     families = {
-        (label, key): family(results, rows, (baseline, label), column)
+        (label, key): permutations.family(results, rows, (baseline, label), column)
         for label in contenders
         for key, (column, *_) in QUANTITIES.items()
     }
@@ -60,7 +57,7 @@ def build(results: Results, artefact: Artefact) -> Table:
                 Column(f"{name}_p_holm", "p, Holm", group=group, shown=False),
             ]
     tallies = [
-        tally(each[2], families[(label, key)], (baseline, label))
+        permutations.tally(each[2], families[(label, key)], (baseline, label))
         for label in contenders
         for key, each in QUANTITIES.items()
     ]
@@ -69,8 +66,8 @@ def build(results: Results, artefact: Artefact) -> Table:
         f"permutations. Fewer, more, faster, slower: p < {LEVEL:g} by Wilcoxon's paired, two-sided "
         "signed-rank test, uncorrected. Below each change: p, and p after Holm's correction over all rows.",
         *filter(None, tallies),
-        *size_notes(rows, results),
-        *load_notes(results, rows, (baseline, *contenders)),
+        *permutations.size_notes(rows, results),
+        *permutations.load_notes(results, rows, (baseline, *contenders)),
     ]
     body = [_row(results, problem, baseline, families, place) for place, problem in enumerate(rows)]
     return table_of(results, artefact, columns, body, notes=notes)
