@@ -14,6 +14,7 @@ is its inverse.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple
 from itertools import combinations
 from pathlib import Path
 
@@ -34,9 +35,13 @@ RATIO_COLUMNS = ("paper", *_RATIO_KEY, "ratio", "low", "high", "pairs")
 MEASURED, PAPER = "measured", "paper"
 
 
-def fit_experiment(runs: Runs, experiment: Experiment, numbers: PaperNumbers) -> list[dict[str, str]]:
+Line = dict[str, object]
+"""A line of a CSV file by column; None is an empty field."""
+
+
+def fit_experiment(runs: Runs, experiment: Experiment, numbers: PaperNumbers) -> list[Line]:
     """Return the lines of ``fits.csv`` for one experiment."""
-    lines: list[dict[str, str]] = []
+    lines: list[Line] = []
     for contender in experiment.contenders:
         for quantity in QUANTITIES:
             name = f"{experiment.paper}/{experiment.name}/{contender}/{quantity}"
@@ -50,9 +55,9 @@ def fit_experiment(runs: Runs, experiment: Experiment, numbers: PaperNumbers) ->
     return lines
 
 
-def compare_contenders(runs: Runs, experiment: Experiment) -> list[dict[str, str]]:
+def compare_contenders(runs: Runs, experiment: Experiment) -> list[Line]:
     """Return the lines of ``ratios.csv``: for each pair of contenders, the later over the earlier."""
-    lines: list[dict[str, str]] = []
+    lines: list[Line] = []
     for first, second in combinations(experiment.contenders, 2):
         # Another encoding makes another problem.
         if experiment.contenders[first].encoding != experiment.contenders[second].encoding:
@@ -68,9 +73,8 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[dict[str, str
             scatter = Scatter(0.0, 1) if quantity == WORK else pooled_scatter(paired.values())
             for n, both in paired.items():
                 if both[0]:
-                    ratio = _texts(ratio_interval(*both, scatter))
-                    key = (experiment.paper, experiment.name, str(n), second, first, quantity)
-                    values = (*key, *ratio, str(len(both[0])))
+                    key = (experiment.paper, experiment.name, n, second, first, quantity)
+                    values = (*key, *astuple(ratio_interval(*both, scatter)), len(both[0]))
                     lines.append(dict(zip(RATIO_COLUMNS, values, strict=True)))
     return lines
 
@@ -129,16 +133,8 @@ def read_ratios(files: Iterable[Path]) -> dict[tuple[str, int, str, str, str], I
     }
 
 
-def _fit_line(experiment: Experiment, key: Sequence[str], fit: Fit) -> dict[str, str]:
-    exponent = _texts(fit.exponent) if fit.exponent else ("", "", "")
-    numbers = (_text(fit.intercept), str(fit.points), str(fit.n_min), str(fit.n_max))
+def _fit_line(experiment: Experiment, key: Sequence[str], fit: Fit) -> Line:
+    exponent = astuple(fit.exponent) if fit.exponent else (None, None, None)
+    numbers = (fit.intercept, fit.points, fit.n_min, fit.n_max)
     values = (experiment.paper, experiment.name, *key, *exponent, *numbers, fit.method, fit.note)
     return dict(zip(FIT_COLUMNS, values, strict=True))
-
-
-def _texts(interval: Interval) -> tuple[str, str, str]:
-    return _text(interval.value), _text(interval.low), _text(interval.high)
-
-
-def _text(value: float | None) -> str:
-    return "" if value is None else repr(value)

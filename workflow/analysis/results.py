@@ -52,8 +52,7 @@ class SizeRow:
     def size(self) -> int:
         """The size to display: the measured one, or the paper's if nothing was measured."""
         chosen = self.n if self.n is not None else self.n_paper
-        if chosen is None:
-            raise ValueError("a row has a size")
+        assert chosen is not None
         return chosen
 
 

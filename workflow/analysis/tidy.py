@@ -67,7 +67,7 @@ def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
     return sorted(rows, key=place)
 
 
-def to_csv(rows: Sequence[Mapping[str, str]], leading: Sequence[str] = LEADING) -> str:
+def to_csv(rows: Sequence[Mapping[str, object]], leading: Sequence[str] = LEADING) -> str:
     """Return rows as CSV: `leading` columns first, then the others, with dotted ones last and sorted."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     plain = [name for name in names if name not in leading and "." not in name]

@@ -77,18 +77,17 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
     """
     findings = []
     for problem in _problems(results, spec):
-        label = _label(problem)
         said = results.numbers.value(spec["table"], problem.name, problem.n_printed, spec["which"])
-        reason = _why_missing(results, problem, [spec["contender"]])
         mean = mean_count(results.group(problem.name, spec["contender"], problem.n), spec["which"])
+        found: Interval | str = _why_missing(results, problem, [spec["contender"]])
         if problem.n is not None and problem.n_paper is None:
-            reason = "not the paper's size"
-        if reason or said is None or mean is None:
-            findings.append(Finding(label, None, reason or "the paper has no number"))
-            continue
-        off = abs(mean.value - said)
-        share = 0.0 if off <= spec.get("slack", 0) else off / max(said, 1.0)
-        findings.append(Finding(label, Interval.exact(share)))
+            found = "not the paper's size"
+        elif not found and (said is None or mean is None):
+            found = "the paper has no number"
+        elif said is not None and mean is not None:
+            off = abs(mean.value - said)
+            found = Interval.exact(0.0 if off <= spec.get("slack", 0) else off / max(said, 1.0))
+        findings.append(Finding.of(_label(problem), found))
     return findings
 
 
@@ -104,13 +103,12 @@ def planned_lengths(results: Results, spec: Spec) -> list[Finding]:
         for n in experiment.sizes:
             label = f"{experiment.title}, n = {n:,}"
             _, planned, _ = lengths(results, name, spec["contender"], n)
-            if not planned.sum():
-                reason = results.group(name, spec["contender"], n).reason or "no step was planned"
-                findings.append(Finding(label, None, reason))
-                continue
-            ends = np.array([length(place) for place in edges(planned.size)])
-            beyond = ends[1:] <= spec["shorter"] if "shorter" in spec else ends[:-1] >= spec["longer"]
-            findings.append(Finding(label, Interval.exact(float(planned[beyond].sum() / planned.sum()))))
+            found: Interval | str = results.group(name, spec["contender"], n).reason or "no step was planned"
+            if planned.sum():
+                ends = np.array([length(place) for place in edges(planned.size)])
+                beyond = ends[1:] <= spec["shorter"] if "shorter" in spec else ends[:-1] >= spec["longer"]
+                found = Interval.exact(float(planned[beyond].sum() / planned.sum()))
+            findings.append(Finding.of(label, found))
     return findings
 
 
@@ -134,10 +132,10 @@ def _printed_share(results: Results, spec: Spec) -> float | None:
     what = "seconds" if spec["of"] == CPU else spec["of"]
     lines = [(name, n) for name in numbers.experiments(table) for n in numbers.sizes(name, table)]
     columns = [f"{what}_significant", *(f"{snake(label)}_{what}" for label in spec["contenders"])]
-    printed = all(numbers.text(table, *line, column) for line in lines for column in columns)
-    if spec["has"] != "less" or not lines or not printed:
+    texts = [[numbers.text(table, *line, column) for column in columns] for line in lines]
+    if spec["has"] != "less" or not texts or not all(map(all, texts)):
         return None
-    return sum(numbers.text(table, *line, columns[0]) == "yes" for line in lines) / len(lines)
+    return sum(marked == "yes" for marked, *_ in texts) / len(texts)
 
 
 def _printed_ratio(results: Results, problem: PermutedProblem, spec: Spec) -> float | None:

@@ -165,16 +165,12 @@ def _notes(families: Mapping[str, Family], contenders: Sequence[str]) -> list[st
 def _paper_note(results: Results, table: str) -> str:
     numbers = results.numbers
     names = numbers.experiments(table)
-    marked = {
-        key: sum(
-            numbers.text(table, name, n, f"{key}_significant") == "yes"
-            for name in names
-            for n in numbers.sizes(name, table)
-        )
-        for key in QUANTITIES
-    }
+    rows = [(name, n) for name in names for n in numbers.sizes(name, table)]
+    seconds, iterations = (
+        sum(numbers.text(table, *row, f"{key}_significant") == "yes" for row in rows) for key in QUANTITIES
+    )
     machine = f" (on a {numbers.machine})" if numbers.machine else ""
     return (
-        f"The paper{machine} marks a significant difference in iterations on {marked['iterations']} of "
-        f"{len(names)} data sets, in seconds on {marked['seconds']}."
+        f"The paper{machine} marks a significant difference in iterations on {iterations} of {len(names)} "
+        f"data sets, in seconds on {seconds}."
     )
