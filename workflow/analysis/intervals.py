@@ -185,6 +185,8 @@ def ratio_interval(
     the other sizes is known: Student's interval of one ratio. Relative noise decreases with the length of a
     run, so this interval is conservative.
     """
+    if len(numerators) != len(denominators):
+        raise ValueError("ratios need pairs")
     if any(value <= 0 for value in denominators):
         raise ValueError("a ratio needs positive denominators")
     ratios = [a / b for a, b in zip(numerators, denominators, strict=True)]
