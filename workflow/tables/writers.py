@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -45,7 +45,25 @@ def to_csv(table: Table) -> str:
 
 def to_markdown(table: Table) -> str:
     """Return the table as GitHub-flavoured Markdown."""
-    return render("table.md.j2", table=table).rstrip("\n") + "\n"
+    lines = [f"# {table.title}", ""]
+    if table.caption:
+        lines += [table.caption, ""]
+    for section in table.sections:
+        if section.heading:
+            lines += [f"## {section.heading}", ""]
+        columns = section.shown
+        lines.append(_markdown_line(_markdown_header(column) for column in columns))
+        lines.append(_markdown_line(":--" if column.prose else "--:" for column in columns))
+        for row in section.rows:
+            cells = [row.get(column.key, BLANK) for column in columns]
+            lines.append(_markdown_line(f"{c.text} ({c.detail})" if c.detail else c.text for c in cells))
+        lines.append("")
+    lines += [f"- {note.translate(_MARKDOWN)}" for note in table.notes]
+    if table.notes:
+        lines.append("")
+    if table.provenance:
+        lines += [f"*{table.provenance.translate(_MARKDOWN)}*", ""]
+    return "\n".join(lines)
 
 
 def to_html(table: Table) -> str:
@@ -61,18 +79,27 @@ def render(template: str, **values: object) -> str:
 _MARKDOWN = str.maketrans({"\\": "\\\\", "|": "\\|", "*": "\\*", "\r": " ", "\n": " "})
 
 
+def _markdown_line(texts: Iterable[str]) -> str:
+    return f"| {' | '.join(text.translate(_MARKDOWN) for text in texts)} |"
+
+
+def _markdown_header(column: Column) -> str:
+    name = f"{column.group}: {column.header}" if column.group else column.header
+    if column.unit:
+        name += f" [{column.unit}]"
+    return f"{name} (paper)" if column.paper and "paper" not in name.lower() else name
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
-        autoescape=lambda name: name is not None and ".html." in name,
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {"columns": _columns, "groups": _groups, "rows": _rows}
-    environment.filters["markdown"] = lambda text: text.translate(_MARKDOWN)
-    environment.globals["BLANK"] = BLANK
     return environment
 
 
