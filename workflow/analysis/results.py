@@ -117,6 +117,11 @@ class Results:
             return f"not run: not a size of the {self.scale} scale"
         return self.group(experiment, contender, row.n).reason
 
+    def why_any_missing(self, experiment: str, contenders: Iterable[str], row: SizeRow) -> str:
+        """Return why one of some contenders has no number at a size; "" if all have one."""
+        reasons = (self.why_missing(experiment, contender, row) for contender in contenders)
+        return next(filter(None, reasons), "")
+
     def fit(self, experiment: str, contender: str, quantity: str, source: str = MEASURED) -> Fit | None:
         """Return a fitted power law; None if ``fits.csv`` has no such line."""
         return self.fits.get((experiment, contender, quantity, source))

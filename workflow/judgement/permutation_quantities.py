@@ -6,8 +6,6 @@ paper's file of printed numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from svmrepro.workflow.analysis.intervals import Interval, mean_ratio
 from svmrepro.workflow.analysis.paired_tests import FEWEST, LARGER, SMALLER
@@ -41,7 +39,7 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     rows = [problem for problem in _problems(results, spec) if problem.n is not None]
     compared = family(results, rows, spec["contenders"], spec["of"])
     if not compared.tested:
-        reasons = [_why_missing(results, problem, spec["contenders"]) for problem in rows]
+        reasons = (results.why_any_missing(problem.name, spec["contenders"], problem) for problem in rows)
         reason = next(filter(None, reasons), f"fewer than {FEWEST} pairs cannot reach the level")
         return [Finding("data sets", None, reason)]
     marks = compared.marks(corrected=spec.get("corrected", False))
@@ -63,7 +61,7 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
     for problem in _problems(results, spec):
         contenders = (spec["below"], spec["above"])
         pairing = pair_up(results, problem, contenders, spec["of"])
-        found: Interval | str = _why_missing(results, problem, contenders) or "no pairs"
+        found: Interval | str = results.why_any_missing(problem.name, contenders, problem) or "no pairs"
         if pairing.first:
             found = mean_ratio(pairing.second, pairing.first)
         findings.append(Finding.of(_label(problem), found, _printed_ratio(results, problem, spec)))
@@ -79,7 +77,7 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
     for problem in _problems(results, spec):
         said = results.numbers.value(spec["table"], problem.name, problem.n_printed, spec["which"])
         mean = mean_count(results.group(problem.name, spec["contender"], problem.n), spec["which"])
-        found: Interval | str = _why_missing(results, problem, [spec["contender"]])
+        found: Interval | str = results.why_missing(problem.name, spec["contender"], problem)
         if problem.n is not None and problem.n_paper is None:
             found = "not the paper's size"
         elif not found and (said is None or mean is None):
@@ -118,12 +116,6 @@ def _problems(results: Results, spec: Spec) -> list[PermutedProblem]:
 
 def _label(problem: PermutedProblem) -> str:
     return f"{problem.title}, n = {problem.size:,}"
-
-
-def _why_missing(results: Results, problem: PermutedProblem, contenders: Sequence[str]) -> str:
-    """Return why one of some contenders has no number on a problem; "" if all have one."""
-    reasons = (results.why_missing(problem.name, label, problem) for label in contenders)
-    return next(filter(None, reasons), "")
 
 
 def _printed_share(results: Results, spec: Spec) -> float | None:

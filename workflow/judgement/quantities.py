@@ -201,8 +201,7 @@ def _by_size(
             continue
         found = []
         for row in rows:
-            reasons = (results.why_missing(name, contender, row) for contender in contenders)
-            outcome = next(filter(None, reasons), "") or look(name, row)
+            outcome = results.why_any_missing(name, contenders, row) or look(name, row)
             found.append(Finding.of(f"{name}{said}, n = {row.size:,}", outcome, paper(name, row)))
         if at == "largest":
             measured = [finding for finding in found if finding.interval is not None]

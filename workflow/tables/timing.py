@@ -128,7 +128,7 @@ def ratio_cell(
     results: Results, experiment: str, row: SizeRow, above: str, below: str, quantity: str
 ) -> Cell:
     """Return the ratio of two contenders at one size; a dash if either was not measured."""
-    if any(results.why_missing(experiment, contender, row) for contender in (below, above)):
+    if results.why_any_missing(experiment, (below, above), row):
         return BLANK
     return estimate(results.ratio(experiment, row.size, above, below, quantity))
 

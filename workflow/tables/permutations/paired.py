@@ -93,8 +93,7 @@ def _row(
     cells = name_cells(problem)
     pairing = families["iterations"].pairings[place]
     if not pairing.first:
-        reasons = [results.why_missing(problem.name, label, problem) for label in contenders]
-        reason = next(filter(None, reasons), "not run: no pairs")
+        reason = results.why_any_missing(problem.name, contenders, problem) or "not run: no pairs"
         cells[f"{contenders[0]}_seconds"] = missing(reason)
         cells[f"{contenders[0]}_iterations"] = missing(reason, DASH)
         return cells
