@@ -34,7 +34,7 @@ from svmrepro.workflow.tables.claims import MARKS
 from svmrepro.workflow.tables.model import Column, Table, TableSection
 
 HERE, THERE = "here", "there"
-AGREE, DISAGREE = "agree", "differ"
+COMPATIBLE = AGREE, DISAGREE = "agree", "differ"
 JUDGED = {SAME: "good", CLOSE: "good", ELSEWHERE: "open", DIFFERS: "bad", AGREE: "good", DISAGREE: "bad"}
 """Verdict -> colour."""
 
@@ -83,19 +83,13 @@ def about(pair: PairedRuns) -> Table:
 
 def summary(pair: PairedRuns) -> Table:
     """Build one line per paper: how many rows, verdicts, exponents and ratios agree."""
-    group = "rows: counts and objectives"
-    columns = [
-        Column("paper", "paper", prose=True),
-        *(Column(_key(word), word, group=group, shown=word != SETTINGS) for word in ROWS),
-        Column("only_here", "only here", group=group),
-        Column("only_there", "only there", group=group),
-        Column("claims_same", UNCHANGED, group="verdicts"),
-        Column("claims_changed", CHANGED, group="verdicts"),
-        Column("claims_alone", "in one run", group="verdicts"),
-    ]
-    for key, header in (("exponents", "exponents"), ("ratios", "ratios of seconds")):
-        columns += [Column(f"{key}_{word}", word, group=header) for word in (AGREE, DISAGREE)]
-    rows = [{"paper": prose(paper), **_tallies(pair, paper)} for paper in pair.here.papers]
+    columns = list(_tallies(pair, ""))
+    rows = []
+    for paper in pair.here.papers:
+        cells = {column.key: count(times) for column, times in _tallies(pair, paper).items()}
+        if cells[DIFFERS].value:
+            cells[DIFFERS] = replace(cells[DIFFERS], mark="bad")
+        rows.append({"paper": prose(paper), **cells})
     faults = pair.outcome.faults
     notes = [
         f"With the other run as its reference, the check would report {plural(len(faults), 'fault')}"
@@ -108,11 +102,14 @@ def summary(pair: PairedRuns) -> Table:
         if keys:
             named = "; ".join(f"{experiment} n = {n}, {label}" for _, experiment, n, label, _ in keys[:3])
             notes.append(f"{plural(len(keys), 'row')} only in {where}, such as {named}.")
-    return _table("Summary", columns, rows, *notes)
+    return _table("Summary", [Column("paper", "paper", prose=True), *columns], rows, *notes)
 
 
-def _tallies(pair: PairedRuns, paper: str) -> dict[str, Cell]:
+def _tallies(pair: PairedRuns, paper: str) -> dict[Column, int]:
+    """Return column of the summary -> how often it applies to a paper."""
+    group = "rows: counts and objectives"
     rows = Counter(row.verdict for row in pair.rows if row.key[0] == paper)
+    only_here, only_there = (sum(key[0] == paper for key in keys) for keys in pair.alone)
     claims = Counter(claim_change(*both) for (name, _), both in pair.claims.items() if name == paper)
     exponents = Counter(
         _compatible(_difference(*both)) for key, both in pair.exponents.items() if key[0] == paper
@@ -122,22 +119,15 @@ def _tallies(pair: PairedRuns, paper: str) -> dict[str, Cell]:
         for key, both in pair.ratios.items()
         if key[0] == paper and key[-1] == CPU
     )
-    only_here, only_there = (sum(key[0] == paper for key in keys) for keys in pair.alone)
-    found = {
-        **{_key(word): rows[word] for word in ROWS},
-        "only_here": only_here,
-        "only_there": only_there,
-        "claims_same": claims[UNCHANGED],
-        "claims_changed": claims[CHANGED],
-        "claims_alone": claims[ALONE],
-        "exponents_agree": exponents[AGREE],
-        "exponents_differ": exponents[DISAGREE],
-        "ratios_agree": ratios[AGREE],
-        "ratios_differ": ratios[DISAGREE],
-    }
-    bad = _key(DIFFERS)
     return {
-        key: replace(count(times), mark="bad" if key == bad and times else "") for key, times in found.items()
+        **{Column(_key(word), word, group=group, shown=word != SETTINGS): rows[word] for word in ROWS},
+        Column("only_here", "only here", group=group): only_here,
+        Column("only_there", "only there", group=group): only_there,
+        Column("claims_same", UNCHANGED, group="verdicts"): claims[UNCHANGED],
+        Column("claims_changed", CHANGED, group="verdicts"): claims[CHANGED],
+        Column("claims_alone", "in one run", group="verdicts"): claims[ALONE],
+        **{Column(f"exponents_{word}", word, group="exponents"): exponents[word] for word in COMPATIBLE},
+        **{Column(f"ratios_{word}", word, group="ratios of seconds"): ratios[word] for word in COMPATIBLE},
     }
 
 
