@@ -68,11 +68,11 @@ def printed(text: str) -> Cell:
     return Cell(float(text), f"{int(whole):,}{point}{decimals}")
 
 
-def percent(value: float | None, digits: int = 1) -> Cell:
+def percent(value: float | None) -> Cell:
     """Return the cell of a signed relative difference: +1.2 %."""
     if value is None:
         return BLANK
-    return Cell(value, "0 %" if value == 0 else f"{100 * value:+.{digits}f} %")
+    return Cell(value, "0 %" if value == 0 else f"{100 * value:+.1f} %")
 
 
 def prose(text: str, mark: str = "") -> Cell:
