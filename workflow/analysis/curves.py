@@ -54,21 +54,8 @@ def curve(
 ) -> list[Point]:
     """Return the measured points of a curve, in ascending order.
 
-    Parameters
-    ----------
-    results : Results
-        Results with the experiment loaded.
-    experiment, contender : str
-        Names of the experiment and the contender.
-    x : {"n", "C_total", "eps"}
-        The parameter. For C_total and eps, the largest size with any point is used.
-    quantity : mapping
-        See the module docstring.
-
-    Raises
-    ------
-    StepError
-        If ``x`` is neither n nor the experiment's axis.
+    ``x`` is the parameter: n, or the experiment's axis; ``quantity`` is described in the module docstring.
+    Over an axis, the curve is at the largest size with any point.
     """
     axis = results.experiment(experiment).axis
     if x not in ("n", axis):
@@ -77,14 +64,19 @@ def curve(
     rival = next((quantity[key] for key in ("minus", "over", "short_of") if key in quantity), contender)
     others = groups if rival == contender else by_place(results, experiment, rival)
     column = _column(results, experiment, quantity)
-    found: dict[float, dict[Place, Interval]] = {}
-    for place in _chosen(results, experiment, groups, x, quantity):
-        value = _value(groups[place], _other(others, place, quantity), column, quantity)
+    places = sorted((place for place, group in groups.items() if group.solved), key=_ascending)
+    if quantity.get("best"):
+        places = _best(groups, places, _column(results, experiment, {"of": PERFORMANCE}))
+    elif x == "n":
+        places = [place for place in places if place[1] is None]
+    else:
+        places = [place for place in places if place[0] == places[-1][0]]
+    found: dict[float, Interval] = {}
+    for n, point in places:
+        value = _value(groups[n, point], _other(others, (n, point), quantity), column, quantity)
         if value is not None:
-            n, point = place
-            key = float(n) if x == "n" or point is None else point
-            found.setdefault(key, {})[place] = value
-    return [Point(key, places[max(places)]) for key, places in sorted(found.items())]
+            found[float(n) if x == "n" or point is None else point] = value
+    return [Point(at, found[at]) for at in sorted(found)]
 
 
 def exponent(points: list[Point], name: str) -> Fit:
@@ -107,53 +99,39 @@ def absent(results: Results, experiment: str, contender: str) -> str:
     if contender not in results.experiment(experiment).contenders:
         return "not in this experiment"
     groups = by_place(results, experiment, contender)
-    reason = next(iter(groups.values())).untimed if groups else "not run"
-    # The contender itself has runs, so the one it is compared with has none.
-    return ": ".join(reason.split(": ")[:2]) or "not measured by the solver compared with"
+    if not groups:
+        return "not run"
+    # If the contender itself has runs, the one it is compared with has none.
+    return next(iter(groups.values())).briefly or "not measured by the solver compared with"
 
 
-def _chosen(
-    results: Results,
-    experiment: str,
-    groups: Mapping[Place, Group],
-    x: str,
-    quantity: Mapping[str, Any],
-) -> list[Place]:
-    """Return the places of a curve's points: all, the best per size, or those of the largest size."""
-    solved = [place for place, group in groups.items() if group.solved]
-    if quantity.get("best"):
-        column = _column(results, experiment, {"of": PERFORMANCE})
-        best: dict[int, tuple[float, Place]] = {}
-        for place in sorted(solved, key=lambda place: (place[0], place[1] or 0.0)):
-            value = groups[place].median(column)
-            if value is not None and (place[0] not in best or value > best[place[0]][0]):
-                best[place[0]] = (value, place)
-        return [place for _, place in best.values()]
-    if x == "n" or not solved:
-        return [place for place in solved if place[1] is None or x != "n"]
-    largest = max(n for n, _ in solved)
-    return [place for place in solved if place[0] == largest]
+def _ascending(place: Place) -> tuple[int, float]:
+    return place[0], place[1] or 0.0
+
+
+def _best(groups: Mapping[Place, Group], places: list[Place], column: str) -> list[Place]:
+    """Return for each size the first place with the best performance."""
+    best: dict[int, tuple[float, Place]] = {}
+    for place in places:
+        value = groups[place].median(column)
+        if value is not None and (place[0] not in best or value > best[place[0]][0]):
+            best[place[0]] = (value, place)
+    return [place for _, place in best.values()]
 
 
 def _value(own: Group, other: Group | None, column: str, quantity: Mapping[str, Any]) -> Interval | None:
     """Return a quantity of runs, relative to others where it asks for that; None if not measured."""
-    if other is None:
-        if quantity.get("of") != PERFORMANCE:
-            return own.interval(column)
-        value = own.median(column)
-        return None if value is None else Interval.exact(100 * value)
-    if "short_of" in quantity:
+    unit = 100 if quantity.get("of") == PERFORMANCE else 1
+    if "short_of" in quantity and other is not None:
         relaxed, primal = own.median("certificate.relaxed"), other.median("certificate.primal")
-        if relaxed is None or not primal:
-            return None
-        return Interval.exact((primal - relaxed) / primal)
-    if "over" in quantity or "over_at" in quantity:
+        return Interval.exact((primal - relaxed) / primal) if relaxed is not None and primal else None
+    if ("over" in quantity or "over_at" in quantity) and other is not None:
         above, below = pairs(own, other, column)
         return median_interval([a / b for a, b in zip(above, below, strict=True)]) if above else None
-    first, second = own.median(column), other.median(column)
-    if first is None or second is None:
-        return None
-    return Interval.exact((100 if quantity.get("of") == PERFORMANCE else 1) * (first - second))
+    if other is None and unit == 1:
+        return own.interval(column)
+    first, second = own.median(column), 0.0 if other is None else other.median(column)
+    return None if first is None or second is None else Interval.exact(unit * (first - second))
 
 
 def _other(others: Mapping[Place, Group], place: Place, quantity: Mapping[str, Any]) -> Group | None:

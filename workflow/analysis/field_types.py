@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.measurement.journal_line import counted, shown
@@ -123,55 +124,28 @@ def optional(kind: Kind) -> Kind:
 
 
 def interval(value: str, low: str, high: str) -> Interval:
-    """Read an estimate and the ends of its interval; the ends may both be empty.
+    """Read an estimate and the ends of its interval; the ends may both be empty."""
+    return Interval(number(value), *(number(end) if end else None for end in (low, high)))
 
-    Raises
-    ------
-    ValueError
-        If a text is not a number, or the interval does not contain the estimate.
-    """
-    middle = number(value)
-    if not low and not high:
-        return Interval(middle)
-    if not low or not high:
-        raise ValueError("an interval has both ends or none")
-    return Interval(middle, number(low), number(high))
+
+def check(key: str, value: Any, kind: Callable[[Any], object]) -> None:
+    """Check a value; the error names its key."""
+    try:
+        kind(value)
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from None
 
 
 @dataclass(frozen=True)
 class FieldType:
-    """Requirements on the rows of a table.
-
-    Attributes
-    ----------
-    kind_of : callable
-        Column -> kind of its fields, or None for any text.
-    unique : tuple of str
-        Columns that identify a row: no two rows agree in all of them. Empty: rows may repeat.
-    whole : callable
-        Called with a row whose fields are valid; raises ValueError if they contradict each other.
-    """
+    """Requirements on the rows of a table."""
 
     kind_of: Callable[[str], Kind | None] = lambda column: None
+    """Kind of a column's fields, or None for any text."""
     unique: tuple[str, ...] = ()
+    """Columns that identify a row: no two rows agree in all of them. Empty: rows may repeat."""
     whole: Callable[[Mapping[str, str]], object] = lambda row: None
-
-    def fault(self, row: Mapping[str, str], checks: Sequence[tuple[str, Kind]]) -> str | None:
-        """Return what is wrong with a row, or None."""
-        for column, kind in checks:
-            try:
-                kind(row[column])
-            except ValueError as error:
-                return f"{column}: {error}"
-        try:
-            self.whole(row)
-        except ValueError as error:
-            return str(error)
-        return None
-
-    def checks(self, columns: Sequence[str]) -> list[tuple[str, Kind]]:
-        """Return the columns with a kind, each with its kind."""
-        return [(column, kind) for column in columns if (kind := self.kind_of(column)) is not None]
+    """Called with a row whose fields are valid; raises ValueError if they contradict each other."""
 
 
 ANY = FieldType()

@@ -13,9 +13,8 @@ is its inverse.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple
 from itertools import combinations
 from pathlib import Path
 
@@ -27,35 +26,38 @@ from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs, pairs, read_rows
 from svmrepro.workflow.configuration.model import Experiment
 
+_FIT_KEY = ("experiment", "contender", "quantity", "source")
+_RATIO_KEY = ("experiment", "n", "numerator", "denominator", "quantity")
 FIT_COLUMNS = (
-    "paper", "experiment", "contender", "quantity", "source", "exponent", "low", "high", "intercept",
-    "points", "n_min", "n_max", "method", "note",
+    "paper", *_FIT_KEY, "exponent", "low", "high", "intercept", "points", "n_min", "n_max", "method", "note",
 )  # fmt: skip
-RATIO_COLUMNS = (
-    "paper", "experiment", "n", "numerator", "denominator", "quantity", "ratio", "low", "high", "pairs",
-)  # fmt: skip
+RATIO_COLUMNS = ("paper", *_RATIO_KEY, "ratio", "low", "high", "pairs")
 MEASURED, PAPER = "measured", "paper"
 
 
-def fit_experiment(runs: Runs, experiment: Experiment, numbers: PaperNumbers) -> list[dict[str, str]]:
+Line = dict[str, object]
+"""A line of a CSV file by column; None is an empty field."""
+
+
+def fit_experiment(runs: Runs, experiment: Experiment, numbers: PaperNumbers) -> list[Line]:
     """Return the lines of ``fits.csv`` for one experiment."""
-    lines: list[dict[str, str]] = []
+    lines: list[Line] = []
     for contender in experiment.contenders:
         for quantity in QUANTITIES:
             name = f"{experiment.paper}/{experiment.name}/{contender}/{quantity}"
             fit = fit_power_law(runs.series(experiment.name, contender, quantity), name)
-            lines.append(_fit_line(experiment, contender, quantity, MEASURED, fit))
+            lines.append(_fit_line(experiment, (contender, quantity, MEASURED), fit))
     for contender in experiment.contenders:
         series = numbers.series(experiment.name, contender)
         if series:
             fit = fit_power_law(series, f"{experiment.paper}/{experiment.name}/{contender}/paper")
-            lines.append(_fit_line(experiment, contender, CPU, PAPER, fit))
+            lines.append(_fit_line(experiment, (contender, CPU, PAPER), fit))
     return lines
 
 
-def compare_contenders(runs: Runs, experiment: Experiment) -> list[dict[str, str]]:
+def compare_contenders(runs: Runs, experiment: Experiment) -> list[Line]:
     """Return the lines of ``ratios.csv``: for each pair of contenders, the later over the earlier."""
-    lines: list[dict[str, str]] = []
+    lines: list[Line] = []
     for first, second in combinations(experiment.contenders, 2):
         # Another encoding makes another problem.
         if experiment.contenders[first].encoding != experiment.contenders[second].encoding:
@@ -69,19 +71,16 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[dict[str, str
             # Counts are exact: one pair is enough. For seconds, a single pair borrows the scatter of other
             # sizes.
             scatter = Scatter(0.0, 1) if quantity == WORK else pooled_scatter(paired.values())
-            for n, (numerators, denominators) in paired.items():
-                if numerators:
-                    ratio = ratio_interval(numerators, denominators, scatter)
-                    lines.append(
-                        _ratio_line(experiment, n, (second, first, quantity), ratio, len(numerators))
-                    )
+            for n, both in paired.items():
+                if both[0]:
+                    key = (experiment.paper, experiment.name, n, second, first, quantity)
+                    values = (*key, *astuple(ratio_interval(*both, scatter)), len(both[0]))
+                    lines.append(dict(zip(RATIO_COLUMNS, values, strict=True)))
     return lines
 
 
-_KEY = ("experiment", "contender", "quantity", "source")
-_RATIO_KEY = ("experiment", "n", "numerator", "denominator", "quantity")
 _KINDS: Mapping[str, Kind] = {
-    **dict.fromkeys((*_KEY, *_RATIO_KEY), field_types.name),
+    **dict.fromkeys((*_FIT_KEY, *_RATIO_KEY), field_types.name),
     "n": field_types.size,
     "points": field_types.count,
     "pairs": field_types.count,
@@ -100,77 +99,42 @@ def _ratio(row: Mapping[str, str]) -> Interval:
     return field_types.interval(row["ratio"], row["low"], row["high"])
 
 
-_FIT_FORM = FieldType(_KINDS.get, ("paper", *_KEY), _exponent)
+_FIT_FORM = FieldType(_KINDS.get, ("paper", *_FIT_KEY), _exponent)
 _RATIO_FORM = FieldType(_KINDS.get, ("paper", *_RATIO_KEY), _ratio)
 
 
 def read_fits(files: Iterable[Path]) -> dict[tuple[str, str, str, str], Fit]:
     """Read ``fits.csv`` files, keyed by experiment, contender, quantity and source.
 
-    Raises
-    ------
-    StepError
-        If a file cannot be read or was not written by ``fit_experiment``: ``file:line: column: what``.
+    A file that was not written by `fit_experiment` is a StepError: ``file:line: column: what``.
     """
     fits: dict[tuple[str, str, str, str], Fit] = {}
-    for path in files:
-        for row in read_rows(path, FIT_COLUMNS, _FIT_FORM):
-            key = (row["experiment"], row["contender"], row["quantity"], row["source"])
-            exponent = _exponent(row)
-            intercept = float(row["intercept"]) if row["intercept"] else None
-            n_min, n_max = (_size(row[name]) for name in ("n_min", "n_max"))
-            fits[key] = Fit(exponent, intercept, int(row["points"]), n_min, n_max, row["method"], row["note"])
+    for row in (row for path in files for row in read_rows(path, FIT_COLUMNS, _FIT_FORM)):
+        key = (row["experiment"], row["contender"], row["quantity"], row["source"])
+        intercept = float(row["intercept"]) if row["intercept"] else None
+        # A size is an integer, a point of an axis a float.
+        n_min, n_max = (
+            int(text) if text.isdecimal() else float(text) for text in (row["n_min"], row["n_max"])
+        )
+        points = int(row["points"])
+        fits[key] = Fit(_exponent(row), intercept, points, n_min, n_max, row["method"], row["note"])
     return fits
 
 
 def read_ratios(files: Iterable[Path]) -> dict[tuple[str, int, str, str, str], Interval]:
     """Read ``ratios.csv`` files, keyed by experiment, n, numerator, denominator and quantity.
 
-    Raises
-    ------
-    StepError
-        If a file cannot be read or was not written by ``compare_contenders``: ``file:line: column: what``.
+    A file that was not written by `compare_contenders` is a StepError: ``file:line: column: what``.
     """
-    ratios: dict[tuple[str, int, str, str, str], Interval] = {}
-    for path in files:
-        for row in read_rows(path, RATIO_COLUMNS, _RATIO_FORM):
-            key = (row["experiment"], int(row["n"]), row["numerator"], row["denominator"], row["quantity"])
-            ratios[key] = _ratio(row)
-    return ratios
+    return {
+        (row["experiment"], int(row["n"]), row["numerator"], row["denominator"], row["quantity"]): _ratio(row)
+        for path in files
+        for row in read_rows(path, RATIO_COLUMNS, _RATIO_FORM)
+    }
 
 
-def _fit_line(experiment: Experiment, contender: str, quantity: str, source: str, fit: Fit) -> dict[str, str]:
-    what = (experiment.paper, experiment.name, contender, quantity, source)
-    ends = _texts(fit.exponent) if fit.exponent else ("", "", "")
-    sizes = (str(fit.points), str(fit.n_min), str(fit.n_max))
-    values = (*what, *ends, _text(fit.intercept), *sizes, fit.method, fit.note)
+def _fit_line(experiment: Experiment, key: Sequence[str], fit: Fit) -> Line:
+    exponent = astuple(fit.exponent) if fit.exponent else (None, None, None)
+    numbers = (fit.intercept, fit.points, fit.n_min, fit.n_max)
+    values = (experiment.paper, experiment.name, *key, *exponent, *numbers, fit.method, fit.note)
     return dict(zip(FIT_COLUMNS, values, strict=True))
-
-
-def _ratio_line(
-    experiment: Experiment, n: int, what: tuple[str, str, str], ratio: Interval, count: int
-) -> dict[str, str]:
-    values = (experiment.paper, experiment.name, str(n), *what, *_texts(ratio), str(count))
-    return dict(zip(RATIO_COLUMNS, values, strict=True))
-
-
-def _texts(interval: Interval) -> tuple[str, str, str]:
-    return _text(interval.value), _text(interval.low), _text(interval.high)
-
-
-def _size(text: str) -> float:
-    """Read a size as an integer, and a point of an axis as a float."""
-    return int(text) if text.isdecimal() else float(text)
-
-
-def _text(value: float | None) -> str:
-    return "" if value is None else repr(value)
-
-
-def lines_to_csv(columns: Sequence[str], lines: Sequence[Mapping[str, str]]) -> str:
-    """Return lines as CSV with the given columns."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return out.getvalue()

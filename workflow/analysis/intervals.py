@@ -34,6 +34,11 @@ class Interval:
         if self.low is not None and self.high is not None and not self.low <= self.value <= self.high:
             raise ValueError(f"interval [{self.low}, {self.high}] does not hold its estimate {self.value}")
 
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends, or None."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
     @classmethod
     def exact(cls, value: float) -> Interval:
         """Return the interval of an exactly known number."""
@@ -48,18 +53,25 @@ class Interval:
         conservative.
         """
         value = self.value - other.value
-        if self.low is None or self.high is None or other.low is None or other.high is None:
+        if self.ends is None or other.ends is None:
             return Interval(value)
-        low = value - math.hypot(self.value - self.low, other.high - other.value)
-        high = value + math.hypot(self.high - self.value, other.value - other.low)
-        return Interval(value, low, high)
+        (low, high), (other_low, other_high) = self.ends, other.ends
+        below = math.hypot(self.value - low, other_high - other.value)
+        above = math.hypot(high - self.value, other.value - other_low)
+        return Interval(value, value - below, value + above)
 
     def overlaps(self, other: Interval) -> bool | None:
         """Whether the intervals overlap; None if either has no ends."""
-        if self.low is None or self.high is None or other.low is None or other.high is None:
+        if self.ends is None or other.ends is None:
             return None
-        return self.low <= other.high and other.low <= self.high
+        return self.ends[0] <= other.ends[1] and other.ends[0] <= self.ends[1]
 
+
+FEWEST_SPREAD = 3
+"""Fewest values for an interval of their mean."""
+
+NORMAL_QUANTILE = 1.959963984540054
+"""Two-sided 95 % quantile of the normal distribution."""
 
 _STUDENT = (
     12.706204736174694, 4.302652729749462, 3.1824463052837078, 2.7764451051977934, 2.5705818356363146,
@@ -71,14 +83,6 @@ _STUDENT = (
 
 Tabulated because importing SciPy takes half the time of a step that makes a table.
 """
-
-
-NORMAL_QUANTILE = 1.959963984540054
-"""The same quantile of the normal distribution."""
-
-
-FEWEST_SPREAD = 3
-"""Fewest values for an interval of their mean."""
 
 
 def student_quantile(freedom: int) -> float:
@@ -97,26 +101,16 @@ def median_interval(values: Sequence[float]) -> Interval:
     the median (with three repeats no distribution-free interval reaches 95 %). For six or more, it is the
     distribution-free interval between order statistics (sign test), which needs no normality. A single value
     has no interval; equal values (counts) have an exact one.
-
-    Parameters
-    ----------
-    values : sequence of float
-        Positive numbers, or any numbers if they are all equal.
-
-    Raises
-    ------
-    ValueError
-        If there is no value, or the values differ and one is not positive.
     """
     if not values:
         raise ValueError("no values")
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     count = ordered.size
     median = float(np.median(ordered))
-    if count > 1 and ordered[0] == ordered[-1]:
-        return Interval.exact(median)
     if count == 1:
         return Interval(median)
+    if ordered[0] == ordered[-1]:
+        return Interval.exact(median)
     if ordered[0] <= 0:
         raise ValueError("an interval on the log scale needs positive values")
     if count >= 6:
@@ -132,11 +126,6 @@ def mean_interval(values: Sequence[float]) -> Interval:
     """Return the mean with Student's 95 % interval; equal values have an exact one.
 
     Student's interval of two values is 13 times as wide as their distance, so two values have none, like one.
-
-    Raises
-    ------
-    ValueError
-        If there is no value.
     """
     if not values:
         raise ValueError("no values")
@@ -155,11 +144,6 @@ def mean_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> In
 
     The interval is that of the ratio estimator: Student's, from the residuals ``a_i - r b_i`` over the mean
     of b. One or two pairs have no interval.
-
-    Raises
-    ------
-    ValueError
-        If there are no pairs, or the mean of the denominators is not positive.
     """
     above, below = (np.asarray(values, dtype=np.float64) for values in (numerators, denominators))
     if above.shape != below.shape or not above.size or below.mean() <= 0:

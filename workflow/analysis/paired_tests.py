@@ -31,25 +31,13 @@ LARGER, SMALLER = ">>", "<<"
 
 @dataclass(frozen=True)
 class SignedRank:
-    """Result of a paired signed-rank test.
-
-    Attributes
-    ----------
-    pairs : int
-        Number of pairs.
-    larger, smaller : int
-        Number of pairs whose first value is larger, or smaller.
-    sign : int
-        1 if the first values tend to be larger (by rank sum), -1 if smaller, else 0.
-    p : float or None
-        Two-sided p-value. None without pairs, 1 if no pair differs.
-    """
+    """Result of a paired signed-rank test."""
 
     pairs: int
-    larger: int
+    larger: int  # pairs whose first value is larger
     smaller: int
-    sign: int
-    p: float | None
+    sign: int  # 1 if the first values tend to be larger (by rank sum), -1 if smaller, else 0
+    p: float | None  # two-sided; None without pairs, 1 if no pair differs
 
     def mark(self, p: float | None) -> str:
         """Return the mark for a p-value: `LARGER`, `SMALLER` or ""."""
@@ -61,20 +49,7 @@ class SignedRank:
 def signed_rank(first: Sequence[float], second: Sequence[float]) -> SignedRank:
     """Test whether paired values differ.
 
-    Parameters
-    ----------
-    first, second : sequence of float
-        Paired values, of equal length.
-
-    Returns
-    -------
-    SignedRank
-        The p-value is exact for up to 13 pairs, and for up to 50 if no two absolute differences are equal.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ.
+    The p-value is exact for up to 13 pairs, and for up to 50 if no two absolute differences are equal.
     """
     if len(first) != len(second):
         raise ValueError("a paired test needs pairs")
@@ -104,17 +79,9 @@ def signed_rank(first: Sequence[float], second: Sequence[float]) -> SignedRank:
 
 
 def holm(probabilities: Sequence[float | None]) -> list[float | None]:
-    """Apply Holm's correction to one family of tests.
+    """Apply Holm's correction to the p-values of one family of tests; None marks a missing test.
 
-    Parameters
-    ----------
-    probabilities : sequence of float or None
-        P-values; None marks a missing test, which does not count as a member of the family.
-
-    Returns
-    -------
-    list of float or None
-        Adjusted p-values in the same order: the smallest family-wise level at which the test still rejects.
+    A corrected p-value is the smallest family-wise level at which the test still rejects.
     """
     known = sorted((p, place) for place, p in enumerate(probabilities) if p is not None)
     corrected: list[float | None] = [None] * len(probabilities)

@@ -37,17 +37,9 @@ _INFERRED = ("options", "info")
 
 
 def typed(text: str) -> pd.DataFrame:
-    """Parse a result table with typed columns.
+    """Parse ``measurements.csv``, ``fits.csv`` or ``ratios.csv`` with typed columns.
 
-    Parameters
-    ----------
-    text : str
-        ``measurements.csv``, ``fits.csv`` or ``ratios.csv``.
-
-    Returns
-    -------
-    DataFrame, shape (rows, columns)
-        Columns of pandas' nullable integers, floats, booleans and strings; empty fields are missing values.
+    The columns are pandas' nullable integers, floats, booleans and strings; empty fields are missing values.
     """
     header = next(csv.reader(io.StringIO(text)))
     types = {column: found for column in header if (found := _type_of(column))}
@@ -67,9 +59,7 @@ def write_parquet(text: str, path: Path) -> None:
 
 
 def _type_of(column: str) -> str | None:
-    parts = column.split(".")
-    for length in range(len(parts), 0, -1):
-        name = ".".join(parts[:length])
-        if name in _TYPES:
-            return _TYPES[name]
-    return None if parts[0] in _INFERRED else "string"
+    name, group = column, column.partition(".")[0]
+    while name not in _TYPES and name != group:
+        name = name.rpartition(".")[0]
+    return _TYPES.get(name, None if group in _INFERRED else "string")

@@ -12,7 +12,15 @@ from functools import cached_property
 
 from svmrepro.workflow.analysis.intervals import Interval, mean_interval
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.paired_tests import FEWEST, LEVEL, SignedRank, holm, signed_rank
+from svmrepro.workflow.analysis.paired_tests import (
+    FEWEST,
+    LARGER,
+    LEVEL,
+    SMALLER,
+    SignedRank,
+    holm,
+    signed_rank,
+)
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import Group, pairs
 
@@ -27,29 +35,16 @@ COUNTS = {
 
 
 @dataclass(frozen=True)
-class PermutedProblem:
+class PermutedProblem(SizeRow):
     """One row of a table: an experiment at one size.
 
-    Attributes
-    ----------
-    n : int or None
-        Training rows measured; None if the scale omits the problem.
-    n_paper : int or None
-        The paper's size, if these rows are the paper's set (in one set the paper counts one row less).
-    n_printed : int or None
-        The size that the paper prints, whatever was measured.
+    If something was measured, ``n_paper`` is the paper's size only if these rows are the paper's set (in one
+    set the paper counts one row less). ``n_printed`` is the size that the paper prints in any case.
     """
 
     name: str
     title: str
-    n: int | None
-    n_paper: int | None
     n_printed: int | None
-
-    @property
-    def row(self) -> SizeRow:
-        """The size as a key into results."""
-        return SizeRow(self.n, self.n_printed if self.n is None else self.n_paper)
 
 
 def problems(results: Results, names: Iterable[str], table: str) -> list[PermutedProblem]:
@@ -61,25 +56,17 @@ def problems(results: Results, names: Iterable[str], table: str) -> list[Permute
     known = list(names)
     printed = results.numbers.experiments(table)
     whole = set(known) == set(results.paper.experiments)
-    ordered = [name for name in printed if name in known or (whole and name not in known)]
     found: list[PermutedProblem] = []
-    for name in [*ordered, *(name for name in known if name not in printed)]:
+    for name in dict.fromkeys((*printed, *known)):
         size = next(iter(results.numbers.sizes(name, table)), None)
-        if name not in known:
-            found.append(PermutedProblem(name, name, None, None, size))
-            continue
-        experiment = results.experiment(name)
-        for n in experiment.sizes:
-            same = size is not None and experiment.paper_sizes.get(n, n) == size
-            found.append(PermutedProblem(name, experiment.title, n, size if same else None, size))
+        if name in known:
+            experiment = results.experiment(name)
+            for n in experiment.sizes:
+                same = size is not None and experiment.paper_sizes.get(n, n) == size
+                found.append(PermutedProblem(n, size if same else None, name, experiment.title, size))
+        elif whole:
+            found.append(PermutedProblem(None, size, name, name, size))
     return found
-
-
-def why_missing(results: Results, problem: PermutedProblem, contender: str) -> str:
-    """Return why a contender has no number on a problem; "" if it has one."""
-    if problem.name not in results.paper.experiments:
-        return f"not run: not part of the {results.scale} scale"
-    return results.why_missing(problem.name, contender, problem.row)
 
 
 @dataclass(frozen=True)
@@ -101,12 +88,6 @@ class Pairing:
             return None
         return sum(self.second) / sum(self.first) - 1.0
 
-    def means(self) -> tuple[Interval | None, Interval | None]:
-        """Return the means of both contenders over the pairs, with intervals."""
-        if not self.first:
-            return None, None
-        return mean_interval(self.first), mean_interval(self.second)
-
 
 def pair_up(results: Results, problem: PermutedProblem, contenders: Sequence[str], quantity: str) -> Pairing:
     """Pair the runs of two contenders on a problem; there are no pairs if either has no runs."""
@@ -126,26 +107,16 @@ class Family:
         """P-values after Holm's correction, one per problem."""
         return tuple(holm([pairing.test.p for pairing in self.pairings]))
 
-    def count(self, mark: str, *, corrected: bool = False) -> int:
-        """Count the problems with a given mark."""
-        return sum(
-            pairing.test.mark(p if corrected else pairing.test.p) == mark
-            for pairing, p in zip(self.pairings, self.corrected, strict=True)
-        )
+    def marks(self, *, corrected: bool = False) -> list[str]:
+        """Return the mark of each problem."""
+        tests = [pairing.test for pairing in self.pairings]
+        levels = self.corrected if corrected else [test.p for test in tests]
+        return [test.mark(p) for test, p in zip(tests, levels, strict=True)]
 
     @property
     def tested(self) -> int:
         """Number of problems with enough pairs for a test."""
         return sum(len(pairing.first) >= FEWEST for pairing in self.pairings)
-
-    def undecided(self, enough: int, *, corrected: bool = False) -> list[int]:
-        """Return the numbers of pairs, below ``enough``, of the tested problems without a mark."""
-        return [
-            size
-            for pairing, p in zip(self.pairings, self.corrected, strict=True)
-            if FEWEST <= (size := len(pairing.first)) < enough
-            and not pairing.test.mark(p if corrected else pairing.test.p)
-        ]
 
 
 def family(
@@ -162,13 +133,13 @@ def size_notes(rows: Sequence[PermutedProblem], results: Results) -> list[str]:
     """Say which problems were measured at a smaller size than the paper's; empty if none."""
     from svmrepro import datasets
 
-    smaller = [problem for problem in rows if problem.n is not None and problem.n_paper is None]
     generated: list[str] = []
     nested: list[str] = []
-    for problem in smaller:
-        dataset = results.experiment(problem.name).dataset
-        known = dataset in datasets.names()
-        (generated if known and datasets.is_generated(dataset) else nested).append(problem.title)
+    for problem in rows:
+        if problem.n is not None and problem.n_paper is None:
+            dataset = results.experiment(problem.name).dataset
+            known = dataset in datasets.names()
+            (generated if known and datasets.is_generated(dataset) else nested).append(problem.title)
     notes = []
     if nested:
         notes.append(f"Measured on a subset, the first n rows of one fixed permutation: {', '.join(nested)}.")
@@ -189,11 +160,11 @@ def tally(what: str, family_: Family, contenders: Sequence[str]) -> str:
     if not family_.tested:
         return ""
     first, second = (display_name(label) for label in contenders)
-    fewer, more = family_.count(">>"), family_.count("<<")
-    held = [family_.count(mark, corrected=True) for mark in (">>", "<<")]
+    marks, held = family_.marks(), family_.marks(corrected=True)
     return (
-        f"{what}, {second} against {first}: significantly less on {fewer} of {family_.tested} data sets, "
-        f"more on {more} (p < {LEVEL:g}, uncorrected); after Holm's correction on {held[0]} and {held[1]}."
+        f"{what}, {second} against {first}: significantly less on {marks.count(LARGER)} of {family_.tested} "
+        f"data sets, more on {marks.count(SMALLER)} (p < {LEVEL:g}, uncorrected); after Holm's correction on "
+        f"{held.count(LARGER)} and {held.count(SMALLER)}."
     )
 
 

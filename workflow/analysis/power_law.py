@@ -45,6 +45,8 @@ import numpy as np
 from numpy.typing import NDArray
 from svmrepro.workflow.analysis.intervals import LEVEL, NORMAL_QUANTILE, Interval, student_quantile
 
+FLOATS = NDArray[np.float64]
+
 DRAWS = 4000
 """Bootstrap draws per exponent; the ends of its interval are then good to about 2 % of its width."""
 
@@ -55,29 +57,15 @@ METHOD_NONE = "least squares on log-log medians; no interval"
 
 @dataclass(frozen=True)
 class Fit:
-    """A power law ``value = exp(intercept) * n ** exponent`` fitted to one series.
+    """A power law ``value = exp(intercept) * n ** exponent`` fitted to one series."""
 
-    Attributes
-    ----------
-    exponent : Interval or None
-        None for fewer than two sizes.
-    intercept : float or None
-        Natural logarithm of the fitted value at n = 1.
-    points : int
-        Number of sizes.
-    n_min, n_max : int or float
-        Smallest and largest size (0 if there are none); in an experiment with an axis, points of the axis.
-    method, note : str
-        How the interval was made, and a remark for readers ("" if none).
-    """
-
-    exponent: Interval | None
+    exponent: Interval | None  # None for fewer than two sizes
     intercept: float | None
-    points: int
-    n_min: float
+    points: int  # number of sizes; in an experiment with an axis, of points of the axis
+    n_min: float  # smallest and largest of them; 0 if there are none
     n_max: float
-    method: str
-    note: str
+    method: str  # how the interval was made
+    note: str  # a remark for readers, or ""
 
     def predict(self, n: float) -> float:
         """Return the fitted value at size n."""
@@ -94,22 +82,11 @@ def fit_power_law(
 ) -> Fit:
     """Fit ``value = c * n ** exponent`` by least squares on log-log medians.
 
-    Parameters
-    ----------
-    series : mapping of float to sequence of float
-        Size (or point of an experiment's axis) -> values of its repeats. Values that are not positive have no
-        logarithm; a size with such a median is left out, and the note says so.
-    seed_name : str
-        Name of the series; the only input of the bootstrap's seed.
-    draws : int
-        Number of bootstrap draws.
-
-    Returns
-    -------
-    Fit
-        See the module docstring for the interval.
+    The series has the values of the repeats by size, or by point of an experiment's axis. Values that are not
+    positive have no logarithm; a size with such a value is left out, and the note says so. The name of the
+    series is the only input of the bootstrap's seed.
     """
-    usable: dict[float, NDArray[np.float64]] = {}
+    usable: dict[float, FLOATS] = {}
     left_out: list[float] = []
     for n, measured in sorted(series.items()):
         values = np.asarray(measured, dtype=np.float64)
@@ -117,12 +94,13 @@ def fit_power_law(
             usable[n] = values
         elif values.size:
             left_out.append(n)
-    note = f"left out (not positive): n = {', '.join(map(str, left_out))}" if left_out else ""
     sizes = list(usable)
     m = len(sizes)
     n_min, n_max = (sizes[0], sizes[-1]) if sizes else (0, 0)
+    notes = [f"left out (not positive): n = {', '.join(map(str, left_out))}"] if left_out else []
+    notes += {0: ["nothing to fit"], 1: ["a line needs two sizes"], 2: ["two sizes: no interval"]}.get(m, [])
+    note = "; ".join(notes)
     if m < 2:
-        note = _join(note, "a line needs two sizes" if m else "nothing to fit")
         return Fit(None, None, m, n_min, n_max, METHOD_NONE, note)
 
     x = np.log(np.asarray(sizes, dtype=np.float64))
@@ -132,7 +110,6 @@ def fit_power_law(
     slope = float(centred @ y) / spread
     intercept = float(y.mean()) - slope * float(x.mean())
     if m < 3:
-        note = _join(note, "two sizes: no interval")
         return Fit(Interval(slope), intercept, m, n_min, n_max, METHOD_NONE, note)
 
     rng = np.random.default_rng(zlib.crc32(seed_name.encode()))
@@ -146,12 +123,8 @@ def fit_power_law(
 
 
 def _residual_deviations(
-    x: NDArray[np.float64],
-    residuals: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    draws: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
+    x: FLOATS, residuals: FLOATS, weights: FLOATS, draws: int, rng: np.random.Generator
+) -> FLOATS:
     """Return the slope deviations of residuals drawn with replacement, shape (draws,)."""
     m = x.size
     leverage = 1.0 / m + weights**2 * float(((x - x.mean()) ** 2).sum())
@@ -164,11 +137,8 @@ def _residual_deviations(
 
 
 def _repeat_deviations(
-    repeats: Sequence[NDArray[np.float64]],
-    weights: NDArray[np.float64],
-    draws: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
+    repeats: Sequence[FLOATS], weights: FLOATS, draws: int, rng: np.random.Generator
+) -> FLOATS:
     """Return the slope deviations of medians over repeats drawn with replacement, shape (draws,)."""
     total = np.zeros(draws)
     for weight, values in zip(weights, repeats, strict=True):
@@ -179,8 +149,3 @@ def _repeat_deviations(
         drawn = np.median(logs[rng.integers(0, count, size=(draws, count))], axis=1)
         total += weight * math.sqrt(count / (count - 1)) * (drawn - np.median(logs))
     return total
-
-
-def _join(first: str, second: str) -> str:
-    """Join two notes with a semicolon, skipping empty ones."""
-    return "; ".join(part for part in (first, second) if part)

@@ -31,15 +31,7 @@ SUPPORT_VECTORS = {"nonbound": "nonbound_support_vectors", "bound": "bound_suppo
 
 @dataclass(frozen=True)
 class PaperNumbers:
-    """The printed numbers of one paper.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder ``config/papers``.
-    paper : str
-        Name of the paper, which is the prefix of its files.
-    """
+    """The printed numbers of one paper, whose name is the prefix of its files in ``config/papers``."""
 
     folder: Path
     paper: str
@@ -65,12 +57,15 @@ class PaperNumbers:
         """Return the printed seconds of a contender at the paper's size n."""
         return None if n is None else self.value(TIMINGS, experiment, n, f"{snake(contender)}_seconds")
 
+    def seconds_ratio(self, experiment: str, n: int | None, above: str, below: str) -> float | None:
+        """Return the ratio of the printed seconds of two contenders; None if either is missing."""
+        top, bottom = (self.seconds(experiment, n, contender) for contender in (above, below))
+        return top / bottom if top is not None and bottom else None
+
     def prints_seconds_of(self, experiment: str, contender: str) -> bool:
         """Whether the timing table has a column for the contender (whose cells may be N/A)."""
-        column = f"{snake(contender)}_seconds"
-        return any(
-            column in row for (name, _), row in self._tables.get(TIMINGS, {}).items() if name == experiment
-        )
+        rows = (row for (name, _), row in self._tables.get(TIMINGS, {}).items() if name == experiment)
+        return any(f"{snake(contender)}_seconds" in row for row in rows)
 
     def support_vectors(self, experiment: str, n: int | None, which: str) -> int | None:
         """Return the printed number of "nonbound" or "bound" support vectors at the paper's size n."""
@@ -103,10 +98,15 @@ class PaperNumbers:
 
     @cached_property
     def _tables(self) -> Mapping[str, Mapping[tuple[str, int | None], Mapping[str, str]]]:
-        prefix = f"{self.paper}_"
-        files = sorted(self.folder.glob(f"{prefix}*.csv"))
-        tables = {path.stem.removeprefix(prefix): path for path in files}
-        return {name: _read(path) for name, path in tables.items() if name != FACTS}
+        found: dict[str, Mapping[tuple[str, int | None], Mapping[str, str]]] = {}
+        for path in sorted(self.folder.glob(f"{self.paper}_*.csv")):
+            name = path.stem.removeprefix(f"{self.paper}_")
+            if name != FACTS:
+                rows = read_rows(path, ("experiment",), _FORM)
+                found[name] = {
+                    (row["experiment"], int(row["n"]) if row.get("n") else None): row for row in rows
+                }
+        return found
 
 
 def snake(contender: str) -> str:
@@ -122,9 +122,3 @@ def _kind(column: str) -> Kind | None:
 
 
 _FORM = FieldType(_kind, ("experiment", "n"))
-
-
-def _read(path: Path) -> dict[tuple[str, int | None], dict[str, str]]:
-    """Read one file, keyed by experiment and size."""
-    rows = read_rows(path, ("experiment",), _FORM)
-    return {(row["experiment"], int(row["n"]) if row.get("n") else None): row for row in rows}

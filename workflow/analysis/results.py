@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits, read_ratios
+from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.power_law import Fit
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
@@ -52,8 +52,7 @@ class SizeRow:
     def size(self) -> int:
         """The size to display: the measured one, or the paper's if nothing was measured."""
         chosen = self.n if self.n is not None else self.n_paper
-        if chosen is None:
-            raise ValueError("a row has a size")
+        assert chosen is not None
         return chosen
 
 
@@ -95,42 +94,55 @@ class Results:
         """Return the runs of a contender at one size."""
         return Group(()) if n is None else self.runs.group(experiment, contender, n)
 
-    def all_suspect(self, experiment: str) -> bool:
-        """Whether all seconds of an experiment, of every contender and size, come from flagged runs only."""
+    def timed_groups(self, experiment: str) -> list[Group]:
+        """Return the runs of each contender at each size that have seconds."""
         groups = [
             self.group(experiment, contender, n)
             for contender in self.runs.contenders(experiment)
             for n in self.runs.sizes(experiment)
         ]
-        return all(group.suspect for group in groups if group.timed)
+        return [group for group in groups if group.timed]
+
+    def all_suspect(self, experiment: str) -> bool:
+        """Whether all seconds of an experiment, of every contender and size, come from flagged runs only."""
+        return all(group.suspect for group in self.timed_groups(experiment))
 
     def why_missing(self, experiment: str, contender: str, row: SizeRow) -> str:
         """Return why a contender has no number at a size; "" if it has one."""
+        if experiment not in self.paper.experiments:
+            return f"not run: not part of the {self.scale} scale"
         if contender not in self.experiment(experiment).contenders:
             return "not run: not in this experiment"
         if row.n is None:
             return f"not run: not a size of the {self.scale} scale"
         return self.group(experiment, contender, row.n).reason
 
+    def why_any_missing(self, experiment: str, contenders: Iterable[str], row: SizeRow) -> str:
+        """Return why one of some contenders has no number at a size; "" if all have one."""
+        reasons = (self.why_missing(experiment, contender, row) for contender in contenders)
+        return next(filter(None, reasons), "")
+
     def fit(self, experiment: str, contender: str, quantity: str, source: str = MEASURED) -> Fit | None:
         """Return a fitted power law; None if ``fits.csv`` has no such line."""
         return self.fits.get((experiment, contender, quantity, source))
 
-    def paper_fit(self, experiment: str, contender: str) -> Fit | None:
-        """Return the power law fitted to the paper's own seconds."""
-        return self.fit(experiment, contender, "cpu_seconds", PAPER)
+    def exponent(
+        self, experiment: str, contender: str, quantity: str, source: str = MEASURED
+    ) -> Interval | None:
+        """Return the exponent of a fitted power law; None if none could be fitted."""
+        fit = self.fit(experiment, contender, quantity, source)
+        return None if fit is None else fit.exponent
 
     def ratio(self, experiment: str, n: int, above: str, below: str, quantity: str) -> Interval | None:
         """Return the ratio of two contenders at one size, in either order; None if no pair was measured."""
         found = self.ratios.get((experiment, n, above, below, quantity))
-        if found is not None:
-            return found
         inverse = self.ratios.get((experiment, n, below, above, quantity))
-        if inverse is None:
-            return None
-        if inverse.low is None or inverse.high is None:
+        if found is not None or inverse is None:
+            return found
+        if inverse.ends is None:
             return Interval(1 / inverse.value)
-        return Interval(1 / inverse.value, 1 / inverse.high, 1 / inverse.low)
+        low, high = inverse.ends
+        return Interval(1 / inverse.value, 1 / high, 1 / low)
 
     def compared(self, experiment: str) -> tuple[str, ...]:
         """Return the contenders of an experiment that the paper times, in the order of the YAML."""
@@ -147,7 +159,10 @@ class Results:
         return [name for name in names if self.compared(name)] or names
 
     def provenance(self) -> str:
-        """Describe the origin of the numbers: scale, date, machine, commit, numbers of runs and flags."""
+        """Describe the origin of the numbers: scale, date, machine, commit, numbers of runs and flags.
+
+        Other hardware, missing data and missing packages follow, if there are any.
+        """
         measured = [run for run in self.runs.runs if run.number("cpu_seconds") is not None]
         parts = [f"{self.paper.title}", f"{self.scale} scale"]
         if measured:
@@ -159,48 +174,33 @@ class Results:
                 parts.append("commit " + ", ".join(sorted({short_commit(commit) for commit in commits})))
         flagged = sum(run.flagged for run in measured)
         parts.append(f"{plural(len(measured), 'measurement')}, {flagged} flagged for other load")
-        said = "; ".join(parts) + "."
-        return said + self._other_hardware() + self._missing_data() + self._missing_packages()
+        said = ["; ".join(parts) + "."]
+        if hardware := self._other_hardware():
+            said.append(
+                "Seconds, ratios and exponents use runs on one kind of hardware only; counts use all runs: "
+                + "; ".join(hardware)
+                + "."
+            )
+        not_run = [run.fields.get("reason", "") for run in self.runs.runs if run.status == "not_run"]
+        lacking = dict.fromkeys(reason for reason in not_run if NO_DATA.match(reason))
+        said += [f"{reason[0].upper()}{reason[1:]}." for reason in lacking]
+        if packages := {found[1] for reason in not_run if (found := NOT_INSTALLED.match(reason))}:
+            names = " ".join(sorted(packages))
+            said.append(f"To measure solvers that are not installed: ./run pip install {names}.")
+        return " ".join(said)
 
-    def _missing_data(self) -> str:
-        """Describe which data sets are unavailable, and why; "" if none."""
-        reasons = dict.fromkeys(
-            reason
-            for run in self.runs.runs
-            if run.status == "not_run" and NO_DATA.match(reason := run.fields.get("reason", ""))
-        )
-        return "".join(f" {reason[0].upper()}{reason[1:]}." for reason in reasons)
-
-    def _missing_packages(self) -> str:
-        """Describe which solvers' packages are missing, and how to install them; "" if none."""
-        packages = {
-            found[1]
-            for run in self.runs.runs
-            if run.status == "not_run" and (found := NOT_INSTALLED.match(run.fields.get("reason", "")))
-        }
-        names = " ".join(sorted(packages))
-        return f" To measure solvers that are not installed: ./run pip install {names}." if packages else ""
-
-    def _other_hardware(self) -> str:
-        """Describe which runs contribute no seconds because they ran on other hardware; "" if none."""
+    def _other_hardware(self) -> list[str]:
+        """Describe, by experiment, which runs contribute no seconds because they ran on other hardware."""
         said = []
         for name, hardware in sorted(self.runs.timing_hardware.items()):
-            others = Counter(
-                run.hardware
-                for run in self.runs.runs
-                if run.experiment == name and run.solved and run.hardware != hardware
-            )
-            left_out = " and ".join(
-                f"{plural(count, 'run')} on {_told(kind)}" for kind, count in others.items()
-            )
-            said.append(f"{name} on {_told(hardware)}, without {left_out}")
-        if not said:
-            return ""
-        return (
-            " Seconds, ratios and exponents use runs on one kind of hardware only; counts use all runs: "
-            + "; ".join(said)
-            + "."
-        )
+            kinds = Counter(run.hardware for run in self.runs.runs if run.experiment == name and run.solved)
+            others = [
+                f"{plural(count, 'run')} on {_told(kind)}"
+                for kind, count in kinds.items()
+                if kind != hardware
+            ]
+            said.append(f"{name} on {_told(hardware)}, without {' and '.join(others)}")
+        return said
 
 
 def load(config: Config, paper: str, experiments: Iterable[str]) -> Results:

@@ -92,15 +92,15 @@ class MeasuredRun:
     def hardware(self) -> str:
         """Hardware of the run as far as it affects seconds: processor, cores, memory; "" if unknown."""
         memory = self.number("machine.memory_bytes")
-        # Memory is rounded: machines of one kind differ by a few megabytes reserved by their kernels.
-        size = "" if memory is None else f"{round(memory / _GIBI)} GiB"
-        cores, threads = self.fields.get("machine.cores", ""), self.fields.get("machine.threads", "")
-        cpu, kind = (self.fields.get(f"machine.{name}", "") for name in ("cpu", "cpu_id"))
+        cpu, kind, cores, threads = (
+            self.fields.get(f"machine.{name}", "") for name in ("cpu", "cpu_id", "cores", "threads")
+        )
         told = [
             f"{cpu} ({kind})" if kind else cpu,
             cores and f"{cores} cores",
             threads and f"{threads} threads",
-            size,
+            # Rounded: machines of one kind differ by a few megabytes reserved by their kernels.
+            "" if memory is None else f"{round(memory / _GIBI)} GiB",
         ]
         return ", ".join(filter(None, told))
 
@@ -123,16 +123,11 @@ class MeasuredRun:
 
 @dataclass(frozen=True)
 class Group:
-    """All runs (at least zero) of one contender at one size of one experiment.
-
-    Attributes
-    ----------
-    hardware : str or None
-        The hardware whose seconds count (`MeasuredRun.hardware`); None if all runs share one.
-    """
+    """All runs (at least zero) of one contender at one size of one experiment."""
 
     runs: tuple[MeasuredRun, ...]
     hardware: str | None = None
+    """The hardware whose seconds count (`MeasuredRun.hardware`); None if all runs share one."""
 
     @cached_property
     def solved(self) -> tuple[MeasuredRun, ...]:
@@ -161,6 +156,11 @@ class Group:
         return "not timed: solved on other hardware" if self.elsewhere else self.reason
 
     @property
+    def briefly(self) -> str:
+        """Why there are no seconds, in a few words; the tables give the full reason."""
+        return ": ".join(self.untimed.split(": ")[:2])
+
+    @property
     def reason(self) -> str:
         """Short reason why there is nothing to show; "" if there is."""
         if self.solved:
@@ -177,17 +177,18 @@ class Group:
             if NOT_INSTALLED.match(said):
                 return said
             return f"not run: {said}" if said else "not run"
-        if run.status == "memory_limit" and not run.fields.get("memory_limit_mb", ""):
-            return "not run: needs more than the solver's own limit of memory"
         if run.status == "memory_limit":
-            return f"not run: needs more than {_plain(run.fields.get('memory_limit_mb', ''))} MB"
+            limit = run.number("memory_limit_mb")
+            least = "the solver's own limit of memory" if limit is None else f"{limit:g} MB"
+            return f"not run: needs more than {least}"
         if run.status == "time_limit":
-            return f"stopped: time limit of {_plain(run.fields.get('time_limit', ''))} s"
+            limit = run.number("time_limit")
+            return f"stopped: time limit of {'?' if limit is None else f'{limit:g}'} s"
         if run.status == "iteration_limit":
             return said or "stopped: iteration limit"
         if run.status in ("uncertified", "optimal"):
             return "no timing: certificate failed"
-        return f"failed: {said}" if said else f"failed: {run.status}"
+        return f"failed: {said or run.status}"
 
     def values(self, column: str) -> list[float]:
         """Return a column over the runs that count for it: `timed` for seconds, otherwise `solved`."""
@@ -228,22 +229,19 @@ class Runs:
         more runs, then to the first. Seconds from other hardware are not compared with anything. Counts and
         objectives are the same everywhere.
         """
-        found: dict[str, dict[str, list[MeasuredRun]]] = {}
+        found: dict[str, dict[str, list[tuple[int, float | None]]]] = {}
         for run in self.runs:
             if run.solved:
-                found.setdefault(run.experiment, {}).setdefault(run.hardware, []).append(run)
+                places = found.setdefault(run.experiment, {}).setdefault(run.hardware, [])
+                places.append((run.n, run.point))
         return {
-            name: max(
-                kinds,
-                key=lambda kind: (len({(run.n, run.point) for run in kinds[kind]}), len(kinds[kind])),
-            )
+            name: max(kinds, key=lambda kind: (len(set(kinds[kind])), len(kinds[kind])))
             for name, kinds in found.items()
             if len(kinds) > 1
         }
 
     def group(self, experiment: str, contender: str, n: int, point: float | None = None) -> Group:
-        """
-        Return the runs of one contender at one size, and at one point of the axis if given.
+        """Return the runs of one contender at one size, and at one point of the axis if given.
 
         Runs without a point belong to an experiment without an axis, or stand for every point: a contender
         with its own tolerance does not depend on an eps axis. The group is empty if there are no runs.
@@ -267,8 +265,7 @@ class Runs:
     def series(
         self, experiment: str, contender: str, quantity: str, point: float | None = None
     ) -> dict[float, list[float]]:
-        """
-        Return size -> values of the repeats, for `power_law.fit_power_law`; sizes without values are omitted.
+        """Return size -> values of the repeats, for `power_law.fit_power_law`, omitting sizes without values.
 
         In an experiment with an axis, ``point`` selects one point of it; without ``point`` the result is that
         of :meth:`along` at the largest size.
@@ -281,12 +278,8 @@ class Runs:
 
     def along(self, experiment: str, contender: str, quantity: str, n: int) -> dict[float, list[float]]:
         """Return point of the axis -> values of the repeats at one size, omitting points without values."""
-        found = {
-            point: group.values(quantity)
-            for (*whose, point), group in self._groups.items()
-            if whose == [experiment, contender, n] and point is not None
-        }
-        return {point: found[point] for point in sorted(found) if found[point]}
+        found = {at: self._groups.get((experiment, contender, n, at)) for at in self.points(experiment)}
+        return {at: values for at, group in found.items() if group and (values := group.values(quantity))}
 
 
 def pairs(
@@ -318,63 +311,41 @@ def _matched(first: Group, second: Group, start: int) -> list[tuple[MeasuredRun,
 
 
 _REQUIRED = ("experiment", "contender", "n", "status", "repeat", "flagged")
-_COUNTS = ("iterations", "kernel_evaluations", "certificate.n_bound", "certificate.n_nonbound")
-_JUDGED = tuple(
-    f"certificate.{name}"
-    for name in ("dual", "primal", "gap", "max_violation", "pair_gap", "equality_residual", "relaxed")
+_COUNT, _NUMBER, _SECONDS, _NAME = map(
+    field_types.optional, (field_types.count, field_types.number, field_types.seconds, field_types.name)
 )
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("experiment", "contender"), field_types.name),
-    **dict.fromkeys(("paper", "scale", "machine.commit"), field_types.optional(field_types.name)),
+    **dict.fromkeys(("paper", "scale", "machine.commit"), _NAME),
     "n": field_types.size,
     "repeat": field_types.count,
-    "seed": field_types.optional(field_types.count),
     "status": field_types.one_of(STATUSES),
     "flagged": field_types.flag,
     "certificate.passed": field_types.optional(field_types.flag),
-    "certificate.promise": field_types.words,
     "time": field_types.date,
-    **dict.fromkeys(_COUNTS, field_types.optional(field_types.count)),
-    **dict.fromkeys(_JUDGED, field_types.optional(field_types.number)),
-    **dict.fromkeys(
-        ("cpu_seconds", "wall_seconds", "machine.memory_bytes"), field_types.optional(field_types.seconds)
-    ),
-    **dict.fromkeys(
-        ("point", "C", "eps", "time_limit", "memory_limit_mb"), field_types.optional(field_types.number)
-    ),
+    **dict.fromkeys(("seed", "iterations", "kernel_evaluations", "work"), _COUNT),
+    **dict.fromkeys(("certificate.n_bound", "certificate.n_nonbound"), _COUNT),
+    **dict.fromkeys(("cpu_seconds", "wall_seconds", "machine.memory_bytes"), _SECONDS),
+    **dict.fromkeys(("point", "C", "eps", "time_limit", "memory_limit_mb", "performance"), _NUMBER),
+    **dict.fromkeys(("certificate.dual", "certificate.primal", "certificate.gap"), _NUMBER),
+    **dict.fromkeys(("certificate.max_violation", "certificate.pair_gap"), _NUMBER),
+    **dict.fromkeys(("certificate.equality_residual", "certificate.relaxed"), _NUMBER),
+    # Certificates of later versions may have more fields.
+    **dict.fromkeys(("machine", "certificate"), field_types.words),
 }
+"""Column of the measurements, or the group of nested ones before the dot -> kind; others are any text."""
 
 
 def _kind(column: str) -> Kind | None:
-    """Return the kind of a column of measurements; None for any text."""
-    if column in _KINDS:
-        return _KINDS[column]
-    group = column.partition(".")[0]
-    if group == "work":
-        return field_types.optional(field_types.count)
-    if group == "performance":
-        return field_types.optional(field_types.number)
-    # Certificates of later versions may have more fields.
-    return field_types.words if group in ("machine", "certificate") else None
+    return _KINDS.get(column) or _KINDS.get(column.partition(".")[0])
 
 
 _FORM = FieldType(_kind, ("paper", "experiment", "n", "point", "seed", "contender", "repeat"))
 
 
 def read_runs(files: Iterable[Path]) -> Runs:
-    """Read ``measurements.csv`` files.
-
-    Raises
-    ------
-    StepError
-        If a file is missing, lacks a required column, holds an impossible measurement, or holds the same run
-        twice: ``file:line: column: what``.
-    """
-    runs: list[MeasuredRun] = []
-    for path in files:
-        rows = read_rows(path, required=_REQUIRED, form=_FORM)
-        runs += [MeasuredRun(row) for row in rows]
-    return Runs(tuple(runs))
+    """Read ``measurements.csv`` files; an impossible measurement, or a run given twice, is a StepError."""
+    return Runs(tuple(MeasuredRun(row) for path in files for row in read_rows(path, _REQUIRED, _FORM)))
 
 
 def read_rows(
@@ -382,20 +353,7 @@ def read_rows(
 ) -> list[dict[str, str]]:
     """Read one of this project's CSV files as rows of text.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    required : sequence of str
-        Columns that must be present.
-    form : FieldType
-        Requirements on the rows.
-
-    Raises
-    ------
-    StepError
-        If the file cannot be read, lacks a required column or has an invalid row:
-        ``file:line: column: what``.
+    A file that lacks a required column or has an invalid row is a StepError: ``file:line: column: what``.
     """
     with reading_table(path), path.open(newline="", encoding="utf-8") as handle:
         reader = csv.DictReader(handle)
@@ -405,16 +363,23 @@ def read_rows(
             raise StepError(f"{path}: no column '{lacking[0]}'")
         if len(set(columns)) < len(columns):
             raise StepError(f"{path}:1: two columns have the same name")
-        checks = form.checks(columns)
+        checks = {column: kind for column in columns if (kind := form.kind_of(column)) is not None}
         rows: list[dict[str, str]] = []
         seen: set[tuple[str, ...]] = set()
         for row in reader:
             where = f"{path}:{reader.line_num}"
             if None in row or None in row.values():
                 raise StepError(f"{where}: {len(columns)} columns expected")
-            fault = form.fault(row, checks)
-            if fault is not None:
-                raise StepError(f"{where}: {fault}")
+            column = ""
+            try:
+                for column, kind in checks.items():
+                    kind(row[column])
+            except ValueError as error:
+                raise StepError(f"{where}: {column}: {error}") from None
+            try:
+                form.whole(row)
+            except ValueError as error:
+                raise StepError(f"{where}: {error}") from None
             if form.unique:
                 identity = tuple(row.get(column, "") for column in form.unique)
                 if identity in seen:
@@ -422,11 +387,3 @@ def read_rows(
                 seen.add(identity)
             rows.append(row)
         return rows
-
-
-def _plain(text: str) -> str:
-    """Drop the decimals of an integer: 128.0 -> 128."""
-    try:
-        return f"{float(text):g}"
-    except ValueError:
-        return text or "?"

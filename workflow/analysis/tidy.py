@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from svmrepro.workflow.analysis.field_types import told
 from svmrepro.workflow.analysis.runs import read_rows
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.journal_line import read_lines
@@ -34,24 +35,17 @@ def flatten(record: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
             flat.update(flatten(dict(sorted(value.items())), f"{name}."))
-        elif value is None:
-            flat[name] = ""
-        elif isinstance(value, bool):
-            flat[name] = "true" if value else "false"
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, (bool, list, tuple)):
             flat[name] = json.dumps(value)
         else:
-            flat[name] = str(value)
+            flat[name] = "" if value is None else str(value)
     return flat
 
 
 def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
     """Return the flattened lines of job files, by size, contender's first appearance, seed and repeat.
 
-    Raises
-    ------
-    StepError
-        If two lines describe the same run; the message names both files.
+    Two lines of the same run are a StepError that names both files.
     """
     rows: list[dict[str, str]] = []
     seen: dict[tuple[str, ...], Path] = {}
@@ -60,26 +54,20 @@ def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
             row = flatten(record)
             identity = tuple(row.get(key, "") for key in IDENTITY)
             if identity in seen:
-                what = ", ".join(
-                    f"{key} {text}" for key, text in zip(IDENTITY, identity, strict=True) if text
-                )
+                what = told(IDENTITY, identity)
                 raise StepError(f"{path}: {what} was already measured in {seen[identity]}")
             seen[identity] = path
             rows.append(row)
     order = {label: place for place, label in enumerate(dict.fromkeys(row["contender"] for row in rows))}
-    return sorted(
-        rows,
-        key=lambda row: (
-            int(row["n"]),
-            float(row["point"] or 0),
-            order[row["contender"]],
-            int(row["seed"] or 0),
-            int(row["repeat"]),
-        ),
-    )
+
+    def place(row: Mapping[str, str]) -> tuple[float, ...]:
+        run = (order[row["contender"]], int(row["seed"] or 0), int(row["repeat"]))
+        return int(row["n"]), float(row["point"] or 0), *run
+
+    return sorted(rows, key=place)
 
 
-def to_csv(rows: Sequence[Mapping[str, str]], leading: Sequence[str] = LEADING) -> str:
+def to_csv(rows: Sequence[Mapping[str, object]], leading: Sequence[str] = LEADING) -> str:
     """Return rows as CSV: `leading` columns first, then the others, with dotted ones last and sorted."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     plain = [name for name in names if name not in leading and "." not in name]
@@ -95,5 +83,4 @@ def join(files: Sequence[Path]) -> str:
     """Concatenate CSV files, with the union of their columns in order of appearance."""
     rows = [row for path in files for row in read_rows(path)]
     header = next(csv.reader(io.StringIO(files[0].read_text(encoding="utf-8")))) if files else []
-    leading = LEADING if set(LEADING) <= set(header) else tuple(header)
-    return to_csv(rows, leading)
+    return to_csv(rows, LEADING if set(LEADING) <= set(header) else header)

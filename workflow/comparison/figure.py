@@ -7,7 +7,7 @@ in this run to those in the other; the median over the rows with its interval, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -18,7 +18,7 @@ from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
-from svmrepro.workflow.figures.style import GHOST, LOOKS, PAGE, entry, new_figure
+from svmrepro.workflow.figures.style import GHOST, LOOKS, PAGE, Look, bar, entry, new_figure, stripes
 
 COUNTS = {
     "iterations": (0.25, "iterations"),
@@ -56,26 +56,15 @@ def _ratios(axes: Axes, pair: PairedRuns, paper: str) -> None:
         _nothing(axes, "no ratio in both runs")
         return
     look = LOOKS[0]
-    lines = [
-        line
-        for here, there in points
-        for line in (
-            [(there.low or there.value, here.value), (there.high or there.value, here.value)],
-            [(there.value, here.low or here.value), (there.value, here.high or here.value)],
-        )
-    ]
+    lines = []
+    for here, there in points:
+        lines.append([(end, here.value) for end in there.ends or (there.value, there.value)])
+        lines.append([(there.value, end) for end in here.ends or (here.value, here.value)])
     thin = 0.3 if len(points) > MOST_NAMED else 0.6
     axes.add_collection(LineCollection(lines, colors=look.colour, linewidths=0.4, alpha=thin, zorder=2))
-    axes.plot(
-        [there.value for _, there in points],
-        [here.value for here, _ in points],
-        color=look.colour,
-        marker=look.marker,
-        markersize=2.8,
-        linestyle="none",
-        zorder=3,
-    )
-    values = [ratio.value for both_ in points for ratio in both_]
+    across, up = [there.value for _, there in points], [here.value for here, _ in points]
+    axes.plot(across, up, look.marker, color=look.colour, markersize=2.8, zorder=3)
+    values = [*across, *up]
     low, high = min(values) / 1.6, max(values) * 1.6
     axes.plot([low, high], [low, high], color=GHOST, linewidth=0.8, zorder=1)
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
@@ -93,15 +82,16 @@ def _counts(pair: PairedRuns, paper: str) -> dict[str, dict[str, list[float]]]:
     """Return contender -> count -> ratios of its rows; of many contenders, those farthest from 1."""
     found: dict[str, dict[str, list[float]]] = {}
     for row in pair.rows:
-        if row.key[0] == paper and row.pairs:
-            ratios = {name: ratio.value for name in COUNTS if (ratio := row.ratio(name)) is not None}
-            for name, value in ratios.items():
-                found.setdefault(row.key[3], {}).setdefault(name, []).append(value)
-    if len(found) <= MOST_NAMED:
-        return found
-    off = {label: max(abs(v - 1) for values in of.values() for v in values) for label, of in found.items()}
-    kept = set(sorted(off, key=lambda label: -off[label])[:MOST_NAMED])
+        for name in COUNTS if row.key[0] == paper and row.pairs else ():
+            if (ratio := row.ratio(name)) is not None:
+                found.setdefault(row.key[3], {}).setdefault(name, []).append(ratio.value)
+    kept = sorted(found, key=lambda label: -_off(found[label]))[:MOST_NAMED]
     return {label: of for label, of in found.items() if label in kept}
+
+
+def _off(counts: Mapping[str, Sequence[float]]) -> float:
+    """Return the largest difference of a ratio from 1."""
+    return max(abs(value - 1) for values in counts.values() for value in values)
 
 
 def _bars(axes: Axes, found: dict[str, dict[str, list[float]]]) -> None:
@@ -109,16 +99,12 @@ def _bars(axes: Axes, found: dict[str, dict[str, list[float]]]) -> None:
     if not found:
         _nothing(axes, "no measurement in both runs")
         return
-    labels = list(found)
-    reach = max(abs(value - 1) for of in found.values() for values in of.values() for value in values)
-    reach = max(reach * 1.1, NARROWEST)
-    for place, label in enumerate(labels):
-        y = len(labels) - 1 - place
-        if place % 2 == 0:
-            axes.axhspan(y - 0.5, y + 0.5, color="#f3f5f7", zorder=0, linewidth=0)
+    reach = max(1.1 * max(map(_off, found.values())), NARROWEST)
+    stripes(axes, range(len(found) - 1, -1, -2))
+    for place, counts in enumerate(found.values()):
         for look, (name, (height, _)) in zip(LOOKS, COUNTS.items(), strict=False):
-            if name in found[label]:
-                _bar(axes, found[label][name], y + height, look.colour, look.marker)
+            if name in counts:
+                _range(axes, counts[name], len(found) - 1 - place + height, look)
     axes.axvline(1.0, color=GHOST, linewidth=0.8, zorder=1)
     if reach < 0.9:
         axes.set_xlim(1 - reach, 1 + reach)
@@ -127,8 +113,8 @@ def _bars(axes: Axes, found: dict[str, dict[str, list[float]]]) -> None:
         axes.set_xscale("log")
         axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value) if value > 0 else ""))
-    axes.set_ylim(-0.5, len(labels) - 0.5)
-    axes.set_yticks(range(len(labels)), [display_name(label) for label in reversed(labels)], fontsize=6)
+    axes.set_ylim(-0.5, len(found) - 0.5)
+    axes.set_yticks(range(len(found)), [display_name(label) for label in reversed(found)], fontsize=6)
     axes.tick_params(axis="y", length=0)
     axes.grid(True, axis="x")
     handles = [
@@ -138,12 +124,11 @@ def _bars(axes: Axes, found: dict[str, dict[str, list[float]]]) -> None:
     axes.figure.legend(handles=handles, loc="outside lower right", ncols=3, handlelength=1.6)
 
 
-def _bar(axes: Axes, values: Sequence[float], y: float, colour: str, marker: str) -> None:
+def _range(axes: Axes, values: Sequence[float], y: float, look: Look) -> None:
     middle = median_interval(values)
-    axes.plot([min(values), max(values)], [y, y], color=colour, linewidth=0.5, alpha=0.6, zorder=2)
-    if middle.low is not None and middle.high is not None:
-        axes.plot([middle.low, middle.high], [y, y], color=colour, linewidth=1.6, zorder=3)
-    axes.plot(middle.value, y, marker=marker, markersize=3, color=colour, linestyle="none", zorder=4)
+    axes.plot([min(values), max(values)], [y, y], color=look.colour, linewidth=0.5, alpha=0.6, zorder=2)
+    bar(axes, y, middle, look.colour, 1.6)
+    axes.plot(middle.value, y, look.marker, markersize=3, color=look.colour, zorder=4)
 
 
 def _nothing(axes: Axes, said: str) -> None:

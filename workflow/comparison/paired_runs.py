@@ -12,14 +12,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from svmrepro.workflow.analysis.intervals import Interval, median_interval
 from svmrepro.workflow.analysis.power_law import Fit
 from svmrepro.workflow.analysis.runs import WORK, WORK_TERMS
 from svmrepro.workflow.comparison.compared_run import ComparedRun, FitKey, RatioKey
 from svmrepro.workflow.judgement.claims import UNMEASURED
-from svmrepro.workflow.judgement.reference_check import FAILED, PATH, RESULTS, ReferenceCheck, agree, compare
+from svmrepro.workflow.judgement.reference_check import (
+    FAILED,
+    PATH,
+    RESULTS,
+    Entry,
+    ReferenceCheck,
+    agree,
+    compare,
+)
 
 SAME, CLOSE, ELSEWHERE, DIFFERS = "equal", "within 2 %", "another path", "differs"
 """Verdicts on a row's counts. The third means: the same result within 2 %, on a path steered by rounding."""
@@ -47,30 +54,19 @@ _FARTHEST = 700.0
 RowKey = tuple[str, str, int, str, str]
 """Paper, experiment, n, contender, and point on the experiment's axis ("" without an axis)."""
 
+Rows = Mapping[RowKey, Mapping[str, Entry]]
+"""Entries of a run by row and seed."""
+
 
 @dataclass(frozen=True)
 class MatchedRow:
-    """One contender on one problem in both runs, over their common seeds or permutations.
-
-    Attributes
-    ----------
-    key : RowKey
-        Identifies the row.
-    pairs : int
-        Number of seeds compared.
-    verdict : str
-        One of the verdicts above.
-    detail : str
-        What differs; "" if nothing does.
-    values : mapping
-        Key of `NAMES` -> (values here, values there), one value per pair.
-    """
+    """One contender on one problem in both runs, over their common seeds or permutations."""
 
     key: RowKey
-    pairs: int
-    verdict: str
-    detail: str
-    values: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+    pairs: int  # seeds compared
+    verdict: str  # one of the verdicts above
+    detail: str  # what differs; "" if nothing does
+    values: Mapping[str, tuple[Sequence[float], Sequence[float]]]  # by key of `NAMES`; here, there
 
     def ratio(self, name: str) -> Interval | None:
         """Return the median ratio here / there over the pairs, exact for a single pair; None if undefined."""
@@ -103,15 +99,19 @@ class PairedRuns:
         return self.outcome.same_machine
 
     @cached_property
+    def _by_row(self) -> tuple[Rows, Rows]:
+        return _by_row(self.here.rows), _by_row(self.there.rows)
+
+    @cached_property
     def rows(self) -> list[MatchedRow]:
         """Rows that both runs have, in this run's order."""
-        here, there = _by_row(self.here.rows), _by_row(self.there.rows)
+        here, there = self._by_row
         return [self._row(key, here[key], there[key]) for key in here if key in there]
 
     @cached_property
     def alone(self) -> tuple[list[RowKey], list[RowKey]]:
         """Rows of this run only, and rows of the other run only."""
-        here, there = _by_row(self.here.rows), _by_row(self.there.rows)
+        here, there = self._by_row
         return [key for key in here if key not in there], [key for key in there if key not in here]
 
     @cached_property
@@ -133,27 +133,23 @@ class PairedRuns:
     @cached_property
     def claims(self) -> dict[tuple[str, str], tuple[str, str]]:
         """Paper and claim -> verdicts here and there, "" if not listed; for papers judged in both runs."""
-        shared = [paper for paper in self.here.claims if paper in self.there.claims]
-        found: dict[tuple[str, str], tuple[str, str]] = {}
-        for paper in shared:
-            here, there = self.here.claims[paper], self.there.claims[paper]
-            for name in (*here, *(name for name in there if name not in here)):
-                found[(paper, name)] = (here.get(name, ("", ""))[0], there.get(name, ("", ""))[0])
-        return found
+        return {
+            (paper, name): (here.get(name, ("", ""))[0], self.there.claims[paper].get(name, ("", ""))[0])
+            for paper, here in self.here.claims.items()
+            if paper in self.there.claims
+            for name in dict.fromkeys((*here, *self.there.claims[paper]))
+        }
 
     @cached_property
     def changed(self) -> list[tuple[str, str]]:
         """Claims that were judged in both runs, with different verdicts."""
         return [key for key, both in self.claims.items() if claim_change(*both) == CHANGED]
 
-    def _row(
-        self, key: RowKey, here: Mapping[str, Mapping[str, Any]], there: Mapping[str, Mapping[str, Any]]
-    ) -> MatchedRow:
-        seeds = [seed for seed in here if seed in there]
-        both = [(here[seed], there[seed]) for seed in seeds]
-        changed = next((_settings(a, b) for a, b in both if a["setting"] != b["setting"]), "")
-        if changed:
-            return MatchedRow(key, 0, SETTINGS, changed, {})
+    def _row(self, key: RowKey, here: Mapping[str, Entry], there: Mapping[str, Entry]) -> MatchedRow:
+        both = [(here[seed], there[seed]) for seed in here if seed in there]
+        for a, b in both:
+            if a["setting"] != b["setting"]:
+                return MatchedRow(key, 0, SETTINGS, _settings(a["setting"], b["setting"]), {})
         statuses = [(a["status"], b["status"]) for a, b in both if not (a["counts"] and b["counts"])]
         both = [(a, b) for a, b in both if a["counts"] and b["counts"]]
         said = [f"{a} here, {b} there" for a, b in sorted(statuses, key=lambda pair: pair[0] == pair[1])]
@@ -185,10 +181,9 @@ def ratio_of_ratios(here: Interval, there: Interval) -> Interval:
     The interval is that of Zou and Donner (`Interval.minus`), applied to the logarithms.
     """
     difference = _log(here).minus(_log(there))
-    low, high = difference.low, difference.high
-    if low is None or high is None or max(abs(low), abs(high)) > _FARTHEST:
+    if difference.ends is None or max(map(abs, difference.ends)) > _FARTHEST:
         return Interval(math.exp(difference.value))
-    return Interval(*(math.exp(end) for end in (difference.value, low, high)))
+    return Interval(*(math.exp(end) for end in (difference.value, *difference.ends)))
 
 
 def ratios(here: Sequence[float], there: Sequence[float]) -> list[float]:
@@ -203,9 +198,9 @@ def ratios(here: Sequence[float], there: Sequence[float]) -> list[float]:
 
 
 def _log(ratio: Interval) -> Interval:
-    if ratio.low is None or ratio.high is None or ratio.low <= 0:
+    if ratio.ends is None or ratio.ends[0] <= 0:
         return Interval(math.log(ratio.value))
-    return Interval(math.log(ratio.value), math.log(ratio.low), math.log(ratio.high))
+    return Interval(*(math.log(number) for number in (ratio.value, *ratio.ends)))
 
 
 def _verdict(
@@ -234,9 +229,9 @@ def _verdict(
     return worst, detail
 
 
-def _by_row(entries: Sequence[Mapping[str, Any]]) -> dict[RowKey, dict[str, Mapping[str, Any]]]:
+def _by_row(entries: Sequence[Entry]) -> Rows:
     """Group entries by row, and within a row by seed."""
-    found: dict[RowKey, dict[str, Mapping[str, Any]]] = {}
+    found: dict[RowKey, dict[str, Entry]] = {}
     for entry in entries:
         point = entry.get("point", "")
         key = (entry["paper"], entry["experiment"], int(entry["n"]), entry["contender"], point)
@@ -244,8 +239,8 @@ def _by_row(entries: Sequence[Mapping[str, Any]]) -> dict[RowKey, dict[str, Mapp
     return found
 
 
-def _settings(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
-    a, b = here["setting"], there["setting"]
+def _settings(a: Mapping[str, str], b: Mapping[str, str]) -> str:
+    """Say which settings differ."""
     names = [name for name in dict.fromkeys((*a, *b)) if a.get(name) != b.get(name)]
     return "; ".join(f"{name}: {a.get(name, 'none')} here, {b.get(name, 'none')} there" for name in names)
 

@@ -22,7 +22,7 @@ from svmrepro.workflow.analysis.printed_numbers import TIMINGS
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figures.style import GHOST, PAGE, Look, entry, new_figure, powers_of_ten
+from svmrepro.workflow.figures.style import GHOST, PAGE, Look, entry, new_figure, powers_of_ten, whiskers
 
 _SOLID = (("#0b4f8a", "o"), ("#c2410c", "s"), ("#3f7d20", "^"), ("#6b3fa0", "D"), ("#111827", "v"))
 _DASHED = (
@@ -36,14 +36,15 @@ DATA_SET_LOOKS = tuple(
 )
 """Looks of the data sets: solid lines for the paper's own in its order, dashed for additional sets."""
 
-DOWN = MarkerStyle(CARETDOWN)
-"""Marker of values below the axis."""
-
-BELOW = "below the axis"
-"""Legend label of the arrows at the foot of a panel."""
-
 OWN = len(_SOLID)
 """Number of looks for the paper's own sets."""
+
+DOWN = MarkerStyle(CARETDOWN)
+BELOW = "below the axis"
+"""Marker and legend label of the arrows at the foot of a panel."""
+
+DOTTED = (0, (1, 1))
+"""Line style of the paper's guide."""
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
@@ -56,11 +57,11 @@ def build(results: Results, artefact: Artefact) -> Figure:
     ``linear``; ``floor``, the lower end of the axis, below which values are marked by arrows.
     """
     panels: Sequence[Mapping[str, Any]] = artefact.settings["panels"]
+    several = len(panels) > 1
     x = artefact.settings.get("x", "n")
     if x not in AXES:
         raise StepError(f"artefact '{artefact.name}': x: one of {', '.join(AXES)} expected")
-    width = PAGE if len(panels) > 1 else 0.66 * PAGE
-    figure = new_figure(width, 3.5 if len(panels) > 1 else 3.7)
+    figure = new_figure(PAGE, 3.5) if several else new_figure(0.66 * PAGE, 3.7)
     # Slopes can only be compared by eye if a decade has the same length in every panel.
     grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)
     handles: dict[str, Line2D] = {}
@@ -74,28 +75,25 @@ def build(results: Results, artefact: Artefact) -> Figure:
             law = rf"$\propto {symbol}" + ("$" if exponent == 1 else f"^{{{exponent:g}}}$")
             axes.set_title(law, loc="right", fontsize=7.5, color="#5f6b76")
         axes.set_xlabel(AXES[x], fontsize=7)
-        for name, handle in shown.items():
-            handles.setdefault(name, handle)
-        for name in _names(results, artefact, panel):
+        handles = {**shown, **handles}
+        for name in _names(artefact, panel):
             if name not in shown:
                 missing.setdefault(name, absent(results, name, panel["contender"]))
     grid.flat[0].set_ylabel(artefact.settings.get("label", "CPU seconds"))
-    order = [name for panel in panels for name in _names(results, artefact, panel) if name in handles]
+    order = [name for panel in panels for name in _names(artefact, panel) if name in handles]
     # A variant of an experiment shares its look and title.
     titled = {results.experiment(name).title: handles[name] for name in reversed(order)}
     entries = list(reversed(titled.values()))
     if any("guide" in panel for panel in panels):
-        entries.append(entry("the paper's guide", color=GHOST, linestyle=(0, (1, 1))))
-    entries += _marks(grid.flat)
-    note = _note(results, missing, set(handles))
+        entries.append(entry("the paper's guide", color=GHOST, linestyle=DOTTED))
     figure.legend(
-        handles=entries,
+        handles=entries + _marks(grid.flat),
         loc="outside lower left",
-        ncols=4 if len(panels) > 1 else 3,
+        ncols=4 if several else 3,
         fontsize=6.5,
         handlelength=2.6,
         columnspacing=1.2,
-        title=note or None,
+        title=_note(results, {name: why for name, why in missing.items() if name not in handles}) or None,
         title_fontsize=6,
         alignment="left",
     )
@@ -106,48 +104,34 @@ def draw(
     axes: Axes, results: Results, artefact: Artefact, panel: Mapping[str, Any], x: str
 ) -> dict[str, Line2D]:
     """Draw one panel; return a legend entry for each experiment with a point in it."""
+    quantity = panel.get("y", artefact.settings.get("y", {}))
+    lines = {name: curve(results, name, panel["contender"], x, quantity) for name in _names(artefact, panel)}
+    lines = {name: points for name, points in lines.items() if points}
     handles: dict[str, Line2D] = {}
-    everything: list[Point] = []
-    shown: dict[str, Sequence[Point]] = {}
-    for name in _names(results, artefact, panel):
-        quantity = panel.get("y", artefact.settings.get("y", {}))
-        points = curve(results, name, panel["contender"], x, quantity)
-        if not points:
-            continue
+    for name, points in lines.items():
         look = _look(results, name)
-        everything += points
-        shown[name] = points
-        middle = [point.y.value for point in points]
-        whiskers = np.array([_reach(point) for point in points]).T
-        axes.errorbar(
-            [point.x for point in points],
-            middle,
-            yerr=whiskers,
-            color=look.colour,
-            marker=look.marker,
-            linestyle=look.line,
-            linewidth=0.9,
-            markersize=3.2,
-            elinewidth=0.6,
-            capsize=0,
-        )
-        handles[name] = entry(results.experiment(name).title, look, markersize=3.2, linewidth=0.9)
+        size: dict[str, Any] = {"markersize": 3.2, "linewidth": 0.9}
+        middle = {point.x: point.y for point in points}
+        whiskers(axes, middle, look, linestyle=look.line, elinewidth=0.6, capsize=0, **size)
+        handles[name] = entry(results.experiment(name).title, look, **size)
+    if not lines:
+        return handles
+    everything = [point for points in lines.values() for point in points]
     linear = artefact.settings.get("scale") == "linear"
-    if everything:
-        if "guide" in panel and not linear:
-            _guide(axes, everything, float(panel["guide"]))
-        axes.set_xscale("log")
-        powers_of_ten(axes.xaxis)
-        if linear:
-            axes.axhline(0.0, color="#111827", linewidth=0.6, zorder=0)
-        else:
-            axes.set_yscale("log")
-            powers_of_ten(axes.yaxis)
-            floor = artefact.settings.get("floor")
-            if floor is not None and min(point.y.value for point in everything) < floor:
-                axes.set_ylim(floor, 1.6 * max(point.y.value for point in everything))
-                _below(axes, floor, [(shown[name], handle.get_color()) for name, handle in handles.items()])
-        axes.grid(True)
+    if "guide" in panel and not linear:
+        _guide(axes, everything, float(panel["guide"]))
+    axes.set_xscale("log")
+    powers_of_ten(axes.xaxis)
+    if linear:
+        axes.axhline(0.0, color="#111827", linewidth=0.6, zorder=0)
+    else:
+        axes.set_yscale("log")
+        powers_of_ten(axes.yaxis)
+        floor = artefact.settings.get("floor")
+        if floor is not None and min(point.y.value for point in everything) < floor:
+            axes.set_ylim(floor, 1.6 * max(point.y.value for point in everything))
+            _below(axes, floor, [(lines[name], handle.get_color()) for name, handle in handles.items()])
+    axes.grid(True)
     return handles
 
 
@@ -182,37 +166,27 @@ def _marks(panels: Iterable[Axes]) -> list[Line2D]:
     return entries + ([entry(BELOW, color="#555", marker=DOWN, markersize=5)] if below else [])
 
 
-def _names(results: Results, artefact: Artefact, panel: Mapping[str, Any]) -> list[str]:
-    """Return the experiments of a panel."""
-    suffix = panel.get("suffix", "")
-    names = [name for name in artefact.experiments if name.endswith(suffix)]
-    others = {str(p.get("suffix")) for p in artefact.settings["panels"] if p.get("suffix", "") != suffix}
-    return [name for name in names if suffix or not any(name.endswith(other) for other in others)]
+def _names(artefact: Artefact, panel: Mapping[str, Any]) -> list[str]:
+    """Return the experiments of a panel: those with its suffix, or with the suffix of no panel."""
+    if suffix := panel.get("suffix", ""):
+        return [name for name in artefact.experiments if name.endswith(suffix)]
+    others = tuple(str(other["suffix"]) for other in artefact.settings["panels"] if other.get("suffix"))
+    return [name for name in artefact.experiments if not name.endswith(others)]
 
 
 def _look(results: Results, name: str) -> Look:
     """Return the look of an experiment; a data set looks the same in all figures of a paper."""
     own = results.numbers.experiments(TIMINGS)
-    for place, printed in enumerate(own):
-        if name == printed or name.startswith(f"{printed}-"):
-            return DATA_SET_LOOKS[place % OWN]
-    sets = list(
-        dict.fromkeys(
-            entry.dataset
-            for entry in results.paper.experiments.values()
-            if not any(entry.name == printed or entry.name.startswith(f"{printed}-") for printed in own)
-        )
-    )
-    others = DATA_SET_LOOKS[OWN:]
-    return others[sets.index(results.experiment(name).dataset) % len(others)]
 
+    def place(experiment: str) -> int | None:
+        """Return which of the paper's own sets an experiment, or the one that it varies, is."""
+        return next((at for at, it in enumerate(own) if f"{experiment}-".startswith(f"{it}-")), None)
 
-def _reach(point: Point) -> tuple[float, float]:
-    """Return the distances from a point to the ends of its interval."""
-    y = point.y
-    if y.low is None or y.high is None:
-        return 0.0, 0.0
-    return max(0.0, y.value - y.low), max(0.0, y.high - y.value)
+    if (found := place(name)) is not None:
+        return DATA_SET_LOOKS[found % OWN]
+    others = (entry for entry in results.paper.experiments.values() if place(entry.name) is None)
+    sets = list(dict.fromkeys(entry.dataset for entry in others))
+    return DATA_SET_LOOKS[OWN:][sets.index(results.experiment(name).dataset) % len(_DASHED)]
 
 
 def _guide(axes: Axes, points: Sequence[Point], exponent: float) -> None:
@@ -220,23 +194,15 @@ def _guide(axes: Axes, points: Sequence[Point], exponent: float) -> None:
     logs = [(math.log(point.x), math.log(point.y.value)) for point in points if point.y.value > 0]
     if not logs:
         return
-    first, last = min(a for a, _ in logs), max(a for a, _ in logs)
     level = sum(b - exponent * a for a, b in logs) / len(logs)
-    ends = [math.exp(first), math.exp(last)]
-    axes.plot(
-        ends,
-        [math.exp(level) * end**exponent for end in ends],
-        color=GHOST,
-        linestyle=(0, (1, 1)),
-        linewidth=1.4,
-        zorder=1,
-    )
+    ends = [math.exp(end(a for a, _ in logs)) for end in (min, max)]
+    law = [math.exp(level) * end**exponent for end in ends]
+    axes.plot(ends, law, color=GHOST, linestyle=DOTTED, linewidth=1.4, zorder=1)
 
 
-def _note(results: Results, missing: Mapping[str, str], drawn: set[str]) -> str:
+def _note(results: Results, missing: Mapping[str, str]) -> str:
     """Name the data sets without any line, and the reasons."""
     reasons: dict[str, list[str]] = {}
     for name, reason in missing.items():
-        if name not in drawn:
-            reasons.setdefault(reason, []).append(results.experiment(name).title)
+        reasons.setdefault(reason, []).append(results.experiment(name).title)
     return "\n".join(f"{', '.join(titles)}: {reason}" for reason, titles in reasons.items())

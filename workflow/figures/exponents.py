@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
-from svmrepro.workflow.analysis.intervals import Interval
+from svmrepro.workflow.analysis.fits import MEASURED, PAPER
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import GHOST, PAGE, Look, entry, new_figure, off_axis
+from svmrepro.workflow.figures.style import GHOST, PAGE, Look, bar, entry, new_figure, off_axis, stripes
 
-
-@dataclass(frozen=True)
-class _Series:
-    label: str
-    look: Look
-    offset: float
-    face: str
-
-
-SERIES = (
-    _Series("measured, CPU seconds", Look("#0b4f8a", "o", "-"), 0.24, "#0b4f8a"),
-    _Series("measured, counted work", Look("#c2410c", "D", "-"), 0.0, "white"),
-    _Series("paper, refitted from its table", Look(GHOST, "s", "-"), -0.24, "white"),
-)
+SERIES = {
+    (CPU, MEASURED): ("measured, CPU seconds", Look("#0b4f8a", "o", "-"), 0.24, "#0b4f8a"),
+    (WORK, MEASURED): ("measured, counted work", Look("#c2410c", "D", "-"), 0.0, "white"),
+    (CPU, PAPER): ("paper, refitted from its table", Look(GHOST, "s", "-"), -0.24, "white"),
+}
+"""Quantity and source of an exponent -> label, look, height above the experiment's line, face colour."""
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
@@ -40,29 +31,37 @@ def build(results: Results, artefact: Artefact) -> Figure:
     panels = figure.subplots(1, len(solvers), sharey=True, squeeze=False)[0]
     for axes, solver in zip(panels, solvers, strict=True):
         _panel(axes, results, names, solver)
-    refits = [results.paper_fit(name, solver) for name in names for solver in solvers]
-    handles = _handles(
-        paper=any(results.compared(name) for name in names),
-        refitted=any(fit is not None and fit.exponent is not None for fit in refits),
-    )
+    refitted = any(results.exponent(name, solver, CPU, PAPER) for name in names for solver in solvers)
+    handles = [
+        entry(label, look, markerfacecolor=face)
+        for (_, source), (label, look, _, face) in SERIES.items()
+        if refitted or source == MEASURED
+    ]
+    if any(results.compared(name) for name in names):
+        handles.append(entry("paper, as printed", color="#333", marker="|", markersize=9))
     figure.legend(handles=handles, loc="outside lower center", ncols=4, handlelength=1.6, columnspacing=1.6)
     return figure
 
 
 def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
-    low, high = _range(results, names, solver)
-    axes.set_xlim(low, high)
+    axes.set_xlim(*_range(results, names, solver))
+    stripes(axes, range(len(names) - 1, -1, -2))
     for place, name in enumerate(names):
         y = len(names) - 1 - place
-        if place % 2 == 0:
-            axes.axhspan(y - 0.5, y + 0.5, color="#f3f5f7", zorder=0, linewidth=0)
-        time, work, paper = (
-            results.fit(name, solver, CPU), results.fit(name, solver, WORK), results.paper_fit(name, solver)
-        )  # fmt: skip
-        for series, fit in zip(SERIES, (time, work, paper), strict=True):
-            if fit is not None and fit.exponent is not None:
-                _mark(axes, series, fit.exponent, y)
-        if time is None or time.exponent is None:
+        for key, (_, look, offset, face) in SERIES.items():
+            exponent = results.exponent(name, solver, *key)
+            if exponent is not None:
+                bar(axes, y + offset, exponent, look.colour, 1.1)
+                if exponent.ends is not None:
+                    off_axis(axes, y + offset, exponent.ends, look.colour)
+                style: dict[str, Any] = {
+                    "color": look.colour,
+                    "markersize": 4.5,
+                    "markerfacecolor": face,
+                    "zorder": 4,
+                }
+                axes.plot(exponent.value, y + offset, look.marker, **style)
+        if results.exponent(name, solver, CPU) is None:
             across = axes.get_yaxis_transform()
             said = "not fitted" if solver in results.experiment(name).contenders else "n/a"
             axes.text(0.99, y, said, transform=across, ha="right", va="center", fontsize=6, color="#555")
@@ -80,45 +79,8 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
 
 def _range(results: Results, names: list[str], solver: str) -> tuple[float, float]:
     """Return limits that contain all estimates and printed exponents; intervals may extend beyond."""
-    fits = [
-        fit
-        for name in names
-        for fit in (
-            results.fit(name, solver, CPU),
-            results.fit(name, solver, WORK),
-            results.paper_fit(name, solver),
-        )
-    ]
-    values = [fit.exponent.value for fit in fits if fit is not None and fit.exponent is not None] or [
-        1.0,
-        3.0,
-    ]
+    fitted = [results.exponent(name, solver, *key) for name in names for key in SERIES]
+    values = [exponent.value for exponent in fitted if exponent is not None] or [1.0, 3.0]
     printed = [value for name in names if (value := results.numbers.exponent(name, solver)) is not None]
     low, high = min(values) - 0.6, max(values) + 0.6
     return min([low, *(value - 0.1 for value in printed)]), max([high, *(value + 0.1 for value in printed)])
-
-
-def _mark(axes: Axes, series: _Series, exponent: Interval, y: float) -> None:
-    height, colour = y + series.offset, series.look.colour
-    if exponent.low is not None and exponent.high is not None:
-        axes.plot([exponent.low, exponent.high], [height] * 2, color=colour, linewidth=1.1, zorder=3)
-        off_axis(axes, height, (exponent.low, exponent.high), colour)
-    axes.plot(
-        exponent.value,
-        height,
-        marker=series.look.marker,
-        color=colour,
-        markersize=4.5,
-        markerfacecolor=series.face,
-        linestyle="none",
-        zorder=4,
-    )
-
-
-def _handles(*, paper: bool, refitted: bool) -> list[Line2D]:
-    """Return the legend entries; those of the paper only if it has numbers, and enough of them for a fit."""
-    handles = [
-        entry(series.label, series.look, markerfacecolor=series.face)
-        for series in (SERIES if refitted else SERIES[:-1])
-    ]
-    return handles + ([entry("paper, as printed", color="#333", marker="|", markersize=9)] if paper else [])

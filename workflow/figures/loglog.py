@@ -7,26 +7,16 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from svmrepro.workflow.analysis.power_law import Fit
+from svmrepro.workflow.analysis.fits import PAPER
+from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.results import Results, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import (
-    COLUMN,
-    GHOST,
-    PAGE,
-    SIDE_MARKERS,
-    Look,
-    entry,
-    loglog_axes,
-    new_figure,
-    outer_labels,
-    solver_looks,
-)
+from svmrepro.workflow.figures import style
+from svmrepro.workflow.figures.style import GHOST, Look, entry
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
@@ -34,7 +24,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     name = artefact.experiments[0]
     side = [label for label in results.experiment(name).contenders if label not in results.main(name)]
     entries = len(results.main(name)) * 2 + math.ceil(len(side) / 2)
-    figure = new_figure(COLUMN, 2.85 + 0.155 * entries)
+    figure = style.new_figure(style.COLUMN, 2.85 + 0.155 * entries)
     axes = figure.subplots()
     main, light = draw(axes, results, name, side=side)
     axes.set_title(results.experiment(name).title, loc="left")
@@ -55,7 +45,7 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
     names = results.shared(artefact.experiments)
     columns = 4 if len(names) <= 8 else 5
     lines = max(1, math.ceil(len(names) / columns))
-    figure = new_figure(PAGE, 1.65 * lines + 0.75)
+    figure = style.new_figure(style.PAGE, 1.65 * lines + 0.75)
     # Heights and slopes can only be compared by eye if all panels share their axes.
     panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     sizes: set[int] = set()
@@ -67,9 +57,9 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
             axes.set_ylabel("CPU seconds", fontsize=7)
         if place + columns >= len(names):
             axes.set_xlabel("training examples", fontsize=7)
-    outer_labels(panels, len(names))
+    style.outer_labels(panels, len(names))
     if names:
-        loglog_axes(panels[0, 0], sorted(sizes), every=False)
+        style.loglog_axes(panels[0, 0], sorted(sizes), every=False)
         figure.legend(
             handles=_key(results, names),
             loc="outside lower center",
@@ -85,18 +75,8 @@ def draw(
 ) -> tuple[list[Line2D], list[Line2D]]:
     """Draw one experiment; return the main and the additional legend entries.
 
-    Parameters
-    ----------
-    axes : Axes
-        Empty axes.
-    results : Results
-        Results with the experiment loaded.
-    name : str
-        Name of the experiment.
-    side : sequence of str
-        Additional contenders, drawn lightly and without a fitted line.
-    short : bool
-        Whether this is a small panel: exponents are written beside the lines instead of in a legend.
+    The additional contenders of ``side`` are drawn lightly and without a fitted line. A ``short`` panel is a
+    small one, with fewer ticks.
     """
     handles: list[Line2D] = []
     light: list[Line2D] = []
@@ -106,23 +86,23 @@ def draw(
     for contender in results.main(name):
         look = looks[contender]
         drawn = _ghosts(axes, results, name, contender, look)
-        sizes += drawn
         points = _points(axes, results, name, contender, look)
-        sizes += points
+        sizes += [*drawn, *points]
         fit = results.fit(name, contender, CPU)
         shown = display_name(contender)
-        if points and fit is not None and fit.exponent is not None:
-            _line(axes, fit, look)
-            shown += f": $n^{{{fit.exponent.value:.2f}}}$ {_ends(fit)}"
-        if points:
-            line: Any = look.line if fit is not None and fit.exponent is not None else "none"
-            handles.append(entry(shown, look, linestyle=line))
+        if not points:
+            runs = results.runs.sizes(name)
+            absent[shown] = results.group(name, contender, runs[0]).briefly if runs else "not run"
+        elif fit is not None and fit.exponent is not None:
+            ends = (fit.n_min / 1.1, fit.n_max * 1.1)
+            axes.plot(ends, [fit.predict(n) for n in ends], color=look.colour, linestyle=look.line, zorder=3)
+            handles.append(entry(f"{shown}: {_law(fit.exponent)}", look))
         else:
-            absent[display_name(contender)] = _reason(results, name, contender)
+            handles.append(entry(shown, look, linestyle="none"))
         if drawn:
             handles.append(_ghost_handle(results, name, contender, look))
     for place, contender in enumerate(side):
-        look = Look("#5f6b76", SIDE_MARKERS[place % len(SIDE_MARKERS)], (0, (1, 1.5)))
+        look = Look("#5f6b76", style.SIDE_MARKERS[place % len(style.SIDE_MARKERS)], (0, (1, 1.5)))
         points = _points(axes, results, name, contender, look, light=True)
         sizes += points
         if points:
@@ -133,7 +113,7 @@ def draw(
         note = axes.text(0.98, 0.03, _absence(absent), fontsize=6, color="#555", **corner)
         note.set_in_layout(False)
     if sizes:
-        loglog_axes(axes, sizes, every=not short)
+        style.loglog_axes(axes, sizes, every=not short)
     else:
         axes.set_xticks([])
         axes.set_yticks([])
@@ -145,51 +125,28 @@ def _looks(results: Results, name: str) -> dict[str, Look]:
 
     A contender looks the same in all experiments of a paper, as long as there are enough looks.
     """
-    every = solver_looks(label for other in results.paper.experiments for label in results.main(other))
+    every = style.solver_looks(label for other in results.paper.experiments for label in results.main(other))
     distinct = len(set(every.values())) == len(every)
-    return every if distinct else solver_looks(results.main(name))
+    return every if distinct else style.solver_looks(results.main(name))
 
 
 def _points(
     axes: Axes, results: Results, name: str, contender: str, look: Look, *, light: bool = False
 ) -> list[int]:
     """Draw medians with their intervals as whiskers; return the sizes drawn."""
-    sizes: list[int] = []
-    medians: list[float] = []
-    whiskers: list[tuple[float, float]] = []
-    for n in results.runs.sizes(name):
-        interval = results.group(name, contender, n).interval(CPU)
-        if interval is None or interval.value <= 0:
-            continue
-        low, high = (
-            (interval.value, interval.value) if interval.low is None else (interval.low, interval.high)
-        )
-        sizes.append(n)
-        medians.append(interval.value)
-        whiskers.append((interval.value - low, (high or interval.value) - interval.value))
-    if not sizes:
-        return []
-    axes.errorbar(
-        sizes,
-        medians,
-        yerr=np.array(whiskers).T,
-        color=look.colour,
-        marker=look.marker,
-        markersize=2.8 if light else 4.5,
-        linestyle=look.line if light else "none",
-        linewidth=0.6,
-        elinewidth=0.5 if light else 0.9,
-        capsize=0 if light else 2,
-        capthick=0.7,
-        alpha=0.75 if light else 1.0,
-        zorder=2 if light else 4,
-    )
-    return sizes
+    found = {n: results.group(name, contender, n).interval(CPU) for n in results.runs.sizes(name)}
+    points = {n: median for n, median in found.items() if median is not None and median.value > 0}
+    drawn: dict[str, Any] = {"markersize": 4.5, "linestyle": "none", "elinewidth": 0.9, "capsize": 2}
+    drawn |= {"zorder": 4, "alpha": 1.0}
+    if light:
+        drawn = {"markersize": 2.8, "linestyle": look.line, "elinewidth": 0.5, "capsize": 0}
+        drawn |= {"zorder": 2, "alpha": 0.75}
+    if points:
+        style.whiskers(axes, points, look, linewidth=0.6, capthick=0.7, **drawn)
+    return list(points)
 
 
-def _line(axes: Axes, fit: Fit, look: Look) -> None:
-    ends = np.array([fit.n_min / 1.1, fit.n_max * 1.1])
-    axes.plot(ends, [fit.predict(n) for n in ends], color=look.colour, linestyle=look.line, zorder=3)
+_HOLLOW: dict[str, Any] = {"markersize": 4, "markerfacecolor": "white", "markeredgecolor": GHOST}
 
 
 def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look) -> list[int]:
@@ -197,32 +154,20 @@ def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look)
     series = results.numbers.series(name, contender)
     if not series:
         return []
-    axes.plot(
-        list(series),
-        [values[0] for values in series.values()],
-        linestyle="none",
-        marker=look.marker,
-        markersize=4,
-        markerfacecolor="white",
-        markeredgecolor=GHOST,
-        markeredgewidth=0.7,
-        zorder=1,
-    )
-    fit = results.paper_fit(name, contender)
+    seconds = [values[0] for values in series.values()]
+    axes.plot(list(series), seconds, look.marker, markeredgewidth=0.7, zorder=1, **_HOLLOW)
+    fit = results.fit(name, contender, CPU, PAPER)
     if fit is not None and fit.exponent is not None:
-        ends = [fit.n_min, fit.n_max]
-        axes.plot(
-            ends, [fit.predict(n) for n in ends], color=GHOST, linestyle=look.line, linewidth=0.6, zorder=0
-        )
+        ends = (fit.n_min, fit.n_max)
+        law = [fit.predict(n) for n in ends]
+        axes.plot(ends, law, color=GHOST, linestyle=look.line, linewidth=0.6, zorder=0)
     return list(series)
 
 
 def _ghost_handle(results: Results, name: str, contender: str, look: Look) -> Line2D:
     printed = results.numbers.exponent(name, contender)
-    label = f"{display_name(contender)} in the paper" + (
-        f": $n^{{{printed:.1f}}}$" if printed is not None else ""
-    )
-    return entry(label, marker=look.marker, markersize=4, markerfacecolor="white", markeredgecolor=GHOST)
+    law = f": $n^{{{printed:.1f}}}$" if printed is not None else ""
+    return entry(f"{display_name(contender)} in the paper{law}", marker=look.marker, **_HOLLOW)
 
 
 def _key(results: Results, names: Iterable[str]) -> list[Line2D]:
@@ -248,28 +193,20 @@ def _legend(figure: Figure, main: Sequence[Line2D], side: Sequence[Line2D]) -> N
     longest = max(len(column) for column in columns)
     blank = entry(" ")
     handles = [handle for column in columns for handle in column + [blank] * (longest - len(column))]
-    figure.legend(
-        handles=handles,
-        loc="outside lower left",
-        ncols=len(columns),
-        handlelength=2.4,
-        columnspacing=1.2,
-        labelspacing=0.35,
-        fontsize=6.5,
-    )
+    spacing: dict[str, Any] = {
+        "handlelength": 2.4,
+        "columnspacing": 1.2,
+        "labelspacing": 0.35,
+        "fontsize": 6.5,
+    }
+    figure.legend(handles=handles, loc="outside lower left", ncols=len(columns), **spacing)
 
 
-def _ends(fit: Fit) -> str:
-    if fit.exponent is None or fit.exponent.low is None:
-        return ""
-    return f"[{fit.exponent.low:.2f}, {fit.exponent.high:.2f}]".replace("-", "\N{MINUS SIGN}")
-
-
-def _reason(results: Results, name: str, contender: str) -> str:
-    """Return in a few words why a contender has no points; the tables give the full reason."""
-    sizes = results.runs.sizes(name)
-    reason = results.group(name, contender, sizes[0]).untimed if sizes else "not run"
-    return ": ".join(reason.split(": ")[:2])
+def _law(exponent: Interval) -> str:
+    law = f"$n^{{{exponent.value:.2f}}}$ "
+    if exponent.ends is None:
+        return law
+    return law + "[{:.2f}, {:.2f}]".format(*exponent.ends).replace("-", "\N{MINUS SIGN}")
 
 
 def _absence(absent: Mapping[str, str]) -> str:

@@ -9,21 +9,20 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import LOOKS, PAGE, entry, new_figure, off_axis
+from svmrepro.workflow.figures.style import LOOKS, PAGE, bar, entry, new_figure, off_axis, stripes
 
 TIME_LOOK, WORK_LOOK = LOOKS[0], LOOKS[1]
-CROSSED = "#9db7d1"
-"""Light blue marks: the same change combined with other settings."""
-BAND = "#f3f5f7"
-Intervals = list[tuple[float, tuple[float, float]]]
-"""Height and ends of each interval."""
+CROSSED: dict[str, Any] = {"color": "#9db7d1", "marker": "|", "markersize": 7, "markeredgewidth": 1.1}
+"""Style of the light blue marks: the same change combined with other settings."""
+
+Drawn = tuple[list[float], list[tuple[float, tuple[float, float]]]]
+"""Points on a panel's horizontal axis, and height and ends of each interval."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,15 @@ class SettingLine:
         """Whether this is the line of the solver's first settings."""
         return not self.changed
 
+    @property
+    def words(self) -> str:
+        """The solver's name, or the changed setting."""
+        solver = display_name(self.solver)
+        if self.first:
+            return solver
+        words = display_name(self.contender).removeprefix(f"{solver}, ")
+        return "dense inputs" if words == "dense" else words.replace(" no ", ", no ")
+
 
 def build(results: Results, artefact: Artefact) -> Figure:
     """Draw one panel per experiment, two columns wide, with the same lines in all panels.
@@ -54,60 +62,55 @@ def build(results: Results, artefact: Artefact) -> Figure:
     lines = lines_of(results, names, axes)
     figure = new_figure(PAGE, 0.95 + 0.19 * len(lines))
     panels = figure.subplots(1, len(names), sharex=True, sharey=True, squeeze=False)[0]
-    spread = [1.0]
     drawn = [
         _panel(panel, Options(results, name, axes), lines) for panel, name in zip(panels, names, strict=True)
     ]
-    for shown, _ in drawn:
-        spread += shown
+    spread = [1.0, *(point for points, _ in drawn for point in points)]
     low, high = min(spread) / 2.5, max(spread) * 2.5
-    panels[0].set_xscale("log")
-    panels[0].set_xlim(low, high)
+    first = panels[0]
+    first.set_xscale("log")
+    first.set_xlim(low, high)
     ticks = [10.0**power for power in range(-4, 7) if low <= 10.0**power <= high]
-    panels[0].xaxis.set_major_locator(FixedLocator(ticks))
-    panels[0].xaxis.set_minor_locator(NullLocator())
-    panels[0].xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    first.xaxis.set_major_locator(FixedLocator(ticks))
+    first.xaxis.set_minor_locator(NullLocator())
+    first.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     for panel, (_, intervals) in zip(panels, drawn, strict=True):
-        for height, interval in intervals:
-            off_axis(panel, height, interval, TIME_LOOK.colour)
-    panels[0].set_ylim(len(lines) - 0.5, -0.5)
-    panels[0].set_yticks(range(len(lines)), [_words(line) for line in lines])
-    for tick, line in zip(panels[0].get_yticklabels(), lines, strict=True):
+        for height, ends in intervals:
+            off_axis(panel, height, ends, TIME_LOOK.colour)
+    first.set_ylim(len(lines) - 0.5, -0.5)
+    first.set_yticks(range(len(lines)), [line.words for line in lines])
+    for tick, line in zip(first.get_yticklabels(), lines, strict=True):
         tick.set_fontweight("bold" if line.first else "normal")
     figure.supxlabel(
         "\N{LEFTWARDS ARROW} cheaper      cost relative to the solver's first settings (1 = same)"
         "      more expensive \N{RIGHTWARDS ARROW}",
         fontsize=8,
     )
-    without = any(
-        line.contender not in results.experiment(name).contenders for name in names for line in lines
-    )
-    beyond = any(
-        panel.get_xlim()[0] > ends[0] or panel.get_xlim()[1] < ends[1]
-        for panel, (_, intervals) in zip(panels, drawn, strict=True)
-        for _, ends in intervals
-    )
-    figure.legend(
-        handles=_handles(without=without, beyond=beyond),
-        loc="outside upper center",
-        ncols=3,
-        handlelength=1.2,
-        columnspacing=1.8,
-    )
+    handles = [
+        entry("CPU seconds (95 % interval)", TIME_LOOK, markersize=4.5),
+        entry("counted work", color=WORK_LOOK.colour, marker="D", markersize=3.6, markerfacecolor="white"),
+        entry("CPU seconds, the same change with other settings", **CROSSED),
+    ]
+    low, high = first.get_xlim()
+    if any(ends[0] < low or ends[1] > high for _, intervals in drawn for _, ends in intervals):
+        handles.append(entry("interval continues", TIME_LOOK, marker=">", markersize=3.5))
+    if any(line.contender not in results.experiment(name).contenders for name in names for line in lines):
+        handles.append(entry("no such setting", color="#888", marker="_", markersize=5))
+    figure.legend(handles=handles, loc="outside upper center", ncols=3, handlelength=1.2, columnspacing=1.8)
     return figure
 
 
 def lines_of(results: Results, names: Sequence[str], axes: Sequence[str]) -> list[SettingLine]:
     """Return the lines of all panels, solver by solver in the configuration's order."""
-    found: dict[tuple[str, str], SettingLine] = {}
+    found: dict[str, dict[str, SettingLine]] = {}
     for name in names:
         options = Options(results, name, axes)
         for label, contender in results.experiment(name).contenders.items():
             changed = options.changed(options.first(contender.solver), label)
             if len(changed) <= 1:
-                found.setdefault((contender.solver, label), SettingLine(contender.solver, label, changed))
-    solvers = list(dict.fromkeys(line.solver for line in found.values()))
-    return [line for solver in solvers for line in found.values() if line.solver == solver]
+                lines = found.setdefault(contender.solver, {})
+                lines.setdefault(label, SettingLine(contender.solver, label, changed))
+    return [line for lines in found.values() for line in lines.values()]
 
 
 @dataclass(frozen=True)
@@ -159,51 +162,41 @@ class Options:
         ]
 
 
-def _panel(panel: Axes, options: Options, lines: Sequence[SettingLine]) -> tuple[list[float], Intervals]:
-    """Draw one experiment; return all points on its horizontal axis, and the intervals with their heights."""
+def _panel(panel: Axes, options: Options, lines: Sequence[SettingLine]) -> Drawn:
+    """Draw one experiment."""
     experiment = options.results.experiment(options.name)
     n = max(experiment.sizes)
-    shown: list[float] = []
-    intervals: Intervals = []
+    drawn: Drawn = ([], [])
     middle: dict[str, Any] = {"transform": panel.get_yaxis_transform(), "ha": "center", "va": "center"}
+    stripes(panel, (place for place, line in enumerate(lines) if line.first))
     for place, line in enumerate(lines):
-        if line.first:
-            panel.axhspan(place - 0.5, place + 0.5, color=BAND, zorder=0, linewidth=0)
+        group = options.results.group(options.name, line.contender, n)
         if line.contender not in experiment.contenders:
             panel.text(0.5, place, "\N{EN DASH}", color="#888", **middle)
-            continue
-        group = options.results.group(options.name, line.contender, n)
-        if group.reason:
+        elif group.reason:
             reason = group.reason.removeprefix("not run: ").split(" (")[0]
             panel.text(0.5, place, reason, fontsize=5.5, color="#555", **middle).set_in_layout(False)
-            continue
-        if line.first:
+        elif line.first:
             seconds = group.median(CPU)
             said = "" if seconds is None else f"1 = {significant(seconds, 2)} s"
             panel.text(0.97, place, said, fontsize=6.5, **{**middle, "ha": "right"})
-            continue
-        points, ends = _marks(panel, options, n, place, line)
-        shown += points
-        intervals += ends
+        else:
+            _marks(panel, options, n, place, line, drawn)
     panel.axvline(1.0, color="#333", linewidth=0.8, zorder=1)
     panel.set_title(f"{experiment.title.removesuffix(', options')}\nn = {n:,}", loc="left", fontsize=7.5)
     panel.tick_params(axis="y", length=0)
     panel.grid(True, axis="x")
-    return shown, intervals
+    return drawn
 
 
-def _marks(
-    panel: Axes, options: Options, n: int, place: int, line: SettingLine
-) -> tuple[list[float], Intervals]:
-    shown: list[float] = []
-    intervals: Intervals = []
+def _marks(panel: Axes, options: Options, n: int, place: int, line: SettingLine, drawn: Drawn) -> None:
+    """Draw the ratios of a line, and add them to what is drawn."""
+    points, intervals = drawn
     ratio = partial(options.results.ratio, options.name, n)
     for below, above in options.same_change(line):
         if (found := ratio(above, below, CPU)) is not None:
-            panel.plot(
-                found.value, place - 0.13, "|", color=CROSSED, markersize=7, markeredgewidth=1.1, zorder=2
-            )
-            shown.append(found.value)
+            panel.plot(found.value, place - 0.13, zorder=2, linestyle="none", **CROSSED)
+            points.append(found.value)
     first = options.first(line.solver)
     for quantity, look, offset, marker, size, face in (
         (CPU, TIME_LOOK, -0.13, "o", 4.5, TIME_LOOK.colour),
@@ -212,41 +205,10 @@ def _marks(
         if (found := ratio(line.contender, first, quantity)) is None:
             continue
         height = place + offset
-        if found.low is not None and found.high is not None and quantity == CPU:
+        if found.ends is not None and quantity == CPU:
             # An interval from few repeats may extend beyond the panel; an arrow then marks it.
-            intervals.append((height, (found.low, found.high)))
-            panel.plot([found.low, found.high], [height] * 2, color=look.colour, linewidth=1.0, zorder=3)
-        panel.plot(
-            found.value, height, marker, color=look.colour, markerfacecolor=face, markersize=size, zorder=4
-        )
-        shown.append(found.value)
-    return shown, intervals
-
-
-def _words(line: SettingLine) -> str:
-    """Return a line's name: the solver's, or the changed setting."""
-    solver = display_name(line.solver)
-    if line.first:
-        return solver
-    words = display_name(line.contender).removeprefix(f"{solver}, ")
-    return "dense inputs" if words == "dense" else words.replace(" no ", ", no ")
-
-
-def _handles(*, without: bool, beyond: bool) -> list[Line2D]:
-    """Return the legend entries; dashes and arrows only if there are any."""
-    handles = [
-        entry("CPU seconds (95 % interval)", TIME_LOOK, markersize=4.5),
-        entry("counted work", color=WORK_LOOK.colour, marker="D", markersize=3.6, markerfacecolor="white"),
-        entry(
-            "CPU seconds, the same change with other settings",
-            color=CROSSED,
-            marker="|",
-            markersize=7,
-            markeredgewidth=1.1,
-        ),
-    ]
-    if beyond:
-        handles.append(entry("interval continues", TIME_LOOK, marker=">", markersize=3.5))
-    if without:
-        handles.append(entry("no such setting", color="#888", marker="_", markersize=5))
-    return handles
+            intervals.append((height, found.ends))
+            bar(panel, height, found, look.colour, 1.0)
+        style: dict[str, Any] = {"color": look.colour, "markerfacecolor": face, "markersize": size}
+        panel.plot(found.value, height, marker, zorder=4, **style)
+        points.append(found.value)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -20,8 +23,9 @@ def build(results: Results, artefact: Artefact) -> Figure:
     """
     label = artefact.settings["contender"]
     names = list(artefact.experiments)
-    figure = new_figure(PAGE, 1.75 * -(-len(names) // COLUMNS) + 0.5)
-    panels = figure.subplots(-(-len(names) // COLUMNS), min(COLUMNS, len(names)), sharex=True, squeeze=False)
+    lines = math.ceil(len(names) / COLUMNS)
+    figure = new_figure(PAGE, 1.75 * lines + 0.5)
+    panels = figure.subplots(lines, min(COLUMNS, len(names)), sharex=True, squeeze=False)
     for axes, name in zip(panels.flat, names, strict=False):
         for n in results.experiment(name).sizes:
             _draw(axes, results, results.experiment(name), label, n)
@@ -31,14 +35,9 @@ def build(results: Results, artefact: Artefact) -> Figure:
         axes.set_xlabel(r"relative step length $\mu\,/\,\mu^{*} - 1$", fontsize=7)
     for axes in panels[:, 0]:
         axes.set_ylabel("iterations")
-    figure.legend(
-        handles=[
-            Patch(color=LOOKS[0].colour, label="planned steps"),
-            entry("other steps", color=LOOKS[1].colour, linestyle="-"),
-        ],
-        loc="outside lower center",
-        ncols=2,
-    )
+    planned = Patch(color=LOOKS[0].colour, label="planned steps")
+    others = entry("other steps", color=LOOKS[1].colour, linestyle="-")
+    figure.legend(handles=[planned, others], loc="outside lower center", ncols=2)
     return figure
 
 
@@ -50,9 +49,8 @@ def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: i
     axes.grid(True, axis="y")
     if not plain.size:
         reason = results.group(experiment.name, label, n).reason or "not counted"
-        axes.text(
-            0.5, 0.5, reason, transform=axes.transAxes, ha="center", color=GHOST, wrap=True
-        ).set_in_layout(False)
+        note = axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", color=GHOST, wrap=True)
+        note.set_in_layout(False)
         return
     ends = edges(plain.size)
     axes.bar(ends[:-1], planned, WIDTH, align="edge", color=LOOKS[0].colour, linewidth=0)
@@ -61,15 +59,9 @@ def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: i
     axes.axvline(0, color="#333", linewidth=0.5, linestyle=(0, (1, 2)))
     of_planned, of_plain = int(planned.sum()), int(plain.sum())
     share = 100 * of_planned / max(1, of_planned + of_plain)
+    corner: Any = {"ha": "right", "va": "top", "transform": axes.transAxes}
     axes.text(
-        0.98,
-        0.97,
-        f"{plural(runs, 'run')}, {share:.0f} % planned",
-        transform=axes.transAxes,
-        ha="right",
-        va="top",
-        fontsize=6.5,
-        color="#444",
+        0.98, 0.97, f"{plural(runs, 'run')}, {share:.0f} % planned", fontsize=6.5, color="#444", **corner
     )
 
 

@@ -56,19 +56,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Example:
-    """Three examples and their dual problem, ``W(beta) = y.beta - beta K beta / 2``.
-
-    Attributes
-    ----------
-    y : ndarray of float64, shape (3,)
-        Labels.
-    K : ndarray of float64, shape (3, 3)
-        Kernel matrix.
-    """
+    """Three examples and their dual problem, ``W(beta) = y.beta - beta K beta / 2``."""
 
     problem: Problem
-    y: FLOATS
-    K: FLOATS
+    y: FLOATS  # labels, shape (3,)
+    K: FLOATS  # kernel matrix, shape (3, 3)
 
     def objective(self, beta: FLOATS) -> FLOATS:
         """Return W for signed multipliers of shape (..., 3)."""
@@ -103,20 +95,12 @@ class Example:
         curvature = float(change @ self.K @ change)
         if slope == 0.0 or curvature <= 0.0:
             return None
-        newton = 0.5 * slope * slope / curvature
-        return Step(
-            before, after, curvature / slope, float(self.objective(after) - self.objective(before)) / newton
-        )
+        gain = float(self.objective(after) - self.objective(before))
+        return Step(before, after, curvature / slope, gain / (0.5 * slope * slope / curvature))
 
 
 def read_example(settings: Mapping[str, Any]) -> Example:
-    """Return the problem described by an artefact's ``example``: ``points``, ``labels`` and ``C``.
-
-    Raises
-    ------
-    StepError
-        If it does not consist of three points with labels.
-    """
+    """Return the problem described by an artefact's ``example``: three ``points``, ``labels``, and ``C``."""
     from svmrepro.solvers import Kernel, Problem
 
     example = settings["example"]
@@ -150,36 +134,26 @@ def build(results: Results, artefact: Artefact) -> Figure:
         axes.set_xlabel(r"$(\beta_1 - \beta_2)\,/\,\sqrt{2}$")
     panels[0].set_ylabel(r"$(\beta_1 + \beta_2 - 2\beta_3)\,/\,\sqrt{6}$")
     key = _key(list(looks.values()))
-    figure.legend(
-        list(key.values()),
-        list(key),
-        handler_map={tuple: HandlerTuple(ndivide=None, pad=0.3)},
-        loc="outside lower center",
-        ncols=3,
-        handlelength=2.6,
-    )
+    side_by_side = {tuple: HandlerTuple(ndivide=None, pad=0.3)}
+    place: Any = {"loc": "outside lower center", "ncols": 3, "handlelength": 2.6}
+    figure.legend(list(key.values()), list(key), handler_map=side_by_side, **place)
     return figure
 
 
 def _key(looks: list[Look]) -> dict[str, Any]:
     """Return label -> handle of the paths; a handle for several solvers shows the colours of all."""
-    starts = [
-        entry("", marker="o", color="white", markeredgecolor=look.colour, markersize=6) for look in looks
-    ]
-    steps = [entry("", look, linestyle="-", markersize=3.2, linewidth=1.1) for look in looks]
-    level = entry("", color=LEVEL, linewidth=0.7, linestyle="-")
-    spent = {
-        f"no gain left for working set {{{i + 1}, {j + 1}}}": entry(
-            "", color=GHOST, linewidth=0.8, linestyle=line
-        )
-        for i, j, line in SPENT
+    start: dict[str, Any] = {"marker": "o", "color": "white", "markersize": 6}
+    key: dict[str, Any] = {
+        "start": tuple(entry("", markeredgecolor=look.colour, **start) for look in looks),
+        "after each iteration": tuple(
+            entry("", look, linestyle="-", markersize=3.2, linewidth=1.1) for look in looks
+        ),
+        r"level sets of the dual objective $W(\beta)$": entry("", color=LEVEL, linewidth=0.7, linestyle="-"),
     }
-    return {
-        "start": tuple(starts),
-        "after each iteration": tuple(steps),
-        r"level sets of the dual objective $W(\beta)$": level,
-        **spent,
-    }
+    for i, j, line in SPENT:
+        shown = f"no gain left for working set {{{i + 1}, {j + 1}}}"
+        key[shown] = entry("", color=GHOST, linewidth=0.8, linestyle=line)
+    return key
 
 
 def build_gain(results: Results, artefact: Artefact) -> Figure:
@@ -222,23 +196,13 @@ def _levels(axes: Axes, example: Example, points: FLOATS) -> None:
     """Draw the level sets of W, and the lines on which one of two working sets can gain nothing more."""
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.12 * float((high - low).max() or 1.0)
-    horizontal = np.linspace(low[0] - margin, high[0] + margin, 300)
-    vertical = np.linspace(low[1] - margin, high[1] + margin, 300)
-    grid = np.stack(np.meshgrid(horizontal, vertical), axis=-1)
+    ranges = np.linspace(low - margin, high + margin, 300).T
+    grid = np.stack(np.meshgrid(*ranges), axis=-1)
     W = example.objective(grid @ PLANE)
     best = W.max()
     levels = best - (best - W.min()) * np.linspace(1, 0.01, 14) ** 2
-    axes.contour(
-        horizontal, vertical, W, levels=np.unique(levels), colors=LEVEL, linewidths=0.7, linestyles="-"
-    )
+    axes.contour(*ranges, W, levels=np.unique(levels), colors=LEVEL, linewidths=0.7, linestyles="-")
     G = example.y - grid @ PLANE @ example.K
     for i, j, line in SPENT:
-        axes.contour(
-            horizontal,
-            vertical,
-            G[..., i] - G[..., j],
-            levels=[0.0],
-            colors=GHOST,
-            linewidths=0.8,
-            linestyles=[line],
-        )
+        spent = G[..., i] - G[..., j]
+        axes.contour(*ranges, spent, levels=[0.0], colors=GHOST, linewidths=0.8, linestyles=[line])

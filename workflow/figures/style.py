@@ -7,14 +7,15 @@ files: no date, fixed identifiers, glyphs as paths.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -22,6 +23,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.files import atomic_path
 
 COLUMN, PAGE = 3.5, 7.2
@@ -98,28 +100,37 @@ def solver_looks(contenders: Iterable[str]) -> dict[str, Look]:
 
 
 def entry(label: str, look: Look | None = None, **style: Any) -> Line2D:
-    """Return a legend entry.
-
-    Parameters
-    ----------
-    label : str
-        Text of the entry.
-    look : Look
-        Line and marker of the entry; None for an entry without a line.
-    **style
-        Properties of `Line2D` that override or extend the look.
-    """
+    """Return a legend entry, without a line if it has no look; ``style`` overrides or extends the look."""
     shown: dict[str, Any] = {"linestyle": "none"}
     if look is not None:
         shown = {"color": look.colour, "marker": look.marker, "linestyle": look.line}
     return Line2D([], [], label=label, **{**shown, **style})
 
 
-@contextmanager
-def styled() -> Iterator[None]:
-    """Apply `SETTINGS` to drawing inside the context only."""
-    with mpl.rc_context(SETTINGS):
-        yield
+def whiskers(axes: Axes, points: Mapping[Any, Interval], look: Look, **style: Any) -> None:
+    """Draw estimates by position on the horizontal axis, with their intervals as whiskers."""
+    middle = [y.value for y in points.values()]
+    ends = [y.ends or (y.value, y.value) for y in points.values()]
+    reach = [(value - low, high - value) for value, (low, high) in zip(middle, ends, strict=True)]
+    shown = {"color": look.colour, "marker": look.marker, **style}
+    axes.errorbar(list(points), middle, yerr=np.array(reach).T, **shown)
+
+
+def bar(axes: Axes, y: float, interval: Interval, colour: str, linewidth: float) -> None:
+    """Draw an interval as a horizontal line; nothing if it has no ends."""
+    if interval.ends is not None:
+        axes.plot(interval.ends, [y, y], color=colour, linewidth=linewidth, zorder=3)
+
+
+def stripes(axes: Axes, lines: Iterable[float]) -> None:
+    """Shade the background of some lines of a panel whose lines are 1 apart."""
+    for y in lines:
+        axes.axhspan(y - 0.5, y + 0.5, color="#f3f5f7", zorder=0, linewidth=0)
+
+
+def styled() -> AbstractContextManager[None]:
+    """Return a context in which `SETTINGS` apply."""
+    return mpl.rc_context(SETTINGS)
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -144,15 +155,7 @@ def write(figure: Figure, files: Mapping[str, Path]) -> None:
 
 
 def outer_labels(panels: npt.NDArray[Any], used: int) -> None:
-    """Hide unused panels; label only the left and bottom axes of the others.
-
-    Parameters
-    ----------
-    panels : ndarray of Axes, shape (rows, columns)
-        Panels with shared axes, filled row by row.
-    used : int
-        Number of panels with a plot.
-    """
+    """Hide the panels after the first `used` ones; label only the left and bottom axes of these."""
     columns = panels.shape[1]
     for place, axes in enumerate(panels.flat):
         axes.set_visible(place < used)
@@ -161,19 +164,7 @@ def outer_labels(panels: npt.NDArray[Any], used: int) -> None:
 
 
 def off_axis(axes: Axes, y: float, interval: tuple[float, float], colour: str) -> None:
-    """Draw arrows at the borders where a horizontal interval extends beyond them.
-
-    Parameters
-    ----------
-    axes : Axes
-        Axes with their final horizontal limits.
-    y : float
-        Height of the interval.
-    interval : (float, float)
-        Ends of the interval; an end within the limits gets no arrow.
-    colour : str
-        Colour of the arrows.
-    """
+    """Draw arrows where a horizontal interval extends beyond the limits of the axes, which must be final."""
     low, high = axes.get_xlim()
     for end, outside, marker in ((low, interval[0] < low, "<"), (high, interval[1] > high, ">")):
         if outside:
@@ -181,17 +172,10 @@ def off_axis(axes: Axes, y: float, interval: tuple[float, float], colour: str) -
 
 
 def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
-    """Make both axes logarithmic, with round tick labels.
+    """Make both axes logarithmic, with round tick labels; the horizontal one covers ``sizes``, with a margin.
 
-    Parameters
-    ----------
-    axes : Axes
-        Axes with everything drawn.
-    sizes : list of int
-        All sizes shown; the horizontal axis covers them, with a margin.
-    every : bool
-        Whether to label 1, 2 and 5 times each power of ten on the horizontal axis; otherwise only powers of
-        ten, if the axis contains two of them.
+    It is labelled at 1, 2 and 5 times each power of ten, or without ``every`` only at powers of ten, if it
+    contains two of them.
     """
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -207,10 +191,12 @@ def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
         ticks = sorted({min(sizes), max(sizes)})
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: thousands(value)))
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda n, _: f"{n:.0f}" if n < 1000 else f"{n / 1000:g}k")  # 500, 2k, 50k
+    )
     axes.yaxis.set_major_locator(LogLocator(base=10, numticks=7))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
     axes.grid(True)
 
 
@@ -224,7 +210,7 @@ def powers_of_ten(axis: Axis) -> None:
     def shown(value: float, _: object) -> str:
         # All numbers of an axis use one notation, in all panels that share it.
         low, high = axis.get_view_interval()
-        return _power(value) if high >= 2e4 or low < 5e-4 else plain(value)
+        return _power(value) if high >= 2e4 or low < 5e-4 else _plain(value)
 
     axis.set_major_formatter(FuncFormatter(shown))
 
@@ -235,11 +221,6 @@ def _power(value: float) -> str:
     return f"$10^{{{exponent}}}$" if digit == 1 else f"${digit} \\cdot 10^{{{exponent}}}$"
 
 
-def thousands(value: float) -> str:
-    """Format a size as an axis label: 500, 2k, 50k."""
-    return f"{value:.0f}" if value < 1000 else f"{value / 1000:g}k"
-
-
-def plain(value: float) -> str:
+def _plain(value: float) -> str:
     """Format a power of ten without an exponent if that is short: 0.001, 10, 10,000."""
     return f"{value:,.0f}" if value >= 1 else f"{value:g}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from svmrepro.workflow.analysis.permutations import ITERATIONS, PermutedProblem, pair_up
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
@@ -28,12 +29,13 @@ def build(results: Results, artefact: Artefact) -> Figure:
     contenders: Sequence[str] = artefact.settings["contenders"]
     sets: Sequence[int] = artefact.settings["sets"]
     shown = [
-        problem
+        PermutedProblem(n, size := experiment.paper_sizes.get(n), name, experiment.title, size)
         for name in artefact.experiments
-        for problem in _problems(results, name)
-        if results.group(name, contenders[0], problem.n).solved
+        for experiment in [results.experiment(name)]
+        for n in experiment.sizes
+        if results.group(name, contenders[0], n).solved
     ]
-    lines = max(1, -(-len(shown) // COLUMNS))
+    lines = max(1, math.ceil(len(shown) / COLUMNS))
     figure = new_figure(PAGE, 1.35 * lines + 0.75)
     panels = figure.subplots(lines, COLUMNS, sharex=True, sharey=True, squeeze=False)
     absent = False
@@ -48,7 +50,10 @@ def build(results: Results, artefact: Artefact) -> Figure:
     outer_labels(panels, len(shown))
     figure.supxlabel("working sets", fontsize=8)
     figure.supylabel(f"relative to {sets[0]} working set (%)", fontsize=8)
-    figure.legend(handles=_handles(absent=absent), loc="outside upper center", ncols=3, handlelength=2.6)
+    handles = [entry(shown, look, markersize=3, linewidth=0.9) for _, shown, look in SERIES]
+    if absent:
+        handles.append(entry("no pair of solved runs", color="#555", marker="x", markersize=3.5))
+    figure.legend(handles=handles, loc="outside upper center", ncols=3, handlelength=2.6)
     return figure
 
 
@@ -63,37 +68,12 @@ def relative(
     return found
 
 
-def _problems(results: Results, name: str) -> list[PermutedProblem]:
-    experiment = results.experiment(name)
-    return [
-        PermutedProblem(
-            name, experiment.title, n, experiment.paper_sizes.get(n), experiment.paper_sizes.get(n)
-        )
-        for n in experiment.sizes
-    ]
-
-
 def _draw(axes: Axes, values: Sequence[float | None], look: Look) -> bool:
     """Draw a line, and crosses at the foot of the panel for missing points; return whether any are."""
-    points = [(place, 100 * value) for place, value in enumerate(values) if value is not None]
-    axes.plot(
-        [place for place, _ in points],
-        [value for _, value in points],
-        color=look.colour,
-        marker=look.marker,
-        linestyle=look.line,
-        markersize=3,
-        linewidth=0.9,
-    )
+    points = {place: 100 * value for place, value in enumerate(values) if value is not None}
+    style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "linestyle": look.line}
+    axes.plot(list(points), list(points.values()), markersize=3, linewidth=0.9, **style)
     gone = [place for place, value in enumerate(values) if value is None]
-    axes.plot(
-        gone, [0.05] * len(gone), "x", transform=axes.get_xaxis_transform(), color="#555", markersize=3.5
-    )
+    foot = axes.get_xaxis_transform()
+    axes.plot(gone, [0.05] * len(gone), "x", transform=foot, color="#555", markersize=3.5)
     return bool(gone)
-
-
-def _handles(*, absent: bool) -> list[Line2D]:
-    handles = [entry(shown, look, markersize=3, linewidth=0.9) for _, shown, look in SERIES]
-    return handles + (
-        [entry("no pair of solved runs", color="#555", marker="x", markersize=3.5)] if absent else []
-    )

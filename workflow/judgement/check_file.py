@@ -7,13 +7,13 @@ program each of these is a separate row (`svmrepro.workflow.judgement.reference_
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.analysis.field_types import FieldType, Kind
+from svmrepro.workflow.analysis.field_types import FieldType, Kind, check
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.judgement.claims import VERDICTS
@@ -39,12 +39,12 @@ class _Run(Struct):
     counts: dict[str, int | float]
 
     def __post_init__(self) -> None:
-        _check("status", self.status, _STATUS)
+        check("status", self.status, _STATUS)
         if self.counts and self.status != "optimal":
             raise ValueError("counts of a run that was not solved")
         for name, count in self.counts.items():
-            _check("counts", name, field_types.name)
-            _check(name, count, field_types.measured if name in OBJECTIVES else counted)
+            check("counts", name, field_types.name)
+            check(name, count, field_types.measured if name in OBJECTIVES else counted)
 
 
 class _Row(Struct):
@@ -60,13 +60,13 @@ class _Row(Struct):
 
     def __post_init__(self) -> None:
         for key in ("paper", "experiment", "contender"):
-            _check(key, getattr(self, key), field_types.name)
-        _check("n", self.n, field_types.size)
+            check(key, getattr(self, key), field_types.name)
+        check("n", self.n, field_types.size)
         if self.point is not UNSET:
-            _check("point", self.point, field_types.number)
+            check("point", self.point, field_types.number)
         _check_texts("setting", self.setting, field_types.words)
         for seed in self.runs:
-            _check("runs", seed, _SEED)
+            check("runs", seed, _SEED)
 
     def names(self) -> list[tuple[str, ...]]:
         """Return the identifying fields of each run."""
@@ -85,12 +85,12 @@ class _Record(Struct):
     machines: list[dict[str, str]] = []
 
     def __post_init__(self) -> None:
-        _check("scale", self.scale, field_types.name)
-        _check("measured", self.measured, field_types.date)
+        check("scale", self.scale, field_types.name)
+        check("measured", self.measured, field_types.date)
         for machine in (self.machine, *self.machines):
             _check_texts("machine", machine, field_types.words)
         for paper, verdicts in self.claims.items():
-            _check("claims", paper, field_types.name)
+            check("claims", paper, field_types.name)
             _check_texts(f"claims: {paper}", verdicts, _VERDICT)
         seen: set[tuple[str, ...]] = set()
         for key in (key for row in self.rows for key in row.names()):
@@ -100,13 +100,7 @@ class _Record(Struct):
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Read a check.json; return it with one entry per row.
-
-    Raises
-    ------
-    StepError
-        If the file does not exist, has another schema, or is invalid: file, key and what is wrong.
-    """
+    """Read a check.json; return it with one entry per row. An invalid file is a StepError."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
         if not isinstance(content, dict) or content.get("schema") != SCHEMA:
@@ -126,14 +120,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _check(key: str, value: Any, kind: Callable[[Any], object]) -> None:
-    try:
-        kind(value)
-    except ValueError as error:
-        raise ValueError(f"{key}: {error}") from None
-
-
 def _check_texts(key: str, texts: Mapping[str, str], kind: Kind) -> None:
     for name, text in texts.items():
-        _check(key, name, field_types.name)
-        _check(f"{key}: {name}", text, kind)
+        check(key, name, field_types.name)
+        check(f"{key}: {name}", text, kind)

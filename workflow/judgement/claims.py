@@ -17,9 +17,10 @@ Findings that were not measured are counted and named, but decide nothing.
 
 from __future__ import annotations
 
-from collections import Counter
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -30,7 +31,7 @@ from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration.model import Config, Paper
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError
@@ -55,35 +56,17 @@ _BESIDE = {
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One sentence of a paper, as written in the YAML.
-
-    Attributes
-    ----------
-    id : str
-        Unique identifier.
-    where, quote, reading : str
-        Section and page; the sentence as printed; what we measure.
-    quantity : dict
-        ``kind``, ``experiments`` and the kind's parameters.
-    rule : dict
-        The relation, and its bound; two bounds for ``between``.
-    over : str
-        How many findings must satisfy the rule: all, any or most.
-    scales : tuple of str
-        Scales at which the claim is judged.
-    unit : str
-        Format of numbers: "" plain, "%" percentages, "x" factors.
-    """
+    """One sentence of a paper, as written in the YAML."""
 
     id: str
-    where: str
+    where: str  # section and page
     quote: str
-    reading: str
-    quantity: dict[str, Any]
+    reading: str  # what we measure
+    quantity: dict[str, Any]  # its kind, experiments and the kind's parameters
     rule: Annotated[dict[Rule, float | tuple[float, float]], msgspec.Meta(min_length=1, max_length=1)]
-    scales: tuple[str, ...]
-    over: Literal["all", "any", "most"] = "all"
-    unit: Literal["", "%", "x"] = ""
+    scales: tuple[str, ...]  # at which it is judged
+    over: Literal["all", "any", "most"] = "all"  # how many findings must satisfy the rule
+    unit: Literal["", "%", "x"] = ""  # plain numbers, percentages, factors
 
     @property
     def relation(self) -> Rule:
@@ -110,33 +93,24 @@ class Verdict:
 def read_claims(path: Path, experiments: Sequence[str], left_out: Sequence[str] = ()) -> list[Claim]:
     """Read a paper's claims. ``experiments: all`` in a quantity stands for all of `experiments`.
 
-    Experiments in `left_out` are removed from the quantities.
-
-    Raises
-    ------
-    StepError
-        One line with the file, the claim and the wrong key.
+    Experiments in `left_out` are removed from the quantities. An invalid claim is a StepError that names the
+    file, the claim and the key.
     """
     entries = read_yaml(path).get("claims")
     if not isinstance(entries, list):
         raise StepError(f"{path}: no list 'claims'")
-    claims = []
+    claims: dict[str, Claim] = {}
     for place, entry in enumerate(entries, 1):
         name = entry.get("id") if isinstance(entry, dict) else None
-        where = f"{path.name}: claim {place} '{name}'"
         try:
             claim = typed(entry, Claim)
+            _check(claim, [*experiments, *left_out])
         except ValueError as error:
-            raise StepError(f"{where}: {error}") from None
-        fault = _fault(claim, [*experiments, *left_out])
-        if fault:
-            raise StepError(f"{where}: {fault}")
-        claims.append(_of_experiments(claim, experiments))
-    names = [claim.id for claim in claims]
-    for name in names:
-        if names.count(name) > 1:
-            raise StepError(f"{path.name}: two claims are called '{name}'")
-    return claims
+            raise StepError(f"{path.name}: claim {place} '{name}': {error}") from None
+        if claim.id in claims:
+            raise StepError(f"{path.name}: two claims are called '{claim.id}'")
+        claims[claim.id] = _of_experiments(claim, experiments)
+    return list(claims.values())
 
 
 def clocked_claims(config: Config) -> frozenset[tuple[str, str]]:
@@ -144,8 +118,8 @@ def clocked_claims(config: Config) -> frozenset[tuple[str, str]]:
     return frozenset(
         (name, claim.id)
         for name, paper in config.papers.items()
-        if (path := claims_file(name)).is_file()
-        for claim in read_claims(path, list(paper.experiments), paper.left_out)
+        if claims_file(name).is_file()
+        for claim in claims_of(paper)
         if needs_clock(claim.quantity)
     )
 
@@ -153,6 +127,11 @@ def clocked_claims(config: Config) -> frozenset[tuple[str, str]]:
 def claims_file(paper: str) -> Path:
     """Return the path of a paper's claims; the file may not exist."""
     return paths.config_dir() / "claims" / f"{paper}.yaml"
+
+
+def claims_of(paper: Paper) -> list[Claim]:
+    """Return a paper's claims on the experiments of this configuration."""
+    return read_claims(claims_file(paper.name), list(paper.experiments), paper.left_out)
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
@@ -173,38 +152,40 @@ def _beside(claim: Claim, results: Results) -> str:
     column, words = _BESIDE.get(str(claim.quantity.get("of")), ("", ""))
     if claim.quantity["kind"] != "value" or not column:
         return ""
-    found = {
-        item.label: item.interval.high
+    found = [
+        (item.interval.high, item.label)
         for item in value(results, {**claim.quantity, "of": column, "per": ()})
         if item.interval is not None and item.interval.high is not None
-    }
+    ]
     if not found:
         return ""
-    most = max(found, key=found.__getitem__)
-    return f"largest {words} {found[most]:.2g} ({most})"
+    most, label = max(found, key=itemgetter(0))
+    return f"largest {words} {most:.2g} ({label})"
+
+
+def allowed(rule: str, bound: Sequence[float]) -> tuple[float, float]:
+    """Return the range of values that satisfy a rule; ``above`` and ``below`` exclude its ends."""
+    lowest = -math.inf if rule in ("at-most", "below") else bound[0]
+    highest = math.inf if rule in ("at-least", "above") else bound[-1]
+    return lowest, highest
 
 
 def decide(rule: str, bound: Sequence[float], interval: Interval) -> str:
     """Apply a rule to an interval: `HOLDS`, `BREAKS` or `OPEN`."""
-    if interval.low is None or interval.high is None:
+    if interval.ends is None:
         return OPEN
-    low, high = interval.low, interval.high
-    obeys, breaks = {
-        "at-least": (low >= bound[0], high < bound[0]),
-        "at-most": (high <= bound[0], low > bound[0]),
-        "above": (low > bound[0], high <= bound[0]),
-        "below": (high < bound[0], low >= bound[0]),
-        "between": (low >= bound[0] and high <= bound[-1], high < bound[0] or low > bound[-1]),
-        "equals": (low == high == bound[0], high < bound[0] or low > bound[0]),
-    }[rule]
+    low, high = interval.ends
+    lowest, highest = allowed(rule, bound)
+    if rule in ("above", "below"):
+        obeys, breaks = lowest < low and high < highest, high <= lowest or low >= highest
+    else:
+        obeys, breaks = lowest <= low and high <= highest, high < lowest or low > highest
     return HOLDS if obeys else BREAKS if breaks else OPEN
 
 
 def combine(claim: Claim, findings: Sequence[Finding]) -> str:
     """Combine all findings of a claim into a verdict; see the module docstring."""
-    decided = [
-        decide(claim.relation, claim.bound, item.interval) for item in findings if item.interval is not None
-    ]
+    decided = [_decided(claim, item) for item in findings if item.interval is not None]
     if not decided:
         return UNMEASURED
     holds, breaks = decided.count(HOLDS), decided.count(BREAKS)
@@ -241,53 +222,48 @@ def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
 
 def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
     """Count the findings that meet the rule, violate it or are undecided; add the worst and the range."""
-    values = {item.label: item.interval for item in measured if item.interval is not None}
-    verdicts = {label: decide(claim.relation, claim.bound, interval) for label, interval in values.items()}
-    count = Counter(verdicts.values())
-    said = [f"rule met by {count[HOLDS]} of {len(measured)}"]
-    others = ((BREAKS, "violated by"), (OPEN, "undecided for"))
-    said += [f"{words} {count[verdict]}" for verdict, words in others if count[verdict]]
-    parts = [", ".join(said)]
-    if claim.over == "any" and count[HOLDS]:
-        parts.append(
-            f"such as {_finding(claim, next(item for item in measured if verdicts[item.label] == HOLDS))}"
-        )
-    elif count[HOLDS] < len(measured):
-        # Violations come first; undecided findings matter only if there are none.
-        kind = BREAKS if count[BREAKS] else OPEN
-        worst = max(
-            (item for item in measured if verdicts[item.label] == kind),
-            key=lambda item: _beyond(claim, values[item.label].value),
-        )
-        parts.append(f"worst: {_finding(claim, worst)}")
-    low = min(values, key=lambda label: values[label].value)
-    high = max(values, key=lambda label: values[label].value)
-    ends = [_show(values[label].value, claim.unit) for label in (low, high)]
-    parts.append(f"all {ends[0]}" if ends[0] == ends[1] else f"range {ends[0]} ({low}) to {ends[1]} ({high})")
-    return parts
+    by_verdict: dict[str, list[Finding]] = {HOLDS: [], BREAKS: [], OPEN: []}
+    for item in measured:
+        by_verdict[_decided(claim, item)].append(item)
+    met, violated, undecided = by_verdict.values()
+    said = f"rule met by {len(met)} of {len(measured)}"
+    said += f", violated by {len(violated)}" if violated else ""
+    said += f", undecided for {len(undecided)}" if undecided else ""
+    parts = [said]
+    if claim.over == "any" and met:
+        parts.append(f"such as {_finding(claim, met[0])}")
+    elif others := violated or undecided:  # undecided findings matter only if there are no violations
+        parts.append(f"worst: {_finding(claim, max(others, key=lambda item: _beyond(claim, _value(item))))}")
+    low, high = min(measured, key=_value), max(measured, key=_value)
+    ends = [_show(_value(item), claim.unit) for item in (low, high)]
+    whole = f"range {ends[0]} ({low.label}) to {ends[1]} ({high.label})"
+    return [*parts, f"all {ends[0]}" if ends[0] == ends[1] else whole]
+
+
+def _decided(claim: Claim, finding: Finding) -> str:
+    assert finding.interval is not None
+    return decide(claim.relation, claim.bound, finding.interval)
+
+
+def _value(finding: Finding) -> float:
+    assert finding.interval is not None
+    return finding.interval.value
 
 
 def _beyond(claim: Claim, value: float) -> float:
     """Return how far a value lies beyond the bound of the rule; negative if it satisfies the rule."""
-    low, high = claim.bound[0], claim.bound[-1]
-    return {
-        "at-least": low - value,
-        "above": low - value,
-        "at-most": value - low,
-        "below": value - low,
-        "between": max(low - value, value - high),
-        "equals": abs(value - low),
-    }[claim.relation]
+    lowest, highest = allowed(claim.relation, claim.bound)
+    return max(lowest - value, value - highest)
 
 
 def _finding(claim: Claim, finding: Finding) -> str:
     interval = finding.interval
     assert interval is not None
     text = f"{finding.label}: {_show(interval.value, claim.unit)}"
-    if interval.low is None or interval.high is None:
+    if interval.ends is None:
         text += " (no interval)"
     elif interval.low != interval.high:
-        text += f" [{_show(interval.low, claim.unit)} … {_show(interval.high, claim.unit)}]"
+        text += f" [{' … '.join(_show(end, claim.unit) for end in interval.ends)}]"
     return text if finding.paper is None else f"{text} (paper {_show(finding.paper, claim.unit)})"
 
 
@@ -298,28 +274,28 @@ def _show(number: float, unit: str) -> str:
     return f"{text}x" if unit == "x" else text
 
 
-def _fault(claim: Claim, experiments: Sequence[str]) -> str | None:
-    """Return what is wrong with a claim beyond its types, or None."""
+def _check(claim: Claim, experiments: Sequence[str]) -> None:
+    """Raise ValueError if something beyond its types is wrong with a claim."""
     quantity, kind = claim.quantity, claim.quantity.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
-        return f"quantity: kind: one of {', '.join(KINDS)} expected"
+        raise ValueError(f"quantity: kind: one of {', '.join(KINDS)} expected")
     _, required, optional = KINDS[kind]
     required = required | {"kind", "experiments"}
     for key in sorted(required - quantity.keys()):
-        return f"quantity: key '{key}' is missing"
+        raise ValueError(f"quantity: key '{key}' is missing")
     for key in sorted(quantity.keys() - required - optional):
-        return f"quantity: key '{key}' is unknown"
+        raise ValueError(f"quantity: key '{key}' is unknown")
     named = quantity["experiments"]
     if named != "all" and not isinstance(named, list):
-        return "quantity: experiments: a list of names, or all, expected"
+        raise ValueError("quantity: experiments: a list of names, or all, expected")
     for name in named if named != "all" else ():
         if name not in experiments:
-            return f"quantity: experiments: unknown experiment '{name}'"
+            raise ValueError(f"quantity: experiments: unknown experiment '{name}'")
     if (claim.relation == "between") != (len(claim.bound) == 2):
-        return f"rule: {claim.relation}: {'one number' if len(claim.bound) == 2 else 'two numbers'} expected"
+        numbers = "one number" if len(claim.bound) == 2 else "two numbers"
+        raise ValueError(f"rule: {claim.relation}: {numbers} expected")
     if needs_clock(quantity) and set(claim.scales) & set(SCALES_WITHOUT_CLOCK):
-        return f"scales: seconds are not judged at {SCALES_WITHOUT_CLOCK[0]} scale"
-    return None
+        raise ValueError(f"scales: seconds are not judged at {SCALES_WITHOUT_CLOCK[0]} scale")
 
 
 def _of_experiments(claim: Claim, experiments: Sequence[str]) -> Claim:

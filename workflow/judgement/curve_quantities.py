@@ -10,8 +10,7 @@ from svmrepro.workflow.analysis.curves import KEYS, Point, absent, curve, expone
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.judgement.findings import Finding, Spec
 
-STRETCH = frozenset({"from", "to"})
-OPTIONAL = KEYS | STRETCH
+OPTIONAL = KEYS | {"from", "to"}
 
 _FEWEST = 3  # points of a fitted slope
 
@@ -21,11 +20,12 @@ def curve_exponents(results: Results, spec: Spec) -> list[Finding]:
     findings = []
     for name in spec["experiments"]:
         points = [point for point in _points(results, name, spec) if point.y.value > 0]
-        if len(points) < _FEWEST:
-            findings.append(Finding(name, None, _reason(results, name, spec, points)))
-        else:
-            label = f"{name}/{spec['contender']}/{spec['x']}/{spec.get('of', '')}"
-            findings.append(Finding(name, exponent(points, label).exponent))
+        reason = f"{len(points)} of at least {_FEWEST} values measured"
+        if not points:
+            reason = absent(results, name, spec["contender"])
+        label = f"{name}/{spec['contender']}/{spec['x']}/{spec.get('of', '')}"
+        slope = exponent(points, label).exponent if len(points) >= _FEWEST else None
+        findings.append(Finding.of(name, slope or reason))
     return findings
 
 
@@ -35,7 +35,7 @@ def curve_values(results: Results, spec: Spec) -> list[Finding]:
     for name in spec["experiments"]:
         points = _points(results, name, spec)
         if not points:
-            findings.append(Finding(name, None, _reason(results, name, spec, points)))
+            findings.append(Finding.of(name, absent(results, name, spec["contender"])))
         symbol = {"C_total": "C"}.get(spec["x"], spec["x"])
         findings += [Finding(f"{name}, {symbol} = {point.x:,g}", point.y) for point in points]
     return findings
@@ -49,9 +49,3 @@ def _points(results: Results, name: str, spec: Spec) -> list[Point]:
     low, high = spec.get("from", 0.0), spec.get("to", float("inf"))
     points = curve(results, name, spec["contender"], spec["x"], quantity)
     return [point for point in points if low <= point.x <= high]
-
-
-def _reason(results: Results, name: str, spec: Spec, points: list[Point]) -> str:
-    if not points:
-        return absent(results, name, spec["contender"]) or "not measured"
-    return f"{len(points)} of at least {_FEWEST} values measured"

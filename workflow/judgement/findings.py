@@ -14,21 +14,14 @@ Spec = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Finding:
-    """One number that a claim is judged by.
+    """One number that a claim is judged by."""
 
-    Attributes
-    ----------
-    label : str
-        Description of the number: "adult-linear, n = 1,605".
-    interval : Interval or None
-        The number; None if not measured.
-    reason : str
-        Why it was not measured; "" otherwise.
-    paper : float or None
-        The paper's own value.
-    """
+    label: str  # description of the number: "adult-linear, n = 1,605"
+    interval: Interval | None  # the number; None if not measured
+    reason: str = ""  # why it was not measured
+    paper: float | None = None  # the paper's own value
 
-    label: str
-    interval: Interval | None
-    reason: str = ""
-    paper: float | None = None
+    @classmethod
+    def of(cls, label: str, found: Interval | str, paper: float | None = None) -> Finding:
+        """Return the finding of a number, or of the reason why there is none."""
+        return cls(label, None, found, paper) if isinstance(found, str) else cls(label, found, "", paper)

@@ -9,14 +9,7 @@ from __future__ import annotations
 import numpy as np
 from svmrepro.workflow.analysis.intervals import Interval, mean_ratio
 from svmrepro.workflow.analysis.paired_tests import FEWEST, LARGER, SMALLER
-from svmrepro.workflow.analysis.permutations import (
-    PermutedProblem,
-    family,
-    mean_count,
-    pair_up,
-    problems,
-    why_missing,
-)
+from svmrepro.workflow.analysis.permutations import PermutedProblem, family, mean_count, pair_up, problems
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
@@ -46,13 +39,14 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     rows = [problem for problem in _problems(results, spec) if problem.n is not None]
     compared = family(results, rows, spec["contenders"], spec["of"])
     if not compared.tested:
-        reasons = [why_missing(results, problem, label) for problem in rows for label in spec["contenders"]]
+        reasons = (results.why_any_missing(problem.name, spec["contenders"], problem) for problem in rows)
         reason = next(filter(None, reasons), f"fewer than {FEWEST} pairs cannot reach the level")
         return [Finding("data sets", None, reason)]
-    corrected = spec.get("corrected", False)
-    marked = compared.count(DIRECTIONS[spec["has"]], corrected=corrected)
+    marks = compared.marks(corrected=spec.get("corrected", False))
+    marked = marks.count(DIRECTIONS[spec["has"]])
     label = f"{marked} of {compared.tested} data sets"
-    few = compared.undecided(ENOUGH, corrected=corrected)
+    open_ = [pairing for pairing, mark in zip(compared.pairings, marks, strict=True) if not mark]
+    few = [size for pairing in open_ if FEWEST <= (size := len(pairing.first)) < ENOUGH]
     if few:
         pairs = f"{min(few)}" if min(few) == max(few) else f"{min(few)} to {max(few)}"
         label += f" ({len(few)} significant neither way with {pairs} pairs)"
@@ -65,14 +59,12 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
     """Mean of ``above`` over mean of ``below``, of column ``of``, on the permutations that both solved."""
     findings = []
     for problem in _problems(results, spec):
-        label = _label(problem)
-        paper = _printed_ratio(results, problem, spec)
-        pairing = pair_up(results, problem, (spec["below"], spec["above"]), spec["of"])
+        contenders = (spec["below"], spec["above"])
+        pairing = pair_up(results, problem, contenders, spec["of"])
+        found: Interval | str = results.why_any_missing(problem.name, contenders, problem) or "no pairs"
         if pairing.first:
-            findings.append(Finding(label, mean_ratio(pairing.second, pairing.first), "", paper))
-            continue
-        reasons = [why_missing(results, problem, spec[key]) for key in ("below", "above")]
-        findings.append(Finding(label, None, next(filter(None, reasons), "no pairs"), paper))
+            found = mean_ratio(pairing.second, pairing.first)
+        findings.append(Finding.of(_label(problem), found, _printed_ratio(results, problem, spec)))
     return findings
 
 
@@ -83,18 +75,17 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
     """
     findings = []
     for problem in _problems(results, spec):
-        label = _label(problem)
         said = results.numbers.value(spec["table"], problem.name, problem.n_printed, spec["which"])
-        reason = why_missing(results, problem, spec["contender"])
         mean = mean_count(results.group(problem.name, spec["contender"], problem.n), spec["which"])
+        found: Interval | str = results.why_missing(problem.name, spec["contender"], problem)
         if problem.n is not None and problem.n_paper is None:
-            reason = "not the paper's size"
-        if reason or said is None or mean is None:
-            findings.append(Finding(label, None, reason or "the paper has no number"))
-            continue
-        off = abs(mean.value - said)
-        share = 0.0 if off <= spec.get("slack", 0) else off / max(said, 1.0)
-        findings.append(Finding(label, Interval.exact(share)))
+            found = "not the paper's size"
+        elif not found and (said is None or mean is None):
+            found = "the paper has no number"
+        elif said is not None and mean is not None:
+            off = abs(mean.value - said)
+            found = Interval.exact(0.0 if off <= spec.get("slack", 0) else off / max(said, 1.0))
+        findings.append(Finding.of(_label(problem), found))
     return findings
 
 
@@ -110,13 +101,12 @@ def planned_lengths(results: Results, spec: Spec) -> list[Finding]:
         for n in experiment.sizes:
             label = f"{experiment.title}, n = {n:,}"
             _, planned, _ = lengths(results, name, spec["contender"], n)
-            if not planned.sum():
-                reason = results.group(name, spec["contender"], n).reason or "no step was planned"
-                findings.append(Finding(label, None, reason))
-                continue
-            ends = np.array([length(place) for place in edges(planned.size)])
-            beyond = ends[1:] <= spec["shorter"] if "shorter" in spec else ends[:-1] >= spec["longer"]
-            findings.append(Finding(label, Interval.exact(float(planned[beyond].sum() / planned.sum()))))
+            found: Interval | str = results.group(name, spec["contender"], n).reason or "no step was planned"
+            if planned.sum():
+                ends = np.array([length(place) for place in edges(planned.size)])
+                beyond = ends[1:] <= spec["shorter"] if "shorter" in spec else ends[:-1] >= spec["longer"]
+                found = Interval.exact(float(planned[beyond].sum() / planned.sum()))
+            findings.append(Finding.of(label, found))
     return findings
 
 
@@ -125,7 +115,7 @@ def _problems(results: Results, spec: Spec) -> list[PermutedProblem]:
 
 
 def _label(problem: PermutedProblem) -> str:
-    return f"{problem.title}, n = {problem.row.size:,}"
+    return f"{problem.title}, n = {problem.size:,}"
 
 
 def _printed_share(results: Results, spec: Spec) -> float | None:
@@ -134,10 +124,10 @@ def _printed_share(results: Results, spec: Spec) -> float | None:
     what = "seconds" if spec["of"] == CPU else spec["of"]
     lines = [(name, n) for name in numbers.experiments(table) for n in numbers.sizes(name, table)]
     columns = [f"{what}_significant", *(f"{snake(label)}_{what}" for label in spec["contenders"])]
-    printed = all(numbers.text(table, *line, column) for line in lines for column in columns)
-    if spec["has"] != "less" or not lines or not printed:
+    texts = [[numbers.text(table, *line, column) for column in columns] for line in lines]
+    if spec["has"] != "less" or not texts or not all(map(all, texts)):
         return None
-    return sum(numbers.text(table, *line, columns[0]) == "yes" for line in lines) / len(lines)
+    return sum(marked == "yes" for marked, *_ in texts) / len(texts)
 
 
 def _printed_ratio(results: Results, problem: PermutedProblem, spec: Spec) -> float | None:

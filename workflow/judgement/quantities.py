@@ -10,13 +10,15 @@ sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
+from functools import partial
 
 from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.power_law import fit_power_law
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
-from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group
-from svmrepro.workflow.judgement import curve_quantities, permutation_quantities
+from svmrepro.workflow.analysis.runs import CPU, QUANTITIES
+from svmrepro.workflow.judgement import curve_quantities as curves
+from svmrepro.workflow.judgement import permutation_quantities as permutations
 from svmrepro.workflow.judgement.findings import Finding, Spec
 
 
@@ -25,25 +27,23 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
     contender, quantity = spec["contender"], spec.get("of", CPU)
     findings = []
     for name in spec["experiments"]:
-        found, reason = _exponent(results, name, contender, quantity)
         said = results.numbers.exponent(name, contender) if quantity in QUANTITIES else None
-        findings.append(Finding(name, found, reason, said))
+        findings.append(Finding.of(name, _exponent(results, name, contender, quantity), said))
     return findings
 
 
 def exponent_difference(results: Results, spec: Spec) -> list[Finding]:
     """Exponent of ``contender`` minus exponent of ``minus``, with the interval of `Interval.minus`."""
     findings = []
-    quantity = spec.get("of", CPU)
+    contenders = (spec["contender"], spec["minus"])
     for name in spec["experiments"]:
-        parts = [_exponent(results, name, spec[key], quantity) for key in ("contender", "minus")]
-        said = [results.numbers.exponent(name, spec[key]) for key in ("contender", "minus")]
-        paper = None if said[0] is None or said[1] is None else round(said[0] - said[1], 10)
-        first, second = parts[0][0], parts[1][0]
-        if first is None or second is None:
-            findings.append(Finding(name, None, parts[0][1] or parts[1][1], paper))
+        first, second = (_exponent(results, name, each, spec.get("of", CPU)) for each in contenders)
+        one, other = (results.numbers.exponent(name, each) for each in contenders)
+        paper = None if one is None or other is None else round(one - other, 10)
+        if isinstance(first, str) or isinstance(second, str):
+            findings.append(Finding.of(name, first if isinstance(first, str) else second, paper))
         else:
-            findings.append(Finding(name, first.minus(second), "", paper))
+            findings.append(Finding.of(name, first.minus(second), paper))
     return findings
 
 
@@ -51,35 +51,30 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
     """Ratio ``above`` / ``below`` of two contenders within one process, ``of`` cpu_seconds or work."""
     above, below, quantity = spec["above"], spec["below"], spec.get("of", CPU)
 
-    def look(name: str, row: SizeRow) -> Finding:
-        label, paper = _label(name, row), _paper_ratio(results, name, row, above, below)
-        reason = results.why_missing(name, below, row) or results.why_missing(name, above, row)
-        if reason:
-            return Finding(label, None, reason, paper)
+    def look(name: str, row: SizeRow) -> Interval | str:
         found = results.ratio(name, row.size, above, below, quantity)
-        return Finding(label, found, "" if found else "no pair was measured in one process", paper)
+        return found or "no pair was measured in one process"
 
-    return _by_size(results, spec, look)
+    def paper(name: str, row: SizeRow) -> float | None:
+        return _paper_ratio(results, name, row, above, below)
+
+    return _by_size(results, spec, (below, above), look, paper=paper)
 
 
 def support_vectors(results: Results, spec: Spec) -> list[Finding]:
     """Relative absolute difference of a count from the paper's; ``which``: nonbound, bound, total."""
     kinds = {"nonbound": ("nonbound",), "bound": ("bound",), "total": ("nonbound", "bound")}[spec["which"]]
 
-    def look(name: str, row: SizeRow) -> Finding:
-        label = _label(name, row)
+    def look(name: str, row: SizeRow) -> Interval | str:
         printed = [results.numbers.support_vectors(name, row.n_paper, kind) for kind in kinds]
-        reason = results.why_missing(name, spec["contender"], row)
-        if reason:
-            return Finding(label, None, reason)
-        if any(part is None for part in printed) or not sum(part or 0 for part in printed):
-            return Finding(label, None, "not a size of the paper")
+        theirs = 0 if None in printed else sum(part or 0 for part in printed)
+        if not theirs:
+            return "not a size of the paper"
         group = results.group(name, spec["contender"], row.n)
         ours = sum(group.median(f"certificate.n_{kind}") or 0.0 for kind in kinds)
-        theirs = sum(part or 0 for part in printed)
-        return Finding(label, Interval.exact(abs(ours - theirs) / theirs))
+        return Interval.exact(abs(ours - theirs) / theirs)
 
-    return _by_size(results, spec, look)
+    return _by_size(results, spec, (spec["contender"],), look)
 
 
 def value(results: Results, spec: Spec) -> list[Finding]:
@@ -89,100 +84,77 @@ def value(results: Results, spec: Spec) -> list[Finding]:
     """
     divisors: Sequence[str] = spec.get("per", ())
 
-    def look_at(contender: str) -> Callable[[str, SizeRow], Finding]:
-        def look(name: str, row: SizeRow) -> Finding:
-            label = f"{name}, {display_name(contender)}, n = {row.size:,}"
-            reason = results.why_missing(name, contender, row)
-            if reason:
-                return Finding(label, None, reason)
-            values = _values(results.group(name, contender, row.n), spec["of"], divisors)
-            if not values:
-                return Finding(label, None, f"no run reports {spec['of']}")
-            middle = sorted(values)[len(values) // 2]
-            return Finding(label, Interval(middle, min(values), max(values)))
+    def look(contender: str, name: str, row: SizeRow) -> Interval | str:
+        values = []
+        for run in results.group(name, contender, row.n).solved:
+            top = run.number(spec["of"])
+            bottom = sum(run.number(column) or 0.0 for column in divisors) if divisors else 1.0
+            if top is not None and bottom:
+                values.append(top / bottom)
+        if not values:
+            return f"no run reports {spec['of']}"
+        return Interval(sorted(values)[len(values) // 2], min(values), max(values))
 
-        return look
-
-    return [found for label in spec["contenders"] for found in _by_size(results, spec, look_at(label))]
+    return [
+        finding
+        for label in spec["contenders"]
+        for finding in _by_size(
+            results, spec, (label,), partial(look, label), said=f", {display_name(label)}"
+        )
+    ]
 
 
 def agreement(results: Results, spec: Spec) -> list[Finding]:
     """Relative absolute difference between two ``contenders`` in a column (or sum of columns) ``of``."""
-    first, second = spec["contenders"]
     columns: list[str] = [spec["of"]] if isinstance(spec["of"], str) else spec["of"]
 
-    def look(name: str, row: SizeRow) -> Finding:
-        label = _label(name, row)
-        reason = results.why_missing(name, first, row) or results.why_missing(name, second, row)
-        if reason:
-            return Finding(label, None, reason)
-        groups = [results.group(name, contender, row.n) for contender in (first, second)]
-        medians = [[group.median(column) for column in columns] for group in groups]
-        if any(value is None for parts in medians for value in parts):
-            return Finding(label, None, f"no run reports {' and '.join(columns)}")
-        a, b = (sum(value for value in parts if value is not None) for parts in medians)
+    def look(name: str, row: SizeRow) -> Interval | str:
+        sums = []
+        for contender in spec["contenders"]:
+            group = results.group(name, contender, row.n)
+            medians = [median for column in columns if (median := group.median(column)) is not None]
+            if len(medians) < len(columns):
+                return f"no run reports {' and '.join(columns)}"
+            sums.append(sum(medians))
+        a, b = sums
         scale = max(abs(a), abs(b))
-        return Finding(label, Interval.exact(abs(a - b) / scale if scale else 0.0))
+        return Interval.exact(abs(a - b) / scale if scale else 0.0)
 
-    return _by_size(results, spec, look)
+    return _by_size(results, spec, spec["contenders"], look)
 
 
 def limit_pattern(results: Results, spec: Spec) -> list[Finding]:
     """1 if ``contender`` exceeds its memory limit exactly where the paper's cell is N/A, else 0."""
     contender = spec["contender"]
 
-    def look(name: str, row: SizeRow) -> Finding:
-        label = _label(name, row)
+    def absent(name: str, row: SizeRow) -> bool:
+        return row.n_paper is not None and results.numbers.seconds(name, row.n_paper, contender) is None
+
+    def look(name: str, row: SizeRow) -> Interval | str:
         if row.n_paper is None:
-            return Finding(label, None, "not a size of the paper")
-        absent = results.numbers.seconds(name, row.n_paper, contender) is None
-        said = None if not absent else 1.0
+            return "not a size of the paper"
         stopped = _memory_stop(results, name, contender, row)
         if stopped is None:
-            return Finding(label, None, results.why_missing(name, contender, row), said)
-        return Finding(label, Interval.exact(1.0 if stopped == absent else 0.0), "", said)
+            return results.why_missing(name, contender, row)
+        return Interval.exact(1.0 if stopped == absent(name, row) else 0.0)
 
-    return _by_size(results, spec, look)
+    return _by_size(results, spec, (), look, paper=lambda name, row: 1.0 if absent(name, row) else None)
 
 
-KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], frozenset[str], frozenset[str]]] = {
-    "exponent": (exponent, frozenset({"contender"}), frozenset({"of"})),
-    "exponent-difference": (exponent_difference, frozenset({"contender", "minus"}), frozenset({"of"})),
-    "ratio": (ratio, frozenset({"above", "below"}), frozenset({"of", "at", "from"})),
-    "support-vectors": (support_vectors, frozenset({"contender", "which"}), frozenset({"at", "from"})),
-    "value": (value, frozenset({"of", "contenders"}), frozenset({"per", "at", "from"})),
-    "agreement": (agreement, frozenset({"of", "contenders"}), frozenset({"at", "from"})),
-    "limit-pattern": (limit_pattern, frozenset({"contender"}), frozenset({"at", "from"})),
-    "significant": (
-        permutation_quantities.significant,
-        frozenset({"contenders", "of", "has", "table"}),
-        frozenset({"corrected"}),
-    ),
-    "mean-ratio": (
-        permutation_quantities.mean_ratios,
-        frozenset({"above", "below", "of", "table"}),
-        frozenset(),
-    ),
-    "printed-counts": (
-        permutation_quantities.printed_counts,
-        frozenset({"contender", "which", "table"}),
-        frozenset({"slack"}),
-    ),
-    "curve-exponent": (
-        curve_quantities.curve_exponents,
-        frozenset({"contender", "x"}),
-        curve_quantities.OPTIONAL,
-    ),
-    "curve-value": (
-        curve_quantities.curve_values,
-        frozenset({"contender", "x"}),
-        curve_quantities.OPTIONAL,
-    ),
-    "planned-lengths": (
-        permutation_quantities.planned_lengths,
-        frozenset({"contender"}),
-        frozenset({"longer", "shorter"}),
-    ),
+KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], Set[str], Set[str]]] = {
+    "exponent": (exponent, {"contender"}, {"of"}),
+    "exponent-difference": (exponent_difference, {"contender", "minus"}, {"of"}),
+    "ratio": (ratio, {"above", "below"}, {"of", "at", "from"}),
+    "support-vectors": (support_vectors, {"contender", "which"}, {"at", "from"}),
+    "value": (value, {"of", "contenders"}, {"per", "at", "from"}),
+    "agreement": (agreement, {"of", "contenders"}, {"at", "from"}),
+    "limit-pattern": (limit_pattern, {"contender"}, {"at", "from"}),
+    "significant": (permutations.significant, {"contenders", "of", "has", "table"}, {"corrected"}),
+    "mean-ratio": (permutations.mean_ratios, {"above", "below", "of", "table"}, set()),
+    "printed-counts": (permutations.printed_counts, {"contender", "which", "table"}, {"slack"}),
+    "curve-exponent": (curves.curve_exponents, {"contender", "x"}, curves.OPTIONAL),
+    "curve-value": (curves.curve_values, {"contender", "x"}, curves.OPTIONAL),
+    "planned-lengths": (permutations.planned_lengths, {"contender"}, {"longer", "shorter"}),
 }
 """Kind -> function, required parameters, optional parameters (besides ``kind`` and ``experiments``)."""
 
@@ -194,20 +166,29 @@ def needs_clock(spec: Spec) -> bool:
     return spec["kind"] in timed and spec.get("of", CPU) == CPU and "short_of" not in spec
 
 
-def _exponent(results: Results, name: str, contender: str, quantity: str) -> tuple[Interval | None, str]:
-    """Return an exponent and "", or None and the reason."""
+def _exponent(results: Results, name: str, contender: str, quantity: str) -> Interval | str:
+    """Return an exponent, or the reason why there is none."""
     if contender not in results.experiment(name).contenders:
-        return None, "not in this experiment"
+        return "not in this experiment"
     fit = results.fit(name, contender, quantity)
     if fit is None:
         fit = fit_power_law(results.runs.series(name, contender, quantity), f"{name}/{contender}/{quantity}")
-    if fit.points < 3:
-        return None, f"{fit.points} of at least 3 sizes measured"
-    return fit.exponent, ""
+    return fit.exponent if fit.exponent and fit.points >= 3 else f"{fit.points} of at least 3 sizes measured"
 
 
-def _by_size(results: Results, spec: Spec, look: Callable[[str, SizeRow], Finding]) -> list[Finding]:
-    """Apply `look` to the sizes selected by ``at`` and ``from``, experiment by experiment."""
+def _by_size(
+    results: Results,
+    spec: Spec,
+    contenders: Sequence[str],
+    look: Callable[[str, SizeRow], Interval | str],
+    *,
+    paper: Callable[[str, SizeRow], float | None] = lambda name, row: None,
+    said: str = "",
+) -> list[Finding]:
+    """Apply `look` to the sizes selected by ``at`` and ``from``, experiment by experiment.
+
+    It returns a number, or the reason why there is none; it is asked only if all contenders were measured.
+    """
     at, smallest = spec.get("at", "each"), spec.get("from", 0)
     findings: list[Finding] = []
     for name in spec["experiments"]:
@@ -218,7 +199,10 @@ def _by_size(results: Results, spec: Spec, look: Callable[[str, SizeRow], Findin
             size = at if isinstance(at, int) else smallest
             findings.append(Finding(name, None, f"n = {size:,} is not a size of the {results.scale} scale"))
             continue
-        found = [look(name, row) for row in rows]
+        found = []
+        for row in rows:
+            outcome = results.why_any_missing(name, contenders, row) or look(name, row)
+            found.append(Finding.of(f"{name}{said}, n = {row.size:,}", outcome, paper(name, row)))
         if at == "largest":
             measured = [finding for finding in found if finding.interval is not None]
             found = (measured or found)[-1:]
@@ -226,38 +210,23 @@ def _by_size(results: Results, spec: Spec, look: Callable[[str, SizeRow], Findin
     return findings
 
 
-def _values(group: Group, column: str, divisors: Sequence[str]) -> list[float]:
-    """Return a column over the certified runs, divided by the sum of `divisors` if there are any."""
-    values = []
-    for run in group.solved:
-        top = run.number(column)
-        bottom = sum(run.number(name) or 0.0 for name in divisors) if divisors else 1.0
-        if top is not None and bottom:
-            values.append(top / bottom)
-    return values
-
-
 def _paper_ratio(results: Results, name: str, row: SizeRow, above: str, below: str) -> float | None:
     """Return the paper's ratio of seconds, from its timing table or its sparse/non-sparse table."""
     numbers, n = results.numbers, row.n_paper
-    top, bottom = numbers.seconds(name, n, above), numbers.seconds(name, n, below)
     if above == f"{below}-dense":
-        top, bottom = (numbers.sparse_seconds(name, n, below, form) for form in ("dense", "sparse"))
+        places = ((below, "dense"), (below, "sparse"))
     elif above.endswith("-dense") and below.endswith("-dense"):
-        top, bottom = (
-            numbers.sparse_seconds(name, n, label.removesuffix("-dense"), "dense") for label in (above, below)
-        )
+        places = ((above.removesuffix("-dense"), "dense"), (below.removesuffix("-dense"), "dense"))
+    else:
+        return numbers.seconds_ratio(name, n, above, below)
+    top, bottom = (numbers.sparse_seconds(name, n, *place) for place in places)
     return top / bottom if top is not None and bottom else None
 
 
 def _memory_stop(results: Results, name: str, contender: str, row: SizeRow) -> bool | None:
     """Whether the memory limit stopped a contender at this or a smaller size; None if unknown."""
-    for n in sorted(results.runs.sizes(name)):
+    for n in results.runs.sizes(name):
         group = results.group(name, contender, n)
         if row.n is not None and n <= row.n and any(run.status == "memory_limit" for run in group.runs):
             return True
     return False if results.group(name, contender, row.n).solved else None
-
-
-def _label(name: str, row: SizeRow) -> str:
-    return f"{name}, n = {row.size:,}"

@@ -50,31 +50,22 @@ LIMITED = ("time_limit", "memory_limit")
 """Statuses that a slower or smaller machine explains at larger sizes, but not at a contender's smallest."""
 
 
-#: Ratios of counts to the reference's, by paper, contender, count, and whether storage is dense.
+Entry = Mapping[str, Any]
+"""One problem, seed and contender of a run, as `summarise` returns it."""
+
 Paths = dict[tuple[str, str, str, bool], list[float]]
+"""Ratios of counts to the reference's, by paper, contender, count, and whether storage is dense."""
 
 
 @dataclass
 class ReferenceCheck:
-    """Outcome of a comparison with the reference.
+    """Outcome of a comparison with the reference."""
 
-    Attributes
-    ----------
-    same_machine : bool
-        Whether hardware and library versions equal the reference's, so that equality is required.
-    faults : list of str
-        Reasons to fail, one line each.
-    remarks : list of str
-        Information that requires no action: rows or claims that were not measured here.
-    rows, of : int
-        Number of rows compared, and number of the reference's rows for the papers of this run.
-    """
-
-    same_machine: bool
+    same_machine: bool  # hardware and library versions equal the reference's, so that equality is required
     faults: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-    rows: int = 0
-    of: int = 0
+    remarks: list[str] = field(default_factory=list)  # rows or claims that were not measured here
+    rows: int = 0  # compared
+    of: int = 0  # in the reference, for the papers of this run
 
 
 def summarise(runs: Runs) -> list[dict[str, Any]]:
@@ -87,25 +78,23 @@ def summarise(runs: Runs) -> list[dict[str, Any]]:
         key = tuple(run.fields.get(name, "") for name in (*PROBLEM, "point"))
         if key not in chosen or (run.solved and not chosen[key].solved):
             chosen[key] = run
-    entries = []
-    for run in chosen.values():
-        setting = {name: run.fields.get(name, "") for name in SETTING}
-        setting |= {
-            name: text
-            for name, text in run.fields.items()
-            if name.startswith(("kernel.", "options.", "encoding")) and text
-        }
-        counts = {name: value for name in (*RESULTS, *PATH) if (value := run.number(name)) is not None}
-        entries.append(
-            {
-                **{name: run.fields.get(name, "") for name in PROBLEM},
-                **({"point": point} if (point := run.fields.get("point", "")) else {}),
-                "setting": setting,
-                "status": run.status if run.solved or run.status != "optimal" else "uncertified",
-                "counts": counts if run.solved else {},
-            }
-        )
-    return entries
+    return [_entry(run) for run in chosen.values()]
+
+
+def _entry(run: MeasuredRun) -> dict[str, Any]:
+    more = {
+        name: text
+        for name, text in run.fields.items()
+        if name.startswith(("kernel.", "options.", "encoding")) and text
+    }
+    counts = {name: value for name in (*RESULTS, *PATH) if (value := run.number(name)) is not None}
+    return {
+        **{name: run.fields.get(name, "") for name in PROBLEM},
+        **({"point": point} if (point := run.fields.get("point", "")) else {}),
+        "setting": {**{name: run.fields.get(name, "") for name in SETTING}, **more},
+        "status": run.status if run.solved or run.status != "optimal" else "uncertified",
+        "counts": counts if run.solved else {},
+    }
 
 
 def fold(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -132,17 +121,14 @@ def machine_identity(runs: Runs) -> dict[str, str]:
 
     Empty if there are no runs, or if they come from machines that differ in any of these.
     """
-    names = ("machine.cpu", "machine.cpu_id", "machine.blas", "machine.python")
+    names = ("cpu", "cpu_id", "blas", "python")
     identities = {
         tuple(
-            (name, text)
-            for name, text in sorted(run.fields.items())
-            if text
-            and (name in names or name.startswith("machine.versions."))
-            and not name.endswith(".svmrepro")
+            (f"machine.{name}", text)
+            for name, text in record.items()
+            if name in names or (name.startswith("versions.") and not name.endswith(".svmrepro"))
         )
-        for run in runs.runs
-        if run.solved
+        for record in machine_records(runs)
     }
     return dict(identities.pop()) if len(identities) == 1 else {}
 
@@ -189,33 +175,28 @@ def compare(
     """
     same = bool(reference["machine"]) and reference["machine"] == current["machine"]
     found = ReferenceCheck(same)
+    missing = found.faults if complete else found.remarks
     for paper, verdicts in reference["claims"].items():
         now = current["claims"].get(paper)
-        for name, verdict in verdicts.items():
-            if verdict != HOLDS or now is None:
-                continue
+        for name in [name for name, verdict in verdicts.items() if verdict == HOLDS and now is not None]:
             present = now.get(name, "no longer listed")
+            said = f"claim {paper}/{name} held in the reference: {present}"
             if present == OPEN and (paper, name) in clocked:
-                found.remarks.append(f"claim {paper}/{name} held in the reference: {present}, by seconds")
+                found.remarks.append(f"{said}, by seconds")
             elif present in (BREAKS, OPEN, "no longer listed"):
-                found.faults.append(f"claim {paper}/{name} held in the reference: {present}")
+                found.faults.append(said)
             elif present != HOLDS:
-                missing = found.faults if complete else found.remarks
-                missing.append(f"claim {paper}/{name} held in the reference: {present}")
+                missing.append(said)
     papers = {*current["claims"], *(row["paper"] for row in current["rows"])}
     wanted = [row for row in reference["rows"] if row["paper"] in papers]
     absent = _compare_rows(wanted, current["rows"], found, whole)
     if absent:
-        missing = found.faults if complete else found.remarks
         missing.append(f"{len(absent)} rows of the reference were not measured here: {_some(absent)}")
     return found
 
 
 def _compare_rows(
-    before: Iterable[Mapping[str, Any]],
-    after: Iterable[Mapping[str, Any]],
-    found: ReferenceCheck,
-    whole: bool,
+    before: Iterable[Entry], after: Iterable[Entry], found: ReferenceCheck, whole: bool
 ) -> list[str]:
     """Compare the rows; return those of the reference that were not measured here."""
     now = {_key(entry): entry for entry in after}
@@ -224,7 +205,9 @@ def _compare_rows(
     strange: list[str] = []
     before = [old for old in before if old["counts"]]
     found.of = len(before)
-    smallest = _smallest(before)
+    smallest: dict[tuple[str, ...], int] = {}
+    for old in before:
+        smallest[_series(old)] = min(int(old["n"]), smallest.get(_series(old), int(old["n"])))
     made = {(entry["paper"], entry["experiment"]) for entry in now.values()}
     for old in before:
         new, label = now.get(_key(old)), _label(old)
@@ -252,11 +235,8 @@ def _compare_rows(
     if strange:
         said = f"{len(strange)} rows of the reference are no part of this run: {_some(strange)}"
         if whole:
-            found.faults.append(
-                f"{said}; the check is of the scale as it is committed, `compare` of any other"
-            )
-        else:
-            found.remarks.append(said)
+            said += "; the check is of the scale as it is committed, `compare` of any other"
+        (found.faults if whole else found.remarks).append(said)
     if whole and found.of and not found.rows:
         found.faults.append("not one row of the reference could be compared")
     return absent
@@ -267,13 +247,7 @@ def _some(labels: Sequence[str]) -> str:
     return "; ".join(labels[:3]) + more
 
 
-def _compare_counts(
-    old: Mapping[str, Any],
-    new: Mapping[str, Any],
-    label: str,
-    found: ReferenceCheck,
-    paths: Paths,
-) -> None:
+def _compare_counts(old: Entry, new: Entry, label: str, found: ReferenceCheck, paths: Paths) -> None:
     """Compare one row. If rounding may steer the path, store its ratios in `paths` for later."""
     for name, was in old["counts"].items():
         value = new["counts"].get(name)
@@ -293,15 +267,8 @@ def _compare_counts(
 def agree(name: str, was: float, value: float, *, same_machine: bool) -> bool:
     """Whether a count or an objective agrees in two runs, as far as the two machines allow.
 
-    Parameters
-    ----------
-    name : str
-        One of `RESULTS` or `PATH`.
-    was, value : float
-        Values in the two runs.
-    same_machine : bool
-        Whether equality is required; otherwise a relative difference up to `TOLERANCE` is allowed, and in a
-        number of support vectors a difference of 1.
+    On the same machine equality is required; otherwise a relative difference up to `TOLERANCE` is allowed,
+    and in a number of support vectors a difference of 1.
     """
     if same_machine:
         return abs(value - was) <= EQUAL * max(abs(was), abs(value))
@@ -309,26 +276,15 @@ def agree(name: str, was: float, value: float, *, same_machine: bool) -> bool:
     return abs(value - was) <= max(TOLERANCE * abs(was), slack)
 
 
-def _smallest(entries: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], int]:
-    """Return the smallest size that each contender of an experiment solved."""
-    found: dict[tuple[str, ...], int] = {}
-    for entry in entries:
-        if entry["counts"]:
-            n, series = int(entry["n"]), _series(entry)
-            found[series] = min(n, found.get(series, n))
-    return found
-
-
-def _series(entry: Mapping[str, Any]) -> tuple[str, ...]:
+def _series(entry: Entry) -> tuple[str, ...]:
     return entry["paper"], entry["experiment"], entry["contender"]
 
 
-def _key(entry: Mapping[str, Any]) -> tuple[str, ...]:
+def _key(entry: Entry) -> tuple[str, ...]:
     return (*(entry[name] for name in PROBLEM), *([entry["point"]] if "point" in entry else []))
 
 
-def _label(entry: Mapping[str, Any]) -> str:
-    parts: Sequence[str] = (f"{entry['experiment']} n = {entry['n']}", entry["contender"])
+def _label(entry: Entry) -> str:
     seed = f", seed {entry['seed']}" if entry["seed"] not in ("", "0") else ""
     point = f", point {entry['point']}" if "point" in entry else ""
-    return ", ".join(parts) + point + seed
+    return f"{entry['experiment']} n = {entry['n']}, {entry['contender']}{point}{seed}"

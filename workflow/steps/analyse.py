@@ -7,13 +7,7 @@ Flagged runs are included and marked.
 
 from __future__ import annotations
 
-from svmrepro.workflow.analysis.fits import (
-    FIT_COLUMNS,
-    RATIO_COLUMNS,
-    compare_contenders,
-    fit_experiment,
-    lines_to_csv,
-)
+from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, compare_contenders, fit_experiment
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.analysis.tidy import collect_lines, to_csv
@@ -30,9 +24,9 @@ def run(config: Config, paper: str, experiment: str) -> None:
     described = config.papers[paper].experiments[experiment]
     runs = read_runs([measurements])
     fits = fit_experiment(runs, described, PaperNumbers(paths.config_dir() / "papers", paper))
-    atomic_write(paths.fits(config, paper, experiment), lines_to_csv(FIT_COLUMNS, fits))
+    atomic_write(paths.fits(config, paper, experiment), to_csv(fits, FIT_COLUMNS))
     ratios = compare_contenders(runs, described)
-    atomic_write(paths.ratios(config, paper, experiment), lines_to_csv(RATIO_COLUMNS, ratios))
+    atomic_write(paths.ratios(config, paper, experiment), to_csv(ratios, RATIO_COLUMNS))
 
 
 if __name__ == "__main__":

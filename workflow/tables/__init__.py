@@ -1,6 +1,7 @@
 """Tables: one module per kind; `svmrepro.workflow.configuration.artefact_kinds` lists them.
 
-model            tables, columns and cells
+cells            cells, and how numbers are formatted
+model            tables and columns
 writers          output formats; HTML by ``workflow/templates``
 timing           timing tables
 sparse           sparse and dense code

@@ -5,7 +5,8 @@ from __future__ import annotations
 from svmrepro import datasets
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import Column, Table, TableSection, count, missing, prose
+from svmrepro.workflow.tables.cells import count, missing, prose
+from svmrepro.workflow.tables.model import Column, Table, TableSection
 
 COLUMNS = (
     Column("part", "files", prose=True),
@@ -35,12 +36,8 @@ def build(results: Results, artefact: Artefact) -> Table:
         }
         for line in compared
     ]
-    return Table(
-        title=artefact.title,
-        sections=(TableSection(COLUMNS, rows),),
-        caption=artefact.caption,
-        notes=[
-            "Row i of LIBSVM's file is row i of the raw one. Identical: all bits of the attribute agree.",
-            "A column of LIBSVM's counts where it occurs in its file: a test file lacks a few categories.",
-        ],
-    )
+    notes = [
+        "Row i of LIBSVM's file is row i of the raw one. Identical: all bits of the attribute agree.",
+        "A column of LIBSVM's counts where it occurs in its file: a test file lacks a few categories.",
+    ]
+    return Table(artefact.title, (TableSection(COLUMNS, rows),), artefact.caption, notes)

@@ -8,26 +8,9 @@ from svmrepro.workflow.analysis.printed_numbers import SCALING
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import (
-    BLANK,
-    DASH,
-    Cell,
-    Column,
-    Table,
-    count,
-    missing,
-    number,
-    prose,
-    table_of,
-)
-from svmrepro.workflow.tables.timing import (
-    fit_cells,
-    paper_seconds_cell,
-    ratio_cell,
-    seconds_cell,
-    size_cell,
-    suspect_notes,
-)
+from svmrepro.workflow.tables import timing
+from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, number, prose
+from svmrepro.workflow.tables.model import Column, Table, table_of
 
 
 def build(results: Results, artefact: Artefact) -> Table:
@@ -36,31 +19,6 @@ def build(results: Results, artefact: Artefact) -> Table:
     Setting of the artefact: ``baseline``, the contender to whose seconds the others' are compared.
     """
     baseline: str = artefact.settings["baseline"]
-    rows = [
-        _row(results, name, contender, baseline)
-        for name in artefact.experiments
-        for contender in results.experiment(name).contenders
-    ]
-    return table_of(
-        results,
-        artefact,
-        _columns(results, artefact, baseline),
-        rows,
-        notes=_notes(results, artefact, baseline),
-    )
-
-
-def reached(results: Results, experiment: str, contender: str) -> SizeRow:
-    """Return the largest size that a contender solved, or the experiment's smallest if it solved none.
-
-    The cells of the smallest size give the reason for a missing result.
-    """
-    sizes = [n for n in results.runs.sizes(experiment) if results.group(experiment, contender, n).solved]
-    n = max(sizes) if sizes else min(results.experiment(experiment).sizes)
-    return SizeRow(n, results.paper_size(experiment, n))
-
-
-def _columns(results: Results, artefact: Artefact, baseline: str) -> list[Column]:
     ratio = f"seconds relative to {display_name(baseline)}"
     columns = [
         Column("experiment", "experiment", prose=True),
@@ -77,35 +35,11 @@ def _columns(results: Results, artefact: Artefact, baseline: str) -> list[Column
         Column("points", "sizes fitted", prose=True),
     ]
     known = any(results.compared(name) for name in artefact.experiments)
-    return [column for column in columns if known or not column.paper]
-
-
-def _row(results: Results, name: str, contender: str, baseline: str) -> Mapping[str, Cell]:
-    row = reached(results, name, contender)
-    cells = fit_cells(results, name, contender)
-    cells["experiment"] = prose(name)
-    absent = results.why_missing(name, contender, row)
-    cells["n"] = missing(absent, DASH) if absent else size_cell(row)
-    cells["seconds"] = seconds_cell(results, name, contender, row)
-    cells["paper_n"] = BLANK
-    if contender != baseline and not absent:
-        cells["ratio"] = ratio_cell(results, name, row, contender, baseline, CPU)
-    sizes = results.numbers.sizes(name)
-    if sizes and contender in results.compared(name):
-        whole = SizeRow(None, max(sizes))
-        cells["paper_n"] = count(whole.n_paper)
-        cells["paper_seconds"] = paper_seconds_cell(results, name, contender, whole)
-        above, below = (
-            results.numbers.seconds(name, whole.n_paper, label) for label in (contender, baseline)
-        )
-        if contender != baseline and above is not None and below:
-            cells["paper_ratio"] = number(above / below)
-        if not results.numbers.text(SCALING, name, None, f"{contender}_exponent"):
-            cells["paper_printed"] = missing("n/a in the paper", "n/a")
-    return cells
-
-
-def _notes(results: Results, artefact: Artefact, baseline: str) -> list[str]:
+    rows = [
+        _row(results, name, contender, baseline)
+        for name in artefact.experiments
+        for contender in results.experiment(name).contenders
+    ]
     notes = [
         "Seconds are medians of CPU seconds over the repeats with the 95 % interval of the median, at the "
         f"largest size that the solver reached at the {results.scale} scale; ratios are medians of ratios "
@@ -119,4 +53,38 @@ def _notes(results: Results, artefact: Artefact, baseline: str) -> list[str]:
             f"The paper's seconds are from a {results.numbers.machine}: compare ratios and exponents. "
             "Its seconds and ratios are at its own size, shown beside them."
         )
-    return [*notes, *suspect_notes(results, artefact.experiments)]
+    notes += timing.suspect_notes(results, artefact.experiments)
+    shown = [column for column in columns if known or not column.paper]
+    return table_of(results, artefact, shown, rows, notes=notes)
+
+
+def reached(results: Results, experiment: str, contender: str) -> SizeRow:
+    """Return the largest size that a contender solved, or the experiment's smallest if it solved none.
+
+    The cells of the smallest size give the reason for a missing result.
+    """
+    sizes = [n for n in results.runs.sizes(experiment) if results.group(experiment, contender, n).solved]
+    n = max(sizes) if sizes else min(results.experiment(experiment).sizes)
+    return SizeRow(n, results.paper_size(experiment, n))
+
+
+def _row(results: Results, name: str, contender: str, baseline: str) -> Mapping[str, Cell]:
+    row = reached(results, name, contender)
+    cells = timing.fit_cells(results, name, contender)
+    cells["experiment"] = prose(name)
+    absent = results.why_missing(name, contender, row)
+    cells["n"] = missing(absent, DASH) if absent else timing.size_cell(row)
+    cells["seconds"] = timing.seconds_cell(results, name, contender, row)
+    if contender != baseline and not absent:
+        cells["ratio"] = timing.ratio_cell(results, name, row, contender, baseline, CPU)
+    sizes = results.numbers.sizes(name)
+    if sizes and contender in results.compared(name):
+        whole = SizeRow(None, max(sizes))
+        cells["paper_n"] = count(whole.n_paper)
+        cells["paper_seconds"] = timing.paper_seconds_cell(results, name, contender, whole)
+        if contender != baseline:
+            ratio = results.numbers.seconds_ratio(name, whole.n_paper, contender, baseline)
+            cells["paper_ratio"] = number(ratio)
+        if not results.numbers.text(SCALING, name, None, f"{contender}_exponent"):
+            cells["paper_printed"] = missing("n/a in the paper", "n/a")
+    return cells

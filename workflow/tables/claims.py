@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.judgement.claims import (
-    BREAKS,
-    HOLDS,
-    OPEN,
-    UNMEASURED,
-    Claim,
-    Verdict,
-    claims_file,
-    judge,
-    read_claims,
-    rule_text,
-)
-from svmrepro.workflow.tables.model import Cell, Column, Table, prose, table_of
+from svmrepro.workflow.judgement import claims as judgement
+from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, VERDICTS, Claim, Verdict, rule_text
+from svmrepro.workflow.tables.cells import Cell, prose
+from svmrepro.workflow.tables.model import Column, Table, table_of
 
 MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open"}
 
 
 def build(results: Results, artefact: Artefact) -> Table:
     """Judge every claim of the paper, one line each."""
-    path = claims_file(results.paper.name)
-    claims = read_claims(path, list(results.paper.experiments), results.paper.left_out)
-    verdicts = [judge(claim, results) for claim in claims]
+    claims = judgement.claims_of(results.paper)
+    verdicts = [judgement.judge(claim, results) for claim in claims]
     columns = [
         Column("verdict", "verdict", prose=True),
         Column("id", "claim", prose=True, shown=False),
@@ -37,24 +28,15 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("rule", "rule", prose=True, shown=False),
         Column("measured", "measured", prose=True),
     ]
-    rows = [_row(verdict) for verdict in verdicts]
-    tally = ", ".join(
-        f"{sum(verdict.verdict == name for verdict in verdicts)} {name}"
-        for name in (HOLDS, BREAKS, OPEN, UNMEASURED)
-    )
-    return table_of(
-        results,
-        artefact,
-        columns,
-        rows,
-        notes=[
-            f"{len(verdicts)} claims: {tally}.",
-            "A rule applies to the whole 95 % interval. Holds: the whole interval satisfies it. Does not "
-            "hold: none of the interval does. Not decided: the interval straddles the bound. Counts and "
-            "objectives are exact.",
-            _tests(claims),
-        ],
-    )
+    count = Counter(verdict.verdict for verdict in verdicts)
+    notes = [
+        f"{len(verdicts)} claims: {', '.join(f'{count[name]} {name}' for name in VERDICTS)}.",
+        "A rule applies to the whole 95 % interval. Holds: the whole interval satisfies it. Does not "
+        "hold: none of the interval does. Not decided: the interval straddles the bound. Counts and "
+        "objectives are exact.",
+        _tests(claims),
+    ]
+    return table_of(results, artefact, columns, [_row(verdict) for verdict in verdicts], notes=notes)
 
 
 def _tests(claims: Sequence[Claim]) -> str:
@@ -70,11 +52,9 @@ def _tests(claims: Sequence[Claim]) -> str:
 
 def _row(verdict: Verdict) -> dict[str, Cell]:
     """Return one line; fields with a column in the CSV only are shown small below their neighbour."""
-    claim = verdict.claim
+    claim, word = verdict.claim, verdict.verdict
     return {
-        "verdict": Cell(
-            verdict.verdict, verdict.verdict, detail=claim.id, mark=MARKS.get(verdict.verdict, "")
-        ),
+        "verdict": Cell(word, word, detail=claim.id, mark=MARKS.get(word, "")),
         "id": prose(claim.id),
         "quote": Cell(claim.quote, f"“{claim.quote}”", detail=claim.where),
         "where": prose(claim.where),

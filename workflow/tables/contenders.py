@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
-from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK, Group
+from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import BLANK, Cell, Column, Table, count, missing, number, prose, table_of
+from svmrepro.workflow.tables.cells import BLANK, DASH, Cell, count, missing, number, prose
+from svmrepro.workflow.tables.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, suspect_notes
 
 HITS, MISSES = "info.cache_hits", "info.cache_misses"
@@ -41,37 +41,26 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("violation", "largest KKT violation"),
         Column("gap", "relative duality gap"),
     ]
-    rows: list[Mapping[str, Cell]] = []
-    for name in artefact.experiments:
-        for row in results.rows(name):
-            if row.n is not None:
-                rows += [
-                    {
-                        **_row(results, name, label, row.n, option),
-                        **(_axis_cells(results, name, label, row, axes) if axes else {}),
-                    }
-                    for label in results.experiment(name).contenders
-                ]
-    return table_of(
-        results,
-        artefact,
-        columns,
-        rows,
-        notes=[
-            "Medians over the repeats; seconds with the 95 % interval of the median.",
-            "Relative duality gap: (primal - dual) / primal, or of a cutting plane (primal - lower bound) / "
-            "primal. A small KKT violation does not bound it.",
-            *([_AXES_NOTE] if axes else []),
-            *suspect_notes(results, artefact.experiments),
-        ],
-    )
-
-
-_AXES_NOTE = (
-    "Relative to the solver's first row: the median of ratios of CPU seconds within one process. A dash "
-    "among the settings: the solver has no such option, or it has no effect with this kernel. Cache hits: "
-    "share of the requested kernel rows that were in the cache."
-)
+    rows = [
+        _row(results, name, label, row, option) | _axis_cells(results, name, label, row, axes)
+        for name in artefact.experiments
+        for row in results.rows(name)
+        if row.n is not None
+        for label in results.experiment(name).contenders
+    ]
+    notes = [
+        "Medians over the repeats; seconds with the 95 % interval of the median.",
+        "Relative duality gap: (primal - dual) / primal, or of a cutting plane (primal - lower bound) / "
+        "primal. A small KKT violation does not bound it.",
+    ]
+    if axes:
+        notes.append(
+            "Relative to the solver's first row: the median of ratios of CPU seconds within one process. A "
+            "dash among the settings: the solver has no such option, or it has no effect with this kernel. "
+            "Cache hits: share of the requested kernel rows that were in the cache."
+        )
+    notes += suspect_notes(results, artefact.experiments)
+    return table_of(results, artefact, columns, rows, notes=notes)
 
 
 def varying_option(results: Results, names: Sequence[str]) -> str:
@@ -86,40 +75,41 @@ def varying_option(results: Results, names: Sequence[str]) -> str:
     return varying[0] if len(varying) == 1 else ""
 
 
-def _row(results: Results, name: str, contender: str, n: int, option: str) -> dict[str, Cell]:
+def _row(results: Results, name: str, contender: str, row: SizeRow, option: str) -> dict[str, Cell]:
     experiment = results.experiment(name)
-    cells = {"experiment": prose(describe_problem(experiment)), "n": count(n)}
-    cells["contender"] = prose(display_name(contender))
+    cells = {
+        "experiment": prose(describe_problem(experiment)),
+        "n": count(row.n),
+        "contender": prose(display_name(contender)),
+        "seconds": seconds_cell(results, name, contender, row),
+    }
     if option:
         setting = experiment.contenders[contender].options.get(option)
         cells["contender"] = Cell(contender, "default") if setting is None else Cell(setting, f"{setting:g}")
-    row = next(row for row in results.rows(name) if row.n == n)
-    group = results.group(name, contender, n)
-    cells["seconds"] = seconds_cell(results, name, contender, row)
+    group = results.group(name, contender, row.n)
     if group.reason:
-        return {
-            **cells,
-            **dict.fromkeys(("iterations", "kernel_evaluations", "objective"), missing(group.reason, "–")),
-        }
-    cells["iterations"] = count(group.median("iterations"))
-    # Peers do not report kernel evaluations.
-    cells["kernel_evaluations"] = count(group.median("kernel_evaluations") or None)
-    cells["work"] = count(group.median(WORK))
+        absent = missing(group.reason, DASH)
+        return cells | dict.fromkeys(("iterations", "kernel_evaluations", "objective"), absent)
     dual = group.median("certificate.dual")
     if dual is None:  # cutting planes report the dual of the relaxed problem
         dual = group.median("certificate.relaxed")
-    cells["objective"] = BLANK if dual is None else Cell(dual, significant(dual, 8))
-    violation = group.median("certificate.max_violation")
-    cells["violation"] = BLANK if violation is None else number(violation, digits=2)
-    gap = group.median(RELATIVE_GAP)
-    cells["gap"] = BLANK if gap is None else number(gap, digits=2)
-    return cells
+    return cells | {
+        "iterations": count(group.median("iterations")),
+        # Peers do not report kernel evaluations.
+        "kernel_evaluations": count(group.median("kernel_evaluations") or None),
+        "work": count(group.median(WORK)),
+        "objective": number(dual, digits=8),
+        "violation": number(group.median("certificate.max_violation"), digits=2),
+        "gap": number(group.median(RELATIVE_GAP), digits=2),
+    }
 
 
 def _axis_cells(
     results: Results, name: str, label: str, row: SizeRow, axes: Sequence[str]
 ) -> dict[str, Cell]:
     """Return a contender's settings, its ratio to the first with the same solver, and its cache hits."""
+    if not axes:
+        return {}
     contenders = results.experiment(name).contenders
     contender = contenders[label]
     kernel = str(results.experiment(name).kernel["name"])
@@ -128,7 +118,11 @@ def _axis_cells(
     first = next(other.label for other in contenders.values() if other.solver == contender.solver)
     if label != first:
         cells["ratio"] = ratio_cell(results, name, row, label, first, CPU)
-    cells["hits"] = _hit_share(results.group(name, label, row.n))
+    group = results.group(name, label, row.n)
+    hits, misses = group.median(HITS), group.median(MISSES)
+    if hits is not None and misses is not None and hits + misses:
+        share = hits / (hits + misses)
+        cells["hits"] = Cell(share, f"{100 * share:.0f} %")
     return cells
 
 
@@ -139,12 +133,3 @@ def _setting(value: object) -> Cell:
     if isinstance(value, bool):
         return prose(("no", "yes")[value])
     return prose(value if isinstance(value, str) else f"{value:g}")
-
-
-def _hit_share(group: Group) -> Cell:
-    """Return the share of requested kernel rows that were found in the cache."""
-    hits, misses = group.median(HITS), group.median(MISSES)
-    if hits is None or misses is None or not hits + misses:
-        return BLANK
-    share = hits / (hits + misses)
-    return Cell(share, f"{100 * share:.0f} %")

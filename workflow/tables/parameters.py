@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
@@ -11,19 +12,8 @@ from svmrepro.workflow.configuration.contender_options import own_options
 from svmrepro.workflow.configuration.model import Artefact, Config, Experiment
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_instance
 from svmrepro.workflow.tables.benchmarks import reached
-from svmrepro.workflow.tables.model import (
-    DASH,
-    Cell,
-    Column,
-    Table,
-    beside_paper,
-    count,
-    missing,
-    percent,
-    printed,
-    prose,
-    table_of,
-)
+from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, percent, printed, prose
+from svmrepro.workflow.tables.model import Column, Table, beside_paper, table_of
 from svmrepro.workflow.tables.timing import SUPPORT, size_cell
 
 WORDS = {"Y": "yes", "N": "no", "mix": "mixed"}
@@ -40,8 +30,7 @@ COLUMNS = (
     Column("difference", "difference", group="support vectors"),
     Column("bound", "at C"),
     *beside_paper("C", "C", difference=False),
-    Column("zeros", "measured", "%", group="share of zeros"),
-    Column("paper_zeros", "paper", "%", group="share of zeros", paper=True),
+    *beside_paper("zeros", "share of zeros", difference=False, unit="%"),
 )
 
 
@@ -53,39 +42,32 @@ def build(results: Results, artefact: Artefact) -> Table:
     """
     table, contender = artefact.settings["table"], artefact.settings["contender"]
     rows = [_row(results, name, table, contender) for name in artefact.experiments]
-    return table_of(
-        results,
-        artefact,
-        COLUMNS,
-        rows,
-        notes=[
-            f"Support vectors: those of {display_name(contender)} at the largest size that it reached at the "
-            f"{results.scale} scale. Difference: (measured - paper) / paper, where that size is the paper's.",
-            "Share of zeros: components that are zero and not stored; dense inputs store all.",
-        ],
-    )
+    notes = [
+        f"Support vectors: those of {display_name(contender)} at the largest size that it reached at the "
+        f"{results.scale} scale. Difference: (measured - paper) / paper, where that size is the paper's.",
+        "Share of zeros: components that are zero and not stored; dense inputs store all.",
+    ]
+    return table_of(results, artefact, COLUMNS, rows, notes=notes)
 
 
 def _row(results: Results, name: str, table: str, contender: str) -> Mapping[str, Cell]:
     experiment, row = results.experiment(name), reached(results, name, contender)
     size = next(iter(results.numbers.sizes(name, table)), None)
-    said = {
-        key: results.numbers.text(table, name, size, key)
-        for key in ("kernel_caching", "support_vectors", "C", "zero_percent")
-    }
+    text = partial(results.numbers.text, table, name, size)
+    value = partial(results.numbers.value, table, name, size)
     dense = experiment.contenders[contender].storage == "dense"
     cells = {
         "experiment": prose(name),
         "kernel": prose(_kernel(experiment)),
         "inputs": prose("no" if dense else "yes"),
         "cache": prose(_cache(results, experiment)),
-        "paper_cache": prose(WORDS.get(said["kernel_caching"], said["kernel_caching"])),
+        "paper_cache": prose(WORDS.get(text("kernel_caching"), text("kernel_caching"))),
         "paper_n": count(size),
-        "paper_support_vectors": count(results.numbers.value(table, name, size, "support_vectors")),
+        "paper_support_vectors": count(said := value("support_vectors")),
         "C": Cell(experiment.bound(row.size), f"{experiment.bound(row.size):,.10g}"),
-        "paper_C": printed(said["C"]),
+        "paper_C": printed(text("C")),
         "zeros": Cell(0.0, "0") if dense else _zeros(results.config, experiment, row),
-        "paper_zeros": count(results.numbers.value(table, name, size, "zero_percent")),
+        "paper_zeros": count(value("zero_percent")),
     }
     absent = results.why_missing(name, contender, row)
     if absent:
@@ -93,8 +75,8 @@ def _row(results: Results, name: str, table: str, contender: str) -> Mapping[str
     group = results.group(name, contender, row.n)
     bound, free = (group.median(SUPPORT[kind][0]) or 0.0 for kind in ("bound", "nonbound"))
     cells |= {"n": size_cell(row), "support_vectors": count(bound + free), "bound": count(bound)}
-    if row.n_paper is not None and said["support_vectors"]:
-        cells["difference"] = percent((bound + free) / float(said["support_vectors"]) - 1)
+    if row.n_paper is not None and said is not None:
+        cells["difference"] = percent((bound + free) / said - 1)
     return cells
 
 

@@ -14,7 +14,8 @@ from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.results import Results, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import Cell, Column, Table, count, missing, number, prose, table_of
+from svmrepro.workflow.tables.cells import Cell, count, estimate, missing, number, prose
+from svmrepro.workflow.tables.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import suspect_notes
 
 BOUNDS = ("certificate.dual", "certificate.relaxed")
@@ -60,35 +61,27 @@ def build(results: Results, artefact: Artefact) -> Table:
         for name in artefact.experiments
         for row in _rows(results, name, targets, artefact.settings.get("yardstick"))
     ]
-    return table_of(
-        results,
-        artefact,
-        columns,
-        rows,
-        notes=[
-            "The optimum is estimated by L, the largest lower bound of all runs on the problem. A run with "
-            "primal objective P, recomputed from the data, is at the distance (P - L) / P.",
-            "The loosest tolerance that reached a precision counts. Tolerances are a factor of three apart, "
-            "so a run may be more precise than required.",
-            *suspect_notes(results, artefact.experiments),
-        ],
-    )
+    notes = [
+        "The optimum is estimated by L, the largest lower bound of all runs on the problem. A run with "
+        "primal objective P, recomputed from the data, is at the distance (P - L) / P.",
+        "The loosest tolerance that reached a precision counts. Tolerances are a factor of three apart, "
+        "so a run may be more precise than required.",
+        *suspect_notes(results, artefact.experiments),
+    ]
+    return table_of(results, artefact, columns, rows, notes=notes)
 
 
 def reached(results: Results, experiment: str, n: int) -> dict[str, list[Reached]]:
     """Return the results of each contender by tolerance, the loosest first."""
-    points = sorted(results.runs.points(experiment), reverse=True)
     groups = {
         (label, point): results.runs.group(experiment, label, n, point)
         for label in results.experiment(experiment).contenders
-        for point in points
+        for point in reversed(results.runs.points(experiment))
     }
-    bounds = [
-        value for group in groups.values() for column in BOUNDS if (value := group.median(column)) is not None
-    ]
-    if not bounds:
+    bounds = [group.median(column) for group in groups.values() for column in BOUNDS]
+    optimum = max((bound for bound in bounds if bound is not None), default=None)
+    if optimum is None:
         return {}
-    optimum = max(bounds)
     found: dict[str, list[Reached]] = {}
     for (label, point), group in groups.items():
         primal = group.median("certificate.primal")
@@ -125,7 +118,7 @@ def _rows(
                 continue
             ratio = run.seconds.value / least
             rows[label] |= {
-                f"seconds_{place}": number(run.seconds.value, run.seconds),
+                f"seconds_{place}": estimate(run.seconds),
                 f"ratio_{place}": prose("fastest") if ratio == 1.0 else number(ratio),
                 f"iterations_{place}": count(run.group.median("iterations")),
                 f"eps_{place}": Cell(run.eps, f"{run.eps:g}"),

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import BLANK, Cell, Column, Table, prose, table_of
+from svmrepro.workflow.tables.cells import BLANK, Cell, prose
+from svmrepro.workflow.tables.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import dash_notes, exponent_columns, exponent_section, fit_cells
 
 
@@ -20,14 +21,13 @@ def build(results: Results, artefact: Artefact) -> Table:
     rows: list[Mapping[str, Cell]] = []
     for name in names:
         for contender in results.main(name):
-            cells = fit_cells(results, name, contender)
-            fit = results.fit(name, contender, CPU)
+            cells = {**fit_cells(results, name, contender), "apart": _apart(results, name)}
+            fitted = results.exponent(name, contender, CPU)
             said = results.numbers.exponent(name, contender)
-            if fit and fit.exponent and said is not None:
-                difference = fit.exponent.value - said
+            if fitted is not None and said is not None:
+                difference = fitted.value - said
                 cells["difference"] = Cell(difference, f"{difference:+.2f}")
-            cells["apart"] = _apart(results, name)
-            rows.append({**cells, "experiment": prose(results.experiment(name).title)})
+            rows.append(cells)
     *columns, points = exponent_columns(rows)
     if any("difference" in row for row in rows):
         columns.append(Column("difference", "time − printed"))
@@ -45,15 +45,13 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 def _apart(results: Results, name: str) -> Cell:
     """Say whether the intervals of the two contenders overlap."""
-    fits = [results.fit(name, contender, CPU) for contender in results.main(name)]
-    exponents = [fit.exponent for fit in fits if fit is not None and fit.exponent is not None]
+    fitted = {label: results.exponent(name, label, CPU) for label in results.main(name)}
+    exponents = {label: exponent for label, exponent in fitted.items() if exponent is not None}
     if len(exponents) != 2:
         return BLANK
-    overlap = exponents[0].overlaps(exponents[1])
+    first, second = exponents.values()
+    overlap = first.overlaps(second)
     if overlap is None:
         return prose("too few sizes")
-    first, second = (display_name(label) for label in results.main(name))
-    if overlap:
-        return prose("overlap")
-    smaller = first if exponents[0].value < exponents[1].value else second
-    return prose(f"apart, {smaller} smaller")
+    smaller = min(exponents, key=lambda label: exponents[label].value)
+    return prose("overlap" if overlap else f"apart, {display_name(smaller)} smaller")

@@ -6,7 +6,8 @@ from svmrepro.workflow.analysis.printed_numbers import SPARSE, snake
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import BLANK, Cell, Column, Table, missing, number, printed, table_of
+from svmrepro.workflow.tables.cells import BLANK, Cell, missing, number, printed
+from svmrepro.workflow.tables.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, size_cell, suspect_notes
 
 FORMS = ("dense", "bits")
@@ -24,22 +25,15 @@ def build(results: Results, artefact: Artefact) -> Table:
     columns = [Column("n", "n")]
     for solver in solvers:
         columns += _columns(results, name, solver)
-    rows = results.rows(name)
     notes = [
         "Sparse: lists of the positions of ones, as in the paper. Dense: vectors of floats. Bits: one bit "
         "per component. Medians of CPU seconds with 95 % intervals.",
         "Ratios are dense / sparse within one process: the gain of sparse code. Work is the number of vector "
         "components and Hessian entries touched.",
+        *suspect_notes(results, (name,)),
     ]
-    notes += suspect_notes(results, (name,))
-    return table_of(
-        results,
-        artefact,
-        columns,
-        [_row(results, name, row, solvers) for row in rows],
-        notes=notes,
-        problem=describe_problem(experiment),
-    )
+    rows = [_row(results, name, row, solvers) for row in results.rows(name)]
+    return table_of(results, artefact, columns, rows, notes=notes, problem=describe_problem(experiment))
 
 
 def _columns(results: Results, name: str, solver: str) -> list[Column]:
@@ -69,20 +63,18 @@ def _columns(results: Results, name: str, solver: str) -> list[Column]:
 
 def _row(results: Results, name: str, row: SizeRow, solvers: list[str]) -> dict[str, Cell]:
     cells = {"n": size_cell(row)}
+    absent = missing("N/A in the paper", "N/A") if row.n_paper is not None else BLANK
     for solver in solvers:
         cells[f"{solver}_sparse"] = seconds_cell(results, name, solver, row)
         for form in FORMS:
             cells[f"{solver}_{form}"] = seconds_cell(results, name, f"{solver}-{form}", row)
-        numbers = results.numbers
-        sparse, dense = (
-            numbers.sparse_seconds(name, row.n_paper, solver, form) for form in ("sparse", "dense")
-        )
+        said = {}
         for form in ("sparse", "dense"):
-            text = numbers.text(SPARSE, name, row.n_paper, f"{snake(solver)}_{form}_seconds")
-            absent = missing("N/A in the paper", "N/A") if row.n_paper is not None else BLANK
+            text = results.numbers.text(SPARSE, name, row.n_paper, f"{snake(solver)}_{form}_seconds")
             cells[f"{solver}_paper_{form}"] = printed(text) if text else absent
-        cells[f"{solver}_ratio"] = ratio_cell(results, name, row, f"{solver}-dense", solver, CPU)
-        cells[f"{solver}_work_ratio"] = ratio_cell(results, name, row, f"{solver}-dense", solver, WORK)
-        if sparse and dense:
-            cells[f"{solver}_paper_ratio"] = number(dense / sparse)
+            said[form] = float(text or 0)
+        for key, quantity in (("ratio", CPU), ("work_ratio", WORK)):
+            cells[f"{solver}_{key}"] = ratio_cell(results, name, row, f"{solver}-dense", solver, quantity)
+        if said["sparse"] and said["dense"]:
+            cells[f"{solver}_paper_ratio"] = number(said["dense"] / said["sparse"])
     return cells

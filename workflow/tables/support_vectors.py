@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from svmrepro.workflow.analysis.results import Results, SizeRow
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import (
-    BLANK,
-    Cell,
-    Column,
-    Table,
-    beside_paper,
-    count,
-    missing,
-    percent,
-    prose,
-    table_of,
-)
+from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, percent, prose
+from svmrepro.workflow.tables.model import Column, Table, beside_paper, table_of
 from svmrepro.workflow.tables.timing import SUPPORT, size_cell
 
 
@@ -29,11 +19,9 @@ def build(results: Results, artefact: Artefact) -> Table:
     names = results.shared(artefact.experiments)
     counted = any(results.compared(name) for name in names)
     columns = [Column("experiment", "experiment", prose=True), Column("n", "n")]
-    for kind, header in [(kind, header) for kind, (_, header) in SUPPORT.items()] + [("total", "all")]:
+    for kind, header in (*((kind, header) for kind, (_, header) in SUPPORT.items()), ("total", "all")):
         columns += beside_paper(kind, f"{header} support vectors", known=counted)
-    rows: list[Mapping[str, Cell]] = []
-    for name in names:
-        rows += [_row(results, name, results.main(name)[0], row) for row in results.rows(name)]
+    rows = [_row(results, name, results.main(name)[0], row) for name in names for row in results.rows(name)]
     notes = ["Non-bound: strictly inside (0, C); bound: exactly at C."]
     if counted:
         notes += [
@@ -48,23 +36,19 @@ def _row(results: Results, name: str, contender: str, row: SizeRow) -> dict[str,
     cells = {"experiment": prose(results.experiment(name).title), "n": size_cell(row)}
     reason = results.why_missing(name, contender, row)
     group = results.group(name, contender, row.n)
-    totals: list[float | None] = [0.0, 0.0]
-    for kind, (column, _) in SUPPORT.items():
-        pair = (group.median(column), results.numbers.support_vectors(name, row.n_paper, kind))
-        _fill(cells, kind, *pair, reason)
-        totals = [
-            None if total is None or part is None else total + part
-            for total, part in zip(totals, pair, strict=True)
-        ]
-    _fill(cells, "total", totals[0], totals[1], reason)
+    ours = {kind: group.median(column) for kind, (column, _) in SUPPORT.items()}
+    theirs = {kind: results.numbers.support_vectors(name, row.n_paper, kind) for kind in SUPPORT}
+    for kind in (*SUPPORT, "total"):
+        parts = SUPPORT if kind == "total" else (kind,)
+        own, said = (_sum([counts[part] for part in parts]) for counts in (ours, theirs))
+        shown = "" if kind == "nonbound" and row.n is not None else DASH
+        cells[kind] = missing(reason, shown) if reason else count(own)
+        cells[f"paper_{kind}"] = count(said)
+        if own is not None and said:
+            cells[f"{kind}_difference"] = percent((own - said) / said)
     return cells
 
 
-def _fill(cells: dict[str, Cell], kind: str, ours: float | None, theirs: float | None, reason: str) -> None:
-    shown = "" if kind == "nonbound" and "not a size" not in reason else "–"
-    cells[kind] = missing(reason, shown) if reason else count(ours)
-    cells[f"paper_{kind}"] = count(theirs)
-    comparable = ours is not None and theirs
-    cells[f"{kind}_difference"] = (
-        percent((ours - theirs) / theirs) if comparable and ours is not None and theirs else BLANK
-    )
+def _sum(parts: Sequence[float | None]) -> float | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None

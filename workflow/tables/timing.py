@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from svmrepro.workflow.analysis.fits import PAPER
 from svmrepro.workflow.analysis.printed_numbers import SCALING, TIMINGS, snake
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import (
+from svmrepro.workflow.tables.cells import (
     BLANK,
     DASH,
     Cell,
-    Column,
-    Table,
-    TableSection,
-    beside_paper,
     count,
+    estimate,
     exponent,
     missing,
     number,
     printed,
     prose,
-    table_of,
 )
+from svmrepro.workflow.tables.model import Column, Table, TableSection, beside_paper, table_of
 
 SUPPORT = {"nonbound": ("certificate.n_nonbound", "non-bound"), "bound": ("certificate.n_bound", "bound")}
 """Kind of support vector -> column of the measurements, header."""
@@ -40,15 +39,12 @@ def build(results: Results, artefact: Artefact) -> Table:
     of the first.
     """
     name = artefact.experiments[0]
-    experiment = results.experiment(name)
     timed = results.main(name)
     below, above = timed[0], timed[-1]
-    columns = _columns(results, name, above, below)
-    rows = [_row(results, name, row, above, below) for row in results.rows(name)]
-    seconds = "Seconds are medians of CPU seconds over the repeats with the 95 % interval of the median"
-    if above != below:
-        seconds += "; ratios are medians of ratios within one process"
-    seconds += "."
+    ratio = "; ratios are medians of ratios within one process" if above != below else ""
+    seconds = (
+        f"Seconds are medians of CPU seconds over the repeats with the 95 % interval of the median{ratio}."
+    )
     if results.compared(name):
         machine = f"a {results.numbers.machine}" if results.numbers.machine else "another machine"
         seconds += f" The paper's seconds are from {machine}: compare ratios and exponents, not seconds."
@@ -57,40 +53,36 @@ def build(results: Results, artefact: Artefact) -> Table:
         notes.append(
             "The interval of a single ratio is estimated from the scatter of the ratios at the other sizes."
         )
-    notes.append(
-        f"Support vectors: those of {display_name(below)}; non-bound means strictly between 0 and C."
-    )
-    notes += [*dash_notes(results, (name,)), *suspect_notes(results, (name,))]
+    notes += [
+        f"Support vectors: those of {display_name(below)}; non-bound means strictly between 0 and C.",
+        *dash_notes(results, (name,)),
+        *suspect_notes(results, (name,)),
+    ]
     return table_of(
         results,
         artefact,
-        columns,
-        rows,
+        _columns(results, name, above, below),
+        [_row(results, name, row, above, below) for row in results.rows(name)],
         exponent_section(results, (name,)),
         notes=notes,
-        problem=describe_problem(experiment),
+        problem=describe_problem(results.experiment(name)),
     )
 
 
 def dash_notes(results: Results, names: Sequence[str]) -> list[str]:
     """Explain a dash in place of an exponent; empty if every contender has one."""
-    fits = [results.fit(name, label, CPU) for name in names for label in results.experiment(name).contenders]
-    absent = any(fit is None or fit.exponent is None for fit in fits)
+    absent = any(
+        results.exponent(name, label, CPU) is None
+        for name in names
+        for label in results.experiment(name).contenders
+    )
     return ["A dash in place of an exponent: fewer than two sizes could be fitted."] if absent else []
 
 
 def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
     """Explain `SUSPECT`, or say that it applies to every run; empty if it applies to none."""
     met = "met other load on the machine"
-    suspect = {
-        name: any(
-            results.group(name, label, n).suspect
-            for label in results.runs.contenders(name)
-            for n in results.runs.sizes(name)
-        )
-        for name in names
-    }
-    if not any(suspect.values()):
+    if not any(group.suspect for name in names for group in results.timed_groups(name)):
         return []
     if all(results.all_suspect(name) for name in names):
         return [
@@ -101,11 +93,10 @@ def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
 
 def size_cell(row: SizeRow) -> Cell:
     """Return the cell of n, with the paper's size if it differs, or a remark if only the paper has it."""
+    cell = count(row.size)
     if row.n is None:
-        return Cell(row.size, f"{row.size:,}", detail="paper only")
-    if row.n_paper is not None and row.n_paper != row.n:
-        return Cell(row.n, f"{row.n:,}", detail=f"paper: {row.n_paper:,}")
-    return count(row.n)
+        return replace(cell, detail="paper only")
+    return cell if row.n_paper in (None, row.n) else replace(cell, detail=f"paper: {row.n_paper:,}")
 
 
 def seconds_cell(results: Results, experiment: str, contender: str, row: SizeRow) -> Cell:
@@ -119,10 +110,10 @@ def seconds_cell(results: Results, experiment: str, contender: str, row: SizeRow
         return missing(group.untimed or "not run: no seconds")
     if interval.value <= 0:
         return Cell(interval.value, "below clock")
-    cell = number(interval.value, interval)
+    cell = estimate(interval)
     if not group.suspect or results.all_suspect(experiment):
         return cell  # a mark in every cell would tell nothing; a note explains it once
-    return Cell(cell.value, f"{cell.text}{SUSPECT}", cell.interval, cell.detail)
+    return replace(cell, text=f"{cell.text}{SUSPECT}")
 
 
 def paper_seconds_cell(results: Results, experiment: str, contender: str, row: SizeRow) -> Cell:
@@ -136,32 +127,26 @@ def paper_seconds_cell(results: Results, experiment: str, contender: str, row: S
 def ratio_cell(
     results: Results, experiment: str, row: SizeRow, above: str, below: str, quantity: str
 ) -> Cell:
-    """Return the ratio of two contenders at one size, or the reason why there is none."""
-    for contender in (below, above):
-        reason = results.why_missing(experiment, contender, row)
-        if reason:
-            return BLANK
-    ratio = results.ratio(experiment, row.size, above, below, quantity)
-    return BLANK if ratio is None else number(ratio.value, ratio)
+    """Return the ratio of two contenders at one size; a dash if either was not measured."""
+    if results.why_any_missing(experiment, (below, above), row):
+        return BLANK
+    return estimate(results.ratio(experiment, row.size, above, below, quantity))
 
 
 def exponent_section(results: Results, names: tuple[str, ...]) -> TableSection:
     """Return the fitted exponents; for several experiments, only those of contenders that no paper times."""
+    several = len(names) > 1
     rows: list[Mapping[str, Cell]] = []
     for name in names:
         for contender in results.experiment(name).contenders:
             fit = results.fit(name, contender, CPU)
-            several = len(names) > 1
             if fit is None or (several and (fit.exponent is None or contender in results.main(name))):
                 continue
-            rows.append(
-                {**fit_cells(results, name, contender), "experiment": prose(results.experiment(name).title)}
-            )
+            rows.append(fit_cells(results, name, contender))
     columns = exponent_columns(rows)
-    if len(names) == 1:
-        columns = columns[1:]
-    heading = "Fitted exponents of n" if len(names) == 1 else "Other contenders"
-    return TableSection(columns, rows, heading=heading)
+    if several:
+        return TableSection(columns, rows, heading="Other contenders")
+    return TableSection(columns[1:], rows, heading="Fitted exponents of n")
 
 
 def exponent_columns(rows: Sequence[Mapping[str, Cell]]) -> list[Column]:
@@ -182,25 +167,26 @@ def exponent_columns(rows: Sequence[Mapping[str, Cell]]) -> list[Column]:
 
 
 def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Cell]:
-    """Return cells ``contender``, ``time``, ``work``, ``paper_refit``, ``paper_printed`` and ``points``."""
-    cells = {"contender": prose(display_name(contender))}
-    for key, quantity in (("time", CPU), ("work", WORK)):
-        fit = results.fit(experiment, contender, quantity)
-        cells[key] = exponent(fit.exponent) if fit and fit.exponent else missing(_NO_FIT, DASH)
-    refit = results.paper_fit(experiment, contender)
-    cells["paper_refit"] = exponent(refit.exponent if refit else None)
-    said = results.numbers.text(SCALING, experiment, None, f"{snake(contender)}_exponent")
-    cells["paper_printed"] = printed(said)
+    """Return the cells of a contender's exponents; see `exponent_columns`."""
     fit = results.fit(experiment, contender, CPU)
-    cells["points"] = prose(f"{fit.points}: {fit.n_min:,} … {fit.n_max:,}" if fit and fit.points else "none")
+    said = results.numbers.text(SCALING, experiment, None, f"{snake(contender)}_exponent")
+    cells = {
+        "experiment": prose(results.experiment(experiment).title),
+        "contender": prose(display_name(contender)),
+        "paper_refit": exponent(results.exponent(experiment, contender, CPU, PAPER)),
+        "paper_printed": printed(said),
+        "points": prose(f"{fit.points}: {fit.n_min:,} … {fit.n_max:,}" if fit and fit.points else "none"),
+    }
+    for key, quantity in (("time", CPU), ("work", WORK)):
+        fitted = results.exponent(experiment, contender, quantity)
+        cells[key] = exponent(fitted) if fitted else missing(_NO_FIT, DASH)
     return cells
 
 
 def _columns(results: Results, name: str, above: str, below: str) -> list[Column]:
     """Return columns in the paper's order: its solvers, their ratio, support vectors; then ours."""
-    contenders = results.experiment(name).contenders
     compared = results.compared(name)
-    columns = [Column("n", "n")]
+    columns: list[Column] = []
     for contender in compared:
         group = display_name(contender)
         columns.append(Column(f"{contender}_seconds", "measured", "CPU s", group))
@@ -212,11 +198,11 @@ def _columns(results: Results, name: str, above: str, below: str) -> list[Column
         columns += beside_paper(key, group, known=bool(compared), difference=False)
     others = [
         Column(f"{contender}_seconds", "measured", "CPU s", display_name(contender))
-        for contender in contenders
+        for contender in results.experiment(name).contenders
         if contender not in compared
     ]
     # If the paper times no contender, seconds come first for all.
-    return [*columns, *others] if compared else [*columns[:1], *others, *columns[1:]]
+    return [Column("n", "n"), *(columns + others if compared else others + columns)]
 
 
 def _row(results: Results, name: str, row: SizeRow, above: str, below: str) -> dict[str, Cell]:
@@ -226,12 +212,10 @@ def _row(results: Results, name: str, row: SizeRow, above: str, below: str) -> d
         cells[f"{contender}_seconds"] = seconds_cell(results, name, contender, row)
         cells[f"{contender}_paper_seconds"] = paper_seconds_cell(results, name, contender, row)
     cells["ratio"] = ratio_cell(results, name, row, above, below, CPU)
-    top, bottom = (numbers.seconds(name, row.n_paper, label) for label in (above, below))
-    cells["paper_ratio"] = number(top / bottom) if top is not None and bottom else BLANK
+    cells["paper_ratio"] = number(numbers.seconds_ratio(name, row.n_paper, above, below))
     group = results.group(name, below, row.n)
     reason = results.why_missing(name, below, row)
     for kind, (column, _) in SUPPORT.items():
-        value = group.median(column)
-        cells[kind] = missing(reason, DASH) if reason else count(value)
+        cells[kind] = missing(reason, DASH) if reason else count(group.median(column))
         cells[f"paper_{kind}"] = count(numbers.support_vectors(name, row.n_paper, kind))
     return cells

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from svmrepro.workflow.analysis.intervals import median_interval
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import Cell, Column, Table, count, missing, number, prose, table_of
+from svmrepro.workflow.tables.cells import Cell, count, estimate, missing, prose
+from svmrepro.workflow.tables.model import Column, Table, table_of
 
 BYTES, BANDWIDTH = "info.bytes_moved", "info.copy_bandwidth"
 
@@ -36,18 +37,13 @@ def build(results: Results, artefact: Artefact) -> Table:
         for label in artefact.settings["contenders"]
         if label in results.experiment(name).contenders
     ]
-    return table_of(
-        results,
-        artefact,
-        COLUMNS,
-        rows,
-        notes=[
-            "Medians over the runs. Moved: bytes of gradient, kernel rows and examples that the solver reads "
-            "and writes, caches ignored. Copy speed: bytes read and written per second by a copy of 64 MiB "
-            "in the same process.",
-            "A ratio below 1 means that most of the bytes never left the caches.",
-        ],
-    )
+    notes = [
+        "Medians over the runs. Moved: bytes of gradient, kernel rows and examples that the solver reads "
+        "and writes, caches ignored. Copy speed: bytes read and written per second by a copy of 64 MiB "
+        "in the same process.",
+        "A ratio below 1 means that most of the bytes never left the caches.",
+    ]
+    return table_of(results, artefact, COLUMNS, rows, notes=notes)
 
 
 def _row(results: Results, name: str, label: str, n: int) -> Mapping[str, Cell]:
@@ -66,15 +62,12 @@ def _row(results: Results, name: str, label: str, n: int) -> Mapping[str, Cell]:
     ]
     if not found:
         return {**cells, "seconds": missing(group.untimed or "not counted")}
-    cells["seconds"] = _median([seconds for seconds, _, _ in found])
-    # Byte counts are valid even for runs whose seconds are doubtful.
-    cells["gigabytes"] = _median([moved / 1e9 for run in group.solved if (moved := run.number(BYTES))])
-    cells["bandwidth"] = _median([speed / 1e9 for _, _, speed in found])
-    cells["copy_seconds"] = _median([moved / speed for _, moved, speed in found])
-    cells["ratio"] = _median([seconds * speed / moved for seconds, moved, speed in found])
-    return cells
-
-
-def _median(values: Sequence[float]) -> Cell:
-    interval = median_interval(values)
-    return number(interval.value, interval)
+    columns = {
+        "seconds": [seconds for seconds, _, _ in found],
+        # Byte counts are valid even for runs whose seconds are doubtful.
+        "gigabytes": [moved / 1e9 for run in group.solved if (moved := run.number(BYTES))],
+        "bandwidth": [speed / 1e9 for _, _, speed in found],
+        "copy_seconds": [moved / speed for _, moved, speed in found],
+        "ratio": [seconds * speed / moved for seconds, moved, speed in found],
+    }
+    return cells | {key: estimate(median_interval(values)) for key, values in columns.items()}

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from svmrepro.workflow.tables.model import BLANK, DASH, Cell, Column, Table, TableSection, prose
+from svmrepro.workflow.tables.cells import BLANK, DASH, Cell, prose
+from svmrepro.workflow.tables.model import Column, Table, TableSection
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
@@ -26,19 +27,19 @@ def to_csv(table: Table) -> str:
     ``<key>_reason``.
     """
     section = table.sections[0]
-    fields: list[tuple[str, str]] = []
-    for column in section.columns:
-        cells = [row.get(column.key, BLANK) for row in section.rows]
-        fields.append((column.key, "value"))
-        if any(cell.interval is not None for cell in cells):
-            fields += [(column.key, "low"), (column.key, "high")]
+    columns: dict[str, list[object]] = {}
+    for key in (column.key for column in section.columns):
+        cells = [row.get(key, BLANK) for row in section.rows]
+        columns[key] = [cell.value for cell in cells]
+        if any(cell.interval for cell in cells):
+            columns[f"{key}_low"] = [cell.interval and cell.interval[0] for cell in cells]
+            columns[f"{key}_high"] = [cell.interval and cell.interval[1] for cell in cells]
         if any(cell.reason for cell in cells):
-            fields.append((column.key, "reason"))
+            columns[f"{key}_reason"] = [cell.reason for cell in cells]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([key if part == "value" else f"{key}_{part}" for key, part in fields])
-    for row in section.rows:
-        writer.writerow([_csv_part(row.get(key, BLANK), part) for key, part in fields])
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
     return out.getvalue()
 
 
@@ -50,19 +51,18 @@ def to_markdown(table: Table) -> str:
     for section in table.sections:
         if section.heading:
             lines += [f"## {section.heading}", ""]
-        columns = [column for column in section.columns if column.shown]
-        headers = [_markdown_header(column) for column in columns]
-        lines.append("| " + " | ".join(_escape_markdown(header) for header in headers) + " |")
-        lines.append("| " + " | ".join(":--" if column.prose else "--:" for column in columns) + " |")
+        columns = section.shown
+        lines.append(_markdown_line(_markdown_header(column) for column in columns))
+        lines.append(_markdown_line(":--" if column.prose else "--:" for column in columns))
         for row in section.rows:
             cells = [row.get(column.key, BLANK) for column in columns]
-            lines.append("| " + " | ".join(_markdown_cell(cell) for cell in cells) + " |")
+            lines.append(_markdown_line(f"{c.text} ({c.detail})" if c.detail else c.text for c in cells))
         lines.append("")
-    lines += [f"- {_escape_markdown(note)}" for note in table.notes]
+    lines += [f"- {note.translate(_MARKDOWN)}" for note in table.notes]
     if table.notes:
         lines.append("")
     if table.provenance:
-        lines += [f"*{_escape_markdown(table.provenance)}*", ""]
+        lines += [f"*{table.provenance.translate(_MARKDOWN)}*", ""]
     return "\n".join(lines)
 
 
@@ -76,14 +76,11 @@ def render(template: str, **values: object) -> str:
     return _environment().get_template(template).render(**values)
 
 
-def _csv_part(cell: Cell, part: str) -> str:
-    if part == "reason":
-        return cell.reason
-    if part == "value":
-        return "" if cell.value is None else str(cell.value)
-    if cell.interval is None:
-        return ""
-    return repr(cell.interval[0] if part == "low" else cell.interval[1])
+_MARKDOWN = str.maketrans({"\\": "\\\\", "|": "\\|", "*": "\\*", "\r": " ", "\n": " "})
+
+
+def _markdown_line(texts: Iterable[str]) -> str:
+    return f"| {' | '.join(text.translate(_MARKDOWN) for text in texts)} |"
 
 
 def _markdown_header(column: Column) -> str:
@@ -91,20 +88,6 @@ def _markdown_header(column: Column) -> str:
     if column.unit:
         name += f" [{column.unit}]"
     return f"{name} (paper)" if column.paper and "paper" not in name.lower() else name
-
-
-def _markdown_cell(cell: Cell) -> str:
-    return _escape_markdown(f"{cell.text} ({cell.detail})" if cell.detail else cell.text)
-
-
-def _escape_markdown(text: str) -> str:
-    return (
-        text.replace("\\", "\\\\")
-        .replace("|", "\\|")
-        .replace("\r", " ")
-        .replace("\n", " ")
-        .replace("*", "\\*")
-    )
 
 
 @cache
@@ -130,19 +113,18 @@ class _HtmlCell(NamedTuple):
 
 def _columns(section: TableSection) -> list[tuple[Column, str]]:
     """Return the visible columns with their CSS classes."""
-    shown = [column for column in section.columns if column.shown]
-    return [(column, _classes(column, first=place == 0)) for place, column in enumerate(shown)]
+    return [(column, _classes(column, first=place == 0)) for place, column in enumerate(section.shown)]
 
 
 def _groups(section: TableSection) -> list[tuple[str, int]]:
     """Return the spanning headers with the number of columns of each; empty if there are none."""
-    names = [column.group for column in section.columns if column.shown]
+    names = [column.group for column in section.shown]
     return [(name, len(list(group))) for name, group in groupby(names)] if any(names) else []
 
 
 def _rows(section: TableSection) -> Iterator[tuple[bool, list[_HtmlCell]]]:
     """Yield rows as (whether it starts a group of rows with the same first cell, cells)."""
-    columns = [column for column in section.columns if column.shown]
+    columns = section.shown
     key, grouped = columns[0].key, columns[0].prose
     before = None
     for row in section.rows:

@@ -1,10 +1,13 @@
-"""Cells common to the tables over permutations: problem names, means, p-values."""
+"""Cells common to the tables over permutations: problem names, counts, p-values."""
 
 from __future__ import annotations
 
-from svmrepro.workflow.analysis.intervals import Interval
-from svmrepro.workflow.analysis.permutations import PermutedProblem, p_text
-from svmrepro.workflow.tables.model import BLANK, Cell, Column, number, prose
+from collections.abc import Sequence
+
+from svmrepro.workflow.analysis.intervals import Interval, mean_interval
+from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
+from svmrepro.workflow.tables.cells import BLANK, Cell, count, estimate, prose
+from svmrepro.workflow.tables.model import Column
 
 
 def name_columns() -> list[Column]:
@@ -18,23 +21,35 @@ def name_columns() -> list[Column]:
 
 def name_cells(problem: PermutedProblem) -> dict[str, Cell]:
     """Return the name of a problem and its size, with the paper's size if that differs."""
-    cells = {"experiment": prose(problem.title)}
-    printed = problem.n_printed
-    cells["paper_n"] = BLANK if printed is None else Cell(printed, f"{printed:,}")
-    if problem.n is None:
-        cells["n"] = BLANK if printed is None else Cell(None, f"{printed:,}", detail="paper only")
-    elif printed is not None and printed != problem.n:
-        cells["n"] = Cell(problem.n, f"{problem.n:,}", detail=f"paper: {printed:,}")
-    else:
-        cells["n"] = Cell(problem.n, f"{problem.n:,}")
-    return cells
+    n, paper = count(problem.n), count(problem.n_printed)
+    if problem.n is None and problem.n_printed is not None:
+        n = Cell(None, paper.text, detail="paper only")
+    elif problem.n_printed not in (None, problem.n):
+        n = Cell(problem.n, n.text, detail=f"paper: {paper.text}")
+    return {"experiment": prose(problem.title), "paper_n": paper, "n": n}
 
 
-def mean_cell(interval: Interval | None, digits: int = 3) -> Cell:
-    """Return the cell of a mean with its interval; a dash for None."""
-    return BLANK if interval is None else number(interval.value, interval, digits=digits)
+def mean_cell(values: Sequence[float], digits: int = 3) -> Cell:
+    """Return the cell of a mean with its interval; a dash if there are no values."""
+    return estimate(mean_interval(values), digits=digits) if values else BLANK
 
 
-def p_cell(p: float | None, corrected: float | None) -> Cell:
-    """Return the cell of a p-value, with Holm's corrected p-value below it."""
-    return BLANK if p is None else Cell(p, p_text(p), detail=f"Holm {p_text(corrected)}")
+def count_cell(mean: Interval, decimals: int = 1) -> Cell:
+    """Return the cell of a mean count with its interval, which is omitted if the count is exact."""
+    text = f"{mean.value:,.{decimals}f}"
+    if mean.ends is None:
+        return Cell(mean.value, text)
+    low, high = mean.ends
+    shown = "" if low == high else f"{low:,.{decimals}f} … {high:,.{decimals}f}"
+    return Cell(mean.value, text, mean.ends, shown)
+
+
+def p_cells(compared: Family, place: int, name: str) -> dict[str, Cell]:
+    """Return the cells of a p-value, with Holm's corrected p-value below it, and of the latter alone."""
+    p, corrected = compared.pairings[place].test.p, compared.corrected[place]
+    if p is None or corrected is None:
+        return {}
+    return {
+        f"{name}_p": Cell(p, p_text(p), detail=f"Holm {p_text(corrected)}"),
+        f"{name}_p_holm": Cell(corrected, f"{corrected:g}"),
+    }

@@ -5,33 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from svmrepro.workflow.analysis import permutations
 from svmrepro.workflow.analysis.intervals import Interval, mean_interval
-from svmrepro.workflow.analysis.permutations import (
-    COUNTS,
-    ITERATIONS,
-    PermutedProblem,
-    mean_count,
-    problems,
-    size_notes,
-    why_missing,
-)
+from svmrepro.workflow.analysis.permutations import COUNTS, ITERATIONS, PermutedProblem
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name, plural
 from svmrepro.workflow.configuration.model import Artefact, Contender, Experiment
-from svmrepro.workflow.tables.model import (
-    DASH,
-    Cell,
-    Column,
-    Table,
-    beside_paper,
-    count,
-    missing,
-    percent,
-    prose,
-    table_of,
-)
-from svmrepro.workflow.tables.permutations.cells import name_cells, name_columns
-from svmrepro.workflow.tables.permutations.problems import count_cell
+from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, percent, prose
+from svmrepro.workflow.tables.model import Column, Table, beside_paper, table_of
+from svmrepro.workflow.tables.permutations.cells import count_cell, name_cells, name_columns
 
 HEADERS = {**{key: header for key, (_, header) in COUNTS.items()}, ITERATIONS: "iterations"}
 
@@ -46,35 +28,19 @@ CONCLUSIONS = {
     (REPRODUCED, False, True): "Another encoding than the one used here reproduces the paper's counts",
     (CLOSEST, True, False): "No encoding reproduces the paper's counts; the one used here comes closest",
     (CLOSEST, True, True): "No encoding reproduces the paper's counts; several come equally close",
-    (
-        CLOSEST,
-        False,
-        True,
-    ): "No encoding reproduces the paper's counts; another comes closest",
+    (CLOSEST, False, True): "No encoding reproduces the paper's counts; another comes closest",
 }
 """Best verdict on a data set, whether its own encoding has it, whether another has it -> words."""
 
 
 @dataclass(frozen=True, eq=False)
 class EncodingLine:
-    """One data set in one encoding.
-
-    Attributes
-    ----------
-    words : str
-        Name of the encoding.
-    own : bool
-        Whether this is the data set's own encoding.
-    means : mapping
-        Mean of each measured quantity of `HEADERS`.
-    said : mapping
-        The paper's numbers of these quantities, where it has them.
-    """
+    """One data set in one encoding: the means of its quantities of `HEADERS`, and the paper's numbers."""
 
     problem: PermutedProblem
     contender: str
     words: str
-    own: bool
+    own: bool  # whether it is the data set's own encoding
     means: Mapping[str, Interval]
     said: Mapping[str, float]
 
@@ -113,9 +79,8 @@ def build(results: Results, artefact: Artefact) -> Table:
     """
     settings = artefact.settings
     within, slack = settings["within"], settings["slack"]
-    shown = [
-        each for each in problems(results, artefact.experiments, settings["table"]) if each.n is not None
-    ]
+    every = permutations.problems(results, artefact.experiments, settings["table"])
+    shown = [problem for problem in every if problem.n is not None]
     lines = [
         _line(results, problem, contender, artefact)
         for problem in shown
@@ -126,27 +91,23 @@ def build(results: Results, artefact: Artefact) -> Table:
         *name_columns(),
         Column("encoding", "encoding", prose=True),
         Column("permutations", "permutations"),
+        *(column for key, header in HEADERS.items() for column in beside_paper(key, header)),
+        Column("verdict", "verdict", prose=True),
     ]
-    for key, header in HEADERS.items():
-        columns += beside_paper(key, header)
-    columns.append(Column("verdict", "verdict", prose=True))
-    return table_of(
-        results,
-        artefact,
-        columns,
-        [_row(results, *pair) for pair in zip(lines, verdicts, strict=True)],
-        notes=[
-            f"Means over the permutations of {display_name(settings['contender'])}, with 95 % intervals. The "
-            "paper rounds its means.",
-            "Encodings are computed from the whole set, before a subset is drawn. One-hot: one 0/1 column "
-            "for each value. Standardised: mean 0 and variance 1 in each column.",
-            f"Reproduced: {_rule(within, slack)}. Iterations also depend on details of the solver and do not "
-            "count. Where examples are repeated, the optimum does not determine which of the copies are "
-            "support vectors, and solvers differ in their number.",
-            *(f"{note[:-1]}; not compared with the paper." for note in size_notes(shown, results)),
-            *conclusions(lines, verdicts),
-        ],
-    )
+    shares = " and ".join(f"{HEADERS[key]} to within {100 * share:g} %" for key, share in within.items())
+    notes = [
+        f"Means over the permutations of {display_name(settings['contender'])}, with 95 % intervals. The "
+        "paper rounds its means.",
+        "Encodings are computed from the whole set, before a subset is drawn. One-hot: one 0/1 column "
+        "for each value. Standardised: mean 0 and variance 1 in each column.",
+        f"Reproduced: {shares} of the paper's, or to within {plural(slack, 'vector')}. Iterations also "
+        "depend on details of the solver and do not count. Where examples are repeated, the optimum does not "
+        "determine which of the copies are support vectors, and solvers differ in their number.",
+        *(f"{note[:-1]}; not compared with the paper." for note in permutations.size_notes(shown, results)),
+        *conclusions(verdicts),
+    ]
+    rows = [_row(results, line, verdicts.get(line, "")) for line in lines]
+    return table_of(results, artefact, columns, rows, notes=notes)
 
 
 def encodings(experiment: Experiment, contender: str) -> list[Contender]:
@@ -163,36 +124,25 @@ def encodings(experiment: Experiment, contender: str) -> list[Contender]:
     return [own, *others]
 
 
-def judged(lines: Sequence[EncodingLine], within: Mapping[str, float], slack: float) -> list[str]:
-    """Return a verdict for each line, "" if it is not compared with the paper."""
-    strains = [line.strain(within, slack) for line in lines]
+def judged(
+    lines: Sequence[EncodingLine], within: Mapping[str, float], slack: float
+) -> dict[EncodingLine, str]:
+    """Return a verdict for each line that can be compared with the paper."""
+    strains = {line: strain for line in lines if (strain := line.strain(within, slack)) is not None}
     least: dict[str, float] = {}
-    for line, strain in zip(lines, strains, strict=True):
-        if strain is not None:
-            least[line.problem.name] = min(strain, least.get(line.problem.name, strain))
-    return [
-        ""
-        if strain is None
-        else REPRODUCED
-        if strain <= 1.0
-        else CLOSEST
-        if strain == least[line.problem.name]
-        else OFF
-        for line, strain in zip(lines, strains, strict=True)
-    ]
+    for line, strain in strains.items():
+        least[line.problem.name] = min(strain, least.get(line.problem.name, strain))
+    return {
+        line: REPRODUCED if strain <= 1.0 else CLOSEST if strain == least[line.problem.name] else OFF
+        for line, strain in strains.items()
+    }
 
 
-def conclusions(lines: Sequence[EncodingLine], verdicts: Sequence[str]) -> list[str]:
+def conclusions(verdicts: Mapping[EncodingLine, str]) -> list[str]:
     """Say which encodings reproduce the paper's counts on which data sets; empty if none was compared."""
     said: dict[str, list[str]] = {}
-    for title in dict.fromkeys(line.problem.title for line in lines):
-        found = {
-            line: verdict
-            for line, verdict in zip(lines, verdicts, strict=True)
-            if line.problem.title == title and verdict
-        }
-        if not found:
-            continue
+    for title in dict.fromkeys(line.problem.title for line in verdicts):
+        found = {line: verdict for line, verdict in verdicts.items() if line.problem.title == title}
         best = REPRODUCED if REPRODUCED in found.values() else CLOSEST
         own = any(line.own for line, verdict in found.items() if verdict == best)
         others = [line.words for line, verdict in found.items() if verdict == best and not line.own]
@@ -206,9 +156,9 @@ def _line(
 ) -> EncodingLine:
     settings, label = artefact.settings, contender.label
     group = results.group(problem.name, label, problem.n)
-    counts = {key: mean_count(group, key) for key in COUNTS}
     steps = group.values(ITERATIONS)
-    means = {**counts, ITERATIONS: mean_interval(steps) if steps else None}
+    means = {key: permutations.mean_count(group, key) for key in COUNTS}
+    means[ITERATIONS] = mean_interval(steps) if steps else None
     places = {key: (settings["table"], key) for key in COUNTS}
     places[ITERATIONS] = (settings["iterations"], f"{snake(settings['contender'])}_iterations")
     said = {
@@ -251,23 +201,20 @@ def _mapping(values: Mapping[str, float]) -> str:
 
 
 def _row(results: Results, line: EncodingLine, verdict: str) -> dict[str, Cell]:
-    cells = {**name_cells(line.problem), "encoding": prose(line.words)}
-    for key in HEADERS:
-        cells[f"paper_{key}"] = count(line.said.get(key))
-    reason = why_missing(results, line.problem, line.contender)
+    problem = line.problem
+    cells = {**name_cells(problem), "encoding": prose(line.words)}
+    cells |= {f"paper_{key}": count(line.said.get(key)) for key in HEADERS}
+    reason = results.why_missing(problem.name, line.contender, problem)
     if reason:
-        first, *others = HEADERS
-        return {**cells, first: missing(reason), **{key: missing(reason, DASH) for key in others}}
-    group = results.group(line.problem.name, line.contender, line.problem.n)
-    cells["permutations"] = count(len(group.solved))
+        return {
+            **cells,
+            **dict.fromkeys(HEADERS, missing(reason, DASH)),
+            next(iter(HEADERS)): missing(reason),
+        }
+    cells["permutations"] = count(len(results.group(problem.name, line.contender, problem.n).solved))
     for key, mean in line.means.items():
         cells[key] = count_cell(mean, 0 if key == ITERATIONS else 1)
         cells[f"{key}_difference"] = percent(line.off(key))
     if verdict:
         cells["verdict"] = prose(verdict, "good" if verdict == REPRODUCED else "")
     return cells
-
-
-def _rule(within: Mapping[str, float], slack: int) -> str:
-    shares = " and ".join(f"{HEADERS[key]} to within {100 * share:g} %" for key, share in within.items())
-    return f"{shares} of the paper's, or to within {plural(slack, 'vector')}"

@@ -4,41 +4,21 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from functools import partial
 
+from svmrepro.workflow.analysis import permutations
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL
-from svmrepro.workflow.analysis.permutations import (
-    DUAL,
-    ITERATIONS,
-    Family,
-    PermutedProblem,
-    family,
-    load_notes,
-    problems,
-    size_notes,
-    tally,
-    why_missing,
-)
+from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL, SMALLER
+from svmrepro.workflow.analysis.permutations import Family, PermutedProblem
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import (
-    BLANK,
-    DASH,
-    Cell,
-    Column,
-    Table,
-    count,
-    missing,
-    percent,
-    printed,
-    prose,
-    table_of,
-)
-from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns, p_cell
+from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, percent, printed, prose
+from svmrepro.workflow.tables.model import Column, Table, table_of
+from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns, p_cells
 
-QUANTITIES = {"seconds": (CPU, "CPU seconds", 3), "iterations": (ITERATIONS, "iterations", 4)}
+QUANTITIES = {"seconds": (CPU, "CPU seconds", 3), "iterations": (permutations.ITERATIONS, "iterations", 4)}
 """Key of the columns -> column of the measurements, header, digits of a mean."""
 
 
@@ -51,29 +31,24 @@ def build(results: Results, artefact: Artefact) -> Table:
     """
     contenders: Sequence[str] = artefact.settings["contenders"]
     table = artefact.settings["table"]
-    rows = problems(results, artefact.experiments, table)
-    families = {key: family(results, rows, contenders, column) for key, (column, _, _) in QUANTITIES.items()}
-    families["objective"] = family(results, rows, contenders, DUAL)
+    rows = permutations.problems(results, artefact.experiments, table)
+    families = {
+        key: permutations.family(results, rows, contenders, column)
+        for key, (column, _, _) in QUANTITIES.items()
+    }
+    families["objective"] = permutations.family(results, rows, contenders, permutations.DUAL)
     beside: Sequence[str] = artefact.settings.get("printed", contenders)
     body = [
-        {
-            **_row(results, problem, contenders, families, place),
-            **_paper_cells(results, problem, table, beside),
-        }
+        _row(results, problem, contenders, families, place) | _paper_cells(results, problem, table, beside)
         for place, problem in enumerate(rows)
     ]
-    return table_of(
-        results,
-        artefact,
-        _columns(contenders, beside),
-        body,
-        notes=[
-            *_notes(families, contenders),
-            _paper_note(results, table),
-            *size_notes(rows, results),
-            *load_notes(results, rows, contenders),
-        ],
-    )
+    notes = [
+        *_notes(families, contenders),
+        _paper_note(results, table),
+        *permutations.size_notes(rows, results),
+        *permutations.load_notes(results, rows, contenders),
+    ]
+    return table_of(results, artefact, _columns(contenders, beside), body, notes=notes)
 
 
 def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
@@ -118,8 +93,7 @@ def _row(
     cells = name_cells(problem)
     pairing = families["iterations"].pairings[place]
     if not pairing.first:
-        reasons = [why_missing(results, problem, label) for label in contenders]
-        reason = next(filter(None, reasons), "not run: no pairs")
+        reason = results.why_any_missing(problem.name, contenders, problem) or "not run: no pairs"
         cells[f"{contenders[0]}_seconds"] = missing(reason)
         cells[f"{contenders[0]}_iterations"] = missing(reason, DASH)
         return cells
@@ -131,12 +105,12 @@ def _row(
     cells["pairs_timed"] = count(timed)
     for key, (_, _, digits) in QUANTITIES.items():
         found = families[key].pairings[place]
-        for label, mean in zip(contenders, found.means(), strict=True):
-            cells[f"{label}_{key}"] = mean_cell(mean, digits)
+        for label, values in zip(contenders, (found.first, found.second), strict=True):
+            cells[f"{label}_{key}"] = mean_cell(values, digits)
         cells[f"{key}_change"] = percent(found.change)
-        cells |= _test_cells(families[key], place, key)
-    cells |= _objective_cells(families["objective"], place)
-    return cells
+        cells[f"{key}_mark"] = prose(found.test.mark(found.test.p))
+        cells |= p_cells(families[key], place, key)
+    return cells | _objective_cells(families["objective"], place)
 
 
 def _objective_cells(compared: Family, place: int) -> dict[str, Cell]:
@@ -146,57 +120,43 @@ def _objective_cells(compared: Family, place: int) -> dict[str, Cell]:
     difference = statistics.median(
         (b - a) / abs(a) for a, b in zip(pairing.first, pairing.second, strict=True)
     )
-    word = {"": "", LARGER: "worse"}.get(test.mark(test.p), "better")
+    sign = "+" if difference > 0 else ""
     return {
-        **_test_cells(compared, place, "objective"),
+        **p_cells(compared, place, "objective"),
         "objective": prose(f"{test.smaller} higher, {test.larger} lower"),
         "objective_higher": count(test.smaller),
         "objective_lower": count(test.larger),
-        "objective_difference": Cell(
-            difference, f"{'+' if difference > 0 else ''}{significant(difference, 2)}"
-        ),
-        "objective_mark": prose(word),
-    }
-
-
-def _test_cells(compared: Family, place: int, key: str) -> dict[str, Cell]:
-    test, corrected = compared.pairings[place].test, compared.corrected[place]
-    return {
-        f"{key}_mark": prose(test.mark(test.p)),
-        f"{key}_p": p_cell(test.p, corrected),
-        f"{key}_p_holm": BLANK if corrected is None else Cell(corrected, f"{corrected:g}"),
+        "objective_difference": Cell(difference, f"{sign}{significant(difference, 2)}"),
+        "objective_mark": prose({LARGER: "worse", SMALLER: "better"}.get(test.mark(test.p), "")),
     }
 
 
 def _paper_cells(
     results: Results, problem: PermutedProblem, table: str, contenders: Sequence[str]
 ) -> dict[str, Cell]:
+    said = partial(results.numbers.text, table, problem.name, problem.n_printed)
     cells = {}
     for key in QUANTITIES:
         for label in contenders:
-            column = f"{snake(label)}_{key}"
-            cells[f"paper_{label}_{key}"] = printed(
-                results.numbers.text(table, problem.name, problem.n_printed, column)
-            )
-        said = results.numbers.text(table, problem.name, problem.n_printed, f"{key}_significant")
-        cells[f"paper_{key}_mark"] = prose(LARGER if said == "yes" else "")
+            cells[f"paper_{label}_{key}"] = printed(said(f"{snake(label)}_{key}"))
+        cells[f"paper_{key}_mark"] = prose(LARGER if said(f"{key}_significant") == "yes" else "")
     return cells
 
 
 def _notes(families: Mapping[str, Family], contenders: Sequence[str]) -> list[str]:
     objective = families["objective"]
-    higher, lower = objective.count("<<"), objective.count(">>")
-    held = [objective.count(mark, corrected=True) for mark in ("<<", ">>")]
+    marks, held = objective.marks(), objective.marks(corrected=True)
     notes = [
         "Means over the permutations with 95 % intervals; both contenders solved each of them side by side. "
         f"{LARGER}: the left mean is larger, p < {LEVEL:g} by Wilcoxon's paired, two-sided signed-rank test, "
         "uncorrected as in the paper. Below each p: after Holm's correction over all rows. Pairs that met "
         "other load on the machine count for seconds only where there are no others.",
-        tally("Iterations", families["iterations"], contenders),
-        tally("CPU seconds", families["seconds"], contenders),
-        f"Dual objective of {display_name(contenders[1])}: significantly higher (better) on {higher} of "
-        f"{objective.tested} data sets, lower on {lower}; after Holm's correction {held[0]} and {held[1]}. "
-        "The difference is the median of (second - first) / first.",
+        permutations.tally("Iterations", families["iterations"], contenders),
+        permutations.tally("CPU seconds", families["seconds"], contenders),
+        f"Dual objective of {display_name(contenders[1])}: significantly higher (better) on "
+        f"{marks.count(SMALLER)} of {objective.tested} data sets, lower on {marks.count(LARGER)}; after "
+        f"Holm's correction {held.count(SMALLER)} and {held.count(LARGER)}. The difference is the median of "
+        "(second - first) / first.",
     ]
     return list(filter(None, notes))
 
@@ -204,16 +164,12 @@ def _notes(families: Mapping[str, Family], contenders: Sequence[str]) -> list[st
 def _paper_note(results: Results, table: str) -> str:
     numbers = results.numbers
     names = numbers.experiments(table)
-    marked = {
-        key: sum(
-            numbers.text(table, name, n, f"{key}_significant") == "yes"
-            for name in names
-            for n in numbers.sizes(name, table)
-        )
-        for key in QUANTITIES
-    }
+    rows = [(name, n) for name in names for n in numbers.sizes(name, table)]
+    seconds, iterations = (
+        sum(numbers.text(table, *row, f"{key}_significant") == "yes" for row in rows) for key in QUANTITIES
+    )
     machine = f" (on a {numbers.machine})" if numbers.machine else ""
     return (
-        f"The paper{machine} marks a significant difference in iterations on {marked['iterations']} of "
-        f"{len(names)} data sets, in seconds on {marked['seconds']}."
+        f"The paper{machine} marks a significant difference in iterations on {iterations} of {len(names)} "
+        f"data sets, in seconds on {seconds}."
     )

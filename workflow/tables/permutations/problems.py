@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from svmrepro.workflow.analysis.intervals import Interval
-from svmrepro.workflow.analysis.permutations import (
-    COUNTS,
-    PermutedProblem,
-    mean_count,
-    problems,
-    size_notes,
-    why_missing,
-)
+from svmrepro.workflow.analysis.permutations import COUNTS, PermutedProblem, mean_count, problems, size_notes
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import (
-    BLANK,
-    DASH,
-    Cell,
-    Column,
-    Table,
-    beside_paper,
-    count,
-    missing,
-    percent,
-    table_of,
-)
-from svmrepro.workflow.tables.permutations.cells import name_cells, name_columns
+from svmrepro.workflow.tables.cells import BLANK, DASH, Cell, count, missing, percent
+from svmrepro.workflow.tables.model import Column, Table, beside_paper, table_of
+from svmrepro.workflow.tables.permutations.cells import count_cell, name_cells, name_columns
 
 
 def build(results: Results, artefact: Artefact) -> Table:
@@ -35,7 +17,7 @@ def build(results: Results, artefact: Artefact) -> Table:
     solutions are counted).
     """
     table, contender = artefact.settings["table"], artefact.settings["contender"]
-    rows = problems(results, artefact.experiments, table)
+    shown = problems(results, artefact.experiments, table)
     columns = [
         *name_columns(),
         Column("C", "C"),
@@ -44,40 +26,27 @@ def build(results: Results, artefact: Artefact) -> Table:
     ]
     for key, (_, header) in COUNTS.items():
         columns += beside_paper(key, header)
-    return table_of(
-        results,
-        artefact,
-        columns,
-        [_row(results, problem, table, contender) for problem in rows],
-        notes=[
-            f"Means over the permutations of the solutions of {display_name(contender)}, with 95 % "
-            "intervals. The paper rounds its means.",
-            "Difference: (measured - paper) / paper, where the size is the paper's.",
-            *size_notes(rows, results),
-        ],
-    )
-
-
-def count_cell(mean: Interval, decimals: int = 1) -> Cell:
-    """Return the cell of a mean count with its interval, which is omitted if the count is exact."""
-    text = f"{mean.value:,.{decimals}f}"
-    if mean.low is None or mean.high is None:
-        return Cell(mean.value, text)
-    shown = "" if mean.low == mean.high else f"{mean.low:,.{decimals}f} … {mean.high:,.{decimals}f}"
-    return Cell(mean.value, text, (mean.low, mean.high), shown)
+    rows = [_row(results, problem, table, contender) for problem in shown]
+    notes = [
+        f"Means over the permutations of the solutions of {display_name(contender)}, with 95 % "
+        "intervals. The paper rounds its means.",
+        "Difference: (measured - paper) / paper, where the size is the paper's.",
+        *size_notes(shown, results),
+    ]
+    return table_of(results, artefact, columns, rows, notes=notes)
 
 
 def _row(results: Results, problem: PermutedProblem, table: str, contender: str) -> dict[str, Cell]:
     numbers, cells = results.numbers, name_cells(problem)
     experiment = results.paper.experiments.get(problem.name)
     for key in ("C", "gamma"):
-        text = numbers.text(table, problem.name, problem.n_printed, key)
-        own = None
+        value = None
         if experiment is not None and problem.n is not None:
-            own = experiment.bound(problem.n) if key == "C" else experiment.kernel.get("gamma")
-        value = own if own is not None else float(text) if text else None
+            value = experiment.bound(problem.n) if key == "C" else experiment.kernel.get("gamma")
+        if value is None:
+            value = numbers.value(table, problem.name, problem.n_printed, key)
         cells[key] = BLANK if value is None else Cell(value, f"{value:,.10g}")
-    reason = why_missing(results, problem, contender)
+    reason = results.why_missing(problem.name, contender, problem)
     group = results.group(problem.name, contender, problem.n)
     cells["permutations"] = BLANK if reason else count(len(group.solved))
     for key in COUNTS:

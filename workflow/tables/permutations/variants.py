@@ -4,37 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from svmrepro.workflow.analysis.intervals import mean_interval
+from svmrepro.workflow.analysis import permutations
 from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL, SMALLER
-from svmrepro.workflow.analysis.permutations import (
-    ITERATIONS,
-    Family,
-    PermutedProblem,
-    family,
-    load_notes,
-    p_text,
-    problems,
-    size_notes,
-    tally,
-    why_missing,
-)
+from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.model import BLANK, DASH, Cell, Column, Table, missing, percent, table_of
-from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns
+from svmrepro.workflow.tables.cells import DASH, Cell, missing, percent, prose
+from svmrepro.workflow.tables.model import Column, Table, table_of
+from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns, p_cells
 
 QUANTITIES = {
-    "iterations": (ITERATIONS, "iterations", "Iterations"),
-    "seconds": (CPU, "CPU s", "CPU seconds"),
+    "iterations": (
+        permutations.ITERATIONS,
+        "iterations",
+        "Iterations",
+        4,
+        {LARGER: "fewer", SMALLER: "more"},
+    ),
+    "seconds": (CPU, "CPU s", "CPU seconds", 3, {LARGER: "faster", SMALLER: "slower"}),
 }
-"""Key of the columns -> column of the measurements, header, name in notes."""
-
-WORDS = {
-    "iterations": {LARGER: "fewer", SMALLER: "more"},
-    "seconds": {LARGER: "faster", SMALLER: "slower"},
-}
-"""Key of the columns -> mark of the baseline against a variant -> comparative for the variant."""
+"""Key of the columns -> column of the measurements, header, name in notes, digits of a mean, words for a
+variant by the mark of the baseline against it."""
 
 Families = Mapping[tuple[str, str], Family]
 
@@ -47,16 +38,16 @@ def build(results: Results, artefact: Artefact) -> Table:
     """
     baseline: str = artefact.settings["baseline"]
     contenders: Sequence[str] = artefact.settings["contenders"]
-    rows = problems(results, artefact.experiments, artefact.settings["table"])
+    rows = permutations.problems(results, artefact.experiments, artefact.settings["table"])
     families = {
-        (label, key): family(results, rows, (baseline, label), column)
+        (label, key): permutations.family(results, rows, (baseline, label), column)
         for label in contenders
-        for key, (column, _, _) in QUANTITIES.items()
+        for key, (column, *_) in QUANTITIES.items()
     }
-    columns = [*name_columns(), Column("iterations", "iterations", group=display_name(baseline))]
-    columns.append(Column("seconds", "CPU s", group=display_name(baseline)))
+    columns = name_columns()
+    columns += [Column(key, each[1], group=display_name(baseline)) for key, each in QUANTITIES.items()]
     for label in contenders:
-        for key, (_, header, _) in QUANTITIES.items():
+        for key, (_, header, *_) in QUANTITIES.items():
             group = f"{display_name(label)}, change"
             name = f"{label}_{key}"
             columns += [
@@ -65,68 +56,42 @@ def build(results: Results, artefact: Artefact) -> Table:
                 Column(f"{name}_p", "p", group=group, shown=False),
                 Column(f"{name}_p_holm", "p, Holm", group=group, shown=False),
             ]
-    body = [
-        _row(results, problem, baseline, contenders, families, place) for place, problem in enumerate(rows)
-    ]
-    return table_of(
-        results,
-        artefact,
-        columns,
-        body,
-        notes=[
-            *_notes(families, baseline, contenders),
-            *size_notes(rows, results),
-            *load_notes(results, rows, (baseline, *contenders)),
-        ],
-    )
-
-
-def _notes(families: Families, baseline: str, contenders: Sequence[str]) -> list[str]:
-    said = [
-        tally(name, families[(label, key)], (baseline, label))
+    tallies = [
+        permutations.tally(each[2], families[(label, key)], (baseline, label))
         for label in contenders
-        for key, (_, _, name) in QUANTITIES.items()
+        for key, each in QUANTITIES.items()
     ]
-    return [
+    notes = [
         f"Means over the permutations. Change: relative to the mean of {display_name(baseline)} on the same "
         f"permutations. Fewer, more, faster, slower: p < {LEVEL:g} by Wilcoxon's paired, two-sided "
         "signed-rank test, uncorrected. Below each change: p, and p after Holm's correction over all rows.",
-        *filter(None, said),
+        *filter(None, tallies),
+        *permutations.size_notes(rows, results),
+        *permutations.load_notes(results, rows, (baseline, *contenders)),
     ]
+    body = [_row(results, problem, baseline, families, place) for place, problem in enumerate(rows)]
+    return table_of(results, artefact, columns, body, notes=notes)
 
 
 def _row(
-    results: Results,
-    problem: PermutedProblem,
-    baseline: str,
-    contenders: Sequence[str],
-    families: Families,
-    place: int,
+    results: Results, problem: PermutedProblem, baseline: str, families: Families, place: int
 ) -> dict[str, Cell]:
     cells = name_cells(problem)
-    reason = why_missing(results, problem, baseline)
+    reason = results.why_missing(problem.name, baseline, problem)
     if reason:
         return {**cells, "iterations": missing(reason), "seconds": missing(reason, DASH)}
     group = results.group(problem.name, baseline, problem.n)
-    for key, (column, _, _) in QUANTITIES.items():
-        values = group.values(column)
-        cells[key] = mean_cell(mean_interval(values) if values else None, 4 if key == "iterations" else 3)
-    for label in contenders:
-        absent = why_missing(results, problem, label)
-        for key in QUANTITIES:
-            name = f"{label}_{key}"
-            found = families[(label, key)]
-            pairing, corrected = found.pairings[place], found.corrected[place]
-            if not pairing.first:
-                cells[f"{name}_change"] = missing(absent or "not run: no pairs", DASH)
-                continue
-            test = pairing.test
-            change = percent(pairing.change)
-            cells[f"{name}_change"] = Cell(
-                change.value, change.text, detail=f"p {p_text(test.p)}, Holm {p_text(corrected)}"
-            )
-            word = WORDS[key].get(test.mark(test.p), "")
-            cells[f"{name}_verdict"] = Cell(word, word)
-            cells[f"{name}_p"] = BLANK if test.p is None else Cell(test.p, p_text(test.p))
-            cells[f"{name}_p_holm"] = BLANK if corrected is None else Cell(corrected, p_text(corrected))
+    for key, (column, _, _, digits, _) in QUANTITIES.items():
+        cells[key] = mean_cell(group.values(column), digits)
+    for (label, key), compared in families.items():
+        name, pairing = f"{label}_{key}", compared.pairings[place]
+        if not pairing.first:
+            absent = results.why_missing(problem.name, label, problem)
+            cells[f"{name}_change"] = missing(absent or "not run: no pairs", DASH)
+            continue
+        test, change = pairing.test, percent(pairing.change)
+        levels = f"p {p_text(test.p)}, Holm {p_text(compared.corrected[place])}"
+        cells[f"{name}_change"] = Cell(change.value, change.text, detail=levels)
+        cells[f"{name}_verdict"] = prose(QUANTITIES[key][-1].get(test.mark(test.p), ""))
+        cells |= p_cells(compared, place, name)
     return cells

@@ -1,0 +1,85 @@
+"""Cells of a table.
+
+A cell keeps its value and its text separately: the CSV has full precision, readers see three digits. A cell
+without a value gives the reason (``not run: ...``), or a dash if there is nothing to say. It never shows
+"nan" or "None".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from svmrepro.workflow.analysis.intervals import Interval
+from svmrepro.workflow.analysis.number_text import significant
+
+DASH = "–"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: a value for the CSV, a text for readers."""
+
+    value: float | int | str | None
+    text: str
+    interval: tuple[float, float] | None = None  # its 95 % interval, the CSV's columns ``_low`` and ``_high``
+    detail: str = ""  # the interval as text, in small type beside or below the main text
+    reason: str = ""  # why there is no value; the CSV's column ``_reason``
+    mark: str = ""  # "good", "bad" or "open": colour of a verdict in HTML (the text says the same)
+
+
+BLANK = Cell(None, DASH)
+
+
+def number(value: float | int | None, interval: Interval | None = None, *, digits: int = 3) -> Cell:
+    """Return the cell of a measured number, with its interval if given."""
+    if value is None:
+        return BLANK
+    text = significant(float(value), digits)
+    if interval is None or interval.ends is None:
+        return Cell(value, text)
+    low, high = interval.ends
+    detail = "" if low == high else f"{significant(low, digits)} … {significant(high, digits)}"
+    return Cell(value, text, interval.ends, detail)
+
+
+def estimate(interval: Interval | None, *, digits: int = 3) -> Cell:
+    """Return the cell of an estimate with its interval."""
+    return BLANK if interval is None else number(interval.value, interval, digits=digits)
+
+
+def exponent(interval: Interval | None, reason: str = "") -> Cell:
+    """Return the cell of an exponent with two decimals and its interval."""
+    if interval is None:
+        return missing(reason) if reason else BLANK
+    detail = "no interval" if interval.ends is None else "{:.2f} … {:.2f}".format(*interval.ends)
+    return Cell(interval.value, f"{interval.value:.2f}", interval.ends, detail)
+
+
+def count(value: float | int | None) -> Cell:
+    """Return the cell of an exact count, with thousands separators."""
+    return BLANK if value is None else Cell(int(value), f"{int(value):,}")
+
+
+def printed(text: str) -> Cell:
+    """Return the cell of a printed number, with its own digits and thousands separators; "" gives a dash."""
+    if not text:
+        return BLANK
+    whole, point, decimals = text.partition(".")
+    return Cell(float(text), f"{int(whole):,}{point}{decimals}")
+
+
+def percent(value: float | None) -> Cell:
+    """Return the cell of a signed relative difference: +1.2 %."""
+    if value is None:
+        return BLANK
+    return Cell(value, "0 %" if value == 0 else f"{100 * value:+.1f} %")
+
+
+def prose(text: str, mark: str = "") -> Cell:
+    """Return a cell of text."""
+    return Cell(text, text, mark=mark if text else "")
+
+
+def missing(reason: str, text: str = "") -> Cell:
+    """Return a cell with the reason for a missing number."""
+    return Cell(None, text or reason, reason=reason)
