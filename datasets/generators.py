@@ -64,17 +64,14 @@ Draw = Callable[[Generator, int], Block]
 
 @dataclass(frozen=True)
 class _Spec:
-    """One generator: its stream key, how it draws a block, and the form of its rows.
+    """One generator."""
 
-    ``positives`` is the default share of positives if that can be set; ``prepare`` then takes it as well.
-    """
-
-    key: int
-    prepare: Callable[..., Draw]
+    key: int  # of its random streams
+    prepare: Callable[..., Draw]  # takes a random stream, and the share of positives if that can be set
     features: int
     binary: bool
     nested: bool
-    positives: float | None = None
+    positives: float | None = None  # the default share, if it can be set
 
 
 def _stream(seed: int, *key: int) -> Generator:
@@ -139,14 +136,9 @@ def _ringnorm(_: Generator) -> Draw:
     return draw
 
 
-def _triangles() -> FloatArray:
-    """Return the three base waves at t = 1 ... 21, each of height 6: peaks at 11, 15 and 7."""
-    t = np.arange(1.0, 22.0)
-    return np.stack([np.maximum(6.0 - np.abs(t - peak), 0.0) for peak in (11.0, 15.0, 7.0)])
-
-
 def _waveform(_: Generator) -> Draw:
-    waves = _triangles()
+    t = np.arange(1.0, 22.0)
+    waves = np.stack([np.maximum(6.0 - np.abs(t - peak), 0.0) for peak in (11.0, 15.0, 7.0)])
     first, second = np.array([0, 0, 1]), np.array([1, 2, 2])
 
     def draw(rng: Generator, rows: int) -> Block:
@@ -160,10 +152,6 @@ def _waveform(_: Generator) -> Draw:
     return draw
 
 
-def _documents(hidden: Generator, positives: float) -> Draw:
-    return Documents(hidden, positives).draw
-
-
 _SPECS = {
     "separable": _Spec(1, _separable, BITS, binary=True, nested=True),
     "noise": _Spec(2, _noise, BITS, binary=True, nested=True),
@@ -171,7 +159,14 @@ _SPECS = {
     "twonorm": _Spec(4, _twonorm, NORM_DIMENSION, binary=False, nested=True),
     "ringnorm": _Spec(5, _ringnorm, NORM_DIMENSION, binary=False, nested=True),
     "waveform": _Spec(6, _waveform, 21, binary=False, nested=True),
-    "rcv1-like": _Spec(7, _documents, TERMS, binary=False, nested=True, positives=0.474),
+    "rcv1-like": _Spec(
+        7,
+        lambda hidden, share: Documents(hidden, share).draw,
+        TERMS,
+        binary=False,
+        nested=True,
+        positives=0.474,
+    ),
 }
 
 GENERATORS = tuple(_SPECS)
@@ -224,10 +219,9 @@ def _share(generator: str, label: str, positives: float | None) -> float | None:
     return float(positives)
 
 
-def _sampling(name: str) -> str:
-    if _SPECS[name].nested:
-        return "the first n rows of one random stream: sizes are nested"
-    return "sampled anew for this n"
+def is_whole(value: object, least: int) -> bool:
+    """Return whether a value is an integer, also one of NumPy's, of at least ``least``."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
 
 
 def generator_key(generator: str, n: int, seed: int, positives: float | None = None) -> str:
@@ -270,21 +264,22 @@ def generate(
     if generator not in _SPECS:
         raise DataError(f"unknown generator {generator!r}; known: {', '.join(GENERATORS)}")
     label = name or generator
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
+    if not is_whole(n, 2):
         raise DataError(f"{label}: n = {n!r}: the number of rows must be an integer of at least 2")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+    if not is_whole(seed, 0):
         raise DataError(f"{label}: seed = {seed!r}: the seed must be a non-negative integer")
     n, seed = int(n), int(seed)
     share = _share(generator, label, positives)
     X, y = _gathered(_blocks(generator, n, seed, share), _SPECS[generator])
     if np.all(y == y[0]):
         raise DataError(f"{label}: the first {n} rows for seed {seed} hold one class only; ask for more rows")
+    nested = "the first n rows of one random stream: sizes are nested"
     provenance = {
         "generator": generator,
         "generator_version": GENERATOR_VERSION,
         "seed": seed,
         "numpy": np.__version__,
-        "rows": _sampling(generator),
+        "rows": nested if _SPECS[generator].nested else "sampled anew for this n",
         "n_requested": n,
         "n_actual": n,
     }

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from svmrepro.datasets.dataset import sorted_csr
 
 _PIECE: Final = 1 << 26
 """Bytes per piece; large enough that the allocator returns each freed piece to the system at once."""
@@ -61,10 +62,8 @@ class GrowingRows:
         ----------
         counts : ndarray (k,) of int
             Number of entries of each row.
-        columns : ndarray (m,) of int
-            Column indices of the entries, ascending within a row.
-        values : ndarray (m,) of float
-            Values of the entries.
+        columns, values : ndarray (m,)
+            Column indices of the entries, ascending within a row, and their values.
         """
         self._counts.append(counts)
         self._columns.append(columns)
@@ -75,8 +74,4 @@ class GrowingRows:
         counts = self._counts.take()
         indptr = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts, out=indptr[1:])
-        X = sparse.csr_matrix(
-            (self._values.take(), self._columns.take(), indptr), shape=(len(counts), columns)
-        )
-        X.has_sorted_indices = True
-        return X
+        return sorted_csr((self._values.take(), self._columns.take(), indptr), (len(counts), columns))

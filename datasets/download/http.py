@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import requests
@@ -36,35 +37,18 @@ MOST_CONNECTIONS = 100
 
 @dataclass(frozen=True)
 class Limits:
-    """Time limits in seconds, unless another unit is given.
+    """Time limits in seconds, unless another unit is given."""
 
-    Attributes
-    ----------
-    connect
-        For one address to accept a connection.
-    start
-        From the name look-up to the first line of the response.
-    silence
-        For the next 8 KiB to arrive; a slower download is aborted.
-    grace, pace
-        After ``grace`` seconds a download must average at least ``pace`` bytes per second; otherwise one just
-        above the limit of ``silence`` could run for days.
-    attempts
-        Number of consecutive attempts that may fail without receiving a byte.
-    back_off
-        Pause before the second attempt; doubled before each further one.
-    memory
-        Time during which a host that could not be reached is not tried again.
-    """
-
-    connect: float = 4.0
-    start: float = 6.0
-    silence: float = 8.0
+    connect: float = 4.0  # for one address to accept a connection
+    start: float = 6.0  # from the name look-up to the first line of the response
+    silence: float = 8.0  # for the next 8 KiB to arrive; a slower download is aborted
+    # After ``grace`` seconds a download must average at least ``pace`` bytes per second; otherwise one just
+    # above the limit of ``silence`` could run for days.
     grace: float = 60.0
     pace: float = 8192.0
-    attempts: int = 4
-    back_off: float = 0.5
-    memory: float = 60.0
+    attempts: int = 4  # consecutive attempts that may fail without receiving a byte
+    back_off: float = 0.5  # pause before the second attempt; doubled before each further one
+    memory: float = 60.0  # during which a host that could not be reached is not tried again
 
 
 class _BrokenError(Exception):
@@ -93,7 +77,7 @@ class _Transfer:
 
     def __init__(self, url: str, offset: int, limits: Limits) -> None:
         self._queue: queue.Queue[_Head | bytes | Exception | None] = queue.Queue(maxsize=64)
-        self._left = threading.Event()
+        self.left = threading.Event()
         self._limits = limits
         # No transfer compression: byte ranges must refer to the bytes of the file.
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "svmrepro"}
@@ -120,7 +104,7 @@ class _Transfer:
             self._put(error)
 
     def _put(self, item: _Head | bytes | Exception | None) -> bool:
-        while not self._left.is_set():
+        while not self.left.is_set():
             try:
                 self._queue.put(item, timeout=0.2)
             except queue.Full:
@@ -153,39 +137,36 @@ class _Transfer:
             assert isinstance(item, bytes)
             yield item
 
-    def leave(self) -> None:
-        self._left.set()
 
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
+def _chain(error: BaseException) -> list[BaseException]:
+    links: list[BaseException] = []
     link: BaseException | None = error
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
-        yield link
+    while link is not None and link not in links:
+        links.append(link)
         link = link.__cause__ or link.__context__
+    return links
 
 
 def _classify(error: Exception) -> Exception:
     """Return an error with a short reason; its type says whether another attempt may succeed."""
-    causes = list(_chain(error))
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return _HostError("the host's name cannot be resolved")
-    if isinstance(error, requests.exceptions.SSLError):
-        return _HostError(f"no secure connection: {_innermost(causes)}")
-    if isinstance(error, requests.exceptions.ProxyError):
-        return _HostError(f"the proxy gives no connection: {_innermost(causes)}")
-    if isinstance(error, requests.exceptions.ConnectTimeout):
-        return _HostError("no connection in time")
-    if isinstance(error, requests.exceptions.ReadTimeout):
-        return _HostError("connected, and no answer in time")
-    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return _HostError("connection refused")
-    if any(isinstance(cause, ConnectionError | http.client.HTTPException) for cause in causes):
-        return _BrokenError("the connection broke before an answer")
-    if isinstance(error, requests.ConnectionError):
-        return _HostError(_innermost(causes))
+    causes = _chain(error)
+    for kind, make, reason in _REASONS:
+        if any(isinstance(cause, kind) for cause in causes):
+            return make(reason.format(_innermost(causes)))
     return SourceError(_innermost(causes))
+
+
+_REASONS: tuple[tuple[Any, type[Exception], str], ...] = (
+    (socket.gaierror, _HostError, "the host's name cannot be resolved"),
+    (requests.exceptions.SSLError, _HostError, "no secure connection: {}"),
+    (requests.exceptions.ProxyError, _HostError, "the proxy gives no connection: {}"),
+    (requests.exceptions.ConnectTimeout, _HostError, "no connection in time"),
+    (requests.exceptions.ReadTimeout, _HostError, "connected, and no answer in time"),
+    (ConnectionRefusedError, _HostError, "connection refused"),
+    (ConnectionError | http.client.HTTPException, _BrokenError, "the connection broke before an answer"),
+    (requests.ConnectionError, _HostError, "{}"),
+)
+"""The first kind of error found among the causes decides."""
 
 
 def _innermost(causes: list[BaseException]) -> str:
@@ -204,8 +185,7 @@ def _status(code: int) -> str:
 
 def _number(text: str | None) -> int | None:
     # No file size has more digits, and Python refuses to parse integers of thousands of digits.
-    known = text is not None and text.isascii() and text.isdigit() and len(text) <= 18
-    return int(text) if known and text is not None else None
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
 def _range_start(headers: Mapping[str, str]) -> int | None:
@@ -223,34 +203,17 @@ def _size(path: Path) -> int:
 
 
 class Network:
-    """Downloads under given limits, with a record of hosts that could not be reached.
-
-    Parameters
-    ----------
-    limits
-        The time limits; by default those of :class:`Limits`.
-    """
+    """Downloads under given limits, with a record of hosts that could not be reached."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self._unreachable: dict[str, tuple[str, float]] = {}
 
     def download(self, url: str, part: Path, limit: int) -> bool:
-        """Download ``url`` into ``part``, resuming from the bytes already in ``part``.
+        """Download ``url`` into ``part``, resuming from the bytes that it has; return whether it had any.
 
-        Parameters
-        ----------
-        url
-            An http or https address; redirects within its scheme are followed.
-        part
-            The file; after an error it holds the bytes received so far.
-        limit
-            Maximum number of bytes of the file.
-
-        Returns
-        -------
-        bool
-            Whether ``part`` was not empty at the start.
+        Redirects within the scheme of the URL are followed. After an error ``part`` holds the bytes received
+        so far. The file may have at most ``limit`` bytes.
 
         Raises
         ------
@@ -273,13 +236,10 @@ class Network:
                 silences += isinstance(error, _SilentError)
                 # Waiting costs most, so the second silence ends the attempts.
                 if failures >= self.limits.attempts or silences >= 2:
-                    self._remember(_host(url), str(error))
+                    self._unreachable[_host(url)] = str(error), time.monotonic()
                     raise SourceError(f"{error} ({failures + silences} attempts)") from error
                 time.sleep(self.limits.back_off * 2.0 ** (failures - 1))
         raise SourceError(f"the connection broke {MOST_CONNECTIONS} times")
-
-    def _remember(self, host: str, reason: str) -> None:
-        self._unreachable[host] = reason, time.monotonic()
 
     @contextmanager
     def _reaching(self, url: str) -> Iterator[None]:
@@ -291,7 +251,7 @@ class Network:
         try:
             yield
         except _HostError as error:
-            self._remember(host, str(error))
+            self._unreachable[host] = str(error), time.monotonic()
             raise SourceError(str(error)) from error
 
     def _attempt(self, url: str, part: Path, limit: int) -> None:
@@ -305,7 +265,7 @@ class Network:
                         self._receive(transfer, head, part, offset, limit)
                         return
                 finally:
-                    transfer.leave()
+                    transfer.left.set()
             url = _redirected(url, head.headers.get("Location", ""))
         raise SourceError(f"more than {MOST_REDIRECTS} redirects")
 

@@ -14,13 +14,14 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
-from typing import Final, Protocol
+from typing import IO, Any, Final
 
 from svmrepro.datasets.download.lzw import MAGIC, decompress_lzw
 from svmrepro.datasets.errors import SourceError
 from svmrepro.datasets.files import CHUNK, storage_errors
 
 _MAGIC: Final = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "compress": MAGIC}
+_OPEN: Final[dict[str, Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 # gzip and bz2 raise OSError for a damaged stream. Disk errors are told apart by the place where they occur.
 _BROKEN: Final = (
     EOFError,
@@ -36,14 +37,7 @@ _BROKEN: Final = (
 )
 
 
-class Readable(Protocol):
-    """A binary file opened for reading."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return at most ``size`` bytes; an empty result means the end."""
-
-
-def copy_stream(source: Readable, target: Path, limit: int, name: str) -> None:
+def copy_stream(source: IO[bytes], target: Path, limit: int, name: str) -> None:
     """Copy an open file of at most ``limit`` bytes to ``target``.
 
     Raises
@@ -87,23 +81,17 @@ def decompress(path: Path, compression: str, target: Path, limit: int, name: str
     StorageError
         ``target`` cannot be written.
     """
-    if compression == "gzip":
-        with gzip.open(path) as unzipped:
-            copy_stream(unzipped, target, limit, name)
-    elif compression == "bzip2":
-        with bz2.open(path) as unzipped:
-            copy_stream(unzipped, target, limit, name)
-    elif compression == "compress":
-        with path.open("rb") as wrapped:
-            content = wrapped.read(2 * limit + CHUNK)
-        try:
-            unpacked = decompress_lzw(content, limit)
-        except ValueError as error:
-            raise SourceError(f"{name} is damaged: {error}") from error
-        copy_stream(io.BytesIO(unpacked), target, limit, name)
-    else:
-        with lzma.open(path) as unzipped:
-            copy_stream(unzipped, target, limit, name)
+    with _open_lzw(path, limit, name) if compression == "compress" else _OPEN[compression](path) as stream:
+        copy_stream(stream, target, limit, name)
+
+
+def _open_lzw(path: Path, limit: int, name: str) -> io.BytesIO:
+    with path.open("rb") as wrapped:
+        content = wrapped.read(2 * limit + CHUNK)
+    try:
+        return io.BytesIO(decompress_lzw(content, limit))
+    except ValueError as error:
+        raise SourceError(f"{name} is damaged: {error}") from error
 
 
 def _refuse_unsafe(names: list[str], archive: str) -> None:

@@ -10,7 +10,6 @@ A file is accepted by the first of these that applies:
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -18,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from svmrepro.datasets.errors import DataError, SourceError
-from svmrepro.datasets.files import sha256_of
+from svmrepro.datasets.files import remove, sha256_of
 from svmrepro.datasets.readers.by_name import READERS, READERS_APART
 from svmrepro.datasets.registry.model import DownloadedEntry, FileEntry, FileForm
 
@@ -65,7 +64,7 @@ def check_content(
     *,
     vouched: bool = False,
 ) -> str:
-    """Check a decompressed file against one of its accepted forms.
+    """Check a decompressed file against one of its accepted forms, and return its SHA-256.
 
     Parameters
     ----------
@@ -78,11 +77,6 @@ def check_content(
     vouched
         Whether the compressed file it came from had the registry's checksum. If so, and if the checksum of
         the content is unknown, the content is not checked further.
-
-    Returns
-    -------
-    str
-        SHA-256 of the file.
 
     Raises
     ------
@@ -177,13 +171,13 @@ class Ledger:
             "sha256": sha256,
             "origin": origin,
         }
+        # Ledgers are also written without the folder's lock, so each process has its own temporary file.
         part = self._path.with_name(f"{LEDGER}.{os.getpid()}.part")
         try:
             part.write_text(json.dumps(self._entries, indent=1, sort_keys=True), encoding="utf-8")
             part.replace(self._path)
         except OSError:
-            with contextlib.suppress(OSError):
-                part.unlink(missing_ok=True)
+            remove(part)
 
 
 def _expectation(form: FileForm) -> list[str | int | None]:

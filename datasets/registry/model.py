@@ -31,21 +31,11 @@ class Keys(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Columns(Struct, frozen=True):
-    """How the lines of a comma-separated file are parsed.
+    """How the lines of a comma-separated file are parsed."""
 
-    Attributes
-    ----------
-    label
-        Position of the label, ``"first"`` or ``"last"``.
-    values
-        Mappings text -> number, used by the columns in rotation; empty if the file holds numbers.
-    missing
-        Text of a missing value; rows that contain it are omitted.
-    """
-
-    label: str = "last"
-    values: tuple[Mapping[str, float], ...] = ()
-    missing: str | None = None
+    label: str = "last"  # or "first": the position of the label
+    values: tuple[Mapping[str, float], ...] = ()  # text -> number, used by the columns in rotation
+    missing: str | None = None  # text of a missing value; rows that contain it are omitted
 
 
 class ColumnKeys(Keys, frozen=True):
@@ -136,31 +126,15 @@ class PartKeys(Keys, frozen=True):
 
 
 class Part(Struct, frozen=True):
-    """A training or test set of a data set.
+    """A training or test set of a data set."""
 
-    Attributes
-    ----------
-    name
-        Name of the part; the file name if the part is a single file.
-    rows, positives
-        Number of examples, and of those labelled +1 if known.
-    examples
-        Example files, concatenated in this order.
-    labels
-        The label file, for formats with separate labels.
-    skip
-        Number of leading examples that do not belong to the part.
-    whole
-        Total number of examples in its files.
-    """
-
-    name: str
+    name: str  # the file name if the part is a single file
     rows: int
-    positives: int | None
-    examples: tuple[str, ...]
-    labels: str | None
-    skip: int
-    whole: int
+    positives: int | None  # number of examples labelled +1, if known
+    examples: tuple[str, ...]  # files, concatenated in this order
+    labels: str | None  # the label file, for formats with separate labels
+    skip: int  # leading examples of its files that do not belong to the part
+    whole: int  # all examples of its files
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -220,11 +194,8 @@ class DownloadedEntry(Described, frozen=True, kw_only=True):
     @property
     def numeric_labels(self) -> dict[float, float]:
         """The numeric labels whose rows are not omitted."""
-        return {
-            given: sign
-            for given, sign in self.labels.items()
-            if not isinstance(given, str) and sign is not None
-        }
+        known = self.labels.items()
+        return {given: sign for given, sign in known if not isinstance(given, str) and sign is not None}
 
     @property
     def rules(self) -> str:

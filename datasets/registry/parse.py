@@ -6,7 +6,7 @@ Keys of a downloaded set
     are drawn; ``subsets``, the training sets, smallest first; ``test``, the test set; ``aliases``, size
     printed in a paper -> rows of the file; ``files``; ``parts``; ``dense``, true for an array, false for a
     CSR matrix; ``subset_seed``, for sets without subset files from a paper: sizes between those of
-    ``subsets`` are drawn by the permutation of this seed (:mod:`svmrepro.datasets.subsets`), not in the
+    ``subsets`` are drawn by the permutation of this seed (:mod:`svmrepro.datasets.permutations`), not in the
     file's order; ``obtain``, instructions for files that no host gives to programs. ``subsets`` and ``test``
     name files or parts.
 
@@ -235,32 +235,42 @@ def _readers(entry: DownloadedEntry) -> set[str]:
 
 def _check_reading(entry: DownloadedEntry, at: Key) -> None:
     """Check that the keys are those that the set's readers know and need."""
-
-    def refuse(wrong: bool, key: str, what: str) -> None:
-        if wrong:
-            raise Fault((*at, key), what)
-
     readers = _readers(entry)
     only_delimited = readers == {"delimited"}
     given = dict(entry.labels)
     signed = {-1, 1} <= set(given.values()) <= {-1, 1, None}
-    parts = [entry.parts[name] for name in entry.subsets]
-    nested = all(a.begins(b) for a, b in pairwise(parts))
+    nested = all(a.begins(b) for a, b in pairwise(entry.parts[name] for name in entry.subsets))
     by_topic = entry.topic is not None
-    refuse(not by_topic and not signed, "labels", f"{given} is not a mapping of labels to -1 and 1")
-    refuse(by_topic and bool(given), "labels", "the topic stands in their place")
-    unlike = entry.columns is not None and "delimited" not in readers
-    refuse(unlike, "columns", "only the reader delimited has them")
-    unlike = (entry.variable is not None) != ("mat-splits" in readers)
-    refuse(unlike, "variable", "what the reader mat-splits needs, and only it")
-    unlike = not only_delimited and len(entry.numeric_labels) != len(given)
-    refuse(unlike, "labels", "texts and null are for the reader delimited alone")
-    refuse(by_topic != ("lyrl2004" in readers), "topic", "what the reader lyrl2004 needs, and only it")
-    refuse(bool(entry.standard) and not only_delimited, "standard", "only the reader delimited has it")
-    refuse(len(entry.standard) > entry.features, "standard", "more pairs than features")
-    refuse(entry.dense and entry.binary, "dense", "binary data come as a CSR matrix")
-    in_files = entry.subset_seed is not None and not nested
-    refuse(in_files, "subset_seed", "the set has subsets in files of their own")
+    for wrong, key, what in (
+        (not by_topic and not signed, "labels", f"{given} is not a mapping of labels to -1 and 1"),
+        (by_topic and given, "labels", "the topic stands in their place"),
+        (
+            entry.columns is not None and "delimited" not in readers,
+            "columns",
+            "only the reader delimited has them",
+        ),
+        (
+            (entry.variable is not None) != ("mat-splits" in readers),
+            "variable",
+            "what the reader mat-splits needs, and only it",
+        ),
+        (
+            not only_delimited and len(entry.numeric_labels) != len(given),
+            "labels",
+            "texts and null are for the reader delimited alone",
+        ),
+        (by_topic != ("lyrl2004" in readers), "topic", "what the reader lyrl2004 needs, and only it"),
+        (entry.standard and not only_delimited, "standard", "only the reader delimited has it"),
+        (len(entry.standard) > entry.features, "standard", "more pairs than features"),
+        (entry.dense and entry.binary, "dense", "binary data come as a CSR matrix"),
+        (
+            entry.subset_seed is not None and not nested,
+            "subset_seed",
+            "the set has subsets in files of their own",
+        ),
+    ):
+        if wrong:
+            raise Fault((*at, key), what)
     needed = f"what the reader {' or '.join(sorted(APART))} needs, and only it"
     for part in entry.parts.values():
         if (part.labels is not None) != (entry.reader in APART):

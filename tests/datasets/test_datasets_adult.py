@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from svmrepro.datasets.adult_encoding import compare_columns
+from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.readers.adult import (
     MISSING,
     VALUES,
@@ -20,7 +21,6 @@ from svmrepro.datasets.readers.adult import (
     quintile_edges,
     read_adult,
 )
-from svmrepro.datasets.readers.libsvm import LibsvmData
 
 
 def line(age: int = 30, country: str = "Peru", label: str = "<=50K", **other: str) -> str:
@@ -139,7 +139,7 @@ def test_the_comparison_finds_a_flipped_bit_and_a_flipped_label(tmp_path: Path) 
     records = records_of(tmp_path)
     encoder = AdultEncoder.fit(records)
     X = encoder.encode(records).toarray()
-    same = compare_columns(encoder, records, LibsvmData(sparse.csr_matrix(X), records.y), "twins")
+    same = compare_columns(encoder, records, ExampleSet(sparse.csr_matrix(X), records.y), "twins")
     assert all(row["rows_agreeing"] == row["rows"] == 10 for row in same)
     assert [row["attribute"] for row in same] == [*VALUES, "all, and the label"]
     assert same[-1]["note"] == "bits and labels are the same"
@@ -147,11 +147,11 @@ def test_the_comparison_finds_a_flipped_bit_and_a_flipped_label(tmp_path: Path) 
     X[0, 0], X[0, 1] = 0.0, 1.0
     y = records.y.copy()
     y[5] *= -1.0
-    table = compare_columns(encoder, records, LibsvmData(sparse.csr_matrix(X), y), "twins")
+    table = compare_columns(encoder, records, ExampleSet(sparse.csr_matrix(X), y), "twins")
     agreeing = {str(row["attribute"]): row["rows_agreeing"] for row in table}
     assert agreeing.pop("age") == 9
     assert agreeing.pop("all, and the label") == 8
     assert set(agreeing.values()) == {10}
     assert table[-1]["note"] == "2 rows differ"
     with pytest.raises(ValueError, match="10 rows against 9"):
-        compare_columns(encoder, records, LibsvmData(sparse.csr_matrix(X[:9]), y[:9]), "twins")
+        compare_columns(encoder, records, ExampleSet(sparse.csr_matrix(X[:9]), y[:9]), "twins")

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from svmrepro.datasets import read_libsvm, write_libsvm
-from svmrepro.datasets.readers.libsvm import is_binary
 
 
 def test_a_small_file(tmp_path: Path) -> None:
@@ -19,7 +18,7 @@ def test_a_small_file(tmp_path: Path) -> None:
     assert data.X.toarray().tolist() == [[1, 0, -0.25, 0], [0, 0, 0, 0], [0, 0.5, 0, 7], [0, 0, 0, 3]]
     assert data.y.tolist() == [1, -1, 1, -1]
     assert data.X.has_canonical_format
-    assert not is_binary(data.X)
+    assert not (data.X.data == 1.0).all()
 
 
 def test_comments_blank_ends_explicit_zeros_and_labels_of_ones_own(tmp_path: Path) -> None:
@@ -27,7 +26,7 @@ def test_comments_blank_ends_explicit_zeros_and_labels_of_ones_own(tmp_path: Pat
     data = read_libsvm(path, features=5, labels={2: -1, 4: 1})
     assert data.X.shape == (2, 5)
     assert data.X.nnz == 2
-    assert is_binary(data.X)
+    assert (data.X.data == 1.0).all()
     assert data.y.tolist() == [-1, 1]
 
 
