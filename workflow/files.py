@@ -14,18 +14,9 @@ from svmrepro.workflow.errors import StepError, cause
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """
-    Yield a temporary path next to ``path``, which is renamed to ``path`` when the block succeeds.
+    """Yield an empty file next to ``path``, which is renamed to ``path`` when the block succeeds.
 
-    Parameters
-    ----------
-    path
-        The final file; missing parent folders are created.
-
-    Yields
-    ------
-    Path
-        An empty file with the suffix of ``path``, for libraries that choose a format by the suffix.
+    It has the suffix of ``path``, for libraries that choose a format by it. Missing folders are created.
 
     Raises
     ------
@@ -59,15 +50,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """
-    Write a whole file at once, so that it appears complete or not at all.
-
-    Parameters
-    ----------
-    path
-        The file; missing parent folders are created.
-    content
-        Text (written as UTF-8 with unchanged line ends) or bytes.
+    """Write a whole file at once: bytes, or text as UTF-8 with unchanged line ends.
 
     Raises
     ------
@@ -93,7 +76,7 @@ def _alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        pass
     return True
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def lock(path: str | os.PathLike[str], waiting: Waiting | None = None) -> Iterator[None]:
+def lock(path: Path, waiting: Waiting | None = None) -> Iterator[None]:
     """Hold a lock file; see `svmrepro.datasets.locks.hold_one`.
 
     Raises
@@ -23,7 +22,7 @@ def lock(path: str | os.PathLike[str], waiting: Waiting | None = None) -> Iterat
     StepError
         If the lock file cannot be created.
     """
-    with _held([Path(path)], Path(path), waiting):
+    with _held([path], path, waiting):
         yield
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ import numpy as np
 import pytest
 from engine_support import on_full_disk, unprivileged
 from record_support import measurement
-from svmrepro.datasets.locks import Owner, owner
+from svmrepro.datasets.locks import owner
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.locks import any_lock, lock
@@ -261,34 +262,32 @@ def test_lock_waits_says_for_whom_and_ends_with_its_process(tmp_path: Path) -> N
     holder = context.Process(target=_hold, args=(str(path), 60, held))
     holder.start()
     assert held.wait(30)
-    told: list[Owner | None] = []
+    told: list[str] = []
 
-    def waiting(owner: Owner | None) -> None:
+    def waiting(owner: str) -> None:
         told.append(owner)
         holder.kill()
 
     with lock(path, waiting):
         (owner,) = told
-        assert owner is not None and owner.process == holder.pid
-        since = datetime.fromisoformat(owner.since)
-        assert 0 <= (datetime.now(UTC) - since).total_seconds() < 120
-        assert str(owner) == f"process {holder.pid} on {owner.host} (since {owner.since})"
+        named = re.fullmatch(rf"process {holder.pid} on [\w.-]+ \(since (.*)\)", owner)
+        assert named is not None
+        assert 0 <= (datetime.now(UTC) - datetime.fromisoformat(named[1])).total_seconds() < 120
     holder.join(10)
 
 
 def test_a_lock_that_somebody_scribbled_on_has_no_known_owner(tmp_path: Path) -> None:
     path = tmp_path / "job.lock"
     with lock(path), path.open("rb") as stream:
-        found = owner(stream.fileno())
-        assert found is not None and found.process == os.getpid()
+        assert owner(stream.fileno()).startswith(f"process {os.getpid()} on ")
         whole = "77 node-1.example 2026-11-22T22:31:50Z"
         for text in ("²", "", "-5", "x", f"{whole} x", whole.replace("node", "\x1b[2J"), "9" * 400):
             path.write_text(text)
-            assert owner(stream.fileno()) is None
+            assert owner(stream.fileno()) == "another process"
         path.write_text("77")  # the format of an earlier version
-        assert owner(stream.fileno()) == Owner(77) and str(Owner(77)) == "process 77"
+        assert owner(stream.fileno()) == "process 77"
         path.write_text(whole)
-        assert owner(stream.fileno()) == Owner(77, "node-1.example", "2026-11-22T22:31:50Z")
+        assert owner(stream.fileno()) == "process 77 on node-1.example (since 2026-11-22T22:31:50Z)"
 
 
 def test_slots_are_shared_by_as_many(tmp_path: Path) -> None:

@@ -57,15 +57,7 @@ class Builder(Protocol[Built]):
 
 @dataclass(frozen=True)
 class ArtefactKind(Generic[Built]):
-    """A kind of table or figure.
-
-    Attributes
-    ----------
-    module
-        A module of ``svmrepro.workflow``.
-    function
-        Name of its builder.
-    """
+    """A kind of table or figure: a module of ``svmrepro.workflow``, and the name of its builder there."""
 
     module: str
     function: str = "build"
@@ -108,27 +100,21 @@ FIGURES: Mapping[str, ArtefactKind[Figure]] = {
 
 
 def table_builder(paper: str, artefact: Artefact) -> Builder[Table]:
-    """Return the builder of a table.
-
-    Raises
-    ------
-    StepError
-        If the artefact is a figure, or its kind does not exist.
-    """
-    return _kind(paper, artefact, "table", TABLES).load()
+    """Return the builder of a table; an artefact that is none, or of an unknown kind, is a StepError."""
+    return _builder(paper, artefact, "table", TABLES)
 
 
 def figure_builder(paper: str, artefact: Artefact) -> Builder[Figure]:
     """Return the builder of a figure; see `table_builder`."""
-    return _kind(paper, artefact, "figure", FIGURES).load()
+    return _builder(paper, artefact, "figure", FIGURES)
 
 
-def _kind(
+def _builder(
     paper: str, artefact: Artefact, form: str, known: Mapping[str, ArtefactKind[Built]]
-) -> ArtefactKind[Built]:
+) -> Builder[Built]:
     if artefact.form != form or artefact.kind not in known:
         raise StepError(
             f"{paper}: artefact '{artefact.name}': no {form} of kind '{artefact.kind}' "
             f"(there are: {', '.join(known)})"
         )
-    return known[artefact.kind]
+    return known[artefact.kind].load()

@@ -16,29 +16,16 @@ T = TypeVar("T")
 
 
 class Layers:
-    """
-    Mappings merged into one. Later layers win; lists are replaced as a whole.
-
-    Attributes
-    ----------
-    content
-        The merged mapping.
-    """
+    """Mappings merged into one, ``content``. Later layers win; lists are replaced as a whole."""
 
     def __init__(self) -> None:
         self.content: dict[str, Any] = {}
         self._origins: dict[Key, tuple[str, Key]] = {}
 
     def add(self, layer: Mapping[str, Any], origin: str) -> None:
-        """
-        Merge a layer over the current content.
+        """Merge a layer over the current content: nested mappings are merged, all other values replace.
 
-        Parameters
-        ----------
-        layer
-            Nested mappings are merged; all other values replace.
-        origin
-            Name of the source in messages (a file name, ``--config``).
+        Messages name the source of its values by ``origin`` (a file name, ``--config``).
         """
         self._merge(self.content, layer, origin, ())
 
@@ -56,17 +43,9 @@ class Layers:
                 target[key] = value
 
     def graft(self, other: Layers, at: Key, into: Key) -> None:
-        """
-        Merge part of other layers over the current content. Its values keep their origins.
+        """Merge the part of other layers at one key under another key; its values keep their origins.
 
-        Parameters
-        ----------
-        other
-            The source of the part.
-        at
-            Key of the part in `other`; a missing part counts as empty.
-        into
-            Key in this object under which the part is merged.
+        A missing part counts as empty.
         """
         part: Any = other.content
         for key in at:

@@ -62,18 +62,7 @@ for _kind in ("int", "float"):
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """
-    Read a YAML file that holds a mapping.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Returns
-    -------
-    dict
-        Its content; empty for an empty file.
+    """Read a YAML file that holds a mapping; an empty file gives an empty one.
 
     Raises
     ------
@@ -99,18 +88,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def load_plain(text: str) -> Any:
-    """
-    Parse a YAML document.
-
-    Parameters
-    ----------
-    text
-        YAML.
-
-    Returns
-    -------
-    object
-        Mappings, lists, strings, numbers, booleans and None; None for an empty document.
+    """Parse a YAML document: mappings, lists, strings, numbers, booleans and None; None for an empty one.
 
     Raises
     ------
@@ -162,14 +140,7 @@ def _refuse_tag(event: Any) -> None:
 
 @lru_cache(4096)
 def word(text: str) -> Any:
-    """
-    Parse a plain YAML scalar: a number, a boolean, None, or the text itself.
-
-    Parameters
-    ----------
-    text
-        A command-line setting.
-    """
+    """Parse a plain YAML scalar of the command line: a number, a boolean, None, or the text itself."""
     try:
         value = load_plain(text)
     except yaml.YAMLError:

@@ -50,14 +50,7 @@ DEFAULT_EPS = 1e-3
 
 
 def load(overrides: Mapping[str, Any], folder: Path) -> Config:
-    """
-    Read, merge and check the configuration; see :func:`svmrepro.workflow.configuration.model.load_config`.
-
-    Raises
-    ------
-    StepError
-        For the first error: file, key and what is wrong, in one line.
-    """
+    """Do the work of :func:`svmrepro.workflow.configuration.model.load_config`."""
     try:
         overrides = plain(overrides)
     except ValueError as error:

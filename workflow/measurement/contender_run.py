@@ -7,7 +7,7 @@ import re
 import resource
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib import metadata
@@ -46,8 +46,7 @@ _LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
 
 
 class ContenderRuns:
-    """
-    The contenders of one row, on shared arrays.
+    """The contenders of one row, on shared arrays.
 
     Parameters
     ----------
@@ -91,13 +90,9 @@ class ContenderRuns:
         self._grams: dict[str | None, npt.NDArray[np.float64]] = {}
 
     def prepare(self, contender: Contender) -> Problem:
-        """
-        Build the representation and load the compiled code that a contender needs. None of this is timed.
+        """Build the representation and load the compiled code that a contender needs. None of this is timed.
 
-        Returns
-        -------
-        Problem
-            Prepared for the certificate and, except for a user's own solver, for the solver.
+        The problem is prepared for the certificate and, except for a user's own solver, for the solver.
         """
         key = (contender.storage, contender.bias, contender.encoding)
         if key not in self._problems:
@@ -158,13 +153,7 @@ class ContenderRuns:
             solver(self._copy(contender, problem, rows))
 
     def run(self, contender: Contender) -> dict[str, Any]:
-        """
-        Run a contender once.
-
-        Parameters
-        ----------
-        contender
-            The contender.
+        """Run a contender once.
 
         Returns
         -------
@@ -291,22 +280,20 @@ def _as_solution(solver: str, answer: Any) -> Solution:
 def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
     """Return counts and times of a run, and whether the clock can be trusted."""
     reasons = flag_reasons(solution.wall_seconds, solution.cpu_seconds, meter.other_cores)
+    info = dict(solution.info)
+    if "bytes_moved" in info:  # to be read beside the bandwidth
+        info["copy_bandwidth"] = copy_bandwidth()
     return {
         "cpu_seconds": solution.cpu_seconds,
         "wall_seconds": solution.wall_seconds,
         "iterations": int(solution.iterations),
         "kernel_evaluations": int(solution.kernel_evaluations),
         "work": {key: int(value) for key, value in solution.work.items()},
-        "info": _plain(_beside_bandwidth(solution.info)),
+        "info": finite(info),
         "peak_memory_bytes": meter.peak_memory_bytes,
         "flagged": bool(reasons),
         "flag_reason": "; ".join(reasons) or None,
     }
-
-
-def _beside_bandwidth(info: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Add the memory bandwidth if a solver counts the bytes it moves."""
-    return {**info, "copy_bandwidth": copy_bandwidth()} if "bytes_moved" in info else info
 
 
 def _verdict(
@@ -314,7 +301,7 @@ def _verdict(
     solution: Solution,
     contender: Contender,
     eps: float,
-    gram: npt.NDArray[np.float64] | None = None,
+    gram: npt.NDArray[np.float64] | None,
 ) -> dict[str, Any]:
     """Certify a solution; one that fails is no result, whatever status the solver reports."""
     if solution.status in _LIMIT_STATUSES:
@@ -327,7 +314,7 @@ def _verdict(
     spec = SOLVERS.get(contender.solver)
     factor = spec.tolerance_factor if spec else USER_TOLERANCE
     passed = certificate.passes(eps, factor)
-    found = {**_plain(asdict(certificate)), "passed": passed}
+    found = {**finite(asdict(certificate)), "passed": passed}
     if passed:
         return {"status": "optimal", "certificate": found}
     reason = (
@@ -346,8 +333,3 @@ def _limit_reason(status: str, contender: Contender, solution: Solution) -> str:
     if status == "time_limit":
         return f"passed its time limit of {contender.time_limit:g} s"
     return f"passed its memory limit of {contender.memory_limit_mb:g} MB"
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert numbers for JSON: numpy's to Python's, and non-finite ones to null."""
-    return {key: finite(value) for key, value in values.items()}

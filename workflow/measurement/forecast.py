@@ -32,15 +32,9 @@ _Place = tuple[int, float | None]
 
 
 class Forecast:
-    """
-    The runs of a scale: how many were made, how many are left, and how long those will take.
+    """The runs of a scale: how many were made, how many are left, and how long those will take.
 
-    Parameters
-    ----------
-    config
-        The scale.
-    present
-        The experiment being measured.
+    ``present`` is the experiment being measured.
     """
 
     def __init__(self, config: Config, present: Experiment) -> None:
@@ -87,13 +81,7 @@ class Forecast:
             self._stopped[key].append(place)
 
     def left(self, only: Experiment | None = None) -> tuple[int, float | None]:
-        """
-        Count the remaining runs.
-
-        Parameters
-        ----------
-        only
-            One experiment; None for all that are covered.
+        """Count the remaining runs of one experiment, or of all that are covered.
 
         Returns
         -------
@@ -120,20 +108,10 @@ class Forecast:
         return runs, None if guessed > MOST_GUESSED * seconds else seconds
 
     def seconds(self, experiment: Experiment, contender: Contender, n: int) -> float:
-        """
-        Estimate the CPU seconds of a run.
+        """Estimate the CPU seconds of a run: the median of its runs at this size.
 
-        Parameters
-        ----------
-        experiment, contender, n
-            The run.
-
-        Returns
-        -------
-        float
-            The median of its runs at this size. Without any, the estimate is extrapolated on log-log scales
-            from its runs at other sizes, else from the same solver in other experiments. It is at most the
-            time limit.
+        Without any, the estimate is extrapolated on log-log scales from its runs at other sizes, else from
+        the same solver in other experiments. It is at most the time limit.
         """
         points = self._seconds.get(_key(experiment, contender), {})
         guess = extrapolate(points, n) if points else self._from_elsewhere(contender.solver, n)
@@ -177,21 +155,7 @@ class Forecast:
 
 
 def extrapolate(points: Mapping[int, Iterable[float]], n: int) -> float:
-    """
-    Extrapolate the power law through the medians at the two nearest sizes.
-
-    Parameters
-    ----------
-    points
-        Seconds by size; at least one size.
-    n
-        The requested size.
-
-    Returns
-    -------
-    float
-        Estimated seconds.
-    """
+    """Extrapolate the power law through the medians of seconds at the two sizes that are nearest to n."""
     medians = {size: max(median(seconds), 1e-6) for size, seconds in points.items()}
     if n in medians:
         return medians[n]

@@ -19,28 +19,13 @@ from svmrepro.workflow.measurement.journal_line import decode, encode
 
 
 class Journal:
-    """
-    A file of measurements to which several processes may append.
-
-    Parameters
-    ----------
-    path
-        The file; the first append creates it and its folder.
-    """
+    """A file of measurements to which several processes may append."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def lines(self) -> list[dict[str, Any]]:
-        """
-        Read all lines.
-
-        Returns
-        -------
-        list of dict
-            All valid lines of the current schema, in order. Incomplete lines and lines of other schemas are
-            skipped.
-        """
+        """Read all lines in order; incomplete ones and those of other schemas are skipped."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
@@ -54,13 +39,7 @@ class Journal:
         return found
 
     def append(self, line: Mapping[str, Any]) -> None:
-        """
-        Append a measurement; it is on disk when this returns.
-
-        Parameters
-        ----------
-        line
-            All fields of a measurement.
+        """Append a measurement; it is on disk when this returns.
 
         Raises
         ------

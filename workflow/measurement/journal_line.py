@@ -108,19 +108,10 @@ NO_RESULT: dict[str, Any] = {
 
 
 def encode(line: Mapping[str, Any]) -> bytes:
-    """
-    Encode a measurement as a line.
+    """Encode a measurement as a line of JSON.
 
-    Parameters
-    ----------
-    line
-        The fields of a :class:`Measurement`.
-
-    Returns
-    -------
-    bytes
-        JSON and a line feed. Numbers that are not finite become null in a certificate, where null means that
-        a quantity does not apply; elsewhere they are refused.
+    Numbers that are not finite become null in a certificate, where null means that a quantity does not apply;
+    elsewhere they are refused.
 
     Raises
     ------
@@ -134,19 +125,7 @@ def encode(line: Mapping[str, Any]) -> bytes:
 
 
 def finite(value: Any) -> Any:
-    """
-    Convert a value for JSON.
-
-    Parameters
-    ----------
-    value
-        Numbers (also numpy's), texts, and mappings and sequences of them.
-
-    Returns
-    -------
-    object
-        The same value, with None for numbers that are not finite.
-    """
+    """Convert a value, also of numpy, for JSON: None for numbers that are not finite, at any depth."""
     if isinstance(value, Mapping):
         return {key: finite(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -156,18 +135,7 @@ def finite(value: Any) -> Any:
 
 
 def decode(text: bytes) -> dict[str, Any]:
-    """
-    Decode a line.
-
-    Parameters
-    ----------
-    text
-        Output of :func:`encode`, also of versions that lacked later fields.
-
-    Returns
-    -------
-    dict
-        All fields of a :class:`Measurement`.
+    """Decode a line into all fields of a :class:`Measurement`, also a line that lacks later fields.
 
     Raises
     ------
@@ -189,18 +157,7 @@ def decode(text: bytes) -> dict[str, Any]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """
-    Read a file of measurements.
-
-    Parameters
-    ----------
-    path
-        JSON lines.
-
-    Returns
-    -------
-    list of dict
-        Measurements in the order of the file.
+    """Read a file of measurements.
 
     Raises
     ------

@@ -171,13 +171,7 @@ def _cpu_model() -> str:
 
 
 def cpu_kind(path: Path = Path("/proc/cpuinfo")) -> str | None:
-    """
-    Identify the kind of processor. Hypervisors often give one model name to several generations.
-
-    Parameters
-    ----------
-    path
-        Linux's description of the processors.
+    """Identify the kind of processor. Hypervisors often give one model name to several generations.
 
     Returns
     -------

@@ -8,15 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.errors import StepError, cause
 from svmrepro.workflow.measurement.forecast import Forecast, duration
-
-if TYPE_CHECKING:
-    from svmrepro.datasets.locks import Owner
 
 #: Seconds between updates during a long run, on a terminal and elsewhere.
 TICK_TERMINAL, TICK_PLAIN = 1.0, 60.0
@@ -25,19 +22,10 @@ PLAIN_PAUSE = 2.0
 
 
 class Progress:
-    """
-    Reports on a job to a stream and, in full, to a log file.
+    """Reports on a job to a stream, by default standard error, and in full to a log file.
 
-    On a terminal, the last line always shows the current run. Elsewhere only complete lines are written.
-
-    Parameters
-    ----------
-    config, experiment, job
-        The job to report on.
-    log
-        File that gets one line per run, or None.
-    stream
-        Output stream; standard error by default.
+    On a terminal, the last line always shows the current run. Elsewhere only complete lines are written. The
+    log file gets one line per run.
     """
 
     def __init__(
@@ -67,10 +55,9 @@ class Progress:
         if self._log is not None:
             self._log.close()
 
-    def waiting(self, owner: Owner | None) -> None:
+    def waiting(self, owner: str) -> None:
         """Report that another process is still measuring, perhaps a survivor of a killed run."""
-        who = owner or "another process"
-        self.note(f"waiting for {who} of an earlier run, which is still measuring; nothing is lost")
+        self.note(f"waiting for {owner} of an earlier run, which is still measuring; nothing is lost")
 
     def begin(self) -> None:
         """Count the remaining runs, once no other process measures."""
@@ -89,13 +76,7 @@ class Progress:
     def run(
         self, instance: Instance, contender: Contender, repeat: int
     ) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-        """
-        Report on a run while it is in progress.
-
-        Parameters
-        ----------
-        instance, contender, repeat
-            The run.
+        """Report on a run while it is in progress.
 
         Yields
         ------
