@@ -1,5 +1,4 @@
-"""
-Fingerprints of the code behind results. A result is out of date when its fingerprint changes.
+"""Fingerprints of the code behind results. A result is out of date when its fingerprint changes.
 
 Whether a problem is measured again depends on `svmrepro.workflow.configuration.jobs.Instance.key`, which
 includes the fingerprints of its solvers. For this project's solvers, `svmrepro.solvers.source_code` computes

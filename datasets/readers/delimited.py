@@ -87,7 +87,7 @@ class _Parser:
         self._expected = ", ".join(label if isinstance(label, str) else brief(label) for label in labels)
         self._label_first = columns.label == "first"
         self._missing = columns.missing.encode() if columns.missing is not None else None
-        tables = [{text.encode(): value for text, value in table.items()} for table in columns.values]
+        tables = [{text.encode(): value for text, value in table.items()} for table in columns.tables]
         self._tables = [tables[j % len(tables)] for j in range(features)] if tables else []
 
     def parse(self, line: bytes) -> tuple[float | None, FloatArray | None]:

@@ -30,23 +30,22 @@ class Keys(Struct, frozen=True, forbid_unknown_fields=True):
     """A mapping in ``registry.yaml``."""
 
 
-class Columns(Struct, frozen=True):
+Table = Annotated[dict[str | int, float], Meta(min_length=1)]
+
+
+class Columns(Keys, frozen=True):
     """How the lines of a comma-separated file are parsed."""
 
-    label: str = "last"  # or "first": the position of the label
-    values: tuple[Mapping[str, float], ...] = ()  # text -> number, used by the columns in rotation
-    missing: str | None = None  # text of a missing value; rows that contain it are omitted
+    label: Literal["first", "last"] = "last"  # the position of the label
+    # Text -> number: one mapping for all columns, or several that the columns use in rotation.
+    values: Table | Annotated[tuple[Table, ...], Meta(min_length=1)] = ()
+    missing: Field | None = None  # text of a missing value; rows that contain it are omitted
 
-
-class ColumnKeys(Keys, frozen=True):
-    """The keys of ``columns`` in the file."""
-
-    label: Literal["first", "last"] = "last"
-    values: (
-        Annotated[dict[str | int, float], Meta(min_length=1)]
-        | Annotated[tuple[Annotated[dict[str | int, float], Meta(min_length=1)], ...], Meta(min_length=1)]
-    ) = ()
-    missing: Field | None = None
+    @property
+    def tables(self) -> tuple[dict[str, float], ...]:
+        """The mappings of texts to numbers; YAML reads the text 1 as a number."""
+        tables = (self.values,) if isinstance(self.values, dict) else self.values
+        return tuple({str(text): number for text, number in table.items()} for table in tables)
 
 
 class FileForm(Keys, frozen=True):
@@ -173,7 +172,7 @@ class Described(Keys, frozen=True, kw_only=True):
 class DownloadedKeys(Described, frozen=True, kw_only=True):
     """The keys of a downloaded set."""
 
-    columns: ColumnKeys | None = None
+    columns: Columns | None = None
     files: dict[Name, FileKeys]
     parts: dict[Name, PartKeys] = {}
 

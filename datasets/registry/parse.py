@@ -63,7 +63,6 @@ from msgspec import Struct, structs
 from svmrepro.datasets.registry.model import (
     APART,
     SUFFIXES,
-    ColumnKeys,
     Columns,
     Described,
     DownloadedEntry,
@@ -139,7 +138,7 @@ def _downloaded(name: str, keys: DownloadedKeys, hosts: Mapping[str, str]) -> Do
         name=name,
         files=files,
         parts=parts,
-        columns=_columns(keys.columns),
+        columns=keys.columns and structs.replace(keys.columns, values=keys.columns.tables),
         **(_own(keys, Described) | {"mirror": keys.mirror or name}),
     )
     _check_reading(entry, at)
@@ -157,15 +156,6 @@ def _downloaded(name: str, keys: DownloadedKeys, hosts: Mapping[str, str]) -> Do
 def _own(keys: Struct, kind: type[Struct]) -> dict[str, Any]:
     """Return the fields that a struct inherits from one of its bases."""
     return {field: getattr(keys, field) for field in kind.__struct_fields__}
-
-
-def _columns(keys: ColumnKeys | None) -> Columns | None:
-    if keys is None:
-        return None
-    tables = (keys.values,) if isinstance(keys.values, dict) else keys.values
-    # YAML reads the text 1 as a number.
-    values = tuple({str(text): number for text, number in table.items()} for table in tables)
-    return Columns(keys.label, values, keys.missing)
 
 
 def _file(

@@ -65,8 +65,7 @@ class Instance:
 
     @cached_property
     def key(self) -> str:
-        """
-        Hash everything that decides what is measured.
+        """Hash everything that decides what is measured.
 
         The key changes with the problem, the content of the data, any contender, and the source of any
         contender's solver. A changed solver therefore re-times exactly the rows in which it competes. Titles,

@@ -1,5 +1,4 @@
-"""
-Layered YAML: files and command-line settings merged key by key. Each value remembers its origin.
+"""Layered YAML: files and command-line settings merged key by key. Each value remembers its origin.
 
 An error message can thus name the file and key to change, however many layers were merged.
 """
@@ -67,8 +66,7 @@ class Layers:
         return StepError(f"{origin}: {dotted(full)}: {what}" if full else f"{origin}: {what}")
 
     def convert(self, kind: type[T]) -> T:
-        """
-        Convert the merged content to a type.
+        """Convert the merged content to a type.
 
         Raises
         ------

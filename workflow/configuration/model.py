@@ -1,5 +1,4 @@
-"""
-The configuration as frozen records: what a run measures, and where its files are.
+"""The configuration as frozen records: what a run measures, and where its files are.
 
 A configuration is merged from ``config/config.yaml`` (the default scale), the file of the chosen scale
 (``config/<scale>.yaml``) and the command line, in this order; later layers win. The result is merged over

@@ -1,5 +1,4 @@
-"""
-Read YAML files, also untrusted ones, as plain data.
+"""Read YAML files, also untrusted ones, as plain data.
 
 PyYAML's safe loader runs no code, but a few lines of nested anchors can stand for billions of values and make
 it run forever. It also raises Python errors of its own on absurd numbers. Here both are YAML errors with a
@@ -149,8 +148,7 @@ def word(text: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """
-    Parse the texts in command-line settings as plain YAML scalars.
+    """Parse the texts in command-line settings as plain YAML scalars.
 
     Snakemake leaves ``true`` and numbers inside ``{...}`` or ``[...]`` as text. It also reads
     ``--configfile`` itself, so that anchors in there may still expand to very large data.

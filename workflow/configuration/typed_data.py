@@ -10,8 +10,7 @@ T = TypeVar("T")
 
 
 def typed(value: object, kind: type[T]) -> T:
-    """
-    Convert plain data to a type.
+    """Convert plain data to a type.
 
     Parameters
     ----------

@@ -45,8 +45,7 @@ NOTHING = "(?!)"
 
 
 class Plan:
-    """
-    A configuration and the files that follow from it.
+    """A configuration and the files that follow from it.
 
     Parameters
     ----------
@@ -79,8 +78,7 @@ class Plan:
         self._held = ExitStack()
 
     def alone(self) -> None:
-        """
-        Wait until no other run uses this scale's results folder, then lock it.
+        """Wait until no other run uses this scale's results folder, then lock it.
 
         The operating system releases the lock when this process ends, even if it is killed.
         """
@@ -183,8 +181,7 @@ class Plan:
         return needed
 
     def wanted(self, paper: str, experiments: Iterable[str]) -> str:
-        """
-        Hash what the given experiments must measure.
+        """Hash what the given experiments must measure.
 
         Every rule that uses their measurements has this hash as a parameter. When a job fails, Snakemake
         deletes its old output, but does not notice that the output is missing as long as files made from it
@@ -240,8 +237,7 @@ class Plan:
         return {form: str(path) for form, path in make(self.config, paper, artefact.name).items()}
 
     def artefacts(self, form: str) -> list[tuple[str, list[Artefact]]]:
-        """
-        Return the artefacts of one form (table or figure) with the names of their papers.
+        """Return the artefacts of one form (table or figure) with the names of their papers.
 
         Those with the same inputs are grouped: one process makes them.
         """
@@ -330,8 +326,7 @@ _TELLING = re.compile(
 
 
 def makes_files(arguments: Sequence[str]) -> bool:
-    """
-    Tell whether a Snakemake command, given by arguments that Snakemake has accepted, runs jobs.
+    """Tell whether a Snakemake command, given by arguments that Snakemake has accepted, runs jobs.
 
     A dry run, a listing, a graph or a report does not.
     """

@@ -46,23 +46,12 @@ _LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
 
 
 class ContenderRuns:
-    """The contenders of one row, on shared arrays.
+    """The contenders of one row, on shared arrays: examples X (n, d) and labels y (n,).
 
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    X, y
-        Examples (n, d) and labels (n,).
-    encode
-        Returns the same examples in a named encoding, for contenders that ask for one.
-    point
-        Value on the experiment's axis, if it has one.
-    test
-        Examples (k, d) and labels (k,) of the test set for the experiment's measures.
+    ``encode`` returns the same examples in a named encoding, for contenders that ask for one. ``point`` is
+    the value on the experiment's axis, if it has one; ``test`` holds examples (k, d) and labels (k,) of the
+    test set for its measures.
 
-    Notes
-    -----
     Each representation is built once per storage and shared by the contenders that use it. A user's own
     solver gets a fresh copy for each run, so that changes to its arrays affect neither other contenders nor
     the judge.
@@ -114,7 +103,7 @@ class ContenderRuns:
         return problem
 
     def _gram(self, contender: Contender, problem: Problem) -> npt.NDArray[np.float64] | None:
-        """Return the judge's kernel matrix, which all solutions of the same examples share; None if not kept.
+        """Return the judge's kernel matrix, shared by all solutions of the same examples; None if not kept.
 
         It is also used for the first solution. After a restart another solution may be the first in its
         process, and the last digits of a certificate must not depend on that.
@@ -327,9 +316,8 @@ def _verdict(
 def _limit_reason(status: str, contender: Contender, solution: Solution) -> str:
     if status == "iteration_limit" and ":" not in contender.solver:
         return f"stopped at its cap of {solution.iterations:,} steps"
-    limit = {"time_limit": contender.time_limit, "memory_limit": contender.memory_limit_mb}.get(status)
-    if limit is None:
-        return f"passed a limit of its own ({status})"
-    if status == "time_limit":
+    if status == "time_limit" and contender.time_limit is not None:
         return f"passed its time limit of {contender.time_limit:g} s"
-    return f"passed its memory limit of {contender.memory_limit_mb:g} MB"
+    if status == "memory_limit" and contender.memory_limit_mb is not None:
+        return f"passed its memory limit of {contender.memory_limit_mb:g} MB"
+    return f"passed a limit of its own ({status})"

@@ -40,7 +40,6 @@ class Forecast:
     def __init__(self, config: Config, present: Experiment) -> None:
         self._config = config
         self._experiments = self._covered(present)
-        self._repeats = {(each.paper, each.name): each.repeats for each in self._experiments}
         self.whole_scale = len(self._experiments) > 1 or len(_all(config)) == 1
         #: Seconds by contender and size.
         self._seconds: dict[_Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -53,9 +52,6 @@ class Forecast:
         for each in self._experiments:
             for contender in each.contenders.values():
                 self._running[contender.solver].append(_key(each, contender))
-        #: Solvers with a measured run in any experiment.
-        self._measured: set[str] = set()
-        self._solver_of = {key: solver for solver, keys in self._running.items() for key in keys}
         self._guesses: dict[str, dict[int, float]] = defaultdict(dict)
         for experiment in self._experiments:
             current = {row.key for row in instances(experiment)}
@@ -70,13 +66,11 @@ class Forecast:
         self._made[key][place] += 1
         if line["status"] in FINAL:
             # Its remaining repeats are not made.
-            repeats = self._repeats[line["paper"], line["experiment"]]
+            repeats = self._config.experiment(line["paper"], line["experiment"]).repeats
             self._made[key][place] += max(0, repeats - line["repeat"] - 1)
         if line["cpu_seconds"] is not None:
             self._seconds[key][line["n"]].append(line["cpu_seconds"])
-            solver = self._solver_of.get(key, "")
-            self._measured.add(solver)
-            self._guesses.pop(solver, None)
+            self._guesses.pop(line["solver"], None)
         if line["status"] in LIMITS:
             self._stopped[key].append(place)
 
@@ -101,7 +95,7 @@ class Forecast:
                 more, longer = self._left_of(experiment, contender)
                 runs += more
                 seconds += longer
-                if contender.solver not in self._measured:
+                if not any(self._seconds.get(key) for key in self._running[contender.solver]):
                     guessed += longer
             if runs > before:
                 seconds += JOB_SECONDS * len(jobs(self._config, experiment))
@@ -147,10 +141,8 @@ class Forecast:
     def _covered(self, present: Experiment) -> list[Experiment]:
         """Return all experiments, or only the current one if reading all journals would take long."""
         experiments = _all(self._config)
-        size = 0
-        for experiment in experiments:
-            path = paths.journal(self._config, experiment.paper, experiment.name)
-            size += path.stat().st_size if path.exists() else 0
+        journals = [paths.journal(self._config, each.paper, each.name) for each in experiments]
+        size = sum(path.stat().st_size for path in journals if path.exists())
         return experiments if size <= MOST_BYTES else [present]
 
 

@@ -1,5 +1,4 @@
-"""
-The journal: every measurement is on disk as soon as it is made, and appears only once.
+"""The journal: every measurement is on disk as soon as it is made, and appears only once.
 
 An experiment's journal is append-only. Lines whose ``row`` no longer matches the configuration and the code
 stay in it as history. A killed process leaves at most an incomplete line, which the next writer removes. A

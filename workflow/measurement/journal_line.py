@@ -1,5 +1,4 @@
-"""
-The record of a measurement: one line of JSON. This module defines all fields and their types.
+"""The record of a measurement: one line of JSON. This module defines all fields and their types.
 
 A line is self-contained: it records the problem, the code, the machine, the result and the certificate. Every
 number in a table can be traced to its line by ``run_id``, ``row``, ``contender`` and ``repeat``.

@@ -1,5 +1,4 @@
-"""
-Compile everything that the configuration's solvers need, into the cache that all measurements load.
+"""Compile everything that the configuration's solvers need, into the cache that all measurements load.
 
 Run as ``python -m svmrepro.workflow.steps.compile --config CONFIG --output FILE``. Two processes that compile
 the same function at once can crash. The step therefore runs alone, before any measurement.

@@ -1,5 +1,4 @@
-"""
-Download the raw files of data sets, and record which are unavailable and why.
+"""Download the raw files of data sets, and record which are unavailable and why.
 
 Run as ``python -m svmrepro.workflow.steps.fetch --config CONFIG --dataset NAME``. The step succeeds even if
 no file is available (unless the configuration has ``require_data: true``), because the rest of a run
@@ -24,20 +23,7 @@ from svmrepro.workflow.steps.command_line import run_step
 
 
 def fetch(config: Config, name: str) -> Marker:
-    """
-    Try to get a data set; only one process at a time does so.
-
-    Parameters
-    ----------
-    config
-        Determines the mirror and the data folder.
-    name
-        Name of the data set.
-
-    Returns
-    -------
-    Marker
-        The outcome, not yet written.
+    """Try to get a data set and return the outcome, not yet written; only one process at a time does so.
 
     Raises
     ------
@@ -69,16 +55,7 @@ def fetch(config: Config, name: str) -> Marker:
 
 
 def try_again(config: Config, before: float) -> None:
-    """
-    Retry incomplete data sets.
-
-    Parameters
-    ----------
-    config
-        Its experiments determine which data sets matter.
-    before
-        Sets tried after this time (seconds since the epoch) are skipped.
-    """
+    """Retry incomplete data sets, except those tried after ``before`` (seconds since the epoch)."""
     for name in data_sets(config):
         old = read_marker(config, name)
         if old is None or old.complete or old.tried >= before:
@@ -94,10 +71,8 @@ def _tell(marker: Marker) -> None:
     if marker.complete:
         print(f"data set {marker.name}: available", file=sys.stderr)
     elif marker.available:
-        count = len(marker.missing)
-        print(
-            f"data set {marker.name}: available without {count} files ({marker.missing[0]})", file=sys.stderr
-        )
+        lack = f"{len(marker.missing)} files ({marker.missing[0]})"
+        print(f"data set {marker.name}: available without {lack}", file=sys.stderr)
     else:
         print(marker.reason(), file=sys.stderr)
 
