@@ -67,13 +67,7 @@ ENCODINGS: Final[dict[str, Encoding]] = {
 
 
 def encoded(data: ExampleSet, name: str | None) -> ExampleSet:
-    """Return a whole set in the encoding of this name, or ``data`` itself for None.
-
-    Raises
-    ------
-    DataError
-        Unknown name; the message suggests a known one.
-    """
+    """Return a whole set in the encoding of this name, or ``data`` itself for None."""
     if name is None:
         return data
     if name not in ENCODINGS:

@@ -43,13 +43,7 @@ def open_locked(path: Path, flags: int = 0) -> Iterator[int]:
 
 @contextmanager
 def hold_one(paths: Sequence[Path], waiting: Waiting | None = None) -> Iterator[int]:
-    """Acquire any one of several equivalent lock files, each of which names its last holder.
-
-    Yields
-    ------
-    int
-        Index in ``paths`` of the acquired lock.
-    """
+    """Acquire any one of several lock files, each of which names its last holder; yield its index."""
     with ExitStack() as stack:
         descriptors = [stack.enter_context(_opened(path)) for path in paths]
         place = _first_free(descriptors)

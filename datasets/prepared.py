@@ -23,20 +23,9 @@ def read_stored(
 ) -> ExampleSet:
     """Return the arrays of a training or test set, from the cache ``<data_dir>/prepared/`` if possible.
 
-    The name of a cached file contains the SHA-256 of the raw files, so it cannot hold the arrays of others.
-    If the cached file is damaged or cannot be written, the raw files are read.
-
-    Parameters
-    ----------
-    entry, part
-        The registry's description of the data set and of its part.
-    stored
-        The part's raw files by their names in the registry.
-
-    Raises
-    ------
-    DataError
-        The content of the files does not match the registry; the message names a file.
+    The name of a cached file contains the SHA-256 of the raw files, ``stored`` by their names in the
+    registry, so it cannot hold the arrays of others. If the cached file is damaged or cannot be written, the
+    raw files are read. Content that does not match the registry is a DataError that names a file.
     """
     examples = [stored[file] for file in part.examples]
     labels = stored[part.labels].path if part.labels is not None else None

@@ -56,15 +56,7 @@ class GrowingRows:
         self._values = _Growing(np.float64)
 
     def append(self, counts: npt.NDArray[Any], columns: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
-        """Append k rows with m entries in total.
-
-        Parameters
-        ----------
-        counts : ndarray (k,) of int
-            Number of entries of each row.
-        columns, values : ndarray (m,)
-            Column indices of the entries, ascending within a row, and their values.
-        """
+        """Append k rows: their numbers of entries (k,), and the columns and values (m,) of all entries."""
         self._counts.append(counts)
         self._columns.append(columns)
         self._values.append(values)

@@ -85,21 +85,9 @@ def pattern(
 
 
 def convert(value: object, kind: type[T], endless: str = "", text_keys: bool = True) -> T:
-    """Convert plain data, read from YAML or JSON, to a msgspec type.
+    """Convert plain data, read from YAML or JSON, to a msgspec type; the first invalid value is a Fault.
 
-    Parameters
-    ----------
-    value, kind
-        The data and the type.
-    endless
-        The key whose value may be infinite.
-    text_keys
-        Whether all keys must be texts.
-
-    Raises
-    ------
-    Fault
-        For the first invalid value.
+    The value of the key ``endless`` may be infinite. All keys must be texts unless ``text_keys`` is false.
     """
     refuse_strange(value, (), endless, text_keys)
     try:

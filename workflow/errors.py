@@ -16,13 +16,7 @@ class StepError(Exception):
 
 @contextmanager
 def reading_table(path: Path) -> Iterator[None]:
-    """Convert errors in reading a CSV file into one line that names the file.
-
-    Raises
-    ------
-    StepError
-        If it cannot be read, is not UTF-8 text or is not a table.
-    """
+    """Convert errors in reading a CSV file into a StepError that names it."""
     try:
         yield
     except OSError as error:

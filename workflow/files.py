@@ -16,13 +16,9 @@ from svmrepro.workflow.errors import StepError, cause
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield an empty file next to ``path``, which is renamed to ``path`` when the block succeeds.
 
-    It has the suffix of ``path``, for libraries that choose a format by it. Missing folders are created.
-
-    Raises
-    ------
-    StepError
-        If the folder or the file cannot be written (no permission, no space left). Nothing is left behind,
-        and an existing file of that name is unchanged.
+    It has the suffix of ``path``, for libraries that choose a format by it. Missing folders are created. If
+    the folder or the file cannot be written (no permission, no space left), the error is a StepError; nothing
+    is left behind, and an existing file of that name is unchanged.
     """
     final = Path(path)
     try:
@@ -50,13 +46,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a whole file at once: bytes, or text as UTF-8 with unchanged line ends.
-
-    Raises
-    ------
-    StepError
-        If it cannot be written.
-    """
+    """Write a whole file at once, as :func:`atomic_path` does: bytes, or text as UTF-8."""
     data = content.encode() if isinstance(content, str) else content
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)

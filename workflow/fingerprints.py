@@ -30,18 +30,10 @@ _REGISTRY = Path(__file__).resolve().parent.parent / "datasets" / "registry" / "
 
 @cache
 def solver_fingerprint(solver: str) -> str:
-    """Hash the source of a solver.
+    """Hash the source of a solver: a name of ``SOLVERS``, or a user's ``package.module:function``.
 
-    Parameters
-    ----------
-    solver
-        A name of ``SOLVERS``, or a user's ``package.module:function``. The latter is hashed with every Python
-        file of its top-level package, or with its single module.
-
-    Raises
-    ------
-    StepError
-        If a user's module cannot be found.
+    The latter is hashed with every Python file of its top-level package, or with its single module. A module
+    that cannot be found is a StepError.
     """
     if ":" not in solver:
         from svmrepro.solvers import fingerprint

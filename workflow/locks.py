@@ -15,26 +15,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def lock(path: Path, waiting: Waiting | None = None) -> Iterator[None]:
-    """Hold a lock file; see `svmrepro.datasets.locks.hold_one`.
-
-    Raises
-    ------
-    StepError
-        If the lock file cannot be created.
-    """
+    """Hold a lock file, see `svmrepro.datasets.locks.hold_one`; one that cannot be created is a StepError."""
     with _held([path], path, waiting):
         yield
 
 
 @contextmanager
 def any_lock(folder: Path, slots: int, waiting: Waiting | None = None) -> Iterator[int]:
-    """Hold one of ``slots`` lock files in a folder, which admits that many processes; yield its number.
-
-    Raises
-    ------
-    StepError
-        If the lock files cannot be created.
-    """
+    """Hold one of ``slots`` lock files in a folder, which admits that many processes; yield its number."""
     with _held([folder / f"slot-{slot}.lock" for slot in range(slots)], folder, waiting) as slot:
         yield slot
 

@@ -9,7 +9,7 @@ one attempt per host.
 
 from __future__ import annotations
 
-import http
+import http.client
 import queue
 import socket
 import threading
@@ -130,12 +130,13 @@ class _Transfer:
                 raise _SilentError(f"stalled: next to nothing came for {self._limits.silence:g} s") from None
             if item is None:
                 return
-            if isinstance(item, requests.Timeout | TimeoutError) or "timed out" in str(item):
+            if isinstance(item, bytes):
+                yield item
+            elif isinstance(item, requests.Timeout | TimeoutError) or "timed out" in str(item):
                 raise _SilentError(f"stalled: nothing came for {self._limits.silence:g} s")
-            if isinstance(item, Exception):
+            else:
+                assert isinstance(item, Exception)
                 raise _BrokenError("the connection broke") from item
-            assert isinstance(item, bytes)
-            yield item
 
 
 def _chain(error: BaseException) -> list[BaseException]:
@@ -177,10 +178,7 @@ def _innermost(causes: list[BaseException]) -> str:
 
 
 def _status(code: int) -> str:
-    try:
-        return f"HTTP {code} {http.HTTPStatus(code).phrase}"
-    except ValueError:
-        return f"HTTP {code}"
+    return f"HTTP {code} {http.client.responses.get(code, '')}".strip()
 
 
 def _number(text: str | None) -> int | None:
@@ -212,15 +210,8 @@ class Network:
     def download(self, url: str, part: Path, limit: int) -> bool:
         """Download ``url`` into ``part``, resuming from the bytes that it has; return whether it had any.
 
-        Redirects within the scheme of the URL are followed. After an error ``part`` holds the bytes received
-        so far. The file may have at most ``limit`` bytes.
-
-        Raises
-        ------
-        SourceError
-            The download failed; the message says why.
-        StorageError
-            ``part`` cannot be written.
+        Redirects within the scheme of the URL are followed. The file may have at most ``limit`` bytes. A
+        download that fails is a SourceError that says why; ``part`` then holds the bytes received so far.
         """
         if not url.startswith(("http://", "https://")):
             raise SourceError(f"{urlsplit(url).scheme or 'no'} scheme: only http and https are known")

@@ -207,18 +207,7 @@ def ensure_file(
 ) -> StoredFile:
     """Return a raw file of a data set, fetching it if it is missing or invalid.
 
-    Parameters
-    ----------
-    entry, file
-        The data set and the name of the file in it.
-    data_dir
-        Data folder; the file is stored in :func:`raw_folder`.
-    mirror
-        Folder or http(s) prefix to try first; by default that of the environment.
-    download
-        If False, only look in the data folder.
-    network
-        The network to use; by default the one that all data sets share.
+    ``mirror`` is by default that of the environment. Without ``download`` only the data folder is searched.
 
     Raises
     ------
@@ -267,12 +256,7 @@ def fetch_entry(
 ) -> Fetched:
     """Fetch files of a data set, by default all; files that no source provides are listed as missing.
 
-    Raises
-    ------
-    DatasetUnavailable
-        No source provides any of the files.
-    StorageError
-        The data folder cannot be written.
+    If no source provides any of them, the error is a DatasetUnavailable.
     """
     wanted = entry.files if files is None else files
     # Files with `between` come last: they are checked against their neighbours.

@@ -38,15 +38,7 @@ _BROKEN: Final = (
 
 
 def copy_stream(source: IO[bytes], target: Path, limit: int, name: str) -> None:
-    """Copy an open file of at most ``limit`` bytes to ``target``.
-
-    Raises
-    ------
-    SourceError
-        The source is damaged or longer than ``limit``; the message calls it ``name``.
-    StorageError
-        ``target`` cannot be written.
-    """
+    """Copy an open file to ``target``; one that is damaged or longer than ``limit`` is a SourceError."""
     total = 0
     with storage_errors(target), target.open("wb") as out:
         while True:
@@ -74,12 +66,7 @@ def is_compressed(path: Path, compression: str) -> bool:
 def decompress(path: Path, compression: str, target: Path, limit: int, name: str) -> None:
     """Decompress ``path`` (gzip, bzip2, xz or compress) to ``target``, at most ``limit`` bytes of output.
 
-    Raises
-    ------
-    SourceError
-        The stream is damaged, or its content longer than ``limit``; the message calls it ``name``.
-    StorageError
-        ``target`` cannot be written.
+    A damaged or longer stream is a SourceError that calls it ``name``.
     """
     with _open_lzw(path, limit, name) if compression == "compress" else _OPEN[compression](path) as stream:
         copy_stream(stream, target, limit, name)
@@ -104,14 +91,9 @@ def _refuse_unsafe(names: list[str], archive: str) -> None:
 def extract_member(path: Path, member: str, target: Path, limit: int, name: str) -> None:
     """Extract one member of a zip archive to ``target``, at most ``limit`` bytes.
 
-    Raises
-    ------
-    SourceError
-        The file is not a valid zip archive, some member has an absolute name or one with ``..``, the
-        requested member is missing, or it is longer than ``limit`` or compressed by a method other than
-        deflate.
-    StorageError
-        ``target`` cannot be written.
+    It is a SourceError if the file is not a valid zip archive, some member has an absolute name or one with
+    ``..``, the requested member is missing, or it is longer than ``limit`` or compressed by a method other
+    than deflate.
     """
     try:
         archive = zipfile.ZipFile(path)

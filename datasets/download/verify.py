@@ -66,22 +66,9 @@ def check_content(
 ) -> str:
     """Check a decompressed file against one of its accepted forms, and return its SHA-256.
 
-    Parameters
-    ----------
-    path
-        The file to check; its name does not matter.
-    entry, file, form
-        The data set, the file and the accepted form, as the registry describes them.
-    folder
-        Folder of the set's other files, for a file that is checked against its neighbours.
-    vouched
-        Whether the compressed file it came from had the registry's checksum. If so, and if the checksum of
-        the content is unknown, the content is not checked further.
-
-    Raises
-    ------
-    SourceError
-        The file does not match; the message says how.
+    The set's other files are in ``folder``, for a file that is checked against its neighbours. ``vouched``
+    says that the compressed file it came from had the registry's checksum: the content is then not checked
+    further if its own checksum is unknown. A file that does not match is a SourceError that says how.
     """
     size = path.stat().st_size
     with path.open("rb") as stream:

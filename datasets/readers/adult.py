@@ -70,31 +70,17 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class AdultRecords:
-    """The rows of a census file.
+    """The n rows of a census file."""
 
-    Attributes
-    ----------
-    columns : mapping of attribute to ndarray (n,) of int64
-        The values of a continuous attribute; for a categorical one, indices into its ``VALUES``, or
-        ``MISSING`` for ``?``.
-    y : ndarray (n,) of float64
-        +1 for an income above 50,000 dollars, else -1.
-    """
-
+    # Attribute -> its n values; for a categorical one, indices into its VALUES, or MISSING for "?".
     columns: Mapping[str, IntArray]
-    y: FloatArray
+    y: FloatArray  # +1 for an income above 50,000 dollars, else -1
 
 
 def read_adult(path: str | Path) -> AdultRecords:
-    """Read adult.data or adult.test.
+    """Read adult.data or adult.test; a fault is a DataError, ``file:line: what``.
 
     Empty lines, lines that begin with ``|`` and the full stop after the labels of adult.test are ignored.
-
-    Raises
-    ------
-    DataError
-        ``file:line: what``: a row with too few or too many fields, an unexpected label or category, an
-        invalid number, an empty file, or one class only.
     """
     codes = {
         name: {"?": MISSING, **{value: code for code, value in enumerate(values)}}

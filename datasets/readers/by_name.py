@@ -90,20 +90,8 @@ def read_files(
 ) -> ExampleSet:
     """Read the files of a training or test set, concatenated in the given order.
 
-    Parameters
-    ----------
-    reader
-        A key of ``READERS``, or of ``READERS_APART`` if there is a label file.
-
-    Returns
-    -------
-    ExampleSet
-        ``X`` is an array if the entry says ``dense``, otherwise a CSR matrix.
-
-    Raises
-    ------
-    DataError
-        Invalid content; one line that names the file.
+    ``reader`` is a key of ``READERS``, or of ``READERS_APART`` if there is a label file. The examples are an
+    array if the entry says ``dense``, otherwise a CSR matrix. A fault is a DataError that names the file.
     """
     if labels is not None:
         sets = [READERS_APART[reader].read(examples, labels, entry)]

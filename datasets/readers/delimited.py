@@ -29,32 +29,11 @@ _NUMBERS = re.compile(NUMBER + rb"(?:," + NUMBER + rb")*")
 def read_delimited(
     path: str | Path, *, features: int, labels: Mapping[Label, float | None], columns: Columns
 ) -> ExampleSet:
-    """Read a comma-separated file.
+    """Read a comma-separated file with ``features`` values per line besides the label, as an array.
 
-    Parameters
-    ----------
-    path
-        The file.
-    features
-        Number of values per line, without the label.
-    labels
-        Label in the file -> -1, +1, or None to omit its rows. A number matches all its spellings (1, +1,
-        1.0), a text only itself. Any other label is an error.
-    columns
-        Position of the label, texts that stand for numbers, and the mark of a missing value.
-
-    Returns
-    -------
-    ExampleSet
-        ``X`` is an array (n, features). The rows are in the file's order; rows with a missing value or with
-        an omitted label are dropped.
-
-    Raises
-    ------
-    DataError
-        ``file:line: what``: an empty line, a line with too few or too many fields, an unexpected label, a
-        value that is not a finite number or not one of the known texts, an empty file, no rows left, or one
-        class only.
+    ``labels`` maps a label in the file to -1, +1, or None to omit its rows; any other label is an error. A
+    number matches all its spellings (1, +1, 1.0), a text only itself. The rows are in the file's order; those
+    with a missing value or an omitted label are dropped. A fault is a DataError, ``file:line: what``.
     """
     lines = Path(path).read_bytes().rstrip().split(b"\n")
     if lines == [b""]:

@@ -28,10 +28,7 @@ _UNSIGNED_BYTE: Final = 8
 def read_idx(path: str | Path, dimensions: int) -> npt.NDArray[np.uint8]:
     """Read a decompressed IDX file of unsigned bytes, with 3 dimensions for images and 1 for labels.
 
-    Raises
-    ------
-    DataError
-        ``file: what``: a wrong magic number, a size that does not match the header, or no examples.
+    A fault (a wrong magic number, a size that does not match the header, no examples) is a DataError.
     """
     content = Path(path).read_bytes()
     if not content:
@@ -55,16 +52,10 @@ def read_idx(path: str | Path, dimensions: int) -> npt.NDArray[np.uint8]:
 def read_images(
     images: str | Path, labels: str | Path, *, features: int, signs: Mapping[float, float]
 ) -> ExampleSet:
-    """Read images with their labels.
+    """Read images with their labels, which ``signs`` maps to -1 or +1.
 
-    The examples are a CSR matrix (n, features) of pixels divided by 255, each image flattened row by row;
-    ``signs`` maps each label to -1 or +1.
-
-    Raises
-    ------
-    DataError
-        One line that names the file: the errors of :func:`read_idx`, a wrong image size, different numbers of
-        images and labels, an unexpected label, or one class only.
+    The examples are a CSR matrix (n, features) of pixels divided by 255, each image flattened row by row. A
+    fault is a DataError that names the file.
     """
     pixels = read_idx(images, 3)
     n, height, width = pixels.shape

@@ -41,15 +41,10 @@ class LineBlock:
 
 
 def read_blocks(path: str | Path, where: str, head: str = "label") -> Iterator[LineBlock]:
-    """Read a file block by block.
+    """Read a file block by block; a fault is a DataError, ``file:line: what``.
 
     Text after a ``#`` is a comment, as in files of SVM-light; blank lines at the end are ignored. Messages
     call the file ``where``, and a line's first number ``head``.
-
-    Raises
-    ------
-    DataError
-        ``file:line: what``: an empty line, an invalid number, a pair without its value, or an empty file.
     """
     blank = 0
     empty = True
@@ -107,10 +102,8 @@ def _complain(line: bytes, head: str) -> str:
 class Rows:
     """The pairs of many blocks, collected for a CSR matrix.
 
-    Parameters
-    ----------
-    features
-        Number of columns; a larger index is an error. None means the largest index in the file.
+    An index beyond the number of columns, ``features``, is an error; None means the largest index in the
+    file.
     """
 
     def __init__(self, features: int | None) -> None:

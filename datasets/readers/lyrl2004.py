@@ -34,27 +34,10 @@ _TOPIC: Final = re.compile(rb"([A-Z0-9]+)[ \t]+([1-9]\d{0,8})[ \t]+1[ \t]*\r?\n?
 def read_documents(
     vectors: Sequence[str | Path], topics: str | Path, *, topic: str, features: int
 ) -> ExampleSet:
-    """Read documents and label them by whether they have a topic.
+    """Read documents from vector files, in this order, and label them by whether they have a topic.
 
-    Memory beyond the result is about that of the result's values, independent of the size of the text.
-
-    Parameters
-    ----------
-    vectors
-        Vector files, concatenated in this order.
-    topics
-        The topic file; it may contain further documents, which are ignored.
-    topic
-        Code of the topic, such as ``CCAT``.
-    features
-        Number of terms; a larger term number is an error.
-
-    Raises
-    ------
-    DataError
-        ``file:line: what``: a malformed line, an invalid or repeated document number, a document without a
-        topic, an index that is zero, out of range, repeated or out of order, a value that is not finite, or a
-        topic of none or all of the documents.
+    The topic file may contain further documents, which are ignored. Memory beyond the result is about that of
+    the result's values, independent of the size of the text. A fault is a DataError, ``file:line: what``.
     """
     every, chosen = _read_topics(topics, topic)
     rows = Rows(features)

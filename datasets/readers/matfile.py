@@ -26,23 +26,8 @@ def read_splits(
 ) -> ExampleSet:
     """Read a whole set: the training part of its first split, followed by the test part.
 
-    Parameters
-    ----------
-    path
-        The file, in MATLAB's format of versions 5 to 7.
-    variable
-        Name of the structure.
-    features
-        Expected number of columns of ``x``.
-    labels
-        Label in ``t`` -> -1 or +1; any other label is an error.
-
-    Raises
-    ------
-    DataError
-        ``file: variable: what``: not a MATLAB file or a damaged one, a missing structure or field, a field
-        with a wrong shape or type, a position out of range, an unexpected label, a value that is not finite,
-        or one class only.
+    ``variable`` names the structure, in a file of versions 5 to 7. ``labels`` maps a label in ``t`` to -1 or
+    +1; any other label is an error. A fault is a DataError, ``file: variable: what``.
     """
     fields = _structure(path, variable)
     where = f"{path}: {variable}"

@@ -38,14 +38,7 @@ def read_physics(path: str | Path, *, features: int, labels: Mapping[float, floa
     """Read a file of labelled examples with ``features`` values each, scaled as the module says.
 
     ``labels`` maps the targets to -1 or +1; any other target is an error, including the ``?`` of the cup's
-    test file.
-
-    Raises
-    ------
-    DataError
-        ``file:line: what``: an empty line, a line with too few or too many fields, an invalid or repeated
-        example number, an unexpected target, a value that is not a finite number, an empty file, or one class
-        only.
+    test file. A fault is a DataError, ``file:line: what``.
     """
     form = re.compile(rb"[ \t]*\d{1,9}(?:[ \t]+" + NUMBER + rb"){%d}[ \t]*\r?\n?" % (features + 1))
     blocks: list[FloatArray] = []

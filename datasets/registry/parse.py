@@ -86,13 +86,7 @@ class RegistryError(ValueError):
 
 
 def parse_registry(text: str) -> Registry:
-    """Parse and check a registry.
-
-    Raises
-    ------
-    RegistryError
-        A key is missing or unknown, or has an invalid value; the message is one line that names it.
-    """
+    """Parse and check a registry; the RegistryError about a fault names the key."""
     import yaml  # imported here to keep `import svmrepro.datasets` light
 
     # The C parser if PyYAML has it, because every step of the workflow waits for this.

@@ -40,18 +40,14 @@ class Builder(Protocol[Built]):
             Measurements, fits, ratios and the paper's numbers for ``artefact.experiments``. They may be
             incomplete: without data, an experiment still gives a table or figure that says why.
         artefact : Artefact
-            Title, caption, experiments and settings.
+            Title, caption, experiments and settings. An invalid setting is a StepError that names the
+            artefact and the setting.
 
         Returns
         -------
         Table or Figure
             A table states in its cells what is missing. A figure has its final size; the step writes it as
             SVG and PNG.
-
-        Raises
-        ------
-        StepError
-            If a setting is invalid; the message names the artefact and the setting.
         """
 
 

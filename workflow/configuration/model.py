@@ -181,7 +181,7 @@ def config_dir() -> Path:
 
 
 def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None = None) -> Config:
-    """Read, merge and check the configuration.
+    """Read, merge and check the configuration: data sets, solvers, options, kernels and sizes exist.
 
     Parameters
     ----------
@@ -189,11 +189,6 @@ def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None 
         Command-line settings, nested as in the files; ``scale`` selects the scale's file.
     folder
         The folder ``config/``; None for the project's own.
-
-    Returns
-    -------
-    Config
-        Fully checked: data sets, solvers, options, kernels and sizes exist.
 
     Raises
     ------

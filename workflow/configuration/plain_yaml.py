@@ -63,11 +63,8 @@ for _kind in ("int", "float"):
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a YAML file that holds a mapping; an empty file gives an empty one.
 
-    Raises
-    ------
-    StepError
-        If the file is missing, is not YAML or not a mapping, has tags or duplicate keys, or is too large:
-        file and line in one line.
+    If the file is missing, is not YAML or not a mapping, has tags or duplicate keys, or is too large, the
+    StepError names file and line.
     """
     try:
         content = load_plain(path.read_text(encoding="utf-8"))
@@ -89,11 +86,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def load_plain(text: str) -> Any:
     """Parse a YAML document: mappings, lists, strings, numbers, booleans and None; None for an empty one.
 
-    Raises
-    ------
-    yaml.YAMLError
-        If it is not YAML, has tags or duplicate keys, is nested deeper than :data:`DEEPEST` or has more than
-        :data:`MOST_VALUES` values.
+    It is a YAMLError if it is not YAML, has tags or duplicate keys, is nested deeper than :data:`DEEPEST` or
+    has more than :data:`MOST_VALUES` values.
     """
     _measure(text)
     return yaml.load(text, Loader=Loader)
@@ -151,12 +145,8 @@ def plain(value: Any) -> Any:
     """Parse the texts in command-line settings as plain YAML scalars.
 
     Snakemake leaves ``true`` and numbers inside ``{...}`` or ``[...]`` as text. It also reads
-    ``--configfile`` itself, so that anchors in there may still expand to very large data.
-
-    Raises
-    ------
-    ValueError
-        If the settings are larger or more deeply nested than a file may be.
+    ``--configfile`` itself, so that anchors in there may still expand to very large data: settings that are
+    larger or more deeply nested than a file may be are a ValueError.
     """
     left = MOST_VALUES
 

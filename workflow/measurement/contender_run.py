@@ -142,14 +142,10 @@ class ContenderRuns:
             solver(self._copy(contender, problem, rows))
 
     def run(self, contender: Contender) -> dict[str, Any]:
-        """Run a contender once.
+        """Run a contender once; return ``status`` and the fields of `NO_RESULT` of the journal's line.
 
-        Returns
-        -------
-        dict
-            ``status`` and the fields of :data:`~svmrepro.workflow.measurement.journal_line.NO_RESULT`. If a
-            contender raises, its status is ``error`` with the reason; for a peer that is not installed it is
-            ``not_run``. The other contenders continue.
+        If a contender raises, its status is ``error`` with the reason; for a peer that is not installed it is
+        ``not_run``. The other contenders continue.
         """
         result: dict[str, Any] = dict(NO_RESULT)
         try:

@@ -56,10 +56,7 @@ def register(config: Config) -> None:
 def check_own(config: Config) -> None:
     """Read a user's own files early, so that their errors are reported before any work is done.
 
-    Raises
-    ------
-    StepError
-        If a file cannot be read or has too few rows for the experiments: the key, file and line.
+    A file that cannot be read or has too few rows for the experiments is a StepError: the key, file and line.
     """
     for paper in config.papers.values():
         for experiment in paper.experiments.values():
@@ -118,14 +115,9 @@ def _portable(reason: str) -> str:
 def load_instance(config: Config, row: Instance, encoding: str | None = None) -> Dataset:
     """Load the examples of a row from disk; nothing is downloaded here.
 
-    The order of the rows does not depend on the ``encoding``, which replaces the data set's own.
-
-    Raises
-    ------
-    NotAvailable
-        With the reason: the error of the last attempt to fetch, or of the file.
-    StepError
-        If the data set is a user's own file.
+    The order of the rows does not depend on the ``encoding``, which replaces the data set's own. Data that
+    are not there are a NotAvailable with the reason (the error of the last attempt to fetch, or of the file),
+    or a StepError if the data set is a user's own file.
     """
     from svmrepro import datasets
 
@@ -150,19 +142,9 @@ def load_instance(config: Config, row: Instance, encoding: str | None = None) ->
 
 
 def load_test(config: Config, row: Instance, features: int) -> tuple[Any, Any]:
-    """Load the test set of a row's experiment from disk.
+    """Load the test set of a row's experiment from disk: examples (k, features) and labels (k,).
 
-    Returns
-    -------
-    X, y
-        Examples (k, features) and labels (k,). For generated data, the row's seed is used.
-
-    Raises
-    ------
-    NotAvailable
-        With the reason.
-    StepError
-        If the test set is a user's own file.
+    For generated data, the row's seed is used. Errors are those of :func:`load_instance`.
     """
     from svmrepro import datasets
 

@@ -75,15 +75,10 @@ class Forecast:
             self._stopped[key].append(place)
 
     def left(self, only: Experiment | None = None) -> tuple[int, float | None]:
-        """Count the remaining runs of one experiment, or of all that are covered.
+        """Return the number of remaining runs, and an estimate of their seconds with the start of their jobs.
 
-        Returns
-        -------
-        runs : int
-            Number of runs left.
-        seconds : float or None
-            Estimated time of these runs and of starting their jobs. None while most of it would be for
-            solvers that have not been measured anywhere.
+        They are counted for one experiment, or for all that are covered. The seconds are None while most of
+        them would be for solvers that have not been measured anywhere.
         """
         runs, seconds, guessed = 0, 0.0, 0.0
         for experiment in [only] if only else self._experiments:

@@ -40,10 +40,7 @@ class Journal:
     def append(self, line: Mapping[str, Any]) -> None:
         """Append a measurement; it is on disk when this returns.
 
-        Raises
-        ------
-        StepError
-            If it cannot be written (no permission, disk full); the file is then unchanged.
+        If it cannot be written (no permission, disk full), the file is unchanged and the error a StepError.
         """
         # Imported late: the package imports NumPy, and the step must set the number of threads first.
         from svmrepro.datasets.locks import open_locked

@@ -107,15 +107,10 @@ NO_RESULT: dict[str, Any] = {
 
 
 def encode(line: Mapping[str, Any]) -> bytes:
-    """Encode a measurement as a line of JSON.
+    """Encode a measurement as a line of JSON; an invalid one is a ValueError.
 
     Numbers that are not finite become null in a certificate, where null means that a quantity does not apply;
     elsewhere they are refused.
-
-    Raises
-    ------
-    ValueError
-        If the line is not a valid measurement.
     """
     fields = {name: value.item() if hasattr(value, "item") else value for name, value in line.items()}
     whole = structs.asdict(typed(fields, Measurement))
@@ -136,10 +131,7 @@ def finite(value: Any) -> Any:
 def decode(text: bytes) -> dict[str, Any]:
     """Decode a line into all fields of a :class:`Measurement`, also a line that lacks later fields.
 
-    Raises
-    ------
-    ValueError
-        If it is not a valid measurement, saying what is wrong.
+    If it is not a valid measurement, the ValueError says what is wrong.
     """
     try:
         return structs.asdict(_DECODER.decode(text))
@@ -156,13 +148,7 @@ def decode(text: bytes) -> dict[str, Any]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read a file of measurements.
-
-    Raises
-    ------
-    StepError
-        If the file cannot be read or a line is not a measurement: ``file:line: what``.
-    """
+    """Read a file of measurements; a line that is none is a StepError, ``file:line: what``."""
     lines = []
     try:
         content = path.read_bytes()

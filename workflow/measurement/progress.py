@@ -76,13 +76,7 @@ class Progress:
     def run(
         self, instance: Instance, contender: Contender, repeat: int
     ) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-        """Report on a run while it is in progress.
-
-        Yields
-        ------
-        callable
-            To be called with the run's line when the run has ended.
-        """
+        """Report on a run while it is in progress; yield a function that takes its line at the end."""
         assert self._forecast is not None
         repeats = instance.experiment.repeats
         which = f"{repeat + 1}/{repeats}"

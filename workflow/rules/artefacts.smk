@@ -37,48 +37,28 @@ def shown(paper, artefact, file, label, form):
     )
 
 
-for paper, artefacts in PLAN.artefacts("table"):
+for form, step, outputs in (("table", "tabulate", tables), ("figure", "plot", figures)):
+    for paper, artefacts in PLAN.artefacts(form):
 
-    rule:
-        name:
-            PLAN.maker(paper, artefacts)
-        input:
-            PLAN.artefact_inputs(paper, artefacts[0]),
-        output:
-            tables(paper, artefacts),
-        log:
-            f"{RESULTS}/logs/tabulate/{paper}/{artefacts[0].name}.log",
-        localrule: True
-        params:
-            paper=paper,
-            artefacts=[each.name for each in artefacts],
-            settings=PLAN.settings_of(artefacts),
-            code=PLAN.artefacts_code(artefacts),
-            wanted=PLAN.artefacts_wanted(paper, artefacts),
-        shell:
-            "{STEPS[tabulate]} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
-
-
-for paper, artefacts in PLAN.artefacts("figure"):
-
-    rule:
-        name:
-            PLAN.maker(paper, artefacts)
-        input:
-            PLAN.artefact_inputs(paper, artefacts[0]),
-        output:
-            figures(paper, artefacts),
-        log:
-            f"{RESULTS}/logs/plot/{paper}/{artefacts[0].name}.log",
-        localrule: True
-        params:
-            paper=paper,
-            artefacts=[each.name for each in artefacts],
-            settings=PLAN.settings_of(artefacts),
-            code=PLAN.artefacts_code(artefacts),
-            wanted=PLAN.artefacts_wanted(paper, artefacts),
-        shell:
-            "{STEPS[plot]} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
+        rule:
+            name:
+                PLAN.maker(paper, artefacts)
+            input:
+                PLAN.artefact_inputs(paper, artefacts[0]),
+            output:
+                outputs(paper, artefacts),
+            log:
+                f"{RESULTS}/logs/{step}/{paper}/{artefacts[0].name}.log",
+            localrule: True
+            params:
+                paper=paper,
+                artefacts=[each.name for each in artefacts],
+                settings=PLAN.settings_of(artefacts),
+                code=PLAN.artefacts_code(artefacts),
+                wanted=PLAN.artefacts_wanted(paper, artefacts),
+            shell:
+                f"{{STEPS[{step}]}}"
+                " --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
 
 
 for paper, artefacts in [*PLAN.artefacts("table"), *PLAN.artefacts("figure")]:

@@ -31,13 +31,7 @@ from svmrepro.workflow.tables.writers import render
 
 
 def run(config: Config) -> None:
-    """Compare the configuration's run with the folder in its setting ``against``.
-
-    Raises
-    ------
-    StepError
-        If there is no such setting, or the folder has no results, or none of this run's papers.
-    """
+    """Compare the configuration's run with the folder in its setting ``against``."""
     if config.against is None:
         raise StepError(
             "compare: with what? name the folder of another run: "

@@ -25,11 +25,8 @@ from svmrepro.workflow.steps.command_line import run_step
 def fetch(config: Config, name: str) -> Marker:
     """Try to get a data set and return the outcome, not yet written; only one process at a time does so.
 
-    Raises
-    ------
-    StepError
-        If the data folder is not writable, a user's own file cannot be read, or the set is incomplete and
-        ``require_data`` is set.
+    It is a StepError if the data folder is not writable, a user's own file cannot be read, or the set is
+    incomplete and ``require_data`` is set.
     """
     from svmrepro import datasets
 

@@ -17,13 +17,7 @@ from svmrepro.workflow.steps.command_line import run_step
 
 
 def generate(config: Config, name: str) -> Marker:
-    """Generate the smallest requested set twice and compare.
-
-    Raises
-    ------
-    StepError
-        If the generator refuses a size or is not repeatable.
-    """
+    """Generate the smallest requested set twice; a generator that does not repeat itself is a StepError."""
     from svmrepro import datasets
 
     smallest = {

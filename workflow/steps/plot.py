@@ -18,13 +18,7 @@ from svmrepro.workflow.steps.command_line import run_step
 
 
 def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
-    """Run the step; see the module docstring.
-
-    Raises
-    ------
-    StepError
-        If an artefact is not a figure, or has an unknown kind.
-    """
+    """Run the step; see the module docstring."""
     for name in artefact:
         described = config.papers[paper].artefacts[name]
         build = figure_builder(paper, described)

@@ -19,13 +19,7 @@ FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}
 
 
 def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
-    """Run the step; see the module docstring.
-
-    Raises
-    ------
-    StepError
-        If an artefact is not a table, or has an unknown kind.
-    """
+    """Run the step; see the module docstring."""
     for name in artefact:
         described = config.papers[paper].artefacts[name]
         build = table_builder(paper, described)
