@@ -81,35 +81,23 @@ class _Search:
     network: Network | None
     reasons: list[str] = field(default_factory=list)
 
-    def try_source(self, label: str, get: Callable[[], StoredFile | None]) -> StoredFile | None:
-        """Try one source; if it fails, record the reason and return None."""
-        try:
-            return get()
-        except SourceError as error:
-            self.reasons.append(f"{label}: {error}")
-        except OSError as error:  # a read error; write errors are already StorageErrors
-            self.reasons.append(f"{label}: {error.strerror or error}")
+    def first(self, sources: Iterator[tuple[str, Callable[[], StoredFile]]]) -> StoredFile | None:
+        """Return the file from the first source that gives it, and record why the others failed."""
+        for label, get in sources:
+            try:
+                return get()
+            except SourceError as error:
+                self.reasons.append(f"{label}: {error}")
+            except OSError as error:  # a read error; write errors are already StorageErrors
+                self.reasons.append(f"{label}: {error.strerror or error}")
         return None
 
-    def in_folder(self) -> StoredFile | None:
-        """Look in the data folder for any accepted form of the file."""
+    def in_folder(self) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
+        """Yield the accepted forms of the file that the data folder has."""
         for form in self.file.forms:
             path = self.folder / form.stored
             if path.is_file():
-                found = self.try_source(str(path), partial(self._judge, path, form))
-                if found is not None:
-                    return found
-        return None
-
-    def everywhere(self, mirror: str | None) -> StoredFile | None:
-        """Try all sources in order. The caller must hold the folder's lock."""
-        for label, get in self._sources(mirror):
-            found = self.try_source(label, get)
-            if found is not None:
-                return found
-        if not self.file.sources:
-            self.reasons.append("no host is known that gives it to programs")
-        return None
+                yield str(path), partial(self._judge, path, form)
 
     def error(self) -> DatasetUnavailable:
         """Return the error that names every source tried."""
@@ -117,13 +105,13 @@ class _Search:
         by_hand += f" ({self.entry.obtain})" if self.entry.obtain else ""
         return DatasetUnavailable(f"{self.entry.name} ({self.file.name})", self.reasons, by_hand)
 
-    def _sources(self, mirror: str | None) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
+    def elsewhere(self, mirror: str) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
+        """Yield the other sources in order; an empty mirror is none. The caller holds the folder's lock."""
         for form in self.file.forms:
             wrapped = self.folder / form.file
             if form.compression and wrapped.is_file():
                 yield str(wrapped), partial(self._accept, wrapped, form, "put there by hand", form.file)
-        for form in self.file.forms if mirror is not None else ():
-            assert mirror is not None
+        for form in self.file.forms if mirror else ():
             place = f"{self.entry.mirror}/{form.file}"
             if "://" in mirror:
                 source = FileSource(f"{mirror.rstrip('/')}/{place}", form)
@@ -134,6 +122,8 @@ class _Search:
         for source in self.file.sources:
             origin = source.url + (f" ({source.member})" if source.member else "")
             yield origin, partial(self._download, source, origin)
+        if not self.file.sources:
+            self.reasons.append("no host is known that gives it to programs")
 
     def _judge(self, path: Path, form: FileForm) -> StoredFile:
         ledger = Ledger(self.folder)
@@ -217,15 +207,15 @@ def ensure_file(
         The file cannot be written.
     """
     search = _Search(entry, entry.files[file], raw_folder(entry, data_dir), network)
-    found = search.in_folder()
+    found = search.first(search.in_folder())
     if found is None and not download:
         search.reasons.append("it has not been fetched")
     elif found is None:
         with locked(search.folder):
             # Another process may have fetched it while this one waited for the lock.
             search.reasons.clear()
-            chosen = mirror if mirror is not None else os.environ.get(MIRROR_VARIABLE, "")
-            found = search.in_folder() or search.everywhere(str(chosen) or None)
+            chosen = str(mirror if mirror is not None else os.environ.get(MIRROR_VARIABLE, ""))
+            found = search.first(search.in_folder()) or search.first(search.elsewhere(chosen))
     if found is None:
         raise search.error()
     return found

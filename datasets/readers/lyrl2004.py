@@ -43,9 +43,9 @@ def read_documents(
     rows = Rows(features)
     numbers: list[Documents] = []
     for path in vectors:
-        for block in read_blocks(path, str(path), "document"):
+        for block in read_blocks(path, "document"):
             numbers.append(_documents(block, path, every, topics))
-            rows.add(block, str(path))
+            rows.add(block, path)
     documents = np.concatenate(numbers)
     order = np.sort(documents)
     twice = order[1:][order[1:] == order[:-1]]
@@ -61,9 +61,9 @@ def read_documents(
 def count_documents(path: str | Path, features: int) -> int:
     """Return the number of documents in a vector file; raises the errors of :func:`read_documents`."""
     total = 0
-    for block in read_blocks(path, str(path), "document"):
+    for block in read_blocks(path, "document"):
         _documents(block, path, None, path)
-        Rows(features).add(block, str(path))
+        Rows(features).add(block, path)
         total += len(block.head)
     return total
 

@@ -86,8 +86,7 @@ class Instance:
             "eps": self.eps,
             "contenders": [_essence(contender) for contender in self.contenders],
         }
-        # Omitted without a test set, so that the keys of such rows did not change when test sets were
-        # introduced.
+        # Omitted without a test set, so that the keys of older rows stay valid.
         if experiment.test is not None:
             essence["test"] = _content_or_error(lambda: test_set_key(experiment, self.sample))
             essence["measures"] = list(experiment.measures)
@@ -112,9 +111,8 @@ class Job:
 
 def instances(experiment: Experiment) -> tuple[Instance, ...]:
     """Return all instances of an experiment, ascending by size and then by difficulty."""
-    return tuple(
-        instance for n in experiment.sizes for instance in _instances_of(experiment, n, experiment.seeds)
-    )
+    sizes, seeds = experiment.sizes, experiment.seeds
+    return tuple(instance for n in sizes for instance in _instances_of(experiment, n, seeds))
 
 
 def jobs(config: Config, experiment: Experiment) -> tuple[Job, ...]:

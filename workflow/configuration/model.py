@@ -167,6 +167,11 @@ class Config:
     against: str | None = None
     require_complete: bool = False
 
+    @property
+    def experiments(self) -> list[Experiment]:
+        """The experiments of all papers."""
+        return [each for paper in self.papers.values() for each in paper.experiments.values()]
+
     def experiment(self, paper: str, name: str) -> Experiment:
         """Look up an experiment; one that the configuration lacks is a StepError."""
         try:

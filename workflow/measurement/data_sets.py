@@ -58,26 +58,24 @@ def check_own(config: Config) -> None:
 
     A file that cannot be read or has too few rows for the experiments is a StepError: the key, file and line.
     """
-    for paper in config.papers.values():
-        for experiment in paper.experiments.values():
-            at = f"experiment {experiment.name} of {paper.name}: "
-            features = None
-            if experiment.dataset in config.datasets:
-                for n in (None, *experiment.sizes):
-                    features = _own(config, experiment.dataset, n, at).X.shape[1]
-            test = experiment.test
-            if test is None or test.dataset not in config.datasets:
-                continue
-            for rows in (None, test.rows):
-                width = _own(config, test.dataset, rows, f"{at}test: ").X.shape[1]
-            if features not in (None, width):
-                raise StepError(
-                    f"{at}test: data set {test.dataset} has {width} features, "
-                    f"{experiment.dataset} has {features}"
-                )
-        for artefact in paper.artefacts.values():
-            if artefact.settings.get("dataset") in config.datasets:
-                _own(config, artefact.settings["dataset"], None, "")
+    for experiment in config.experiments:
+        at = f"experiment {experiment.name} of {experiment.paper}: "
+        features = None
+        if experiment.dataset in config.datasets:
+            for n in (None, *experiment.sizes):
+                features = _own(config, experiment.dataset, n, at).X.shape[1]
+        test = experiment.test
+        if test is None or test.dataset not in config.datasets:
+            continue
+        for rows in (None, test.rows):
+            width = _own(config, test.dataset, rows, f"{at}test: ").X.shape[1]
+        if features not in (None, width):
+            raise StepError(
+                f"{at}test: data set {test.dataset} has {width} features, {experiment.dataset} has {features}"
+            )
+    for artefact in (each for paper in config.papers.values() for each in paper.artefacts.values()):
+        if artefact.settings.get("dataset") in config.datasets:
+            _own(config, artefact.settings["dataset"], None, "")
 
 
 def _own(config: Config, name: str, n: int | None, where: str) -> Dataset:

@@ -40,7 +40,7 @@ class Forecast:
     def __init__(self, config: Config, present: Experiment) -> None:
         self._config = config
         self._experiments = self._covered(present)
-        self.whole_scale = len(self._experiments) > 1 or len(_all(config)) == 1
+        self.whole_scale = len(self._experiments) > 1 or len(config.experiments) == 1
         #: Seconds by contender and size.
         self._seconds: dict[_Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         #: Number of runs made, by contender, size and point.
@@ -135,7 +135,7 @@ class Forecast:
 
     def _covered(self, present: Experiment) -> list[Experiment]:
         """Return all experiments, or only the current one if reading all journals would take long."""
-        experiments = _all(self._config)
+        experiments = self._config.experiments
         journals = [paths.journal(self._config, each.paper, each.name) for each in experiments]
         size = sum(path.stat().st_size for path in journals if path.exists())
         return experiments if size <= MOST_BYTES else [present]
@@ -163,7 +163,3 @@ def duration(seconds: float) -> str:
 
 def _key(experiment: Experiment, contender: Contender) -> _Key:
     return experiment.paper, experiment.name, contender.label
-
-
-def _all(config: Config) -> list[Experiment]:
-    return [experiment for paper in config.papers.values() for experiment in paper.experiments.values()]

@@ -39,14 +39,10 @@ def pin_threads() -> None:
 
 
 def describe() -> dict[str, Any]:
-    """Describe the machine.
+    """Describe the machine: processor, memory, system, versions of packages, BLAS and thread settings.
 
-    Returns
-    -------
-    dict
-        cpu (model), cpu_id (see :func:`cpu_kind`), cores (physical), threads (logical), memory_bytes, os,
-        python, versions (of packages), commit (of this project, with ``+`` if the checkout was modified; None
-        outside a checkout), blas (name and version), thread_settings.
+    ``cores`` are physical, ``threads`` logical. The project's ``commit`` ends in ``+`` if the checkout was
+    modified; it is None outside a checkout.
     """
     return {
         "cpu": _cpu_model(),
@@ -164,12 +160,9 @@ def _cpu_model() -> str:
 
 
 def cpu_kind(path: Path = Path("/proc/cpuinfo")) -> str | None:
-    """Identify the kind of processor. Hypervisors often give one model name to several generations.
+    """Identify the kind of processor: family, model, stepping and a hash of the instruction sets.
 
-    Returns
-    -------
-    str or None
-        Family, model, stepping and a hash of the instruction sets; None if the file has none of these.
+    Hypervisors often give one model name to several generations. None if the file has none of these.
     """
     *numbers, flags = (_field(path, name) for name in ("cpu family", "model", "stepping", "flags"))
     if flags is None and not any(numbers):

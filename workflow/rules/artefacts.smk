@@ -4,6 +4,9 @@
 # The forms are separate labels, not two values of one label ("form: table", "form: plot"). With two such
 # values, Snakemake's report turns the label into a switch between two views, and goes blank for results with
 # only one view.
+#
+# Two loops, not one over both forms: Snakemake evaluates the text of a shell command again when the job runs,
+# where a variable of the loop has its last value.
 
 
 def tables(paper, artefacts):
@@ -37,28 +40,48 @@ def shown(paper, artefact, file, label, form):
     )
 
 
-for form, step, outputs in (("table", "tabulate", tables), ("figure", "plot", figures)):
-    for paper, artefacts in PLAN.artefacts(form):
+for paper, artefacts in PLAN.artefacts("table"):
 
-        rule:
-            name:
-                PLAN.maker(paper, artefacts)
-            input:
-                PLAN.artefact_inputs(paper, artefacts[0]),
-            output:
-                outputs(paper, artefacts),
-            log:
-                f"{RESULTS}/logs/{step}/{paper}/{artefacts[0].name}.log",
-            localrule: True
-            params:
-                paper=paper,
-                artefacts=[each.name for each in artefacts],
-                settings=PLAN.settings_of(artefacts),
-                code=PLAN.artefacts_code(artefacts),
-                wanted=PLAN.artefacts_wanted(paper, artefacts),
-            shell:
-                f"{{STEPS[{step}]}}"
-                " --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
+    rule:
+        name:
+            PLAN.maker(paper, artefacts)
+        input:
+            PLAN.artefact_inputs(paper, artefacts[0]),
+        output:
+            tables(paper, artefacts),
+        log:
+            f"{RESULTS}/logs/tabulate/{paper}/{artefacts[0].name}.log",
+        localrule: True
+        params:
+            paper=paper,
+            artefacts=[each.name for each in artefacts],
+            settings=PLAN.settings_of(artefacts),
+            code=PLAN.artefacts_code(artefacts),
+            wanted=PLAN.artefacts_wanted(paper, artefacts),
+        shell:
+            "{STEPS[tabulate]} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
+
+
+for paper, artefacts in PLAN.artefacts("figure"):
+
+    rule:
+        name:
+            PLAN.maker(paper, artefacts)
+        input:
+            PLAN.artefact_inputs(paper, artefacts[0]),
+        output:
+            figures(paper, artefacts),
+        log:
+            f"{RESULTS}/logs/plot/{paper}/{artefacts[0].name}.log",
+        localrule: True
+        params:
+            paper=paper,
+            artefacts=[each.name for each in artefacts],
+            settings=PLAN.settings_of(artefacts),
+            code=PLAN.artefacts_code(artefacts),
+            wanted=PLAN.artefacts_wanted(paper, artefacts),
+        shell:
+            "{STEPS[plot]} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
 
 
 for paper, artefacts in [*PLAN.artefacts("table"), *PLAN.artefacts("figure")]:

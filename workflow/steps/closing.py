@@ -20,9 +20,8 @@ def closing(config: Config) -> str:
     """Summarise a scale in a few lines; empty if nothing has been measured."""
     lines = [
         line
-        for paper in config.papers.values()
-        for experiment in paper.experiments
-        for file in paths.job_files(config, paper.name, experiment)
+        for experiment in config.experiments
+        for file in paths.job_files(config, experiment.paper, experiment.name)
         for line in _lines(file)
     ]
     if not lines:

@@ -75,11 +75,8 @@ def _page(config: Config, pair: PairedRuns) -> str:
 
 def _closing(config: Config, pair: PairedRuns) -> str:
     faults, changed = pair.outcome.faults, pair.changed
-    kind = (
-        "the same machine and libraries"
-        if pair.same_machine
-        else "another machine or libraries, or unknown ones"
-    )
+    other = "another machine or libraries, or unknown ones"
+    kind = "the same machine and libraries" if pair.same_machine else other
     words = {key: [verdict or "not listed" for verdict in both] for key, both in pair.claims.items()}
     lines = [
         f"Compared with {pair.there.folder} ({kind}): {plural(len(pair.rows), 'row')} in both, "
@@ -89,11 +86,8 @@ def _closing(config: Config, pair: PairedRuns) -> str:
     ]
     if len(faults) > 10:
         lines.append(f"  ... and {len(faults) - 10} more faults")
-    lines += [
-        f"  not in {side.folder}: {'; '.join(side.lacking)}"
-        for side in (pair.here, pair.there)
-        if side.lacking
-    ]
+    sides = (side for side in (pair.here, pair.there) if side.lacking)
+    lines += [f"  not in {side.folder}: {'; '.join(side.lacking)}" for side in sides]
     lines.append(f"Page: {paths.comparison(config)}")
     return "\n".join(lines)
 

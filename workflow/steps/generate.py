@@ -22,8 +22,7 @@ def generate(config: Config, name: str) -> Marker:
 
     smallest = {
         (row.n, row.sample)
-        for paper in config.papers.values()
-        for experiment in paper.experiments.values()
+        for experiment in config.experiments
         if experiment.dataset == name
         for row in instances(experiment)
         if row.n == min(experiment.sizes)
