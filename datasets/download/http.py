@@ -139,22 +139,21 @@ class _Transfer:
                 raise _BrokenError("the connection broke") from item
 
 
-def _chain(error: BaseException) -> list[BaseException]:
-    links: list[BaseException] = []
-    link: BaseException | None = error
-    while link is not None and link not in links:
-        links.append(link)
-        link = link.__cause__ or link.__context__
-    return links
-
-
 def _classify(error: Exception) -> Exception:
     """Return an error with a short reason; its type says whether another attempt may succeed."""
-    causes = _chain(error)
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in causes:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    # The innermost error of the system says most.
+    system = [each.strerror for each in causes if isinstance(each, OSError) and each.strerror]
+    text = " ".join(str(causes[-1]).split())[:160] or type(causes[-1]).__name__
+    innermost = system[-1] if system else text
     for kind, make, reason in _REASONS:
-        if any(isinstance(cause, kind) for cause in causes):
-            return make(reason.format(_innermost(causes)))
-    return SourceError(_innermost(causes))
+        if any(isinstance(each, kind) for each in causes):
+            return make(reason.format(innermost))
+    return SourceError(innermost)
 
 
 _REASONS: tuple[tuple[Any, type[Exception], str], ...] = (
@@ -170,13 +169,6 @@ _REASONS: tuple[tuple[Any, type[Exception], str], ...] = (
 """The first kind of error found among the causes decides."""
 
 
-def _innermost(causes: list[BaseException]) -> str:
-    for cause in reversed(causes):
-        if isinstance(cause, OSError) and cause.strerror:
-            return str(cause.strerror)
-    return " ".join(str(causes[-1]).split())[:160] or type(causes[-1]).__name__
-
-
 def _status(code: int) -> str:
     return f"HTTP {code} {http.client.responses.get(code, '')}".strip()
 
@@ -184,11 +176,6 @@ def _status(code: int) -> str:
 def _number(text: str | None) -> int | None:
     # No file size has more digits, and Python refuses to parse integers of thousands of digits.
     return int(text) if text and text.isascii() and text.isdigit() and len(text) <= 18 else None
-
-
-def _range_start(headers: Mapping[str, str]) -> int | None:
-    """Return the first byte of a partial response: ``Content-Range: bytes 500-999/1000`` -> 500."""
-    return _number(headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0].strip())
 
 
 def _host(url: str) -> str:
@@ -273,7 +260,9 @@ class Network:
         if head.headers.get("Content-Type", "").lower().startswith("text/html"):
             raise SourceError("an HTML page in place of the file")
         start = offset if head.status == 206 else 0
-        if head.status == 206 and _range_start(head.headers) != offset:
+        # Content-Range: bytes 500-999/1000
+        first = head.headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0].strip()
+        if head.status == 206 and _number(first) != offset:
             raise SourceError("the server answers with another range than was asked for")
         length = _number(head.headers.get("Content-Length"))
         if length is not None and start + length > limit:

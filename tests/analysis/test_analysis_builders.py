@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES
+from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES, load_builder
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.tables.model import Table
@@ -32,7 +32,7 @@ def used_settings() -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("kind", [*TABLES, *FIGURES])
 def test_a_kind_has_a_builder_that_documents_its_settings(kind: str) -> None:
-    builder = {**TABLES, **FIGURES}[kind].load()
+    builder = load_builder({**TABLES, **FIGURES}[kind])
     assert list(inspect.signature(builder).parameters) == ["results", "artefact"]
     built = Table if kind in TABLES else Figure
     assert get_type_hints(builder) == {"results": Results, "artefact": Artefact, "return": built}

@@ -11,7 +11,7 @@ from curve_support import experiment, results, run
 from svmrepro.workflow.analysis.curves import absent, by_place, curve, exponent
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import MeasuredRun
-from svmrepro.workflow.configuration.artefact_kinds import FIGURES
+from svmrepro.workflow.configuration.artefact_kinds import FIGURES, load_builder
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures import curves
@@ -192,7 +192,7 @@ def test_a_figure_over_nothing_that_exists() -> None:
     found = results(list(over_n()), experiment("set"), experiment("set-best"), experiment("gone"))
     with pytest.raises(StepError, match="x: one of n, C_total, eps expected"):
         curves.build(found, artefact(panels=[{"contender": "svmperf"}], x="gamma"))
-    assert FIGURES["curves"].load() is curves.build
+    assert load_builder(FIGURES["curves"]) is curves.build
 
 
 def test_a_set_of_the_paper_is_solid_and_others_are_dashed(tmp_path) -> None:

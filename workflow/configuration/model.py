@@ -99,13 +99,13 @@ class Experiment:
         """Return eps, which is the value on the axis if the axis is eps."""
         return point if point is not None and self.axis == "eps" else self.eps
 
-    def on_axis(self, contender: Contender) -> bool:
-        """Tell whether the axis affects a contender; an eps axis does not if it has its own eps."""
-        return self.axis is not None and not (self.axis == "eps" and contender.eps is not None)
-
     def points_of(self, contender: Contender) -> tuple[float | None, ...]:
-        """Return the points at which a contender is measured; None stands for all points at once."""
-        return self.points if self.on_axis(contender) else (None,)
+        """Return the points at which a contender is measured; None stands for all points at once.
+
+        The axis eps does not affect a contender that has its own.
+        """
+        affected = self.axis is not None and not (self.axis == "eps" and contender.eps is not None)
+        return self.points if affected else (None,)
 
     def harder(self, place: tuple[int, float | None], other: tuple[int, float | None]) -> bool:
         """Tell whether a problem, given by size and point, takes at least as long as another.

@@ -119,7 +119,7 @@ class Plan:
         """Return the fingerprint of the source that makes the given artefacts, which share one form."""
         step = "steps.tabulate" if artefacts[0].form == "table" else "steps.plot"
         known = {**TABLES, **FIGURES}
-        kinds = sorted({known[each.kind].module for each in artefacts if each.kind in known})
+        kinds = sorted({known[each.kind].partition(":")[0] for each in artefacts if each.kind in known})
         code = fingerprints.step_fingerprint(step, *kinds)
         return f"{code} {fingerprints.templates_fingerprint()}" if step == "steps.tabulate" else code
 
