@@ -38,10 +38,8 @@ def compare_encoding(
 
     Raises
     ------
-    DatasetUnavailable
-        One of the four files is not available.
-    DataError
-        The content of a file is not as expected.
+    DatasetUnavailable, DataError
+        One of the four files is not available, or its content is not as expected.
     """
     entry = registry().downloaded["adult"]
     encoder: AdultEncoder | None = None

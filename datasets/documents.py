@@ -59,12 +59,8 @@ class _Terms(NamedTuple):
 class Documents:
     """The distribution of documents for one seed.
 
-    Parameters
-    ----------
-    hidden
-        Random stream for what all documents share: order of the columns, weights and threshold.
-    positives
-        Share of documents labelled +1.
+    ``hidden`` is the random stream for what all documents share: order of the columns, weights and threshold.
+    ``positives`` is the share of documents labelled +1.
     """
 
     def __init__(self, hidden: Generator, positives: float) -> None:

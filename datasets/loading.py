@@ -81,23 +81,7 @@ def names() -> tuple[str, ...]:
 
 
 def describe(name: str) -> Entry:
-    """Return the description of a data set.
-
-    Parameters
-    ----------
-    name : str
-        A name of the registry, or of a registered file.
-
-    Returns
-    -------
-    DownloadedEntry, GeneratedEntry or UserEntry
-        Its entry.
-
-    Raises
-    ------
-    DataError
-        Unknown name; the message suggests a known one.
-    """
+    """Return the entry of a data set; an unknown name is a DataError that suggests a known one."""
     known = registry()
     for entries in (known.downloaded, known.generated, _user_files):
         if name in entries:
@@ -118,15 +102,10 @@ def resolve_size(name: str, n: int | None = None) -> int:
 
     Parameters
     ----------
-    name : str
+    name
         A data set.
-    n : int, optional
+    n
         The requested size; None means the whole set.
-
-    Returns
-    -------
-    int
-        Number of rows.
 
     Raises
     ------
@@ -227,12 +206,8 @@ def load(
             raise DataError(f"{name}: a user's file has no test part")
         rows = resolve_size(name, n)
         own = encoded(_read_user_file(entry), encoding)
-        facts = {
-            "files": [entry.path.name],
-            "sha256": sha256_of(entry.path),
-            "origin": "a user's file",
-            **said,
-        }
+        sha256 = sha256_of(entry.path)
+        facts = {"files": [entry.path.name], "sha256": sha256, "origin": "a user's file", **said}
         return _dataset(entry.name, own, rows, n, "the first n rows of the file", facts)
 
     if part == "test":
@@ -299,23 +274,19 @@ def fetch(
 ) -> Fetched:
     """Fetch and verify the raw files of a data set; a generated set has none.
 
+    Files that are missing in the result were provided by no source; it has the reasons.
+
     Parameters
     ----------
     name
         One of :func:`names`.
-    data_dir
-        Files are stored in ``<data_dir>/raw/<name>/``; valid files already there are not fetched again.
-    mirror
-        See :func:`load`.
+    data_dir, mirror
+        See :func:`load`. Files are stored in ``<data_dir>/raw/<name>/``; valid ones there are not fetched
+        again.
     sizes
         Fetch only the training files that these sizes need; by default all files of the set.
     network
         A connection with other limits, for tests.
-
-    Returns
-    -------
-    Fetched
-        The files on disk, and the missing files with the reasons.
 
     Raises
     ------
@@ -350,11 +321,6 @@ def content_key(
     ----------
     name, n, seed, part
         See :func:`load`.
-
-    Returns
-    -------
-    str
-        The key.
     """
     entry = describe(name)
     if part == "test":

@@ -36,7 +36,7 @@ def _order(n: int, seed: SeedSequence) -> npt.NDArray[np.int64]:
 
 
 def permute(data: Dataset, permutation: int) -> Dataset:
-    """Return a data set with its rows in another order.
+    """Return a data set with its rows in another order; its provenance gains ``permutation``.
 
     Parameters
     ----------
@@ -44,11 +44,6 @@ def permute(data: Dataset, permutation: int) -> Dataset:
         The data set; it is not modified.
     permutation
         Number of the permutation, at least 0; each number gives a different order.
-
-    Returns
-    -------
-    Dataset
-        The permuted examples and labels; the provenance gains ``permutation``.
     """
     order = permuted_rows(len(data.y), permutation)
     facts = {**data.provenance, "permutation": permutation}
