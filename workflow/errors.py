@@ -25,6 +25,15 @@ def reading_table(path: Path) -> Iterator[None]:
         raise StepError(f"{path}: is no table of comma-separated values: {one_line(error)}") from None
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Convert an error of the operating system into a StepError that names the file to be written."""
+    try:
+        yield
+    except OSError as error:
+        raise StepError(f"cannot write {path}: {cause(error)}") from error
+
+
 def one_line(error: BaseException) -> str:
     """Describe an error in one line: its message, or the file and the cause of an operating system error."""
     if isinstance(error, OSError) and error.strerror:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from svmrepro.workflow.errors import StepError, cause
+from svmrepro.workflow.errors import writing
 
 
 @contextmanager
@@ -21,25 +21,21 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     is left behind, and an existing file of that name is unchanged.
     """
     final = Path(path)
-    try:
+    with writing(final):
         final.parent.mkdir(parents=True, exist_ok=True)
         _sweep(final)
         prefix = f".{final.stem}.{os.getpid()}-"
         handle, name = tempfile.mkstemp(prefix=prefix, suffix=final.suffix, dir=final.parent)
         os.close(handle)
-    except OSError as error:
-        raise StepError(f"cannot write {final}: {cause(error)}") from error
     temporary = Path(name)
     try:
-        yield temporary
-        # mkstemp creates private files; results should follow the umask.
-        temporary.chmod(0o666 & ~_umask())
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())
-        temporary.replace(final)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise StepError(f"cannot write {final}: {cause(error)}") from error
+        with writing(final):
+            yield temporary
+            # mkstemp creates private files; results should follow the umask.
+            temporary.chmod(0o666 & ~_umask())
+            with temporary.open("rb") as stream:
+                os.fsync(stream.fileno())
+            temporary.replace(final)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

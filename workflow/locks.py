@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svmrepro.workflow.errors import StepError, cause
+from svmrepro.workflow.errors import writing
 
 if TYPE_CHECKING:
     from svmrepro.datasets.locks import Waiting
@@ -33,8 +33,6 @@ def _held(files: list[Path], named: Path, waiting: Waiting | None) -> Iterator[i
     from svmrepro.datasets.locks import hold_one
 
     with ExitStack() as stack:
-        try:
+        with writing(named):
             place = stack.enter_context(hold_one(files, waiting))
-        except OSError as error:
-            raise StepError(f"cannot write {named}: {cause(error)}") from error
         yield place

@@ -165,7 +165,7 @@ def _file(name: str, keys: FileKeys, hosts: Mapping[str, str], at: Key, files: C
 def _check_files(names: Iterable[str], files: Collection[str], at: Key) -> None:
     for name in names:
         if name not in files:
-            raise Fault(at, f"{name!r} is named and not among the files{did_you_mean(name, files)}")
+            raise Fault(at, f"{name!r} is named and not among its files{did_you_mean(name, files)}")
 
 
 def _form(form: FileForm, file: str, at: Key) -> FileForm:

@@ -26,22 +26,13 @@ from svmrepro.workflow.fingerprints import digest
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import check_own, register
 
-#: The steps that rules run.
-STEPS = (
-    "fetch",
-    "generate",
-    "compile",
-    "measure",
-    "analyse",
-    "collect",
-    "tabulate",
-    "plot",
-    "check",
-    "compare",
+#: Names of rules, reserved: no experiment or artefact may use them.
+RULES = frozenset(
+    name
+    for pattern in ("Snakefile", "workflow/rules/*.smk")
+    for file in config_dir().parent.glob(pattern)
+    for name in re.findall(r"^rule (\w+):", file.read_text(encoding="utf-8"), re.MULTILINE)
 )
-
-#: Matches nothing. Used as the wildcard of a rule that this configuration does not need.
-NOTHING = "(?!)"
 
 
 class Plan:
@@ -94,7 +85,8 @@ class Plan:
     def steps(self) -> dict[str, str]:
         """The beginning of each step's command line, quoted for a shell."""
         python, config = quote(sys.executable), quote(str(self.file))
-        return {name: f"{python} -m svmrepro.workflow.steps.{name} --config {config}" for name in STEPS}
+        names = [file.stem for file in (config_dir().parent / "workflow" / "steps").glob("*.py")]
+        return {name: f"{python} -m svmrepro.workflow.steps.{name} --config {config}" for name in names}
 
     @cached_property
     def snakemake(self) -> str:
@@ -299,25 +291,6 @@ class Plan:
         return f"{paper}-{name}" if taken else name
 
 
-#: Names of rules and targets, reserved: no experiment or artefact may use them.
-RULES = frozenset(
-    {
-        "all",
-        "check",
-        "compare",
-        "report",
-        "fetch",
-        "fetch_data",
-        "generate_data",
-        "compile_solvers",
-        "measure",
-        "analyse",
-        "collect_paper",
-        "reference",
-    }
-)
-
-
 #: Snakemake options that only print or inspect something and run no jobs.
 _TELLING = re.compile(
     "archive|cleanup_metadata|containerize|d3dag|dag|detailed_summary|dryrun|filegraph|generate_unit_tests"
@@ -338,7 +311,7 @@ def makes_files(arguments: Sequence[str]) -> bool:
 
 def one_of(names: Iterable[str]) -> str:
     """Return a regular expression that matches exactly the given names."""
-    return "|".join(re.escape(name) for name in names) or NOTHING
+    return "|".join(re.escape(name) for name in names) or "(?!)"  # which matches nothing
 
 
 def _shown(files: Iterable[Path]) -> list[str]:

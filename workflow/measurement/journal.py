@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.errors import StepError, cause, one_line
+from svmrepro.workflow.errors import StepError, one_line, writing
 from svmrepro.workflow.measurement.journal_line import decode, encode
 
 
@@ -46,17 +46,14 @@ class Journal:
         from svmrepro.datasets.locks import open_locked
 
         data = encode(line)
-        try:
-            with open_locked(self.path, os.O_APPEND) as descriptor:
-                end = _repair(descriptor)
-                try:
-                    _write_all(descriptor, data)
-                    os.fsync(descriptor)
-                except OSError:
-                    os.ftruncate(descriptor, end)
-                    raise
-        except OSError as error:
-            raise StepError(f"cannot write {self.path}: {cause(error)}") from error
+        with writing(self.path), open_locked(self.path, os.O_APPEND) as descriptor:
+            end = _repair(descriptor)
+            try:
+                _write_all(descriptor, data)
+                os.fsync(descriptor)
+            except OSError:
+                os.ftruncate(descriptor, end)
+                raise
 
 
 def _repair(descriptor: int) -> int:

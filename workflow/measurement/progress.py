@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.configuration.model import Config, Contender, Experiment
-from svmrepro.workflow.errors import StepError, cause
+from svmrepro.workflow.errors import writing
 from svmrepro.workflow.measurement.forecast import Forecast, duration
 
 #: Seconds between updates during a long run, on a terminal and elsewhere.
@@ -147,11 +147,9 @@ class Progress:
 
 def _open_log(path: Path | None) -> TextIO:
     path = path or Path(os.devnull)
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("a", encoding="utf-8")
-    except OSError as error:
-        raise StepError(f"cannot write {path}: {cause(error)}") from error
 
 
 def _about(seconds: float) -> str:
