@@ -40,11 +40,11 @@ class LineBlock:
     value: FloatArray  # (m,)
 
 
-def read_blocks(path: str | Path, head: str = "label") -> Iterator[LineBlock]:
+def read_blocks(path: str | Path, where: str | Path, head: str = "label") -> Iterator[LineBlock]:
     """Read a file block by block; a fault is a DataError, ``file:line: what``.
 
     Text after a ``#`` is a comment, as in files of SVM-light; blank lines at the end are ignored. Messages
-    call a line's first number ``head``.
+    call the file ``where``, and a line's first number ``head``.
     """
     blank = 0
     empty = True
@@ -57,17 +57,17 @@ def read_blocks(path: str | Path, head: str = "label") -> Iterator[LineBlock]:
                 blank = blank or (0 if comment else number)
                 continue
             if blank:
-                raise DataError(f"{path}:{blank}: empty line")
+                raise DataError(f"{where}:{blank}: empty line")
             text = text.removesuffix(b"\n")
             if _LINE.fullmatch(text) is None:
-                raise DataError(f"{path}:{number}: {_complain(text, head)}")
+                raise DataError(f"{where}:{number}: {_complain(text, head)}")
             numbers.append(number)
             kept.append(text)
         if kept:
             empty = False
             yield _parse(numbers, kept)
     if empty:
-        raise DataError(f"{path}:1: the file is empty")
+        raise DataError(f"{where}:1: the file is empty")
 
 
 def _parse(numbers: list[int], lines: list[bytes]) -> LineBlock:
@@ -111,9 +111,9 @@ class Rows:
         self._rows = GrowingRows()
         self._largest = 0
 
-    def add(self, block: LineBlock, path: str | Path) -> None:
+    def add(self, block: LineBlock, where: str | Path) -> None:
         """Append the pairs of a block; a value out of range or out of order is a DataError."""
-        _check_pairs(block, self._features, path)
+        _check_pairs(block, self._features, where)
         self._largest = max(self._largest, int(block.index.max(initial=0)))
         self._rows.append(block.counts, block.index - 1, block.value)
 
@@ -124,7 +124,7 @@ class Rows:
         return X
 
 
-def _check_pairs(block: LineBlock, features: int | None, path: str | Path) -> None:
+def _check_pairs(block: LineBlock, features: int | None, where: str | Path) -> None:
     """Check the ranges and the order of indices and that the values are finite."""
     index, value = block.index, block.value
     limit = features if features is not None else int(np.iinfo(np.int32).max)
@@ -149,4 +149,4 @@ def _check_pairs(block: LineBlock, features: int | None, path: str | Path) -> No
         what = f"index {j} is repeated"
     else:
         what = f"index {j} after {int(index[at - 1])}: indices must rise"
-    raise DataError(f"{path}:{block.numbers[row]}: {what}")
+    raise DataError(f"{where}:{block.numbers[row]}: {what}")
