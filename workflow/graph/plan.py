@@ -16,10 +16,9 @@ from shlex import quote
 from typing import Any
 
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import Artefact, Config, config_dir, dump_config, load_config, paths
 from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES
 from svmrepro.workflow.configuration.jobs import Job, jobs
-from svmrepro.workflow.configuration.model import Artefact, Config, config_dir, dump_config, load_config
 from svmrepro.workflow.configuration.needs import combinations, data_sets
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.fingerprints import digest

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from svmrepro.solvers import MEASURES, SOLVERS, Kernel, Problem, Solution, certify, gram_matrix, solve, warm
 from svmrepro.solvers.interface import Prepares
 from svmrepro.solvers.registry import NotInstalled
-from svmrepro.workflow.configuration.model import Contender, Experiment
+from svmrepro.workflow.configuration import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.measurement.flags import flag_reasons
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, counted, finite

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.files import atomic_write
 

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 from statistics import geometric_mean, median
 from typing import Any
 
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import Config, Contender, Experiment, paths
 from svmrepro.workflow.configuration.jobs import instances, jobs
-from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.measurement.data_sets import read_marker
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS

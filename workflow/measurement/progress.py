@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+from svmrepro.workflow.configuration import Config, Contender, Experiment
 from svmrepro.workflow.configuration.jobs import Instance, Job
-from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.errors import writing
 from svmrepro.workflow.measurement.forecast import Forecast, duration
 

@@ -29,8 +29,7 @@ from typing import Any
 
 from svmrepro.workflow.analysis.results import plural
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config, Paper
+from svmrepro.workflow.configuration import Config, Paper, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, SCHEMA, read_record

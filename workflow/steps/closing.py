@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.journal_line import read_lines
 

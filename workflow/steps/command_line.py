@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, get_type_hints
 
-from svmrepro.workflow.configuration.model import read_config
+from svmrepro.workflow.configuration import read_config
 from svmrepro.workflow.errors import run_safely
 
 

@@ -19,8 +19,7 @@ from svmrepro.workflow.comparison import figure as figures
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import styled, write
 from svmrepro.workflow.files import atomic_write

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration import Config
 from svmrepro.workflow.configuration.needs import combinations
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.locks import lock

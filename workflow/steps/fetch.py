@@ -13,8 +13,7 @@ import math
 import sys
 import time
 
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.needs import data_sets
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.locks import lock

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 
+from svmrepro.workflow.configuration import Config
 from svmrepro.workflow.configuration.jobs import instances
-from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.measurement.data_sets import Marker, write_marker
 from svmrepro.workflow.steps.command_line import run_step

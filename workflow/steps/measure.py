@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.configuration import jobs, paths
+from svmrepro.workflow.configuration import Config, Contender, Experiment, jobs, paths
 from svmrepro.workflow.configuration.jobs import Instance, Job, instances
-from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement import machine

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.artefact_kinds import figure_builder
-from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.figures.style import styled, write
 from svmrepro.workflow.steps.command_line import run_step
 
