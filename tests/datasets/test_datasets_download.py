@@ -58,6 +58,13 @@ def test_a_file_is_fetched_once(site: Site) -> None:
     assert left_in(site.folder) == ["toy"]
 
 
+def test_a_file_may_tell_of_time_outs(site: Site, tmp_path: Path) -> None:
+    content = b"# the host timed out\n" * 40
+    site.serve(content)
+    Network(QUICK).download(f"{site.server.url}/toy", tmp_path / "part", len(content))
+    assert (tmp_path / "part").read_bytes() == content
+
+
 def without_ranges(handler: Handler) -> None:
     cut = CONTENT[:500] if len(handler.server.seen) == 1 else CONTENT
     handler.reply(200, cut, length=len(CONTENT))
