@@ -38,10 +38,8 @@ def compare_encoding(
 
     Raises
     ------
-    DatasetUnavailable
-        One of the four files is not available.
-    DataError
-        The content of a file is not as expected.
+    DatasetUnavailable, DataError
+        One of the four files is not available, or its content is not as expected.
     """
     entry = registry().downloaded["adult"]
     encoder: AdultEncoder | None = None
@@ -62,52 +60,42 @@ def compare_encoding(
 def compare_columns(
     encoder: AdultEncoder, records: AdultRecords, other: ExampleSet, part: str
 ) -> list[ComparisonRow]:
-    """Compare encoded rows with another encoding of the same rows, attribute by attribute.
-
-    Raises
-    ------
-    ValueError
-        The numbers of rows differ.
-    """
+    """Compare encoded rows with another encoding of the same rows, attribute by attribute."""
     mine = encoder.encode(records)
     rows = mine.shape[0]
     if len(other.y) != rows:
         raise ValueError(f"{part}: {rows} rows against {len(other.y)}")
     columns = max(mine.shape[1], other.X.shape[1])
-    left, right = _widened(mine, columns), _widened(other.X, columns)
+    left, right = (
+        sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(rows, columns))
+        for X in (mine, sparse.csr_matrix(other.X))
+    )
     differing = (left != right).astype(np.int64).tocsc()
     used = np.asarray(right.getnnz(axis=0)) > 0
 
-    table: list[ComparisonRow] = []
-
-    def add(attribute: str, ours: int, theirs: int, agreeing: int, note: str) -> None:
-        table.append(
-            {
-                "part": part,
-                "attribute": attribute,
-                "columns_ours": ours,
-                "columns_a9a": theirs,
-                "rows": rows,
-                "rows_agreeing": agreeing,
-                "note": note,
-            }
-        )
-
+    found: list[tuple[str, int, int, int, str]] = []
     first = 0
     for name, width in encoder.widths().items():
         block = slice(first, first + width)
         first += width
         agreeing = rows - int((differing[:, block].getnnz(axis=1) > 0).sum())
-        add(name, width, int(used[block].sum()), agreeing, _note(encoder, records, name))
+        found.append((name, width, int(used[block].sum()), agreeing, _note(encoder, records, name)))
     same = (differing.getnnz(axis=1) == 0) & (records.y == other.y)
     agreeing = int(same.sum())
     note = "bits and labels are the same" if agreeing == rows else f"{rows - agreeing} rows differ"
-    add("all, and the label", mine.shape[1], int(used.sum()), agreeing, note)
-    return table
-
-
-def _widened(X: sparse.csr_matrix, columns: int) -> sparse.csr_matrix:
-    return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], columns))
+    found.append(("all, and the label", mine.shape[1], int(used.sum()), agreeing, note))
+    return [
+        {
+            "part": part,
+            "attribute": attribute,
+            "columns_ours": ours,
+            "columns_a9a": theirs,
+            "rows": rows,
+            "rows_agreeing": agreeing,
+            "note": note,
+        }
+        for attribute, ours, theirs, agreeing, note in found
+    ]
 
 
 def _note(encoder: AdultEncoder, records: AdultRecords, name: str) -> str:

@@ -30,7 +30,7 @@ class ExampleSet:
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(ExampleSet):
     """Examples and labels of a binary classification problem.
 
     Attributes
@@ -46,8 +46,6 @@ class Dataset:
         chosen; ``n_requested`` and ``n_actual``.
     """
 
-    X: FloatArray | sparse.csr_matrix
-    y: FloatArray
     name: str
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -55,3 +53,10 @@ class Dataset:
         """Check that the shapes of X and y agree."""
         if self.X.ndim != 2 or self.y.shape != (self.X.shape[0],):
             raise ValueError(f"{self.name}: X has shape {self.X.shape}, y has shape {self.y.shape}")
+
+
+def sorted_csr(parts: Any, shape: tuple[int, int]) -> sparse.csr_matrix:
+    """Return the CSR matrix of (values, columns, row pointers) whose columns ascend within each row."""
+    X = sparse.csr_matrix(parts, shape=shape)
+    X.has_sorted_indices = True
+    return X

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 from scipy import sparse
-from svmrepro.datasets.dataset import FloatArray
+from svmrepro.datasets.dataset import FloatArray, sorted_csr
 
 TERMS: Final = 47_236
 SHIFT: Final = 10.0
@@ -59,12 +59,8 @@ class _Terms(NamedTuple):
 class Documents:
     """The distribution of documents for one seed.
 
-    Parameters
-    ----------
-    hidden
-        Random stream for what all documents share: order of the columns, weights and threshold.
-    positives
-        Share of documents labelled +1.
+    ``hidden`` is the random stream for what all documents share: order of the columns, weights and threshold.
+    ``positives`` is the share of documents labelled +1.
     """
 
     def __init__(self, hidden: Generator, positives: float) -> None:
@@ -88,8 +84,7 @@ class Documents:
         terms = self._terms(rng, rows)
         scores = self._scores(terms) + self._noise * rng.standard_normal(rows)
         indptr = np.concatenate(([0], np.cumsum(terms.counts)))
-        X = sparse.csr_matrix((terms.values, terms.columns.astype(np.int32), indptr), shape=(rows, TERMS))
-        X.has_sorted_indices = True
+        X = sorted_csr((terms.values, terms.columns.astype(np.int32), indptr), (rows, TERMS))
         return X, np.where(scores > self._threshold, 1.0, -1.0)
 
     def _terms(self, rng: Generator, rows: int) -> _Terms:
@@ -116,10 +111,7 @@ class Documents:
 def document_frequencies() -> FloatArray:
     """Return the expected share of documents that contain the term of each rank, most frequent first.
 
-    Returns
-    -------
-    ndarray (TERMS,) of float64
-        The mean of ``1 - (1 - p_r)^length`` over equally spaced quantiles of the length.
+    It is the mean of ``1 - (1 - p_r)^length`` over equally spaced quantiles of the length.
     """
     from scipy.special import ndtri  # imported here to keep `import svmrepro.datasets` light
 

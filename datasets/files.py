@@ -51,18 +51,18 @@ def replacing(target: Path) -> Iterator[Path]:
     """Yield a temporary path, renamed to ``target`` on success and deleted on any error.
 
     The caller must hold the folder's lock.
-
-    Raises
-    ------
-    StorageError
-        The folder cannot be written or the disk is full.
     """
     part = part_of(target)
     try:
+        yield part
         with storage_errors(target):
-            yield part
             part.replace(target)
     except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+        remove(part)
         raise
+
+
+def remove(path: Path) -> None:
+    """Delete a temporary file, if there is one and the folder permits it."""
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)

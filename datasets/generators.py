@@ -64,17 +64,14 @@ Draw = Callable[[Generator, int], Block]
 
 @dataclass(frozen=True)
 class _Spec:
-    """One generator: its stream key, how it draws a block, and the form of its rows.
+    """One generator."""
 
-    ``positives`` is the default share of positives if that can be set; ``prepare`` then takes it as well.
-    """
-
-    key: int
-    prepare: Callable[..., Draw]
+    key: int  # of its random streams
+    prepare: Callable[..., Draw]  # takes a random stream, and the share of positives if that can be set
     features: int
     binary: bool
     nested: bool
-    positives: float | None = None
+    positives: float | None = None  # the default share, if it can be set
 
 
 def _stream(seed: int, *key: int) -> Generator:
@@ -103,65 +100,50 @@ def _coins(rng: Generator, rows: int) -> FloatArray:
     return 2.0 * rng.integers(0, 2, rows).astype(np.float64) - 1.0
 
 
-def _noise(_: Generator) -> Draw:
-    def draw(rng: Generator, rows: int) -> Block:
-        X = _bits(rng, rows)
-        return X, _coins(rng, rows)
-
-    return draw
+def _stateless(draw: Draw) -> Callable[[Generator], Draw]:
+    """Prepare a generator that needs nothing hidden."""
+    return lambda hidden: draw
 
 
-def _chess_board(_: Generator) -> Draw:
-    def draw(rng: Generator, rows: int) -> Block:
-        X = rng.uniform(0.0, 4.0, (rows, 2))
-        parity = np.floor(X).sum(axis=1) % 2.0
-        return X, 1.0 - 2.0 * parity
-
-    return draw
+@_stateless
+def _noise(rng: Generator, rows: int) -> Block:
+    X = _bits(rng, rows)
+    return X, _coins(rng, rows)
 
 
-def _twonorm(_: Generator) -> Draw:
-    def draw(rng: Generator, rows: int) -> Block:
-        y = _coins(rng, rows)
-        return rng.standard_normal((rows, NORM_DIMENSION)) + NORM_MEAN * y[:, None], y
+@_stateless
+def _chess_board(rng: Generator, rows: int) -> Block:
+    X = rng.uniform(0.0, 4.0, (rows, 2))
+    parity = np.floor(X).sum(axis=1) % 2.0
+    return X, 1.0 - 2.0 * parity
 
-    return draw
+
+@_stateless
+def _twonorm(rng: Generator, rows: int) -> Block:
+    y = _coins(rng, rows)
+    return rng.standard_normal((rows, NORM_DIMENSION)) + NORM_MEAN * y[:, None], y
 
 
-def _ringnorm(_: Generator) -> Draw:
+@_stateless
+def _ringnorm(rng: Generator, rows: int) -> Block:
     # Both a = 1/sqrt(20) and a = 2/sqrt(20) occur in the literature. In Raetsch's benchmark set the class
     # means are 0.456 standard deviations of the unit class apart, which matches 2/sqrt(20) = 0.447.
-    def draw(rng: Generator, rows: int) -> Block:
-        y = _coins(rng, rows)
-        z = rng.standard_normal((rows, NORM_DIMENSION))
-        return np.where(y[:, None] > 0.0, 2.0 * z, z + NORM_MEAN), y
-
-    return draw
+    y = _coins(rng, rows)
+    z = rng.standard_normal((rows, NORM_DIMENSION))
+    return np.where(y[:, None] > 0.0, 2.0 * z, z + NORM_MEAN), y
 
 
-def _triangles() -> FloatArray:
-    """Return the three base waves at t = 1 ... 21, each of height 6: peaks at 11, 15 and 7."""
+@_stateless
+def _waveform(rng: Generator, rows: int) -> Block:
     t = np.arange(1.0, 22.0)
-    return np.stack([np.maximum(6.0 - np.abs(t - peak), 0.0) for peak in (11.0, 15.0, 7.0)])
-
-
-def _waveform(_: Generator) -> Draw:
-    waves = _triangles()
+    waves = np.stack([np.maximum(6.0 - np.abs(t - peak), 0.0) for peak in (11.0, 15.0, 7.0)])
     first, second = np.array([0, 0, 1]), np.array([1, 2, 2])
-
-    def draw(rng: Generator, rows: int) -> Block:
-        kind = rng.integers(0, 3, rows)
-        u = rng.random(rows)[:, None]
-        X = u * waves[first[kind]] + (1.0 - u) * waves[second[kind]]
-        # In Raetsch's two-class version the positive class mixes the waves that peak at 11 and 7: the
-        # difference of its class means correlates 0.99 with this choice, -0.78 and -0.34 with the other two.
-        return X + rng.standard_normal(X.shape), np.where(kind == 1, 1.0, -1.0)
-
-    return draw
-
-
-def _documents(hidden: Generator, positives: float) -> Draw:
-    return Documents(hidden, positives).draw
+    kind = rng.integers(0, 3, rows)
+    u = rng.random(rows)[:, None]
+    X = u * waves[first[kind]] + (1.0 - u) * waves[second[kind]]
+    # In Raetsch's two-class version the positive class mixes the waves that peak at 11 and 7: the
+    # difference of its class means correlates 0.99 with this choice, -0.78 and -0.34 with the other two.
+    return X + rng.standard_normal(X.shape), np.where(kind == 1, 1.0, -1.0)
 
 
 _SPECS = {
@@ -171,7 +153,14 @@ _SPECS = {
     "twonorm": _Spec(4, _twonorm, NORM_DIMENSION, binary=False, nested=True),
     "ringnorm": _Spec(5, _ringnorm, NORM_DIMENSION, binary=False, nested=True),
     "waveform": _Spec(6, _waveform, 21, binary=False, nested=True),
-    "rcv1-like": _Spec(7, _documents, TERMS, binary=False, nested=True, positives=0.474),
+    "rcv1-like": _Spec(
+        7,
+        lambda hidden, share: Documents(hidden, share).draw,
+        TERMS,
+        binary=False,
+        nested=True,
+        positives=0.474,
+    ),
 }
 
 GENERATORS = tuple(_SPECS)
@@ -224,10 +213,9 @@ def _share(generator: str, label: str, positives: float | None) -> float | None:
     return float(positives)
 
 
-def _sampling(name: str) -> str:
-    if _SPECS[name].nested:
-        return "the first n rows of one random stream: sizes are nested"
-    return "sampled anew for this n"
+def is_whole(value: object, least: int) -> bool:
+    """Return whether a value is an integer, also one of NumPy's, of at least ``least``."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
 
 
 def generator_key(generator: str, n: int, seed: int, positives: float | None = None) -> str:
@@ -270,21 +258,22 @@ def generate(
     if generator not in _SPECS:
         raise DataError(f"unknown generator {generator!r}; known: {', '.join(GENERATORS)}")
     label = name or generator
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
+    if not is_whole(n, 2):
         raise DataError(f"{label}: n = {n!r}: the number of rows must be an integer of at least 2")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+    if not is_whole(seed, 0):
         raise DataError(f"{label}: seed = {seed!r}: the seed must be a non-negative integer")
     n, seed = int(n), int(seed)
     share = _share(generator, label, positives)
     X, y = _gathered(_blocks(generator, n, seed, share), _SPECS[generator])
     if np.all(y == y[0]):
         raise DataError(f"{label}: the first {n} rows for seed {seed} hold one class only; ask for more rows")
+    nested = "the first n rows of one random stream: sizes are nested"
     provenance = {
         "generator": generator,
         "generator_version": GENERATOR_VERSION,
         "seed": seed,
         "numpy": np.__version__,
-        "rows": _sampling(generator),
+        "rows": nested if _SPECS[generator].nested else "sampled anew for this n",
         "n_requested": n,
         "n_actual": n,
     }

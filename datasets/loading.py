@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,17 +10,18 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from svmrepro.datasets.dataset import Dataset, ExampleSet
-from svmrepro.datasets.download.search import Fetched, StoredFile, ensure_file, fetch_entry
+from svmrepro.datasets.download.search import Fetched, ensure_file, fetch_entry
 from svmrepro.datasets.encodings import encoded
 from svmrepro.datasets.errors import DataError
 from svmrepro.datasets.files import sha256_of
-from svmrepro.datasets.generators import generate, generator_key
+from svmrepro.datasets.generators import generate, generator_key, is_whole
+from svmrepro.datasets.permutations import subset_rows
 from svmrepro.datasets.prepared import read_stored
 from svmrepro.datasets.readers.by_name import READER_VERSION
-from svmrepro.datasets.readers.libsvm import DEFAULT_LABELS, LibsvmData, read_libsvm
+from svmrepro.datasets.readers.libsvm import DEFAULT_LABELS, read_libsvm
 from svmrepro.datasets.registry.model import DownloadedEntry, GeneratedEntry, Part
 from svmrepro.datasets.registry.parse import registry
-from svmrepro.datasets.subsets import subset_rows
+from svmrepro.datasets.validation import did_you_mean
 
 if TYPE_CHECKING:
     from svmrepro.datasets.download.http import Network
@@ -81,30 +81,12 @@ def names() -> tuple[str, ...]:
 
 
 def describe(name: str) -> Entry:
-    """Return the description of a data set.
-
-    Parameters
-    ----------
-    name : str
-        A name of the registry, or of a registered file.
-
-    Returns
-    -------
-    DownloadedEntry, GeneratedEntry or UserEntry
-        Its entry.
-
-    Raises
-    ------
-    DataError
-        Unknown name; the message suggests a known one.
-    """
+    """Return the entry of a data set; an unknown name is a DataError that suggests a known one."""
     known = registry()
     for entries in (known.downloaded, known.generated, _user_files):
         if name in entries:
             return entries[name]
-    near = difflib.get_close_matches(name, names(), n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names())}"
-    raise DataError(f"unknown data set {name!r}; {hint}")
+    raise DataError(f"unknown data set {name!r}{did_you_mean(name, names())}")
 
 
 def is_generated(name: str) -> bool:
@@ -120,15 +102,10 @@ def resolve_size(name: str, n: int | None = None) -> int:
 
     Parameters
     ----------
-    name : str
+    name
         A data set.
-    n : int, optional
+    n
         The requested size; None means the whole set.
-
-    Returns
-    -------
-    int
-        Number of rows.
 
     Raises
     ------
@@ -138,7 +115,7 @@ def resolve_size(name: str, n: int | None = None) -> int:
     entry = describe(name)
     if n is None and isinstance(entry, GeneratedEntry):
         raise DataError(f"{name}: a generated set needs a number of rows")
-    if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
+    if n is not None and not is_whole(n, 1):
         raise DataError(f"{name}: n = {n!r}: the number of rows must be a positive integer")
     if isinstance(entry, GeneratedEntry):
         assert n is not None
@@ -156,11 +133,6 @@ def resolve_size(name: str, n: int | None = None) -> int:
 def _subset(entry: DownloadedEntry, rows: int) -> Part:
     """Return the smallest training set with at least ``rows`` rows."""
     return next(entry.parts[name] for name in entry.subsets if entry.parts[name].rows >= rows)
-
-
-def _fixed_rows(entry: DownloadedEntry, rows: int) -> int:
-    """Return the size of the largest training set of at most ``rows`` rows; the permutation keeps it."""
-    return max((size for name in entry.subsets if (size := entry.parts[name].rows) <= rows), default=0)
 
 
 def _test_part(entry: Entry, n: int | None) -> tuple[Part, int]:
@@ -222,20 +194,21 @@ def load(
     entry = describe(name)
     if encoding is not None and part != "train":
         raise DataError(f"{name}: encodings are made from training rows; there are none of the test part")
+    said = {} if encoding is None else {"encoding": encoding}
     if isinstance(entry, GeneratedEntry):
         if part != "train":
             raise DataError(f"{name}: a generated set has no test part; take another seed")
         made = generate(entry.generator, resolve_size(name, n), seed, name=name, positives=entry.positives)
-        facts = {**made.provenance, **_said(encoding)}
+        facts = {**made.provenance, **said}
         return replace(made, X=encoded(ExampleSet(made.X, made.y), encoding).X, provenance=facts)
     if isinstance(entry, UserEntry):
         if part != "train":
             raise DataError(f"{name}: a user's file has no test part")
         rows = resolve_size(name, n)
         own = encoded(_read_user_file(entry), encoding)
-        provenance = {"files": [entry.path.name], "sha256": sha256_of(entry.path), "origin": "a user's file"}
-        provenance |= _said(encoding)
-        return _dataset(entry.name, own, rows, n, "the first n rows of the file", provenance)
+        sha256 = sha256_of(entry.path)
+        facts = {"files": [entry.path.name], "sha256": sha256, "origin": "a user's file", **said}
+        return _dataset(entry.name, own, rows, n, "the first n rows of the file", facts)
 
     if part == "test":
         subset, rows = _test_part(entry, n)
@@ -246,25 +219,18 @@ def load(
     data = encoded(read_stored(entry, subset, stored, data_dir), encoding)
     drawn = f"all rows of {subset.name}" if rows == subset.rows else f"the first {rows} rows of {subset.name}"
     if part == "train" and rows < subset.rows and entry.subset_seed is not None:
-        fixed = _fixed_rows(entry, rows)
+        # The rows of the next smaller training set stay in front.
+        fixed = max((size for name in entry.subsets if (size := entry.parts[name].rows) <= rows), default=0)
         chosen = fixed + subset_rows(rows - fixed, subset.rows - fixed, entry.subset_seed)
         chosen = np.concatenate([np.arange(fixed), chosen])
         data = ExampleSet(X=data.X[chosen], y=data.y[chosen])
         drawn += f" as permuted by seed {entry.subset_seed}"
         drawn += f" after the first {fixed}" if fixed else ""
-    return _dataset(name, data, rows, n, drawn, {"files": [*stored], **_origins(stored), **_said(encoding)})
-
-
-def _origins(stored: Mapping[str, StoredFile]) -> dict[str, object]:
-    """Return checksum and origin of the files, as lists if there are several files."""
-    sums = [file.sha256 for file in stored.values()]
-    origins = [file.origin for file in stored.values()]
-    return {"sha256": sums if len(sums) > 1 else sums[0], "origin": origins if len(sums) > 1 else origins[0]}
-
-
-def _said(encoding: str | None) -> dict[str, str]:
-    """Return the provenance's entry for an encoding; empty for the set's own encoding."""
-    return {} if encoding is None else {"encoding": encoding}
+    origins: dict[str, object] = {"files": [*stored]}
+    for fact in ("sha256", "origin"):
+        values = [getattr(file, fact) for file in stored.values()]
+        origins[fact] = values if len(values) > 1 else values[0]
+    return _dataset(name, data, rows, n, drawn, origins | said)
 
 
 def _dataset(
@@ -285,11 +251,11 @@ def _dataset(
 @lru_cache(maxsize=4)
 def _parse_user_file(
     path: Path, stamp: tuple[int, int], labels: tuple[tuple[float, float], ...], features: int | None
-) -> LibsvmData:
+) -> ExampleSet:
     return read_libsvm(path, labels=dict(labels), features=features)
 
 
-def _read_user_file(entry: UserEntry) -> LibsvmData:
+def _read_user_file(entry: UserEntry) -> ExampleSet:
     try:
         status = entry.path.stat()
         stamp = (status.st_size, status.st_mtime_ns)
@@ -308,23 +274,19 @@ def fetch(
 ) -> Fetched:
     """Fetch and verify the raw files of a data set; a generated set has none.
 
+    Files that are missing in the result were provided by no source; it has the reasons.
+
     Parameters
     ----------
     name
         One of :func:`names`.
-    data_dir
-        Files are stored in ``<data_dir>/raw/<name>/``; valid files already there are not fetched again.
-    mirror
-        See :func:`load`.
+    data_dir, mirror
+        See :func:`load`. Files are stored in ``<data_dir>/raw/<name>/``; valid ones there are not fetched
+        again.
     sizes
         Fetch only the training files that these sizes need; by default all files of the set.
     network
         A connection with other limits, for tests.
-
-    Returns
-    -------
-    Fetched
-        The files on disk, and the missing files with the reasons.
 
     Raises
     ------
@@ -359,11 +321,6 @@ def content_key(
     ----------
     name, n, seed, part
         See :func:`load`.
-
-    Returns
-    -------
-    str
-        The key.
     """
     entry = describe(name)
     if part == "test":

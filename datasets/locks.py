@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 #: Seconds between two attempts to acquire one of several locks.
 POLL = 0.2
@@ -26,49 +25,16 @@ POLL = 0.2
 _SIGNED = re.compile(r"(\d{1,10})(?: ([\w.-]{1,255}) (\d{4}-\d\d-\d\dT[\d:]{8}Z))?", re.ASCII)
 
 
-class Owner(NamedTuple):
-    """The holder of a lock.
-
-    Attributes
-    ----------
-    process
-        Process id.
-    host, since
-        Name of its machine, and the time at which it acquired the lock (ISO 8601, UTC); "" if unknown.
-    """
-
-    process: int
-    host: str = ""
-    since: str = ""
-
-    def __str__(self) -> str:
-        return f"process {self.process}" + (f" on {self.host} (since {self.since})" if self.host else "")
-
-
-Waiting = Callable[[Owner | None], None]
-"""Called once if a lock is not free immediately, with its holder or None if the holder is unknown."""
+Waiting = Callable[[str], None]
+"""Called once if a lock is not free immediately, with a description of its holder."""
 
 
 @contextmanager
 def open_locked(path: Path, flags: int = 0) -> Iterator[int]:
     """Open a file for reading and writing, and lock it; wait while another process holds it.
 
-    Parameters
-    ----------
-    path
-        The file; it and its folder are created if missing.
-    flags
-        Additional flags for `os.open`.
-
-    Yields
-    ------
-    int
-        The file descriptor; closing it releases the lock.
-
-    Raises
-    ------
-    OSError
-        The file cannot be created or locked.
+    The file and its folder are created if missing; ``flags`` are added to those of `os.open`. Yields the file
+    descriptor.
     """
     with _opened(path, flags) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -77,25 +43,7 @@ def open_locked(path: Path, flags: int = 0) -> Iterator[int]:
 
 @contextmanager
 def hold_one(paths: Sequence[Path], waiting: Waiting | None = None) -> Iterator[int]:
-    """Acquire any one of several equivalent locks.
-
-    Parameters
-    ----------
-    paths
-        The lock files; each names its last holder.
-    waiting
-        Called once if no lock is free immediately.
-
-    Yields
-    ------
-    int
-        Index in ``paths`` of the acquired lock.
-
-    Raises
-    ------
-    OSError
-        A lock file cannot be created or locked.
-    """
+    """Acquire any one of several lock files, each of which names its last holder; yield its index."""
     with ExitStack() as stack:
         descriptors = [stack.enter_context(_opened(path)) for path in paths]
         place = _first_free(descriptors)
@@ -108,10 +56,12 @@ def hold_one(paths: Sequence[Path], waiting: Waiting | None = None) -> Iterator[
         yield place
 
 
-def owner(descriptor: int) -> Owner | None:
-    """Return the last holder of an open lock file; None if the file does not say."""
+def owner(descriptor: int) -> str:
+    """Describe the last holder of an open lock file."""
     found = _SIGNED.fullmatch(os.pread(descriptor, 300, 0).decode(errors="replace").strip())
-    return Owner(int(found[1]), found[2] or "", found[3] or "") if found else None
+    if found is None:
+        return "another process"
+    return f"process {found[1]}" + (f" on {found[2]} (since {found[3]})" if found[2] else "")
 
 
 @contextmanager

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from svmrepro.datasets.dataset import ExampleSet
+from svmrepro.datasets.dataset import ExampleSet, sorted_csr
 from svmrepro.datasets.download.search import StoredFile
 from svmrepro.datasets.errors import DataError, StorageError
 from svmrepro.datasets.files import locked, replacing
@@ -24,27 +23,9 @@ def read_stored(
 ) -> ExampleSet:
     """Return the arrays of a training or test set, from the cache ``<data_dir>/prepared/`` if possible.
 
-    The name of a cached file contains the SHA-256 of the raw files, so it cannot hold the arrays of others.
-    If the cached file is damaged or cannot be written, the raw files are read.
-
-    Parameters
-    ----------
-    entry, part
-        The registry's description of the data set and of its part.
-    stored
-        The part's raw files by their names in the registry.
-    data_dir
-        Data folder.
-
-    Returns
-    -------
-    ExampleSet
-        ``X`` is an array if the registry says ``dense``, otherwise a CSR matrix.
-
-    Raises
-    ------
-    DataError
-        The content of the files does not match the registry; the message names a file.
+    The name of a cached file contains the SHA-256 of the raw files, ``stored`` by their names in the
+    registry, so it cannot hold the arrays of others. If the cached file is damaged or cannot be written, the
+    raw files are read. Content that does not match the registry is a DataError that names a file.
     """
     examples = [stored[file] for file in part.examples]
     labels = stored[part.labels].path if part.labels is not None else None
@@ -57,7 +38,7 @@ def read_stored(
     if data is None:
         reader = examples[0].form.reader or entry.reader
         data = read_files(reader, [file.path for file in examples], labels, entry)
-        with contextlib.suppress(StorageError), locked(folder):
+        with contextlib.suppress(StorageError, OSError), locked(folder):
             _save(path, data)
     where = examples[0].path
     rows = len(data.y)
@@ -90,12 +71,10 @@ def _load(path: Path, entry: DownloadedEntry) -> ExampleSet | None:
             parts = [arrays[name] for name in names]
     except Exception:  # damaged files raise errors of zipfile, zlib, NumPy or Python's tokenizer
         return None
-    return _dense(parts, entry.features) if entry.dense else _sparse(parts, entry.features)
-
-
-def _dense(parts: Sequence[npt.NDArray[Any]], features: int) -> ExampleSet | None:
+    if not entry.dense:
+        return _sparse(parts, entry.features)
     y, X = parts
-    sound = _finite(y) and _finite(X) and y.ndim == 1 and X.shape == (len(y), features)
+    sound = _finite(y) and _finite(X) and y.ndim == 1 and X.shape == (len(y), entry.features)
     return ExampleSet(X=X, y=y) if sound else None
 
 
@@ -111,19 +90,12 @@ def _sparse(parts: Sequence[npt.NDArray[Any]], features: int) -> ExampleSet | No
         or not len(indices) == len(data) == indptr[-1]
         or (np.diff(indptr) < 0).any()
         or (len(indices) and (indices.min() < 0 or indices.max() >= features))
-        or not _ascending(indices, indptr)
+        # Within each row the column indices rise.
+        or not np.isin(np.flatnonzero(indices[1:] <= indices[:-1]) + 1, indptr).all()
     ):
         return None
-    X = sparse.csr_matrix((data, indices, indptr), shape=(len(y), features))
-    X.has_sorted_indices = True
-    return ExampleSet(X=X, y=y)
+    return ExampleSet(X=sorted_csr((data, indices, indptr), (len(y), features)), y=y)
 
 
 def _finite(array: npt.NDArray[Any]) -> bool:
     return array.dtype == np.float64 and bool(np.isfinite(array).all())
-
-
-def _ascending(indices: npt.NDArray[Any], indptr: npt.NDArray[Any]) -> bool:
-    """Return whether the column indices of each row are strictly ascending."""
-    falls = np.flatnonzero(indices[1:] <= indices[:-1]) + 1
-    return bool(np.isin(falls, indptr).all())

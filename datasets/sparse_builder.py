@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from svmrepro.datasets.dataset import sorted_csr
 
 _PIECE: Final = 1 << 26
 """Bytes per piece; large enough that the allocator returns each freed piece to the system at once."""
@@ -55,17 +56,7 @@ class GrowingRows:
         self._values = _Growing(np.float64)
 
     def append(self, counts: npt.NDArray[Any], columns: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
-        """Append k rows with m entries in total.
-
-        Parameters
-        ----------
-        counts : ndarray (k,) of int
-            Number of entries of each row.
-        columns : ndarray (m,) of int
-            Column indices of the entries, ascending within a row.
-        values : ndarray (m,) of float
-            Values of the entries.
-        """
+        """Append k rows: their numbers of entries (k,), and the columns and values (m,) of all entries."""
         self._counts.append(counts)
         self._columns.append(columns)
         self._values.append(values)
@@ -75,8 +66,4 @@ class GrowingRows:
         counts = self._counts.take()
         indptr = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts, out=indptr[1:])
-        X = sparse.csr_matrix(
-            (self._values.take(), self._columns.take(), indptr), shape=(len(counts), columns)
-        )
-        X.has_sorted_indices = True
-        return X
+        return sorted_csr((self._values.take(), self._columns.take(), indptr), (len(counts), columns))

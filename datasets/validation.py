@@ -11,7 +11,7 @@ import difflib
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -43,15 +43,9 @@ _SAYINGS: dict[str, str] = {}
 
 
 class Fault(ValueError):
-    """
-    An invalid value.
+    """An invalid value: its key, and what is wrong with it.
 
-    Parameters
-    ----------
-    at
-        Its key. If a struct raises the fault in ``__post_init__``, the key within the struct.
-    what
-        What is wrong with the value.
+    A fault that a struct raises in ``__post_init__`` has the key within the struct.
     """
 
     def __init__(self, at: Key, what: str) -> None:
@@ -73,25 +67,7 @@ def under(*at: str | int) -> Iterator[None]:
 
 
 def check_known(name: object, known: Collection[str], what: str, *at: str | int) -> None:
-    """
-    Check that a name is known.
-
-    Parameters
-    ----------
-    name
-        The name to check.
-    known
-        The allowed names.
-    what
-        The kind of thing that is named, for the message.
-    *at
-        The key of the name.
-
-    Raises
-    ------
-    Fault
-        The name is unknown; the message suggests a known one.
-    """
+    """Raise a Fault at a key if ``name``, a name of the kind ``what``, is unknown; suggest a known one."""
     if name not in known:
         raise Fault(at, f"unknown {what} {shown(name)}{did_you_mean(name, known)}")
 
@@ -99,48 +75,19 @@ def check_known(name: object, known: Collection[str], what: str, *at: str | int)
 def pattern(
     regex: str, says: str, min_length: int | None = None, max_length: int | None = None
 ) -> msgspec.Meta:
-    """
-    Return the annotation of a text that must match a pattern.
+    """Return the annotation of a text that must match a pattern; ``says`` is the message if it does not.
 
-    Do not use it in a union with a list or a mapping: msgspec 0.22 frees such a type wrongly and crashes.
-
-    Parameters
-    ----------
-    regex
-        The pattern; it is searched for, so it needs its own anchors.
-    says
-        Message for a text that does not match, such as ``"is no name"``.
-    min_length, max_length
-        Bounds of the text's length.
+    The pattern is searched for, so it needs its own anchors. Do not use it in a union with a list or a
+    mapping: msgspec 0.22 frees such a type wrongly and crashes.
     """
     _SAYINGS[regex] = says
     return msgspec.Meta(pattern=regex, min_length=min_length, max_length=max_length)
 
 
 def convert(value: object, kind: type[T], endless: str = "", text_keys: bool = True) -> T:
-    """
-    Convert plain data to a msgspec type.
+    """Convert plain data, read from YAML or JSON, to a msgspec type; the first invalid value is a Fault.
 
-    Parameters
-    ----------
-    value
-        Data read from YAML or JSON: mappings, lists, texts, numbers, booleans, None.
-    kind
-        The msgspec type.
-    endless
-        The key whose value may be infinite.
-    text_keys
-        Whether all keys must be texts.
-
-    Returns
-    -------
-    kind
-        The converted value.
-
-    Raises
-    ------
-    Fault
-        For the first invalid value.
+    The value of the key ``endless`` may be infinite. All keys must be texts unless ``text_keys`` is false.
     """
     refuse_strange(value, (), endless, text_keys)
     try:
@@ -150,14 +97,7 @@ def convert(value: object, kind: type[T], endless: str = "", text_keys: bool = T
 
 
 def refuse_strange(value: object, at: Key, endless: str, text_keys: bool) -> None:
-    """
-    Check that a value is plain data with finite numbers of reasonable size; see :func:`convert`.
-
-    Raises
-    ------
-    Fault
-        For the first invalid value.
-    """
+    """Check that a value is plain data with finite numbers of reasonable size; see :func:`convert`."""
     if isinstance(value, Mapping):
         for key, entry in value.items():
             if text_keys and not isinstance(key, str):
@@ -175,21 +115,7 @@ def refuse_strange(value: object, at: Key, endless: str, text_keys: bool) -> Non
 
 
 def explain(error: msgspec.ValidationError, value: Any, kind: Any) -> Fault:
-    """
-    Turn an error of msgspec into a fault with the key.
-
-    Parameters
-    ----------
-    error
-        The error that ``msgspec.convert(value, kind)`` raised.
-    value, kind
-        The arguments of that call.
-
-    Returns
-    -------
-    Fault
-        The key and what is wrong with its value.
-    """
+    """Turn the error that ``msgspec.convert(value, kind)`` raised into a fault with the key."""
     if str(error).endswith(" - at `key` in `$`"):
         return _explain_key(value, kind)
     for key, inner, expected in _inner(value, kind):
@@ -211,12 +137,9 @@ def explain(error: msgspec.ValidationError, value: Any, kind: Any) -> Fault:
 def _explain_key(value: Mapping[Any, Any], kind: Any) -> Fault:
     """Return the fault for the first invalid key of a mapping."""
     expected = next((get_args(each)[0] for each in _alternatives(kind) if get_args(each)), str)
-    for key in value:
-        error = _error(key, expected)
-        if error:
-            complaint = _complaint(str(error), key, expected)
-            return Fault((), complaint if isinstance(key, str) else f"key {complaint}")
-    return Fault((), "has a key that is none")
+    key, error = next((key, error) for key in value if (error := _error(key, expected)))
+    complaint = _complaint(str(error), key, expected)
+    return Fault((), complaint if isinstance(key, str) else f"key {complaint}")
 
 
 def _error(value: Any, kind: Any) -> msgspec.ValidationError | None:
@@ -244,9 +167,8 @@ def _inner(value: Any, kind: Any) -> Iterator[tuple[str | int, Any, Any]]:
 
 
 def _structs(kind: Any) -> list[type[msgspec.Struct]]:
-    return [
-        each for each in _alternatives(kind) if isinstance(each, type) and issubclass(each, msgspec.Struct)
-    ]
+    kinds = _alternatives(kind)
+    return [each for each in kinds if isinstance(each, type) and issubclass(each, msgspec.Struct)]
 
 
 def _alternatives(kind: Any) -> Iterator[Any]:
@@ -267,8 +189,10 @@ def _complaint(what: str, value: Any, kind: Any) -> str:
         names = types[1].split(" | ")
         words = [_TYPES.get(name, name) for name in names if not (name == "int" and "float" in names)]
         hint = ""
-        if isinstance(value, str) and {"int", "float"} & set(names) and _is_number(value):
-            hint = "; YAML reads it as text: write it with a decimal point, such as 1.0e-3"
+        if isinstance(value, str) and {"int", "float"} & set(names):
+            with suppress(ValueError):
+                float(value)
+                hint = "; YAML reads it as text: write it with a decimal point, such as 1.0e-3"
         return f"must be {' or '.join(words)}, not {shown(value)}{hint}"
     bound = re.fullmatch(r"Expected `\w+` ([<>]=?) (\S+)", what)
     if bound:
@@ -287,33 +211,18 @@ def _complaint(what: str, value: Any, kind: Any) -> str:
         )
     if what.startswith("Invalid enum value"):
         known = [str(word) for each in _alternatives(kind) for word in get_args(each)]
-        return f"must be one of {', '.join(known)}, not {shown(value)}{_closest(value, known)}"
+        hint = did_you_mean(value, known).partition("; known")[0]
+        return f"must be one of {', '.join(known)}, not {shown(value)}{hint}"
     return what
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:
-    """
-    Suggest the known word closest to a mistyped one.
-
-    Parameters
-    ----------
-    word
-        The word as written.
-    known
-        The allowed words.
-
-    Returns
-    -------
-    str
-        ``"; did you mean 'x'?"``, or the known words if none is similar and there are at most 30.
-    """
+    """Suggest the known word closest to a mistyped one; if none is similar, list up to 30 known words."""
     names = sorted(map(str, known))
-    return _closest(word, names) or (f"; known: {', '.join(names)}" if 0 < len(names) <= 30 else "")
-
-
-def _closest(word: object, names: Sequence[str]) -> str:
     close = difflib.get_close_matches(str(word)[:100], names, n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known: {', '.join(names)}" if 0 < len(names) <= 30 else ""
 
 
 def shown(value: object) -> str:
@@ -335,11 +244,3 @@ def dotted(at: Sequence[str | int]) -> str:
         name = part if part and part.isprintable() and len(part) <= 100 else shown(part)
         text += f".{name}" if text else name
     return text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

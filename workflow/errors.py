@@ -16,14 +16,7 @@ class StepError(Exception):
 
 @contextmanager
 def reading_table(path: Path) -> Iterator[None]:
-    """
-    Convert errors in reading a CSV file into one line that names the file.
-
-    Raises
-    ------
-    StepError
-        If it cannot be read, is not UTF-8 text or is not a table.
-    """
+    """Convert errors in reading a CSV file into a StepError that names it."""
     try:
         yield
     except OSError as error:
@@ -32,20 +25,17 @@ def reading_table(path: Path) -> Iterator[None]:
         raise StepError(f"{path}: is no table of comma-separated values: {one_line(error)}") from None
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Convert an error of the operating system into a StepError that names the file to be written."""
+    try:
+        yield
+    except OSError as error:
+        raise StepError(f"cannot write {path}: {cause(error)}") from error
+
+
 def one_line(error: BaseException) -> str:
-    """
-    Describe an error in one line.
-
-    Parameters
-    ----------
-    error
-        Any exception.
-
-    Returns
-    -------
-    str
-        Its message with line breaks folded; for operating system errors, the file and the cause.
-    """
+    """Describe an error in one line: its message, or the file and the cause of an operating system error."""
     if isinstance(error, OSError) and error.strerror:
         name = f"{os.fspath(error.filename)}: " if error.filename else ""
         return f"{name}{cause(error)}"
@@ -54,38 +44,15 @@ def one_line(error: BaseException) -> str:
 
 
 def cause(error: OSError) -> str:
-    """
-    Describe why the operating system refused, without the file name.
-
-    Parameters
-    ----------
-    error
-        Raised by a file operation.
-
-    Returns
-    -------
-    str
-        For example ``no space left on device``.
-    """
+    """Describe why the operating system refused, without the file name: ``no space left on device``."""
     return error.strerror.lower() if error.strerror else one_line(error)
 
 
 def run_safely(work: Callable[[], int]) -> int:
-    """
-    Run a step and return the exit code of its process.
+    """Run a step and return the exit code of its process: its own, 1 after a fault, 130 after Ctrl-C.
 
     Failures that are not programming errors (:class:`StepError`, a full disk, an unwritable folder) are
     printed as one line. Other exceptions keep their traceback, because they are bugs of this project.
-
-    Parameters
-    ----------
-    work
-        Returns an exit code.
-
-    Returns
-    -------
-    int
-        That code; 1 after a fault, 130 after Ctrl-C.
     """
     try:
         return work()

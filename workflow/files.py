@@ -9,71 +9,40 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from svmrepro.workflow.errors import StepError, cause
+from svmrepro.workflow.errors import writing
 
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """
-    Yield a temporary path next to ``path``, which is renamed to ``path`` when the block succeeds.
+    """Yield an empty file next to ``path``, which is renamed to ``path`` when the block succeeds.
 
-    Parameters
-    ----------
-    path
-        The final file; missing parent folders are created.
-
-    Yields
-    ------
-    Path
-        An empty file with the suffix of ``path``, for libraries that choose a format by the suffix.
-
-    Raises
-    ------
-    StepError
-        If the folder or the file cannot be written (no permission, no space left). Nothing is left behind,
-        and an existing file of that name is unchanged.
+    It has the suffix of ``path``, for libraries that choose a format by it. Missing folders are created. If
+    the folder or the file cannot be written (no permission, no space left), the error is a StepError; nothing
+    is left behind, and an existing file of that name is unchanged.
     """
     final = Path(path)
-    try:
+    with writing(final):
         final.parent.mkdir(parents=True, exist_ok=True)
         _sweep(final)
         prefix = f".{final.stem}.{os.getpid()}-"
         handle, name = tempfile.mkstemp(prefix=prefix, suffix=final.suffix, dir=final.parent)
         os.close(handle)
-    except OSError as error:
-        raise StepError(f"cannot write {final}: {cause(error)}") from error
     temporary = Path(name)
     try:
-        yield temporary
-        # mkstemp creates private files; results should follow the umask.
-        temporary.chmod(0o666 & ~_umask())
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())
-        temporary.replace(final)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise StepError(f"cannot write {final}: {cause(error)}") from error
+        with writing(final):
+            yield temporary
+            # mkstemp creates private files; results should follow the umask.
+            temporary.chmod(0o666 & ~_umask())
+            with temporary.open("rb") as stream:
+                os.fsync(stream.fileno())
+            temporary.replace(final)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
 def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """
-    Write a whole file at once, so that it appears complete or not at all.
-
-    Parameters
-    ----------
-    path
-        The file; missing parent folders are created.
-    content
-        Text (written as UTF-8 with unchanged line ends) or bytes.
-
-    Raises
-    ------
-    StepError
-        If it cannot be written.
-    """
+    """Write a whole file at once, as :func:`atomic_path` does: bytes, or text as UTF-8."""
     data = content.encode() if isinstance(content, str) else content
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)
@@ -93,7 +62,7 @@ def _alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        pass
     return True
 
 

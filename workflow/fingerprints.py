@@ -1,5 +1,4 @@
-"""
-Fingerprints of the code behind results. A result is out of date when its fingerprint changes.
+"""Fingerprints of the code behind results. A result is out of date when its fingerprint changes.
 
 Whether a problem is measured again depends on `svmrepro.workflow.configuration.jobs.Instance.key`, which
 includes the fingerprints of its solvers. For this project's solvers, `svmrepro.solvers.source_code` computes
@@ -31,24 +30,10 @@ _REGISTRY = Path(__file__).resolve().parent.parent / "datasets" / "registry" / "
 
 @cache
 def solver_fingerprint(solver: str) -> str:
-    """
-    Hash the source of a solver.
+    """Hash the source of a solver: a name of ``SOLVERS``, or a user's ``package.module:function``.
 
-    Parameters
-    ----------
-    solver
-        A name of ``SOLVERS``, or a user's ``package.module:function``. The latter is hashed with every Python
-        file of its top-level package, or with its single module.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits.
-
-    Raises
-    ------
-    StepError
-        If a user's module cannot be found.
+    The latter is hashed with every Python file of its top-level package, or with its single module. A module
+    that cannot be found is a StepError.
     """
     if ":" not in solver:
         from svmrepro.solvers import fingerprint
@@ -70,22 +55,12 @@ def solver_fingerprint(solver: str) -> str:
 
 @cache
 def step_fingerprint(*modules: str) -> str:
-    """
-    Hash the source of a step and of all modules of this project that it uses, except solvers.
+    """Hash the source of modules, such as ``steps.plot`` and ``figures.loglog``, and of all that they use.
 
-    Parameters
-    ----------
-    *modules
-        The step's module and modules that it loads by name, such as ``steps.plot`` and ``figures.loglog``.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits.
+    Solvers are left out, because they have fingerprints of their own.
     """
     from svmrepro.solvers.source_code import source
 
-    # Solvers have fingerprints of their own.
     return source().fingerprint(tuple(f"workflow.{module}" for module in modules), without=("solvers",))
 
 
@@ -103,16 +78,10 @@ def templates_fingerprint() -> str:
 
 @cache
 def compiled_key() -> str:
-    """
-    Return the name of the folder of compiled code.
+    """Return the name of the folder of compiled code.
 
     numba's cache does not notice changes in functions of other modules. The folder name therefore depends on
     the source of all solvers and on the versions of the compiling packages.
-
-    Returns
-    -------
-    str
-        A folder name.
     """
     from svmrepro.solvers import fingerprint_all
 
@@ -122,32 +91,16 @@ def compiled_key() -> str:
 
 
 def compiled_dir() -> Path:
-    """
-    Return the folder of compiled code: ``.numba/<key>``, or ``$NUMBA_CACHE_DIR/<key>`` if that is set.
+    """Return the folder of compiled code: ``.numba/<key>``, or ``$NUMBA_CACHE_DIR/<key>`` if that is set.
 
-    Returns
-    -------
-    Path
-        It may not exist yet. If ``NUMBA_CACHE_DIR`` is already this folder, it is returned unchanged.
+    If ``NUMBA_CACHE_DIR`` is already this folder, it is returned unchanged.
     """
     folder = Path(os.environ.get("NUMBA_CACHE_DIR") or ".numba").absolute()
     return folder if folder.name == compiled_key() else folder / compiled_key()
 
 
 def digest(value: object) -> str:
-    """
-    Hash plain data, independent of the order of keys.
-
-    Parameters
-    ----------
-    value
-        Any JSON value.
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
-    """
+    """Hash plain data, independent of the order of keys."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svmrepro.workflow.errors import StepError, cause
+from svmrepro.workflow.errors import writing
 
 if TYPE_CHECKING:
     from svmrepro.datasets.locks import Waiting
 
 
 @contextmanager
-def lock(path: str | os.PathLike[str], waiting: Waiting | None = None) -> Iterator[None]:
-    """Hold a lock file; see `svmrepro.datasets.locks.hold_one`.
-
-    Raises
-    ------
-    StepError
-        If the lock file cannot be created.
-    """
-    with _held([Path(path)], Path(path), waiting):
+def lock(path: Path, waiting: Waiting | None = None) -> Iterator[None]:
+    """Hold a lock file, see `svmrepro.datasets.locks.hold_one`; one that cannot be created is a StepError."""
+    with _held([path], path, waiting):
         yield
 
 
 @contextmanager
 def any_lock(folder: Path, slots: int, waiting: Waiting | None = None) -> Iterator[int]:
-    """Hold one of ``slots`` lock files in a folder, which admits that many processes; yield its number.
-
-    Raises
-    ------
-    StepError
-        If the lock files cannot be created.
-    """
+    """Hold one of ``slots`` lock files in a folder, which admits that many processes; yield its number."""
     with _held([folder / f"slot-{slot}.lock" for slot in range(slots)], folder, waiting) as slot:
         yield slot
 
@@ -46,8 +33,6 @@ def _held(files: list[Path], named: Path, waiting: Waiting | None) -> Iterator[i
     from svmrepro.datasets.locks import hold_one
 
     with ExitStack() as stack:
-        try:
+        with writing(named):
             place = stack.enter_context(hold_one(files, waiting))
-        except OSError as error:
-            raise StepError(f"cannot write {named}: {cause(error)}") from error
         yield place

@@ -9,7 +9,7 @@ one attempt per host.
 
 from __future__ import annotations
 
-import http
+import http.client
 import queue
 import socket
 import threading
@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import requests
@@ -36,35 +37,18 @@ MOST_CONNECTIONS = 100
 
 @dataclass(frozen=True)
 class Limits:
-    """Time limits in seconds, unless another unit is given.
+    """Time limits in seconds, unless another unit is given."""
 
-    Attributes
-    ----------
-    connect
-        For one address to accept a connection.
-    start
-        From the name look-up to the first line of the response.
-    silence
-        For the next 8 KiB to arrive; a slower download is aborted.
-    grace, pace
-        After ``grace`` seconds a download must average at least ``pace`` bytes per second; otherwise one just
-        above the limit of ``silence`` could run for days.
-    attempts
-        Number of consecutive attempts that may fail without receiving a byte.
-    back_off
-        Pause before the second attempt; doubled before each further one.
-    memory
-        Time during which a host that could not be reached is not tried again.
-    """
-
-    connect: float = 4.0
-    start: float = 6.0
-    silence: float = 8.0
+    connect: float = 4.0  # for one address to accept a connection
+    start: float = 6.0  # from the name look-up to the first line of the response
+    silence: float = 8.0  # for the next 8 KiB to arrive; a slower download is aborted
+    # After ``grace`` seconds a download must average at least ``pace`` bytes per second; otherwise one just
+    # above the limit of ``silence`` could run for days.
     grace: float = 60.0
     pace: float = 8192.0
-    attempts: int = 4
-    back_off: float = 0.5
-    memory: float = 60.0
+    attempts: int = 4  # consecutive attempts that may fail without receiving a byte
+    back_off: float = 0.5  # pause before the second attempt; doubled before each further one
+    memory: float = 60.0  # during which a host that could not be reached is not tried again
 
 
 class _BrokenError(Exception):
@@ -93,7 +77,7 @@ class _Transfer:
 
     def __init__(self, url: str, offset: int, limits: Limits) -> None:
         self._queue: queue.Queue[_Head | bytes | Exception | None] = queue.Queue(maxsize=64)
-        self._left = threading.Event()
+        self.left = threading.Event()
         self._limits = limits
         # No transfer compression: byte ranges must refer to the bytes of the file.
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "svmrepro"}
@@ -120,7 +104,7 @@ class _Transfer:
             self._put(error)
 
     def _put(self, item: _Head | bytes | Exception | None) -> bool:
-        while not self._left.is_set():
+        while not self.left.is_set():
             try:
                 self._queue.put(item, timeout=0.2)
             except queue.Full:
@@ -146,71 +130,52 @@ class _Transfer:
                 raise _SilentError(f"stalled: next to nothing came for {self._limits.silence:g} s") from None
             if item is None:
                 return
-            if isinstance(item, requests.Timeout | TimeoutError) or "timed out" in str(item):
+            if isinstance(item, bytes):
+                yield item
+            elif isinstance(item, requests.Timeout | TimeoutError) or "timed out" in str(item):
                 raise _SilentError(f"stalled: nothing came for {self._limits.silence:g} s")
-            if isinstance(item, Exception):
+            else:
+                assert isinstance(item, Exception)
                 raise _BrokenError("the connection broke") from item
-            assert isinstance(item, bytes)
-            yield item
-
-    def leave(self) -> None:
-        self._left.set()
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    link: BaseException | None = error
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
-        yield link
-        link = link.__cause__ or link.__context__
 
 
 def _classify(error: Exception) -> Exception:
     """Return an error with a short reason; its type says whether another attempt may succeed."""
-    causes = list(_chain(error))
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return _HostError("the host's name cannot be resolved")
-    if isinstance(error, requests.exceptions.SSLError):
-        return _HostError(f"no secure connection: {_innermost(causes)}")
-    if isinstance(error, requests.exceptions.ProxyError):
-        return _HostError(f"the proxy gives no connection: {_innermost(causes)}")
-    if isinstance(error, requests.exceptions.ConnectTimeout):
-        return _HostError("no connection in time")
-    if isinstance(error, requests.exceptions.ReadTimeout):
-        return _HostError("connected, and no answer in time")
-    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return _HostError("connection refused")
-    if any(isinstance(cause, ConnectionError | http.client.HTTPException) for cause in causes):
-        return _BrokenError("the connection broke before an answer")
-    if isinstance(error, requests.ConnectionError):
-        return _HostError(_innermost(causes))
-    return SourceError(_innermost(causes))
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in causes:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    # The innermost error of the system says most.
+    system = [each.strerror for each in causes if isinstance(each, OSError) and each.strerror]
+    text = " ".join(str(causes[-1]).split())[:160] or type(causes[-1]).__name__
+    innermost = system[-1] if system else text
+    for kind, make, reason in _REASONS:
+        if any(isinstance(each, kind) for each in causes):
+            return make(reason.format(innermost))
+    return SourceError(innermost)
 
 
-def _innermost(causes: list[BaseException]) -> str:
-    for cause in reversed(causes):
-        if isinstance(cause, OSError) and cause.strerror:
-            return str(cause.strerror)
-    return " ".join(str(causes[-1]).split())[:160] or type(causes[-1]).__name__
+_REASONS: tuple[tuple[Any, type[Exception], str], ...] = (
+    (socket.gaierror, _HostError, "the host's name cannot be resolved"),
+    (requests.exceptions.SSLError, _HostError, "no secure connection: {}"),
+    (requests.exceptions.ProxyError, _HostError, "the proxy gives no connection: {}"),
+    (requests.exceptions.ConnectTimeout, _HostError, "no connection in time"),
+    (requests.exceptions.ReadTimeout, _HostError, "connected, and no answer in time"),
+    (ConnectionRefusedError, _HostError, "connection refused"),
+    (ConnectionError | http.client.HTTPException, _BrokenError, "the connection broke before an answer"),
+    (requests.ConnectionError, _HostError, "{}"),
+)
+"""The first kind of error found among the causes decides."""
 
 
 def _status(code: int) -> str:
-    try:
-        return f"HTTP {code} {http.HTTPStatus(code).phrase}"
-    except ValueError:
-        return f"HTTP {code}"
+    return f"HTTP {code} {http.client.responses.get(code, '')}".strip()
 
 
 def _number(text: str | None) -> int | None:
     # No file size has more digits, and Python refuses to parse integers of thousands of digits.
-    known = text is not None and text.isascii() and text.isdigit() and len(text) <= 18
-    return int(text) if known and text is not None else None
-
-
-def _range_start(headers: Mapping[str, str]) -> int | None:
-    """Return the first byte of a partial response: ``Content-Range: bytes 500-999/1000`` -> 500."""
-    return _number(headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0].strip())
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
 def _host(url: str) -> str:
@@ -223,41 +188,17 @@ def _size(path: Path) -> int:
 
 
 class Network:
-    """Downloads under given limits, with a record of hosts that could not be reached.
-
-    Parameters
-    ----------
-    limits
-        The time limits; by default those of :class:`Limits`.
-    """
+    """Downloads under given limits, with a record of hosts that could not be reached."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self._unreachable: dict[str, tuple[str, float]] = {}
 
     def download(self, url: str, part: Path, limit: int) -> bool:
-        """Download ``url`` into ``part``, resuming from the bytes already in ``part``.
+        """Download ``url`` into ``part``, resuming from the bytes that it has; return whether it had any.
 
-        Parameters
-        ----------
-        url
-            An http or https address; redirects within its scheme are followed.
-        part
-            The file; after an error it holds the bytes received so far.
-        limit
-            Maximum number of bytes of the file.
-
-        Returns
-        -------
-        bool
-            Whether ``part`` was not empty at the start.
-
-        Raises
-        ------
-        SourceError
-            The download failed; the message says why.
-        StorageError
-            ``part`` cannot be written.
+        Redirects within the scheme of the URL are followed. The file may have at most ``limit`` bytes. A
+        download that fails is a SourceError that says why; ``part`` then holds the bytes received so far.
         """
         if not url.startswith(("http://", "https://")):
             raise SourceError(f"{urlsplit(url).scheme or 'no'} scheme: only http and https are known")
@@ -273,13 +214,10 @@ class Network:
                 silences += isinstance(error, _SilentError)
                 # Waiting costs most, so the second silence ends the attempts.
                 if failures >= self.limits.attempts or silences >= 2:
-                    self._remember(_host(url), str(error))
+                    self._unreachable[_host(url)] = str(error), time.monotonic()
                     raise SourceError(f"{error} ({failures + silences} attempts)") from error
                 time.sleep(self.limits.back_off * 2.0 ** (failures - 1))
         raise SourceError(f"the connection broke {MOST_CONNECTIONS} times")
-
-    def _remember(self, host: str, reason: str) -> None:
-        self._unreachable[host] = reason, time.monotonic()
 
     @contextmanager
     def _reaching(self, url: str) -> Iterator[None]:
@@ -291,7 +229,7 @@ class Network:
         try:
             yield
         except _HostError as error:
-            self._remember(host, str(error))
+            self._unreachable[host] = str(error), time.monotonic()
             raise SourceError(str(error)) from error
 
     def _attempt(self, url: str, part: Path, limit: int) -> None:
@@ -305,7 +243,7 @@ class Network:
                         self._receive(transfer, head, part, offset, limit)
                         return
                 finally:
-                    transfer.leave()
+                    transfer.left.set()
             url = _redirected(url, head.headers.get("Location", ""))
         raise SourceError(f"more than {MOST_REDIRECTS} redirects")
 
@@ -322,7 +260,9 @@ class Network:
         if head.headers.get("Content-Type", "").lower().startswith("text/html"):
             raise SourceError("an HTML page in place of the file")
         start = offset if head.status == 206 else 0
-        if head.status == 206 and _range_start(head.headers) != offset:
+        # Content-Range: bytes 500-999/1000
+        first = head.headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0].strip()
+        if head.status == 206 and _number(first) != offset:
             raise SourceError("the server answers with another range than was asked for")
         length = _number(head.headers.get("Content-Length"))
         if length is not None and start + length > limit:

@@ -15,21 +15,11 @@ _NARROWEST: Final = 9
 
 
 def decompress_lzw(content: bytes, limit: int) -> bytes:
-    """Decompress a ``.Z`` file.
+    """Decompress the content of a ``.Z`` file; one that is none, or damaged, is a ValueError.
 
-    Parameters
-    ----------
-    content
-        The bytes of the file.
-    limit
-        Decompression stops soon after this many bytes of output; a longer result is truncated there, at more
-        than ``limit`` bytes.
-
-    Raises
-    ------
-    ValueError
-        Not a ``.Z`` file, or a damaged one. A truncated file goes unnoticed and gives a shorter result,
-        because the format has neither checksum nor length.
+    Decompression stops soon after ``limit`` bytes of output; a longer result is truncated there, at more than
+    ``limit`` bytes. A truncated file goes unnoticed and gives a shorter result, because the format has
+    neither checksum nor length.
     """
     if len(content) < 3 or not content.startswith(MAGIC):
         raise ValueError("it does not begin as files of compress do")

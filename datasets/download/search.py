@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from svmrepro.datasets.download.unpack import copy_stream, decompress, extract_member, is_compressed
 from svmrepro.datasets.download.verify import Ledger, check_content
 from svmrepro.datasets.errors import DatasetUnavailable, SourceError
-from svmrepro.datasets.files import CHUNK, locked, part_of, sha256_of, storage_errors
+from svmrepro.datasets.files import CHUNK, locked, part_of, remove, replacing, sha256_of, storage_errors
 from svmrepro.datasets.registry.model import DownloadedEntry, FileEntry, FileForm, FileSource
 
 if TYPE_CHECKING:
@@ -63,66 +63,41 @@ def raw_folder(entry: DownloadedEntry, data_dir: str | Path) -> Path:
     return Path(data_dir) / "raw" / entry.mirror
 
 
-def choose_mirror(mirror: str | Path | None) -> str | None:
-    """Return the given mirror, or by default that of the environment; None if it is empty."""
-    return str(mirror if mirror is not None else os.environ.get(MIRROR_VARIABLE, "")) or None
-
-
 @contextlib.contextmanager
 def _removed_at_end(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
+        remove(path)
 
 
-def _is_vouched(path: Path, form: FileForm) -> bool:
-    """Return whether a compressed file has the checksum that the registry gives for it."""
-    return form.wrapper_sha256 is not None and sha256_of(path) == form.wrapper_sha256
-
-
+@dataclass
 class _Search:
     """The search for one file of a data set; it records why each source failed."""
 
-    def __init__(
-        self, entry: DownloadedEntry, file: FileEntry, data_dir: str | Path, network: Network | None
-    ) -> None:
-        self.entry = entry
-        self.file = file
-        self.folder = raw_folder(entry, data_dir)
-        self.reasons: list[str] = []
-        self._network = network
+    entry: DownloadedEntry
+    file: FileEntry
+    folder: Path
+    network: Network | None
+    reasons: list[str] = field(default_factory=list)
 
-    def try_source(self, label: str, get: Callable[[], StoredFile | None]) -> StoredFile | None:
-        """Try one source; if it fails, record the reason and return None."""
-        try:
-            return get()
-        except SourceError as error:
-            self.reasons.append(f"{label}: {error}")
-        except OSError as error:  # a read error; write errors are already StorageErrors
-            self.reasons.append(f"{label}: {error.strerror or error}")
+    def first(self, sources: Iterator[tuple[str, Callable[[], StoredFile]]]) -> StoredFile | None:
+        """Return the file from the first source that gives it, and record why the others failed."""
+        for label, get in sources:
+            try:
+                return get()
+            except SourceError as error:
+                self.reasons.append(f"{label}: {error}")
+            except OSError as error:  # a read error; write errors are already StorageErrors
+                self.reasons.append(f"{label}: {error.strerror or error}")
         return None
 
-    def in_folder(self) -> StoredFile | None:
-        """Look in the data folder for any accepted form of the file."""
+    def in_folder(self) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
+        """Yield the accepted forms of the file that the data folder has."""
         for form in self.file.forms:
             path = self.folder / form.stored
             if path.is_file():
-                found = self.try_source(str(path), partial(self._judge, path, form))
-                if found is not None:
-                    return found
-        return None
-
-    def everywhere(self, mirror: str | None) -> StoredFile | None:
-        """Try all sources in order. The caller must hold the folder's lock."""
-        for label, get in self._sources(mirror):
-            found = self.try_source(label, get)
-            if found is not None:
-                return found
-        if not self.file.sources:
-            self.reasons.append("no host is known that gives it to programs")
-        return None
+                yield str(path), partial(self._judge, path, form)
 
     def error(self) -> DatasetUnavailable:
         """Return the error that names every source tried."""
@@ -130,22 +105,25 @@ class _Search:
         by_hand += f" ({self.entry.obtain})" if self.entry.obtain else ""
         return DatasetUnavailable(f"{self.entry.name} ({self.file.name})", self.reasons, by_hand)
 
-    def _sources(self, mirror: str | None) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
+    def elsewhere(self, mirror: str) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
+        """Yield the other sources in order; an empty mirror is none. The caller holds the folder's lock."""
         for form in self.file.forms:
             wrapped = self.folder / form.file
             if form.compression and wrapped.is_file():
-                yield str(wrapped), partial(self._copy, wrapped, form, "put there by hand")
-        for form in self.file.forms if mirror is not None else ():
+                yield str(wrapped), partial(self._accept, wrapped, form, "put there by hand", form.file)
+        for form in self.file.forms if mirror else ():
             place = f"{self.entry.mirror}/{form.file}"
-            if mirror is not None and "://" in mirror:
+            if "://" in mirror:
                 source = FileSource(f"{mirror.rstrip('/')}/{place}", form)
                 yield f"mirror {source.url}", partial(self._download, source, "mirror")
-            elif mirror is not None:
+            else:
                 path = Path(mirror).expanduser() / place
-                yield f"mirror {path}", partial(self._copy, path, form, "mirror")
+                yield f"mirror {path}", partial(self._accept, path, form, "mirror", form.file)
         for source in self.file.sources:
             origin = source.url + (f" ({source.member})" if source.member else "")
             yield origin, partial(self._download, source, origin)
+        if not self.file.sources:
+            self.reasons.append("no host is known that gives it to programs")
 
     def _judge(self, path: Path, form: FileForm) -> StoredFile:
         ledger = Ledger(self.folder)
@@ -155,20 +133,30 @@ class _Search:
             ledger.note(path, form, *known)
         return StoredFile(path, form, *known)
 
-    def _copy(self, path: Path, form: FileForm, origin: str) -> StoredFile:
-        with self._accepting(form, origin, _is_vouched(path, form)) as part:
+    def _accept(
+        self, path: Path, form: FileForm, origin: str, name: str, *, move: bool = False
+    ) -> StoredFile:
+        """Unpack, move or copy a file into the folder; it gets its final name once it is verified."""
+        vouched = form.wrapper_sha256 is not None and sha256_of(path) == form.wrapper_sha256
+        target = self.folder / form.stored
+        with replacing(target) as part:
             if form.compression and is_compressed(path, form.compression):
-                decompress(path, form.compression, part, form.limit, form.file)
+                decompress(path, form.compression, part, form.limit, name)
+            elif move:
+                with storage_errors(part):
+                    path.replace(part)
             else:
                 with path.open("rb") as stream:
-                    copy_stream(stream, part, form.limit, form.file)
-        return self._judge(self.folder / form.stored, form)
+                    copy_stream(stream, part, form.limit, name)
+            digest = check_content(part, self.entry, self.file, form, self.folder, vouched=vouched)
+        Ledger(self.folder).note(target, form, digest, origin)
+        return StoredFile(target, form, digest, origin)
 
     def _download(self, source: FileSource, origin: str) -> StoredFile:
-        if self._network is None:
+        if self.network is None:
             from svmrepro.datasets.download.http import shared_network  # imports requests: only when needed
 
-            self._network = shared_network()
+            self.network = shared_network()
         form = source.form
         whole = source.member is None and form.compression is None
         limit = source.limit or (form.limit if whole else 2 * form.limit + CHUNK)
@@ -176,7 +164,7 @@ class _Search:
         tag = hashlib.sha256(source.url.encode()).hexdigest()[:8]
         download = part_of(self.folder / form.stored, f".{tag}")
         with _removed_at_end(download):
-            resumed = self._network.download(source.url, download, limit)
+            resumed = self.network.download(source.url, download, limit)
             try:
                 return self._unwrap(download, source, origin)
             except SourceError:
@@ -184,36 +172,18 @@ class _Search:
                 if not resumed:
                     raise
             download.unlink(missing_ok=True)
-            self._network.download(source.url, download, limit)
+            self.network.download(source.url, download, limit)
             return self._unwrap(download, source, origin)
 
     def _unwrap(self, download: Path, source: FileSource, origin: str) -> StoredFile:
         form = source.form
         name = source.url.rsplit("/", 1)[-1]
-        if source.member is not None:
-            member = part_of(self.folder / form.stored, ".member")
-            with _removed_at_end(member):
-                extract_member(download, source.member, member, form.limit, name)
-                return self._unwrap(member, FileSource(source.member, form), origin)
-        with self._accepting(form, origin, _is_vouched(download, form)) as part:
-            if form.compression and is_compressed(download, form.compression):
-                decompress(download, form.compression, part, form.limit, name)
-            else:
-                with storage_errors(part):
-                    download.replace(part)
-        return self._judge(self.folder / form.stored, form)
-
-    @contextlib.contextmanager
-    def _accepting(self, form: FileForm, origin: str, vouched: bool) -> Iterator[Path]:
-        """Yield a temporary path, verify what was written there, and rename it to the file's name."""
-        target = self.folder / form.stored
-        part = part_of(target)
-        with _removed_at_end(part):
-            yield part
-            digest = check_content(part, self.entry, self.file, form, self.folder, vouched=vouched)
-            with storage_errors(target):
-                part.replace(target)
-        Ledger(self.folder).note(target, form, digest, origin)
+        if source.member is None:
+            return self._accept(download, form, origin, name, move=True)
+        member = part_of(self.folder / form.stored, ".member")
+        with _removed_at_end(member):
+            extract_member(download, source.member, member, form.limit, name)
+            return self._accept(member, form, origin, source.member.rsplit("/", 1)[-1], move=True)
 
 
 def ensure_file(
@@ -227,18 +197,7 @@ def ensure_file(
 ) -> StoredFile:
     """Return a raw file of a data set, fetching it if it is missing or invalid.
 
-    Parameters
-    ----------
-    entry, file
-        The data set and the name of the file in it.
-    data_dir
-        Data folder; the file is stored in :func:`raw_folder`.
-    mirror
-        Folder or http(s) prefix to try first; by default that of the environment.
-    download
-        If False, only look in the data folder.
-    network
-        The network to use; by default :func:`svmrepro.datasets.download.http.shared_network`.
+    ``mirror`` is by default that of the environment. Without ``download`` only the data folder is searched.
 
     Raises
     ------
@@ -247,15 +206,16 @@ def ensure_file(
     StorageError
         The file cannot be written.
     """
-    search = _Search(entry, entry.files[file], data_dir, network)
-    found = search.in_folder()
+    search = _Search(entry, entry.files[file], raw_folder(entry, data_dir), network)
+    found = search.first(search.in_folder())
     if found is None and not download:
         search.reasons.append("it has not been fetched")
     elif found is None:
         with locked(search.folder):
             # Another process may have fetched it while this one waited for the lock.
             search.reasons.clear()
-            found = search.in_folder() or search.everywhere(choose_mirror(mirror))
+            chosen = str(mirror if mirror is not None else os.environ.get(MIRROR_VARIABLE, ""))
+            found = search.first(search.in_folder()) or search.first(search.elsewhere(chosen))
     if found is None:
         raise search.error()
     return found
@@ -286,12 +246,7 @@ def fetch_entry(
 ) -> Fetched:
     """Fetch files of a data set, by default all; files that no source provides are listed as missing.
 
-    Raises
-    ------
-    DatasetUnavailable
-        No source provides any of the files.
-    StorageError
-        The data folder cannot be written.
+    If no source provides any of them, the error is a DatasetUnavailable.
     """
     wanted = entry.files if files is None else files
     # Files with `between` come last: they are checked against their neighbours.

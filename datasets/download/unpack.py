@@ -14,13 +14,14 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
-from typing import Final, Protocol
+from typing import IO, Any, Final
 
 from svmrepro.datasets.download.lzw import MAGIC, decompress_lzw
 from svmrepro.datasets.errors import SourceError
 from svmrepro.datasets.files import CHUNK, storage_errors
 
 _MAGIC: Final = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "compress": MAGIC}
+_OPEN: Final[dict[str, Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 # gzip and bz2 raise OSError for a damaged stream. Disk errors are told apart by the place where they occur.
 _BROKEN: Final = (
     EOFError,
@@ -36,23 +37,8 @@ _BROKEN: Final = (
 )
 
 
-class Readable(Protocol):
-    """A binary file opened for reading."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return at most ``size`` bytes; an empty result means the end."""
-
-
-def copy_stream(source: Readable, target: Path, limit: int, name: str) -> None:
-    """Copy an open file of at most ``limit`` bytes to ``target``.
-
-    Raises
-    ------
-    SourceError
-        The source is damaged or longer than ``limit``; the message calls it ``name``.
-    StorageError
-        ``target`` cannot be written.
-    """
+def copy_stream(source: IO[bytes], target: Path, limit: int, name: str) -> None:
+    """Copy an open file to ``target``; one that is damaged or longer than ``limit`` is a SourceError."""
     total = 0
     with storage_errors(target), target.open("wb") as out:
         while True:
@@ -80,30 +66,19 @@ def is_compressed(path: Path, compression: str) -> bool:
 def decompress(path: Path, compression: str, target: Path, limit: int, name: str) -> None:
     """Decompress ``path`` (gzip, bzip2, xz or compress) to ``target``, at most ``limit`` bytes of output.
 
-    Raises
-    ------
-    SourceError
-        The stream is damaged, or its content longer than ``limit``; the message calls it ``name``.
-    StorageError
-        ``target`` cannot be written.
+    A damaged or longer stream is a SourceError that calls it ``name``.
     """
-    if compression == "gzip":
-        with gzip.open(path) as unzipped:
-            copy_stream(unzipped, target, limit, name)
-    elif compression == "bzip2":
-        with bz2.open(path) as unzipped:
-            copy_stream(unzipped, target, limit, name)
-    elif compression == "compress":
-        with path.open("rb") as wrapped:
-            content = wrapped.read(2 * limit + CHUNK)
-        try:
-            unpacked = decompress_lzw(content, limit)
-        except ValueError as error:
-            raise SourceError(f"{name} is damaged: {error}") from error
-        copy_stream(io.BytesIO(unpacked), target, limit, name)
-    else:
-        with lzma.open(path) as unzipped:
-            copy_stream(unzipped, target, limit, name)
+    with _open_lzw(path, limit, name) if compression == "compress" else _OPEN[compression](path) as stream:
+        copy_stream(stream, target, limit, name)
+
+
+def _open_lzw(path: Path, limit: int, name: str) -> io.BytesIO:
+    with path.open("rb") as wrapped:
+        content = wrapped.read(2 * limit + CHUNK)
+    try:
+        return io.BytesIO(decompress_lzw(content, limit))
+    except ValueError as error:
+        raise SourceError(f"{name} is damaged: {error}") from error
 
 
 def _refuse_unsafe(names: list[str], archive: str) -> None:
@@ -116,14 +91,9 @@ def _refuse_unsafe(names: list[str], archive: str) -> None:
 def extract_member(path: Path, member: str, target: Path, limit: int, name: str) -> None:
     """Extract one member of a zip archive to ``target``, at most ``limit`` bytes.
 
-    Raises
-    ------
-    SourceError
-        The file is not a valid zip archive, some member has an absolute name or one with ``..``, the
-        requested member is missing, or it is longer than ``limit`` or compressed by a method other than
-        deflate.
-    StorageError
-        ``target`` cannot be written.
+    It is a SourceError if the file is not a valid zip archive, some member has an absolute name or one with
+    ``..``, the requested member is missing, or it is longer than ``limit`` or compressed by a method other
+    than deflate.
     """
     try:
         archive = zipfile.ZipFile(path)

@@ -10,15 +10,14 @@ A file is accepted by the first of these that applies:
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import msgspec
 from svmrepro.datasets.errors import DataError, SourceError
-from svmrepro.datasets.files import sha256_of
+from svmrepro.datasets.files import remove, sha256_of
 from svmrepro.datasets.readers.by_name import READERS, READERS_APART
 from svmrepro.datasets.registry.model import DownloadedEntry, FileEntry, FileForm
 
@@ -65,29 +64,11 @@ def check_content(
     *,
     vouched: bool = False,
 ) -> str:
-    """Check a decompressed file against one of its accepted forms.
+    """Check a decompressed file against one of its accepted forms, and return its SHA-256.
 
-    Parameters
-    ----------
-    path
-        The file to check; its name does not matter.
-    entry, file, form
-        The data set, the file and the accepted form, as the registry describes them.
-    folder
-        Folder of the set's other files, for a file that is checked against its neighbours.
-    vouched
-        Whether the compressed file it came from had the registry's checksum. If so, and if the checksum of
-        the content is unknown, the content is not checked further.
-
-    Returns
-    -------
-    str
-        SHA-256 of the file.
-
-    Raises
-    ------
-    SourceError
-        The file does not match; the message says how.
+    The set's other files are in ``folder``, for a file that is checked against its neighbours. ``vouched``
+    says that the compressed file it came from had the registry's checksum: the content is then not checked
+    further if its own checksum is unknown. A file that does not match is a SourceError that says how.
     """
     size = path.stat().st_size
     with path.open("rb") as stream:
@@ -142,6 +123,15 @@ def _count(path: Path, entry: DownloadedEntry, file: FileEntry, form: FileForm) 
     return (apart.count_labels if holds_labels else apart.count_examples)(path, entry), None
 
 
+class _Verified(msgspec.Struct):
+    """A verified file: how it looked then, what the registry expected, its checksum, where it came from."""
+
+    stamp: tuple[int, int]
+    expected: tuple[str | None, str | None, int | None]
+    sha256: str
+    origin: str
+
+
 class Ledger:
     """A folder's record of verified files, so that large files are not hashed on every run.
 
@@ -150,41 +140,32 @@ class Ledger:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / LEDGER
-        self._entries: dict[str, dict[str, object]] = {}
         try:
-            content = json.loads(self._path.read_text(encoding="utf-8"))
+            self._entries = msgspec.json.decode(self._path.read_bytes(), type=dict[str, _Verified])
         except (OSError, ValueError, RecursionError):
-            return  # without a valid ledger every file is hashed again
-        if isinstance(content, dict):
-            self._entries = {name: item for name, item in content.items() if isinstance(item, dict)}
-
-    @staticmethod
-    def _stamp(path: Path) -> list[int]:
-        status = path.stat()
-        return [status.st_size, status.st_mtime_ns]
+            self._entries = {}  # every file is hashed again
 
     def recall(self, path: Path, form: FileForm) -> tuple[str, str] | None:
         """Return (SHA-256, origin) of a file unchanged since its verification, otherwise None."""
-        item = self._entries.get(path.name, {})
-        known = item.get("expected") == _expectation(form) and item.get("stamp") == self._stamp(path)
-        return (str(item["sha256"]), str(item["origin"])) if known else None
+        found = self._entries.get(path.name)
+        if found is None or (found.stamp, found.expected) != _state(path, form):
+            return None
+        return found.sha256, found.origin
 
     def note(self, path: Path, form: FileForm, sha256: str, origin: str) -> None:
         """Record a verified file; if the ledger cannot be written, the file is hashed again next time."""
-        self._entries[path.name] = {
-            "stamp": self._stamp(path),
-            "expected": _expectation(form),
-            "sha256": sha256,
-            "origin": origin,
-        }
+        self._entries[path.name] = _Verified(*_state(path, form), sha256, origin)
+        text = msgspec.json.format(msgspec.json.encode(self._entries, order="sorted"), indent=1)
+        # Ledgers are also written without the folder's lock, so each process has its own temporary file.
         part = self._path.with_name(f"{LEDGER}.{os.getpid()}.part")
         try:
-            part.write_text(json.dumps(self._entries, indent=1, sort_keys=True), encoding="utf-8")
+            part.write_bytes(text)
             part.replace(self._path)
         except OSError:
-            with contextlib.suppress(OSError):
-                part.unlink(missing_ok=True)
+            remove(part)
 
 
-def _expectation(form: FileForm) -> list[str | int | None]:
-    return [form.sha256, form.rows_sha256, form.bytes]
+def _state(path: Path, form: FileForm) -> tuple[tuple[int, int], tuple[str | None, str | None, int | None]]:
+    """Return what an entry of a file must have to be valid: ``stamp`` and ``expected``."""
+    status = path.stat()
+    return (status.st_size, status.st_mtime_ns), (form.sha256, form.rows_sha256, form.bytes)

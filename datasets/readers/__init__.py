@@ -9,5 +9,5 @@ matfile            MATLAB files with splits
 adult              UCI's census files
 physics            KDD Cup 2004's particle physics
 index_value_lines  lines of ``index:value`` pairs, which several formats share
-tokens             number syntax and excerpts for messages
+parsing            numbers, blocks of lines and labels
 """

@@ -28,58 +28,40 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from svmrepro.datasets.dataset import FloatArray
+from svmrepro.datasets.dataset import FloatArray, sorted_csr
 from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.readers.parsing import refuse_one_class
 
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-# Order and spelling of adult.names; None marks a continuous attribute.
-VALUES: Final[Mapping[str, tuple[str, ...] | None]] = {
-    "age": None,
-    "workclass": _words(
-        """
-        Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay Never-worked
-        """
-    ),
-    "fnlwgt": None,
-    "education": _words(
-        """
-        Bachelors Some-college 11th HS-grad Prof-school Assoc-acdm Assoc-voc 9th 7th-8th 12th Masters 1st-4th
-        10th Doctorate 5th-6th Preschool
-        """
-    ),
-    "education-num": None,
-    "marital-status": _words(
-        """
-        Married-civ-spouse Divorced Never-married Separated Widowed Married-spouse-absent Married-AF-spouse
-        """
-    ),
-    "occupation": _words(
-        """
-        Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty Handlers-cleaners
+# Order and spelling of adult.names.
+_ATTRIBUTES: Final = """
+    age:;
+    workclass: Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay Never-worked;
+    fnlwgt:;
+    education: Bachelors Some-college 11th HS-grad Prof-school Assoc-acdm Assoc-voc 9th 7th-8th 12th Masters
+        1st-4th 10th Doctorate 5th-6th Preschool;
+    education-num:;
+    marital-status: Married-civ-spouse Divorced Never-married Separated Widowed Married-spouse-absent
+        Married-AF-spouse;
+    occupation: Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty Handlers-cleaners
         Machine-op-inspct Adm-clerical Farming-fishing Transport-moving Priv-house-serv Protective-serv
-        Armed-Forces
-        """
-    ),
-    "relationship": _words("Wife Own-child Husband Not-in-family Other-relative Unmarried"),
-    "race": _words("White Asian-Pac-Islander Amer-Indian-Eskimo Other Black"),
-    "sex": _words("Female Male"),
-    "capital-gain": None,
-    "capital-loss": None,
-    "hours-per-week": None,
-    "native-country": _words(
-        """
-        United-States Cambodia England Puerto-Rico Canada Germany Outlying-US(Guam-USVI-etc) India Japan
-        Greece South China Cuba Iran Honduras Philippines Italy Poland Jamaica Vietnam Mexico Portugal
+        Armed-Forces;
+    relationship: Wife Own-child Husband Not-in-family Other-relative Unmarried;
+    race: White Asian-Pac-Islander Amer-Indian-Eskimo Other Black;
+    sex: Female Male;
+    capital-gain:;
+    capital-loss:;
+    hours-per-week:;
+    native-country: United-States Cambodia England Puerto-Rico Canada Germany Outlying-US(Guam-USVI-etc) India
+        Japan Greece South China Cuba Iran Honduras Philippines Italy Poland Jamaica Vietnam Mexico Portugal
         Ireland France Dominican-Republic Laos Ecuador Taiwan Haiti Columbia Hungary Guatemala Nicaragua
         Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands
-        """
-    ),
+"""
+VALUES: Final[Mapping[str, tuple[str, ...]]] = {
+    name.strip(): tuple(values.split())
+    for name, _, values in (entry.partition(":") for entry in _ATTRIBUTES.split(";"))
 }
-CONTINUOUS: Final = tuple(name for name, values in VALUES.items() if values is None)
+"""Attribute -> its values; none for a continuous one."""
+CONTINUOUS: Final = tuple(name for name, values in VALUES.items() if not values)
 MISSING: Final = -1
 _LABELS: Final = {"<=50K": -1.0, ">50K": 1.0}
 
@@ -88,35 +70,23 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class AdultRecords:
-    """The rows of a census file.
+    """The n rows of a census file."""
 
-    Attributes
-    ----------
-    columns : mapping of attribute to ndarray (n,) of int64
-        The values of a continuous attribute; for a categorical one, indices into its ``VALUES``, or
-        ``MISSING`` for ``?``.
-    y : ndarray (n,) of float64
-        +1 for an income above 50,000 dollars, else -1.
-    """
-
+    # Attribute -> its n values; for a categorical one, indices into its VALUES, or MISSING for "?".
     columns: Mapping[str, IntArray]
-    y: FloatArray
+    y: FloatArray  # +1 for an income above 50,000 dollars, else -1
 
 
 def read_adult(path: str | Path) -> AdultRecords:
-    """Read adult.data or adult.test.
+    """Read adult.data or adult.test; a fault is a DataError, ``file:line: what``.
 
     Empty lines, lines that begin with ``|`` and the full stop after the labels of adult.test are ignored.
-
-    Raises
-    ------
-    DataError
-        ``file:line: what``: a row with too few or too many fields, an unexpected label or category, an
-        invalid number, an empty file, or one class only.
-    OSError
-        The file cannot be read.
     """
-    codes = {name: _codes(values) for name, values in VALUES.items() if values is not None}
+    codes = {
+        name: {"?": MISSING, **{value: code for code, value in enumerate(values)}}
+        for name, values in VALUES.items()
+        if values
+    }
     rows: list[list[int]] = []
     labels: list[float] = []
     with Path(path).open(encoding="utf-8", errors="replace") as stream:
@@ -132,14 +102,9 @@ def read_adult(path: str | Path) -> AdultRecords:
     if not rows:
         raise DataError(f"{path}:1: the file is empty")
     y = np.array(labels)
-    if np.all(y == y[0]):
-        raise DataError(f"{path}:1: one class only: no row of the other")
+    refuse_one_class(y, f"{path}:1", f"sign {y[0]:+g}")
     table = np.array(rows, dtype=np.int64)
     return AdultRecords({name: table[:, i].copy() for i, name in enumerate(VALUES)}, y)
-
-
-def _codes(values: tuple[str, ...]) -> dict[str, int]:
-    return {"?": MISSING, **{value: code for code, value in enumerate(values)}}
 
 
 def _parse_row(line: str, codes: Mapping[str, Mapping[str, int]]) -> tuple[list[int], float]:
@@ -164,18 +129,7 @@ def _parse_row(line: str, codes: Mapping[str, Mapping[str, int]]) -> tuple[list[
 
 
 def quintile_edges(values: IntArray) -> tuple[int, ...]:
-    """Return the lower ends of all bins except the first, by the rule in the module's docstring.
-
-    Parameters
-    ----------
-    values : ndarray (n,)
-        Values of an attribute in the file whose quintiles are used.
-
-    Returns
-    -------
-    tuple of int
-        At most four edges, ascending.
-    """
+    """Return the lower ends of all bins except the first, by the rule in the module's docstring."""
     ordered = np.sort(values)
     lower = int(ordered[0])
     edges: list[int] = []
@@ -195,13 +149,7 @@ def quintile_edges(values: IntArray) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class AdultEncoder:
-    """The encoding of census rows as bits.
-
-    Attributes
-    ----------
-    edges : mapping of continuous attribute to bin edges
-        From :func:`quintile_edges`.
-    """
+    """The encoding of census rows as bits; ``edges`` holds the bin edges of each continuous attribute."""
 
     edges: Mapping[str, tuple[int, ...]]
 
@@ -212,34 +160,23 @@ class AdultEncoder:
 
     def widths(self) -> dict[str, int]:
         """Return the number of columns of each attribute, in column order."""
-        return {
-            name: len(self.edges[name]) + 1 if values is None else len(values)
-            for name, values in VALUES.items()
-        }
+        return {name: len(values) or len(self.edges[name]) + 1 for name, values in VALUES.items()}
 
     def encode(self, records: AdultRecords) -> sparse.csr_matrix:
-        """Encode rows.
-
-        Returns
-        -------
-        scipy CSR matrix (n, 123) of float64
-            Binary, with a one for each attribute that is not missing.
-        """
-        n = len(records.y)
-        codes = np.empty((n, len(VALUES)), dtype=np.int64)
-        for i, name in enumerate(VALUES):
-            column = records.columns[name]
-            codes[:, i] = (
+        """Encode rows as a CSR matrix (n, 123) with a one for each attribute that is not missing."""
+        codes = np.stack(
+            [
                 np.searchsorted(self.edges[name], column, side="right") if name in self.edges else column
-            )
+                for name, column in records.columns.items()
+            ],
+            axis=1,
+        )
         widths = np.fromiter(self.widths().values(), dtype=np.int64)
         first = np.concatenate(([0], np.cumsum(widths)[:-1]))
         known = codes != MISSING
         indices = (first + codes)[known].astype(np.int32)
         indptr = np.concatenate(([0], np.cumsum(known.sum(axis=1))))
-        X = sparse.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(n, int(widths.sum())))
-        X.has_sorted_indices = True
-        return X
+        return sorted_csr((np.ones(len(indices)), indices, indptr), (len(codes), int(widths.sum())))
 
 
 def describe_bins(edges: Sequence[int]) -> str:

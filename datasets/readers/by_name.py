@@ -1,7 +1,4 @@
-"""The readers by their names in the registry.
-
-Each returns the examples as a CSR matrix, or as an array if the entry says ``dense``.
-"""
+"""The readers by their names in the registry."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from svmrepro.datasets.dataset import ExampleSet
+from svmrepro.datasets.dataset import ExampleSet, FloatArray, sorted_csr
 from svmrepro.datasets.errors import DataError
 from svmrepro.datasets.readers.adult import AdultEncoder, read_adult
 from svmrepro.datasets.readers.delimited import read_delimited
-from svmrepro.datasets.readers.idx import count_images, count_labels, read_images
+from svmrepro.datasets.readers.idx import read_idx, read_images
 from svmrepro.datasets.readers.libsvm import read_libsvm
 from svmrepro.datasets.readers.lyrl2004 import count_documents, count_topics, read_documents
 from svmrepro.datasets.readers.matfile import read_splits
@@ -26,39 +23,12 @@ READER_VERSION: Final = 1
 """Part of content keys and names of prepared files; incremented when a reader returns different arrays."""
 
 
-def _as_asked(data: ExampleSet, entry: DownloadedEntry) -> ExampleSet:
-    """Return the examples as an array if the entry says ``dense``, otherwise as a CSR matrix."""
-    X = data.X
-    if isinstance(X, np.ndarray) == entry.dense:
-        return data
-    if not isinstance(X, np.ndarray):
-        return ExampleSet(X=X.toarray(), y=data.y)
-    rows = sparse.csr_matrix(X)
-    rows.has_sorted_indices = True
-    return ExampleSet(X=rows, y=data.y)
-
-
-def _libsvm(path: Path, entry: DownloadedEntry) -> ExampleSet:
-    return _as_asked(read_libsvm(path, features=entry.features, labels=entry.numeric_labels), entry)
-
-
 def _delimited(path: Path, entry: DownloadedEntry) -> ExampleSet:
     assert entry.columns is not None  # guaranteed by the registry
     data = read_delimited(path, features=entry.features, labels=entry.labels, columns=entry.columns)
     for j, (mean, spread) in enumerate(entry.standard):
         data.X[:, j] = (data.X[:, j] - mean) / spread
-    return _as_asked(data, entry)
-
-
-def _splits(path: Path, entry: DownloadedEntry) -> ExampleSet:
-    assert entry.variable is not None  # guaranteed by the registry
-    labels = entry.numeric_labels
-    data = read_splits(path, variable=entry.variable, features=entry.features, labels=labels)
-    return _as_asked(data, entry)
-
-
-def _physics(path: Path, entry: DownloadedEntry) -> ExampleSet:
-    return _as_asked(read_physics(path, features=entry.features, labels=entry.numeric_labels), entry)
+    return data
 
 
 def _adult(path: Path, entry: DownloadedEntry) -> ExampleSet:
@@ -72,26 +42,23 @@ def _adult(path: Path, entry: DownloadedEntry) -> ExampleSet:
 
 
 READERS: Final[dict[str, Callable[[Path, DownloadedEntry], ExampleSet]]] = {
-    "libsvm": _libsvm,
+    "libsvm": lambda path, entry: read_libsvm(path, features=entry.features, labels=entry.numeric_labels),
     "delimited": _delimited,
-    "mat-splits": _splits,
-    "kdd04-physics": _physics,
+    "mat-splits": lambda path, entry: read_splits(
+        path, variable=entry.variable or "", features=entry.features, labels=entry.numeric_labels
+    ),
+    "kdd04-physics": lambda path, entry: read_physics(
+        path, features=entry.features, labels=entry.numeric_labels
+    ),
     "uci-adult": _adult,
 }
 
 
 class Apart(NamedTuple):
-    """The reader of a format with examples and labels in separate files.
-
-    Attributes
-    ----------
-    read
-        Returns the arrays of the example files, in the given order, and the label file.
-    count_examples, count_labels
-        Check a single file and return the number of examples or labels in it.
-    """
+    """The reader of a format with examples and labels in separate files."""
 
     read: Callable[[Sequence[Path], Path, DownloadedEntry], ExampleSet]
+    # They check a single file and return the number of examples or labels in it.
     count_examples: Callable[[Path, DownloadedEntry], int]
     count_labels: Callable[[Path, DownloadedEntry], int]
 
@@ -99,20 +66,19 @@ class Apart(NamedTuple):
 def _images(examples: Sequence[Path], labels: Path, entry: DownloadedEntry) -> ExampleSet:
     if len(examples) != 1:
         raise DataError(f"{entry.name}: one file of images was expected, not {len(examples)}")
-    data = read_images(examples[0], labels, features=entry.features, signs=entry.numeric_labels)
-    return _as_asked(data, entry)
-
-
-def _documents(examples: Sequence[Path], labels: Path, entry: DownloadedEntry) -> ExampleSet:
-    assert entry.topic is not None  # guaranteed by the registry
-    data = read_documents(examples, labels, topic=entry.topic, features=entry.features)
-    return _as_asked(data, entry)
+    return read_images(examples[0], labels, features=entry.features, signs=entry.numeric_labels)
 
 
 READERS_APART: Final[dict[str, Apart]] = {
-    "idx": Apart(_images, lambda path, entry: count_images(path), lambda path, entry: count_labels(path)),
+    "idx": Apart(
+        _images,
+        lambda path, entry: len(read_idx(path, 3)),
+        lambda path, entry: len(read_idx(path, 1)),
+    ),
     "lyrl2004": Apart(
-        _documents,
+        lambda examples, labels, entry: read_documents(
+            examples, labels, topic=entry.topic or "", features=entry.features
+        ),
         lambda path, entry: count_documents(path, entry.features),
         lambda path, entry: count_topics(path),
     ),
@@ -122,32 +88,27 @@ READERS_APART: Final[dict[str, Apart]] = {
 def read_files(
     reader: str, examples: Sequence[Path], labels: Path | None, entry: DownloadedEntry
 ) -> ExampleSet:
-    """Read the files of a training or test set.
+    """Read the files of a training or test set, concatenated in the given order.
 
-    Parameters
-    ----------
-    reader
-        A key of ``READERS``, or of ``READERS_APART`` if there is a label file.
-    examples
-        Example files, concatenated in this order.
-    labels
-        The label file, for formats with separate labels.
-    entry
-        The registry's description of the data set.
-
-    Raises
-    ------
-    DataError
-        Invalid content; one line that names the file.
+    ``reader`` is a key of ``READERS``, or of ``READERS_APART`` if there is a label file. The examples are an
+    array if the entry says ``dense``, otherwise a CSR matrix. A fault is a DataError that names the file.
     """
     if labels is not None:
-        return READERS_APART[reader].read(examples, labels, entry)
-    sets = [READERS[reader](path, entry) for path in examples]
+        sets = [READERS_APART[reader].read(examples, labels, entry)]
+    else:
+        sets = [READERS[reader](path, entry) for path in examples]
+    parts = [_as_asked(data.X, entry.dense) for data in sets]
     if len(sets) == 1:
-        return sets[0]
+        return ExampleSet(parts[0], sets[0].y)
     y = np.concatenate([data.y for data in sets])
     if entry.dense:
-        return ExampleSet(X=np.concatenate([data.X for data in sets]), y=y)
-    X = sparse.vstack([data.X for data in sets], format="csr")
+        return ExampleSet(np.concatenate(parts), y)
+    X = sparse.vstack(parts, format="csr")
     X.has_sorted_indices = True
-    return ExampleSet(X=X, y=y)
+    return ExampleSet(X, y)
+
+
+def _as_asked(X: FloatArray | sparse.csr_matrix, dense: bool) -> FloatArray | sparse.csr_matrix:
+    if isinstance(X, np.ndarray):
+        return X if dense else sorted_csr(X, X.shape)
+    return X.toarray() if dense else X

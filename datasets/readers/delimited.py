@@ -12,7 +12,14 @@ from pathlib import Path
 import numpy as np
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.tokens import NUMBER, VALUE, brief, is_not_finite, show
+from svmrepro.datasets.readers.parsing import (
+    NUMBER,
+    VALUE,
+    brief,
+    complain_of_number,
+    refuse_one_class,
+    show,
+)
 from svmrepro.datasets.registry.model import Columns, Label
 
 # One match per line, in C, as for LIBSVM files; only a line that fails is examined field by field.
@@ -22,34 +29,11 @@ _NUMBERS = re.compile(NUMBER + rb"(?:," + NUMBER + rb")*")
 def read_delimited(
     path: str | Path, *, features: int, labels: Mapping[Label, float | None], columns: Columns
 ) -> ExampleSet:
-    """Read a comma-separated file.
+    """Read a comma-separated file with ``features`` values per line besides the label, as an array.
 
-    Parameters
-    ----------
-    path
-        The file.
-    features
-        Number of values per line, without the label.
-    labels
-        Label in the file -> -1, +1, or None to omit its rows. A number matches all its spellings (1, +1,
-        1.0), a text only itself. Any other label is an error.
-    columns
-        Position of the label, texts that stand for numbers, and the mark of a missing value.
-
-    Returns
-    -------
-    ExampleSet
-        ``X`` is an array (n, features). The rows are in the file's order; rows with a missing value or with
-        an omitted label are dropped.
-
-    Raises
-    ------
-    DataError
-        ``file:line: what``: an empty line, a line with too few or too many fields, an unexpected label, a
-        value that is not a finite number or not one of the known texts, an empty file, no rows left, or one
-        class only.
-    OSError
-        The file cannot be read.
+    ``labels`` maps a label in the file to -1, +1, or None to omit its rows; any other label is an error. A
+    number matches all its spellings (1, +1, 1.0), a text only itself. The rows are in the file's order; those
+    with a missing value or an omitted label are dropped. A fault is a DataError, ``file:line: what``.
     """
     lines = Path(path).read_bytes().rstrip().split(b"\n")
     if lines == [b""]:
@@ -68,8 +52,7 @@ def read_delimited(
     if not rows:
         raise DataError(f"{path}:1: no row is left: each lacks a value or has a label that is left out")
     y = np.array(signs)
-    if np.all(y == y[0]):
-        raise DataError(f"{path}:1: one class only: every row that is kept has the label {y[0]:+g}")
+    refuse_one_class(y, f"{path}:1", f"sign {y[0]:+g}")
     return ExampleSet(X=np.stack(rows), y=y)
 
 
@@ -83,7 +66,7 @@ class _Parser:
         self._expected = ", ".join(label if isinstance(label, str) else brief(label) for label in labels)
         self._label_first = columns.label == "first"
         self._missing = columns.missing.encode() if columns.missing is not None else None
-        tables = [{text.encode(): value for text, value in table.items()} for table in columns.values]
+        tables = [{text.encode(): value for text, value in table.items()} for table in columns.tables]
         self._tables = [tables[j % len(tables)] for j in range(features)] if tables else []
 
     def parse(self, line: bytes) -> tuple[float | None, FloatArray | None]:
@@ -106,8 +89,8 @@ class _Parser:
             return self._numeric[float(label)]
         raise ValueError(f"label {show(label)} where one of {self._expected} was expected")
 
-    def _column(self, j: int) -> str:
-        return f"column {j + 1 + self._label_first}"
+    def _shown(self, fields: Sequence[bytes], j: int) -> str:
+        return f"column {j + 1 + self._label_first}: {show(fields[j])}"
 
     def _looked_up(self, fields: Sequence[bytes], known: Sequence[int]) -> FloatArray:
         try:
@@ -115,16 +98,14 @@ class _Parser:
         except KeyError:
             j = next(j for j in known if fields[j] not in self._tables[j])
             texts = b", ".join(self._tables[j]).decode()
-            raise ValueError(f"{self._column(j)}: {show(fields[j])} is none of {texts}") from None
+            raise ValueError(f"{self._shown(fields, j)} is none of {texts}") from None
 
     def _numbers(self, fields: Sequence[bytes], known: Sequence[int]) -> FloatArray:
         tokens = fields if len(known) == len(fields) else [fields[j] for j in known]
         if tokens and _NUMBERS.fullmatch(b",".join(tokens)) is None:
-            j = next(j for j in known if VALUE.fullmatch(fields[j]) is None)
-            what = "finite" if is_not_finite(fields[j]) else "a number"
-            raise ValueError(f"{self._column(j)}: {show(fields[j])} is not {what}")
+            complaints = (complain_of_number(fields[j], self._shown(fields, j)) for j in known)
+            raise ValueError(next(filter(None, complaints)))
         row = np.fromiter(map(float, tokens), dtype=np.float64, count=len(tokens))
         if not np.isfinite(row).all():
-            j = known[int(np.argmin(np.isfinite(row)))]
-            raise ValueError(f"{self._column(j)}: {show(fields[j])} is not finite")
+            raise ValueError(f"{self._shown(fields, known[int(np.argmin(np.isfinite(row)))])} is not finite")
         return row

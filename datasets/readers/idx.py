@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from svmrepro.datasets.dataset import ExampleSet
+from svmrepro.datasets.dataset import ExampleSet, sorted_csr
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.tokens import brief
+from svmrepro.datasets.readers.parsing import brief, map_labels, refuse_one_class
 
 BRIGHTEST: Final = 255.0
 """Divisor of pixel values, which scales them to [0, 1]."""
@@ -26,26 +26,9 @@ _UNSIGNED_BYTE: Final = 8
 
 
 def read_idx(path: str | Path, dimensions: int) -> npt.NDArray[np.uint8]:
-    """Read an IDX file of unsigned bytes.
+    """Read a decompressed IDX file of unsigned bytes, with 3 dimensions for images and 1 for labels.
 
-    Parameters
-    ----------
-    path
-        The file, decompressed.
-    dimensions
-        Expected number of dimensions: 3 for images, 1 for labels.
-
-    Returns
-    -------
-    ndarray of uint8
-        The values in the shape given by the header; read-only.
-
-    Raises
-    ------
-    DataError
-        ``file: what``: a wrong magic number, a size that does not match the header, or no examples.
-    OSError
-        The file cannot be read.
+    A fault (a wrong magic number, a size that does not match the header, no examples) is a DataError.
     """
     content = Path(path).read_bytes()
     if not content:
@@ -69,29 +52,10 @@ def read_idx(path: str | Path, dimensions: int) -> npt.NDArray[np.uint8]:
 def read_images(
     images: str | Path, labels: str | Path, *, features: int, signs: Mapping[float, float]
 ) -> ExampleSet:
-    """Read images with their labels.
+    """Read images with their labels, which ``signs`` maps to -1 or +1.
 
-    Parameters
-    ----------
-    images, labels
-        The two files.
-    features
-        Number of pixels per image.
-    signs
-        Label in the file -> -1 or +1; any other label is an error.
-
-    Returns
-    -------
-    ExampleSet
-        ``X`` is a CSR matrix (n, features) of pixels divided by 255, each image flattened row by row.
-
-    Raises
-    ------
-    DataError
-        One line that names the file: the errors of :func:`read_idx`, a wrong image size, different numbers of
-        images and labels, an unexpected label, or one class only.
-    OSError
-        A file cannot be read.
+    The examples are a CSR matrix (n, features) of pixels divided by 255, each image flattened row by row. A
+    fault is a DataError that names the file.
     """
     pixels = read_idx(images, 3)
     n, height, width = pixels.shape
@@ -100,21 +64,11 @@ def read_images(
     given = read_idx(labels, 1)
     if len(given) != n:
         raise DataError(f"{labels}: {len(given)} labels for the {n} images of {images}")
-    table = np.zeros(256)
-    for label, sign in signs.items():
+    for label in signs:
         if not (0.0 <= label <= 255.0 and label.is_integer()):
             raise DataError(f"{labels}: {brief(label)} can be no label of a file of bytes")
-        table[int(label)] = sign
-    y = table[given]
-    unknown = np.flatnonzero(y == 0.0)
-    if unknown.size:
-        row = int(unknown[0])
-        expected = ", ".join(brief(label) for label in sorted(signs))
-        raise DataError(
-            f"{labels}: example {row + 1}: label {given[row]} where one of {expected} was expected"
-        )
-    if np.all(y == y[0]):
-        raise DataError(f"{labels}: one class only: every example has a label that stands for {y[0]:+g}")
+    y = map_labels(given, signs, f"{labels}: example ")
+    refuse_one_class(y, str(labels), f"sign {y[0]:+g}")
     return ExampleSet(X=_scaled(pixels.reshape(n, features)), y=y)
 
 
@@ -122,17 +76,4 @@ def _scaled(pixels: npt.NDArray[np.uint8]) -> sparse.csr_matrix:
     # In blocks: the coordinates of the whole matrix would need twice the memory of the result.
     blocks = [sparse.csr_matrix(pixels[i : i + _ROWS]) for i in range(0, len(pixels), _ROWS)]
     X = sparse.vstack(blocks, format="csr")
-    values = X.data.astype(np.float64) / BRIGHTEST
-    rows = sparse.csr_matrix((values, X.indices, X.indptr), shape=X.shape)
-    rows.has_sorted_indices = True
-    return rows
-
-
-def count_images(path: str | Path) -> int:
-    """Return the number of images in a file; raises the errors of :func:`read_idx`."""
-    return len(read_idx(path, 3))
-
-
-def count_labels(path: str | Path) -> int:
-    """Return the number of labels in a file; raises the errors of :func:`read_idx`."""
-    return len(read_idx(path, 1))
+    return sorted_csr((X.data.astype(np.float64) / BRIGHTEST, X.indices, X.indptr), X.shape)

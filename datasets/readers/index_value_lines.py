@@ -17,12 +17,11 @@ import numpy.typing as npt
 from scipy import sparse
 from svmrepro.datasets.dataset import FloatArray
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.tokens import NUMBER, VALUE, is_not_finite, show
+from svmrepro.datasets.readers.parsing import NUMBER, VALUE, complain_of_number, line_blocks, show
 from svmrepro.datasets.sparse_builder import GrowingRows
 
 Positions = npt.NDArray[np.int64]
 
-_BLOCK: Final = 1 << 22
 _SPACES: Final = bytes.maketrans(b":", b" ")
 
 # One match per line, in C, checks the whole syntax; _complain finds the fault of a line that does not match.
@@ -32,73 +31,41 @@ _LINE: Final = re.compile(rb"[ \t]*" + NUMBER + rb"(?:[ \t]+\d{1,10}:" + NUMBER 
 
 @dataclass(frozen=True, eq=False)
 class LineBlock:
-    """k lines of a file with m pairs in total.
+    """k lines of a file with m pairs in total, as written there."""
 
-    Attributes
-    ----------
-    numbers : ndarray (k,) of int64
-        Line numbers in the file, from 1.
-    head : ndarray (k,) of float64
-        First number of each line.
-    counts : ndarray (k,) of int64
-        Number of pairs on each line.
-    index : ndarray (m,) of int64
-        Indices of all pairs, as written in the file.
-    value : ndarray (m,) of float64
-        Values of all pairs.
+    numbers: Positions  # (k,) of the lines in the file, from 1
+    head: FloatArray  # (k,) first number of each line
+    counts: Positions  # (k,) pairs on each line
+    index: Positions  # (m,)
+    value: FloatArray  # (m,)
+
+
+def read_blocks(path: str | Path, where: str | Path, head: str = "label") -> Iterator[LineBlock]:
+    """Read a file block by block; a fault is a DataError, ``file:line: what``.
+
+    Text after a ``#`` is a comment, as in files of SVM-light; blank lines at the end are ignored. Messages
+    call the file ``where``, and a line's first number ``head``.
     """
-
-    numbers: Positions
-    head: FloatArray
-    counts: Positions
-    index: Positions
-    value: FloatArray
-
-
-def read_blocks(path: str | Path, where: str, head: str = "label") -> Iterator[LineBlock]:
-    """Read a file block by block.
-
-    Text after a ``#`` is a comment, as in files of SVM-light; blank lines at the end are ignored.
-
-    Parameters
-    ----------
-    path
-        The file.
-    where
-        Name of the file in messages.
-    head
-        Name of a line's first number in messages.
-
-    Raises
-    ------
-    DataError
-        ``file:line: what``: an empty line, an invalid number, a pair without its value, or an empty file.
-    OSError
-        The file cannot be read.
-    """
-    number = 0
     blank = 0
     empty = True
-    with Path(path).open("rb") as stream:
-        for lines in iter(lambda: stream.readlines(_BLOCK), []):
-            numbers: list[int] = []
-            kept: list[bytes] = []
-            for line in lines:
-                number += 1
-                text, comment, _ = line.partition(b"#")
-                if not text.strip():
-                    blank = blank or (0 if comment else number)
-                    continue
-                if blank:
-                    raise DataError(f"{where}:{blank}: empty line")
-                text = text.removesuffix(b"\n")
-                if _LINE.fullmatch(text) is None:
-                    raise DataError(f"{where}:{number}: {_complain(text, head)}")
-                numbers.append(number)
-                kept.append(text)
-            if kept:
-                empty = False
-                yield _parse(numbers, kept)
+    for first, lines in line_blocks(path):
+        numbers: list[int] = []
+        kept: list[bytes] = []
+        for number, line in enumerate(lines, start=first):
+            text, comment, _ = line.partition(b"#")
+            if not text.strip():
+                blank = blank or (0 if comment else number)
+                continue
+            if blank:
+                raise DataError(f"{where}:{blank}: empty line")
+            text = text.removesuffix(b"\n")
+            if _LINE.fullmatch(text) is None:
+                raise DataError(f"{where}:{number}: {_complain(text, head)}")
+            numbers.append(number)
+            kept.append(text)
+        if kept:
+            empty = False
+            yield _parse(numbers, kept)
     if empty:
         raise DataError(f"{where}:1: the file is empty")
 
@@ -126,20 +93,17 @@ def _complain(line: bytes, head: str) -> str:
             return f"{show(token)} is cut short: index:value expected"
         if not index.isdigit() or len(index) > 10:
             return f"index {show(index)} in {show(token)} is not a positive integer"
-        if is_not_finite(value):
-            return f"value {show(value)} of index {int(index)} is not finite"
-        if VALUE.fullmatch(value) is None:
-            return f"value {show(value)} of index {int(index)} is not a number"
+        complaint = complain_of_number(value, f"value {show(value)} of index {int(index)}")
+        if complaint:
+            return complaint
     return f"{show(line)} has unexpected white space"
 
 
 class Rows:
     """The pairs of many blocks, collected for a CSR matrix.
 
-    Parameters
-    ----------
-    features
-        Number of columns; a larger index is an error. None means the largest index in the file.
+    An index beyond the number of columns, ``features``, is an error; None means the largest index in the
+    file.
     """
 
     def __init__(self, features: int | None) -> None:
@@ -147,15 +111,8 @@ class Rows:
         self._rows = GrowingRows()
         self._largest = 0
 
-    def add(self, block: LineBlock, where: str) -> None:
-        """Append the pairs of a block.
-
-        Raises
-        ------
-        DataError
-            ``file:line: what``: an index that is zero, out of range, repeated or out of order, or a value
-            that is not finite.
-        """
+    def add(self, block: LineBlock, where: str | Path) -> None:
+        """Append the pairs of a block; a value out of range or out of order is a DataError."""
         _check_pairs(block, self._features, where)
         self._largest = max(self._largest, int(block.index.max(initial=0)))
         self._rows.append(block.counts, block.index - 1, block.value)
@@ -167,7 +124,7 @@ class Rows:
         return X
 
 
-def _check_pairs(block: LineBlock, features: int | None, where: str) -> None:
+def _check_pairs(block: LineBlock, features: int | None, where: str | Path) -> None:
     """Check the ranges and the order of indices and that the values are finite."""
     index, value = block.index, block.value
     limit = features if features is not None else int(np.iinfo(np.int32).max)

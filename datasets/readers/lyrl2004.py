@@ -14,7 +14,7 @@ research, Journal of Machine Learning Research 5, 2004, appendices 8 and 13.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,11 +23,10 @@ import numpy.typing as npt
 from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.errors import DataError
 from svmrepro.datasets.readers.index_value_lines import LineBlock, Rows, read_blocks
-from svmrepro.datasets.readers.tokens import brief, show
+from svmrepro.datasets.readers.parsing import brief, line_blocks, show
 
 Documents = npt.NDArray[np.int64]
 
-_BLOCK: Final = 1 << 22
 _LARGEST: Final = 10**9
 _TOPIC: Final = re.compile(rb"([A-Z0-9]+)[ \t]+([1-9]\d{0,8})[ \t]+1[ \t]*\r?\n?")
 
@@ -35,57 +34,36 @@ _TOPIC: Final = re.compile(rb"([A-Z0-9]+)[ \t]+([1-9]\d{0,8})[ \t]+1[ \t]*\r?\n?
 def read_documents(
     vectors: Sequence[str | Path], topics: str | Path, *, topic: str, features: int
 ) -> ExampleSet:
-    """Read documents and label them by whether they have a topic.
+    """Read documents from vector files, in this order, and label them by whether they have a topic.
 
-    Memory beyond the result is about that of the result's values, independent of the size of the text.
-
-    Parameters
-    ----------
-    vectors
-        Vector files, concatenated in this order.
-    topics
-        The topic file; it may contain further documents, which are ignored.
-    topic
-        Code of the topic, such as ``CCAT``.
-    features
-        Number of terms; a larger term number is an error.
-
-    Returns
-    -------
-    ExampleSet
-        ``X`` is a CSR matrix (n, features) with 32-bit indices; ``y`` is +1 for documents of the topic.
-
-    Raises
-    ------
-    DataError
-        ``file:line: what``: a malformed line, an invalid or repeated document number, a document without a
-        topic, an index that is zero, out of range, repeated or out of order, a value that is not finite, or a
-        topic of none or all of the documents.
-    OSError
-        A file cannot be read.
+    The topic file may contain further documents, which are ignored. Memory beyond the result is about that of
+    the result's values, independent of the size of the text. A fault is a DataError, ``file:line: what``.
     """
     every, chosen = _read_topics(topics, topic)
     rows = Rows(features)
     numbers: list[Documents] = []
     for path in vectors:
-        for block in read_blocks(path, str(path), "document"):
+        for block in read_blocks(path, path, "document"):
             numbers.append(_documents(block, path, every, topics))
-            rows.add(block, str(path))
+            rows.add(block, path)
     documents = np.concatenate(numbers)
+    order = np.sort(documents)
+    twice = order[1:][order[1:] == order[:-1]]
+    if twice.size:
+        raise DataError(f"{vectors[-1]}: document {twice[0]} is there twice, in this file or those before it")
     y = np.where(np.isin(documents, chosen), 1.0, -1.0)
     if np.all(y == y[0]):
         share = "no document has" if y[0] < 0.0 else "all documents have"
         raise DataError(f"{topics}: one class only: {share} the topic {topic}")
-    _refuse_repeated(documents, vectors)
     return ExampleSet(X=rows.matrix(), y=y)
 
 
 def count_documents(path: str | Path, features: int) -> int:
     """Return the number of documents in a vector file; raises the errors of :func:`read_documents`."""
     total = 0
-    for block in read_blocks(path, str(path), "document"):
+    for block in read_blocks(path, path, "document"):
         _documents(block, path, None, path)
-        Rows(features).add(block, str(path))
+        Rows(features).add(block, path)
         total += len(block.head)
     return total
 
@@ -97,57 +75,37 @@ def count_topics(path: str | Path) -> int:
 
 def _documents(block: LineBlock, path: str | Path, known: Documents | None, topics: str | Path) -> Documents:
     """Return the document numbers of a block after checking them."""
+
+    def refuse(bad: npt.NDArray[np.bool_], what: str) -> None:
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise DataError(f"{path}:{block.numbers[row]}: {what.format(brief(head[row]))}")
+
     head = block.head
-    bad = np.flatnonzero(~((head >= 1.0) & (head < _LARGEST) & (head == np.floor(head))))
-    if bad.size:
-        row = int(bad[0])
-        raise DataError(f"{path}:{block.numbers[row]}: {brief(head[row])} is no document's number")
+    refuse(~((head >= 1.0) & (head < _LARGEST) & (head == np.floor(head))), "{} is no document's number")
     documents: Documents = head.astype(np.int64)
     if known is not None:
         place = np.minimum(np.searchsorted(known, documents), len(known) - 1)
-        bad = np.flatnonzero(known[place] != documents)
-        if bad.size:
-            row = int(bad[0])
-            raise DataError(
-                f"{path}:{block.numbers[row]}: document {documents[row]} has no topic in {topics}"
-            )
+        refuse(known[place] != documents, f"document {{}} has no topic in {topics}")
     return documents
-
-
-def _refuse_repeated(documents: Documents, vectors: Sequence[str | Path]) -> None:
-    order = np.sort(documents)
-    twice = order[1:][order[1:] == order[:-1]]
-    if twice.size:
-        raise DataError(f"{vectors[-1]}: document {twice[0]} is there twice, in this file or those before it")
 
 
 def _read_topics(path: str | Path, topic: str) -> tuple[Documents, Documents]:
     """Return all documents of a topic file, and those that have the given topic; both sorted."""
     every: list[Documents] = []
-    chosen: list[Documents] = []
-    for documents, of_topic in _topic_blocks(path, topic.encode()):
-        every.append(np.unique(documents))
-        chosen.append(of_topic)
+    chosen: list[int] = []
+    for first, lines in line_blocks(path):
+        documents: list[int] = []
+        for number, line in enumerate(lines, start=first):
+            match = _TOPIC.fullmatch(line)
+            if match is None:
+                raise DataError(
+                    f"{path}:{number}: {show(line.strip())} where 'topic document 1' was expected"
+                )
+            documents.append(int(match[2]))
+            if match[1] == topic.encode():
+                chosen.append(documents[-1])
+        every.append(np.unique(np.array(documents, dtype=np.int64)))
     if not every:
         raise DataError(f"{path}:1: the file is empty")
-    return np.unique(np.concatenate(every)), np.unique(np.concatenate(chosen))
-
-
-def _topic_blocks(path: str | Path, topic: bytes) -> Iterator[tuple[Documents, Documents]]:
-    number = 0
-    with Path(path).open("rb") as stream:
-        for lines in iter(lambda: stream.readlines(_BLOCK), []):
-            documents: list[int] = []
-            of_topic: list[int] = []
-            for line in lines:
-                number += 1
-                match = _TOPIC.fullmatch(line)
-                if match is None:
-                    raise DataError(
-                        f"{path}:{number}: {show(line.strip())} where 'topic document 1' was expected"
-                    )
-                document = int(match[2])
-                documents.append(document)
-                if match[1] == topic:
-                    of_topic.append(document)
-            yield np.array(documents, dtype=np.int64), np.array(of_topic, dtype=np.int64)
+    return np.unique(np.concatenate(every)), np.unique(np.array(chosen, dtype=np.int64))

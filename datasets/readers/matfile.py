@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.tokens import brief
+from svmrepro.datasets.readers.parsing import brief, map_labels, refuse_one_class
 
 FIELDS: Final = ("x", "t", "train", "test")
 
@@ -26,30 +26,8 @@ def read_splits(
 ) -> ExampleSet:
     """Read a whole set: the training part of its first split, followed by the test part.
 
-    Parameters
-    ----------
-    path
-        The file, in MATLAB's format of versions 5 to 7.
-    variable
-        Name of the structure.
-    features
-        Expected number of columns of ``x``.
-    labels
-        Label in ``t`` -> -1 or +1; any other label is an error.
-
-    Returns
-    -------
-    ExampleSet
-        ``X`` is an array (n, features).
-
-    Raises
-    ------
-    DataError
-        ``file: variable: what``: not a MATLAB file or a damaged one, a missing structure or field, a field
-        with a wrong shape or type, a position out of range, an unexpected label, a value that is not finite,
-        or one class only.
-    OSError
-        The file cannot be read.
+    ``variable`` names the structure, in a file of versions 5 to 7. ``labels`` maps a label in ``t`` to -1 or
+    +1; any other label is an error. A fault is a DataError, ``file: variable: what``.
     """
     fields = _structure(path, variable)
     where = f"{path}: {variable}"
@@ -66,16 +44,8 @@ def read_splits(
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
     if bad.size:
         raise DataError(f"{where}.x: row {order[bad[0]] + 1}: a value is not finite")
-    y = np.zeros(len(raw))
-    for given, sign in labels.items():
-        y[raw == given] = sign
-    unknown = np.flatnonzero(y == 0.0)
-    if unknown.size:
-        expected = " or ".join(brief(label) for label in sorted(labels))
-        i = int(unknown[0])
-        raise DataError(f"{where}.t: row {order[i] + 1}: label {brief(raw[i])} where {expected} was expected")
-    if np.all(y == y[0]):
-        raise DataError(f"{where}.t: one class only: every example has the label {brief(raw[0])}")
+    y = map_labels(raw, labels, f"{where}.t: row ", order + 1)
+    refuse_one_class(y, f"{where}.t", f"label {brief(raw[0])}")
     return ExampleSet(X=X, y=y)
 
 

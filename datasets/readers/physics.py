@@ -17,7 +17,15 @@ from typing import Final
 import numpy as np
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.tokens import NUMBER, VALUE, brief, is_not_finite, show
+from svmrepro.datasets.readers.parsing import (
+    NUMBER,
+    brief,
+    complain_of_number,
+    line_blocks,
+    map_labels,
+    refuse_one_class,
+    show,
+)
 
 NOT_AVAILABLE: Final[Mapping[int, float]] = {
     **dict.fromkeys((20, 21, 22, 44, 45, 46), 999.0),
@@ -25,47 +33,22 @@ NOT_AVAILABLE: Final[Mapping[int, float]] = {
 }
 """Attribute, counted from 1 -> the code for a value that is not available."""
 
-_BLOCK: Final = 1 << 22
-
 
 def read_physics(path: str | Path, *, features: int, labels: Mapping[float, float]) -> ExampleSet:
-    """Read a file of labelled examples.
+    """Read a file of labelled examples with ``features`` values each, scaled as the module says.
 
-    Parameters
-    ----------
-    path
-        The file.
-    features
-        Number of values per line, without the example number and the target.
-    labels
-        Target -> -1 or +1; any other target is an error, including the ``?`` of the cup's test file.
-
-    Returns
-    -------
-    ExampleSet
-        ``X`` is an array (n, features), scaled as described in the module's docstring.
-
-    Raises
-    ------
-    DataError
-        ``file:line: what``: an empty line, a line with too few or too many fields, an invalid or repeated
-        example number, an unexpected target, a value that is not a finite number, an empty file, or one class
-        only.
-    OSError
-        The file cannot be read.
+    ``labels`` maps the targets to -1 or +1; any other target is an error, including the ``?`` of the cup's
+    test file. A fault is a DataError, ``file:line: what``.
     """
     form = re.compile(rb"[ \t]*\d{1,9}(?:[ \t]+" + NUMBER + rb"){%d}[ \t]*\r?\n?" % (features + 1))
     blocks: list[FloatArray] = []
-    number = 0
-    with Path(path).open("rb") as stream:
-        for lines in iter(lambda: stream.readlines(_BLOCK), []):
-            for line in lines:
-                number += 1
-                if form.fullmatch(line) is None:
-                    raise DataError(f"{path}:{number}: {_complain(line, features)}")
-            # The lines match `form`, so all tokens are numbers.
-            flat = np.fromstring(b" ".join(lines).decode("ascii"), dtype=np.float64, sep=" ")
-            blocks.append(flat.reshape(len(lines), features + 2))
+    for first, lines in line_blocks(path):
+        for number, line in enumerate(lines, start=first):
+            if form.fullmatch(line) is None:
+                raise DataError(f"{path}:{number}: {_complain(line, features)}")
+        # The lines match `form`, so all tokens are numbers.
+        flat = np.fromstring(b" ".join(lines).decode("ascii"), dtype=np.float64, sep=" ")
+        blocks.append(flat.reshape(len(lines), features + 2))
     if not blocks:
         raise DataError(f"{path}:1: the file is empty")
     table = np.concatenate(blocks)
@@ -78,21 +61,10 @@ def read_physics(path: str | Path, *, features: int, labels: Mapping[float, floa
     if again.size:
         row = int(again.min())
         raise DataError(f"{path}:{row + 1}: example {brief(table[row, 0])} is repeated")
-    return ExampleSet(X=_scaled(table[:, 2:]), y=_signs(table[:, 1], labels, path))
-
-
-def _signs(targets: FloatArray, labels: Mapping[float, float], path: str | Path) -> FloatArray:
-    y = np.zeros(len(targets))
-    for given, sign in labels.items():
-        y[targets == given] = sign
-    unknown = np.flatnonzero(y == 0.0)
-    if unknown.size:
-        row = int(unknown[0])
-        expected = " or ".join(brief(label) for label in sorted(labels))
-        raise DataError(f"{path}:{row + 1}: target {brief(targets[row])} where {expected} was expected")
-    if np.all(y == y[0]):
-        raise DataError(f"{path}:1: one class only: every example has the target {brief(targets[0])}")
-    return y
+    targets = table[:, 1]
+    y = map_labels(targets, labels, f"{path}:", what="target")
+    refuse_one_class(y, f"{path}:1", f"target {brief(targets[0])}")
+    return ExampleSet(X=_scaled(table[:, 2:]), y=y)
 
 
 def _scaled(values: FloatArray) -> FloatArray:
@@ -119,8 +91,7 @@ def _complain(line: bytes, features: int) -> str:
     if not (tokens[0].isdigit() and len(tokens[0]) <= 9):
         return f"{show(tokens[0])} is no example's number"
     for column, token in enumerate(tokens[1:], start=2):
-        if is_not_finite(token):
-            return f"field {column}: {show(token)} is not finite"
-        if VALUE.fullmatch(token) is None:
-            return f"field {column}: {show(token)} is not a number"
+        complaint = complain_of_number(token, f"field {column}: {show(token)}")
+        if complaint:
+            return complaint
     return f"{show(line.strip())} has unexpected white space"

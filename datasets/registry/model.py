@@ -30,33 +30,22 @@ class Keys(Struct, frozen=True, forbid_unknown_fields=True):
     """A mapping in ``registry.yaml``."""
 
 
-class Columns(Struct, frozen=True):
-    """How the lines of a comma-separated file are parsed.
-
-    Attributes
-    ----------
-    label
-        Position of the label, ``"first"`` or ``"last"``.
-    values
-        Mappings text -> number, used by the columns in rotation; empty if the file holds numbers.
-    missing
-        Text of a missing value; rows that contain it are omitted.
-    """
-
-    label: str = "last"
-    values: tuple[Mapping[str, float], ...] = ()
-    missing: str | None = None
+Table = Annotated[dict[str | int, float], Meta(min_length=1)]
 
 
-class ColumnKeys(Keys, frozen=True):
-    """The keys of ``columns`` in the file."""
+class Columns(Keys, frozen=True):
+    """How the lines of a comma-separated file are parsed."""
 
-    label: Literal["first", "last"] = "last"
-    values: (
-        Annotated[dict[str | int, float], Meta(min_length=1)]
-        | Annotated[tuple[Annotated[dict[str | int, float], Meta(min_length=1)], ...], Meta(min_length=1)]
-    ) = ()
-    missing: Field | None = None
+    label: Literal["first", "last"] = "last"  # the position of the label
+    # Text -> number: one mapping for all columns, or several that the columns use in rotation.
+    values: Table | Annotated[tuple[Table, ...], Meta(min_length=1)] = ()
+    missing: Field | None = None  # text of a missing value; rows that contain it are omitted
+
+    @property
+    def tables(self) -> tuple[dict[str, float], ...]:
+        """The mappings of texts to numbers; YAML reads the text 1 as a number."""
+        tables = (self.values,) if isinstance(self.values, dict) else self.values
+        return tuple({str(text): number for text, number in table.items()} for table in tables)
 
 
 class FileForm(Keys, frozen=True):
@@ -136,31 +125,15 @@ class PartKeys(Keys, frozen=True):
 
 
 class Part(Struct, frozen=True):
-    """A training or test set of a data set.
+    """A training or test set of a data set."""
 
-    Attributes
-    ----------
-    name
-        Name of the part; the file name if the part is a single file.
-    rows, positives
-        Number of examples, and of those labelled +1 if known.
-    examples
-        Example files, concatenated in this order.
-    labels
-        The label file, for formats with separate labels.
-    skip
-        Number of leading examples that do not belong to the part.
-    whole
-        Total number of examples in its files.
-    """
-
-    name: str
+    name: str  # the file name if the part is a single file
     rows: int
-    positives: int | None
-    examples: tuple[str, ...]
-    labels: str | None
-    skip: int
-    whole: int
+    positives: int | None  # number of examples labelled +1, if known
+    examples: tuple[str, ...]  # files, concatenated in this order
+    labels: str | None  # the label file, for formats with separate labels
+    skip: int  # leading examples of its files that do not belong to the part
+    whole: int  # all examples of its files
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -199,7 +172,7 @@ class Described(Keys, frozen=True, kw_only=True):
 class DownloadedKeys(Described, frozen=True, kw_only=True):
     """The keys of a downloaded set."""
 
-    columns: ColumnKeys | None = None
+    columns: Columns | None = None
     files: dict[Name, FileKeys]
     parts: dict[Name, PartKeys] = {}
 
@@ -220,11 +193,8 @@ class DownloadedEntry(Described, frozen=True, kw_only=True):
     @property
     def numeric_labels(self) -> dict[float, float]:
         """The numeric labels whose rows are not omitted."""
-        return {
-            given: sign
-            for given, sign in self.labels.items()
-            if not isinstance(given, str) and sign is not None
-        }
+        known = self.labels.items()
+        return {given: sign for given, sign in known if not isinstance(given, str) and sign is not None}
 
     @property
     def rules(self) -> str:

@@ -6,7 +6,7 @@ Keys of a downloaded set
     are drawn; ``subsets``, the training sets, smallest first; ``test``, the test set; ``aliases``, size
     printed in a paper -> rows of the file; ``files``; ``parts``; ``dense``, true for an array, false for a
     CSR matrix; ``subset_seed``, for sets without subset files from a paper: sizes between those of
-    ``subsets`` are drawn by the permutation of this seed (:mod:`svmrepro.datasets.subsets`), not in the
+    ``subsets`` are drawn by the permutation of this seed (:mod:`svmrepro.datasets.permutations`), not in the
     file's order; ``obtain``, instructions for files that no host gives to programs. ``subsets`` and ``test``
     name files or parts.
 
@@ -53,7 +53,7 @@ A source
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib import resources
 from itertools import pairwise
@@ -63,7 +63,6 @@ from msgspec import Struct, structs
 from svmrepro.datasets.registry.model import (
     APART,
     SUFFIXES,
-    ColumnKeys,
     Columns,
     Described,
     DownloadedEntry,
@@ -87,13 +86,7 @@ class RegistryError(ValueError):
 
 
 def parse_registry(text: str) -> Registry:
-    """Parse and check a registry.
-
-    Raises
-    ------
-    RegistryError
-        A key is missing or unknown, or has an invalid value; the message is one line that names it.
-    """
+    """Parse and check a registry; the RegistryError about a fault names the key."""
     import yaml  # imported here to keep `import svmrepro.datasets` light
 
     # The C parser if PyYAML has it, because every step of the workflow waits for this.
@@ -103,12 +96,10 @@ def parse_registry(text: str) -> Registry:
         for name in root.downloaded:
             if name in root.generated:
                 raise Fault((name,), "both downloaded and generated")
+        made = root.generated.items()
         return Registry(
             {name: _downloaded(name, keys, root.hosts) for name, keys in root.downloaded.items()},
-            {
-                name: GeneratedEntry(name=name, **structs.asdict(keys))
-                for name, keys in root.generated.items()
-            },
+            {name: GeneratedEntry(name=name, **structs.asdict(keys)) for name, keys in made},
         )
     except yaml.YAMLError as error:
         raise RegistryError(f"registry: not YAML: {' '.join(str(error).split())}") from None
@@ -129,17 +120,16 @@ def _downloaded(name: str, keys: DownloadedKeys, hosts: Mapping[str, str]) -> Do
         for file, given in keys.files.items()
     }
     parts = {part: _part(part, given, files, (*at, "parts", part)) for part, given in keys.parts.items()}
-    for part in (*keys.subsets, *([keys.test] if keys.test else [])):
+    for part in filter(None, (*keys.subsets, keys.test)):
         if part not in parts:
-            if part not in files:
-                raise Fault(at, f"{part!r} is named and not among its files{did_you_mean(part, files)}")
+            _check_files([part], files, at)
             whole = PartKeys(examples=part, positives=files[part].positives)
             parts[part] = _part(part, whole, files, (*at, "files"))
     entry = DownloadedEntry(
         name=name,
         files=files,
         parts=parts,
-        columns=_columns(keys.columns),
+        columns=keys.columns and structs.replace(keys.columns, values=keys.columns.tables),
         **(_own(keys, Described) | {"mirror": keys.mirror or name}),
     )
     _check_reading(entry, at)
@@ -159,18 +149,7 @@ def _own(keys: Struct, kind: type[Struct]) -> dict[str, Any]:
     return {field: getattr(keys, field) for field in kind.__struct_fields__}
 
 
-def _columns(keys: ColumnKeys | None) -> Columns | None:
-    if keys is None:
-        return None
-    tables = (keys.values,) if isinstance(keys.values, dict) else keys.values
-    # YAML reads the text 1 as a number.
-    values = tuple({str(text): number for text, number in table.items()} for table in tables)
-    return Columns(keys.label, values, keys.missing)
-
-
-def _file(
-    name: str, keys: FileKeys, hosts: Mapping[str, str], at: Key, files: Mapping[str, object]
-) -> FileEntry:
+def _file(name: str, keys: FileKeys, hosts: Mapping[str, str], at: Key, files: Collection[str]) -> FileEntry:
     only = _own(keys, FileForm)
     if not keys.forms:
         forms: tuple[FileForm, ...] = (_form(FileForm(**only), name, at),)
@@ -178,11 +157,15 @@ def _file(
         forms = tuple(_form(form, name, (*at, "forms", i)) for i, form in enumerate(keys.forms))
     else:
         raise Fault(at, "has forms, and the keys of one beside them")
-    for other in keys.between or ():
-        if other not in files:
-            raise Fault((*at, "between"), f"{other!r} is named and not among its files")
+    _check_files(keys.between or (), files, (*at, "between"))
     sources = tuple(_source(given, forms, hosts, (*at, "sources", i)) for i, given in enumerate(keys.sources))
     return FileEntry(name, keys.rows, keys.positives, forms, sources, keys.between)
+
+
+def _check_files(names: Iterable[str], files: Collection[str], at: Key) -> None:
+    for name in names:
+        if name not in files:
+            raise Fault(at, f"{name!r} is named and not among its files{did_you_mean(name, files)}")
 
 
 def _form(form: FileForm, file: str, at: Key) -> FileForm:
@@ -214,9 +197,7 @@ def _source(
 
 def _part(name: str, keys: PartKeys, files: Mapping[str, FileEntry], at: Key) -> Part:
     examples = (keys.examples,) if isinstance(keys.examples, str) else keys.examples
-    for file in (*examples, *([keys.labels] if keys.labels else [])):
-        if file not in files:
-            raise Fault(at, f"{file!r} is named and not among the files")
+    _check_files(filter(None, (*examples, keys.labels)), files, at)
     whole = 0
     for file in examples:
         rows = files[file].rows
@@ -235,32 +216,33 @@ def _readers(entry: DownloadedEntry) -> set[str]:
 
 def _check_reading(entry: DownloadedEntry, at: Key) -> None:
     """Check that the keys are those that the set's readers know and need."""
-
-    def refuse(wrong: bool, key: str, what: str) -> None:
+    readers, labels = _readers(entry), dict(entry.labels)
+    delimited = readers == {"delimited"}
+    signed = {-1, 1} <= set(labels.values()) <= {-1, 1, None}
+    nested = all(a.begins(b) for a, b in pairwise(entry.parts[name] for name in entry.subsets))
+    by_topic, by_variable, seeded = (x is not None for x in (entry.topic, entry.variable, entry.subset_seed))
+    for key, what, wrong in (
+        ("labels", f"{labels} is not a mapping of labels to -1 and 1", not by_topic and not signed),
+        ("labels", "the topic stands in their place", by_topic and labels),
+        ("columns", "only the reader delimited has them", entry.columns and "delimited" not in readers),
+        (
+            "variable",
+            "what the reader mat-splits needs, and only it",
+            by_variable != ("mat-splits" in readers),
+        ),
+        (
+            "labels",
+            "texts and null are for the reader delimited alone",
+            not delimited and len(entry.numeric_labels) < len(labels),
+        ),
+        ("topic", "what the reader lyrl2004 needs, and only it", by_topic != ("lyrl2004" in readers)),
+        ("standard", "only the reader delimited has it", entry.standard and not delimited),
+        ("standard", "more pairs than features", len(entry.standard) > entry.features),
+        ("dense", "binary data come as a CSR matrix", entry.dense and entry.binary),
+        ("subset_seed", "the set has subsets in files of their own", seeded and not nested),
+    ):
         if wrong:
             raise Fault((*at, key), what)
-
-    readers = _readers(entry)
-    only_delimited = readers == {"delimited"}
-    given = dict(entry.labels)
-    signed = {-1, 1} <= set(given.values()) <= {-1, 1, None}
-    parts = [entry.parts[name] for name in entry.subsets]
-    nested = all(a.begins(b) for a, b in pairwise(parts))
-    by_topic = entry.topic is not None
-    refuse(not by_topic and not signed, "labels", f"{given} is not a mapping of labels to -1 and 1")
-    refuse(by_topic and bool(given), "labels", "the topic stands in their place")
-    unlike = entry.columns is not None and "delimited" not in readers
-    refuse(unlike, "columns", "only the reader delimited has them")
-    unlike = (entry.variable is not None) != ("mat-splits" in readers)
-    refuse(unlike, "variable", "what the reader mat-splits needs, and only it")
-    unlike = not only_delimited and len(entry.numeric_labels) != len(given)
-    refuse(unlike, "labels", "texts and null are for the reader delimited alone")
-    refuse(by_topic != ("lyrl2004" in readers), "topic", "what the reader lyrl2004 needs, and only it")
-    refuse(bool(entry.standard) and not only_delimited, "standard", "only the reader delimited has it")
-    refuse(len(entry.standard) > entry.features, "standard", "more pairs than features")
-    refuse(entry.dense and entry.binary, "dense", "binary data come as a CSR matrix")
-    in_files = entry.subset_seed is not None and not nested
-    refuse(in_files, "subset_seed", "the set has subsets in files of their own")
     needed = f"what the reader {' or '.join(sorted(APART))} needs, and only it"
     for part in entry.parts.values():
         if (part.labels is not None) != (entry.reader in APART):

@@ -6,7 +6,7 @@ from datasets_support import one_set, put, sha, use_registry
 from scipy import sparse
 from scipy.io import savemat
 from svmrepro import datasets
-from svmrepro.datasets.subsets import subset_rows
+from svmrepro.datasets.permutations import subset_rows
 
 ROWS = 60
 # Sorted by class like the file of king-rook-vs-king, so that its first half has one class only.

@@ -1,4 +1,4 @@
-"""The configuration: read, merged, validated, and what follows from it.
+"""The configuration: read, merged, validated, and what follows from it. The records of `model` are exported.
 
 model              the records that all steps share
 layers             merges YAML files and command-line settings; each value knows its origin
@@ -11,3 +11,27 @@ needs              the data sets and compiled code that a configuration needs
 jobs               the problems of an experiment, and the jobs that measure them
 paths              paths of all files of a run
 """
+
+from svmrepro.workflow.configuration.model import (
+    Artefact,
+    Config,
+    Contender,
+    Experiment,
+    Paper,
+    config_dir,
+    dump_config,
+    load_config,
+    read_config,
+)
+
+__all__ = [
+    "Artefact",
+    "Config",
+    "Contender",
+    "Experiment",
+    "Paper",
+    "config_dir",
+    "dump_config",
+    "load_config",
+    "read_config",
+]

@@ -7,10 +7,9 @@ needed. A change in one kind then remakes only that kind, and no step loads the 
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
@@ -40,92 +39,65 @@ class Builder(Protocol[Built]):
             Measurements, fits, ratios and the paper's numbers for ``artefact.experiments``. They may be
             incomplete: without data, an experiment still gives a table or figure that says why.
         artefact : Artefact
-            Title, caption, experiments and settings.
+            Title, caption, experiments and settings. An invalid setting is a StepError that names the
+            artefact and the setting.
 
         Returns
         -------
         Table or Figure
             A table states in its cells what is missing. A figure has its final size; the step writes it as
             SVG and PNG.
-
-        Raises
-        ------
-        StepError
-            If a setting is invalid; the message names the artefact and the setting.
         """
 
 
-@dataclass(frozen=True)
-class ArtefactKind(Generic[Built]):
-    """A kind of table or figure.
-
-    Attributes
-    ----------
-    module
-        A module of ``svmrepro.workflow``.
-    function
-        Name of its builder.
-    """
-
-    module: str
-    function: str = "build"
-
-    def load(self) -> Builder[Built]:
-        """Import the builder."""
-        module = importlib.import_module(f"svmrepro.workflow.{self.module}")
-        return cast("Builder[Built]", getattr(module, self.function))
-
-
-TABLES: Mapping[str, ArtefactKind[Table]] = {
-    "timing": ArtefactKind("tables.timing"),
-    "sparse": ArtefactKind("tables.sparse"),
-    "scaling": ArtefactKind("tables.scaling"),
-    "support-vectors": ArtefactKind("tables.support_vectors"),
-    "contenders": ArtefactKind("tables.contenders"),
-    "claims": ArtefactKind("tables.claims"),
-    "problems": ArtefactKind("tables.permutations.problems"),
-    "paired": ArtefactKind("tables.permutations.paired"),
-    "variants": ArtefactKind("tables.permutations.variants"),
-    "encodings": ArtefactKind("tables.permutations.encodings"),
-    "traffic": ArtefactKind("tables.traffic"),
-    "benchmarks": ArtefactKind("tables.benchmarks"),
-    "precision": ArtefactKind("tables.precision"),
-    "parameters": ArtefactKind("tables.parameters"),
-    "adult-encoding": ArtefactKind("tables.adult_encoding"),
+# Kind -> module of svmrepro.workflow and function of its builder.
+TABLES: Mapping[str, str] = {
+    "timing": "tables.timing:build",
+    "sparse": "tables.sparse:build",
+    "scaling": "tables.scaling:build",
+    "support-vectors": "tables.support_vectors:build",
+    "contenders": "tables.contenders:build",
+    "claims": "tables.claims:build",
+    "problems": "tables.permutations.problems:build",
+    "paired": "tables.permutations.paired:build",
+    "variants": "tables.permutations.variants:build",
+    "encodings": "tables.permutations.encodings:build",
+    "traffic": "tables.traffic:build",
+    "benchmarks": "tables.benchmarks:build",
+    "precision": "tables.precision:build",
+    "parameters": "tables.parameters:build",
+    "adult-encoding": "tables.adult_encoding:build",
 }
 
-FIGURES: Mapping[str, ArtefactKind[Figure]] = {
-    "loglog": ArtefactKind("figures.loglog"),
-    "overview": ArtefactKind("figures.loglog", "build_overview"),
-    "curves": ArtefactKind("figures.curves"),
-    "exponents": ArtefactKind("figures.exponents"),
-    "working-sets": ArtefactKind("figures.working_sets"),
-    "path": ArtefactKind("figures.step_path"),
-    "gain": ArtefactKind("figures.step_path", "build_gain"),
-    "step-lengths": ArtefactKind("figures.step_lengths"),
-    "settings": ArtefactKind("figures.settings"),
+FIGURES: Mapping[str, str] = {
+    "loglog": "figures.loglog:build",
+    "overview": "figures.loglog:build_overview",
+    "curves": "figures.curves:build",
+    "exponents": "figures.exponents:build",
+    "working-sets": "figures.working_sets:build",
+    "path": "figures.step_path:build",
+    "gain": "figures.step_path:build_gain",
+    "step-lengths": "figures.step_lengths:build",
+    "settings": "figures.settings:build",
 }
+
+
+def load_builder(place: str) -> Builder[Any]:
+    """Import a builder, given as in `TABLES` and `FIGURES`."""
+    return cast("Builder[Any]", resolve_name(f"svmrepro.workflow.{place}"))
 
 
 def table_builder(paper: str, artefact: Artefact) -> Builder[Table]:
-    """Return the builder of a table.
-
-    Raises
-    ------
-    StepError
-        If the artefact is a figure, or its kind does not exist.
-    """
-    return _kind(paper, artefact, "table", TABLES).load()
+    """Return the builder of a table; an artefact that is none, or of an unknown kind, is a StepError."""
+    return load_builder(_place(paper, artefact, "table", TABLES))
 
 
 def figure_builder(paper: str, artefact: Artefact) -> Builder[Figure]:
     """Return the builder of a figure; see `table_builder`."""
-    return _kind(paper, artefact, "figure", FIGURES).load()
+    return load_builder(_place(paper, artefact, "figure", FIGURES))
 
 
-def _kind(
-    paper: str, artefact: Artefact, form: str, known: Mapping[str, ArtefactKind[Built]]
-) -> ArtefactKind[Built]:
+def _place(paper: str, artefact: Artefact, form: str, known: Mapping[str, str]) -> str:
     if artefact.form != form or artefact.kind not in known:
         raise StepError(
             f"{paper}: artefact '{artefact.name}': no {form} of kind '{artefact.kind}' "

@@ -6,6 +6,7 @@ the journal it is a ``row``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,23 +25,12 @@ MOST_BLOCKS = 100
 
 @dataclass(frozen=True)
 class Instance:
-    """
-    An experiment at one size and one seed or permutation. All contenders run on it side by side.
-
-    Attributes
-    ----------
-    n
-        Number of training examples.
-    seed
-        Seed of a generated data set or number of the permutation; None for neither.
-    point
-        Value on the experiment's axis. None without an axis, and for contenders that the axis does not
-        affect.
-    """
+    """An experiment at one size and one seed or permutation. All contenders run on it side by side."""
 
     experiment: Experiment
     n: int
-    seed: int | None
+    seed: int | None  # of a generated data set, or number of the permutation
+    # Value on the experiment's axis. None without one, and for contenders that the axis does not affect.
     point: float | None = None
 
     @property
@@ -75,8 +65,7 @@ class Instance:
 
     @cached_property
     def key(self) -> str:
-        """
-        Hash everything that decides what is measured.
+        """Hash everything that decides what is measured.
 
         The key changes with the problem, the content of the data, any contender, and the source of any
         contender's solver. A changed solver therefore re-times exactly the rows in which it competes. Titles,
@@ -87,11 +76,7 @@ class Instance:
         from svmrepro import datasets
 
         experiment = self.experiment
-        try:
-            data = datasets.content_key(experiment.dataset, self.n, self.sample)
-        except datasets.DataError as error:
-            # A missing or too short user file raises an error later, when it is read.
-            data = str(error)
+        data = _content_or_error(lambda: datasets.content_key(experiment.dataset, self.n, self.sample))
         if self.permutation is not None:
             data += f";permutation={self.permutation}"
         essence = {
@@ -101,70 +86,40 @@ class Instance:
             "eps": self.eps,
             "contenders": [_essence(contender) for contender in self.contenders],
         }
-        # Omitted without a test set, so that the keys of such rows did not change when test sets were
-        # introduced.
+        # Omitted without a test set, so that the keys of older rows stay valid.
         if experiment.test is not None:
-            try:
-                essence["test"] = test_set_key(experiment, self.sample)
-            except datasets.DataError as error:
-                essence["test"] = str(error)
+            essence["test"] = _content_or_error(lambda: test_set_key(experiment, self.sample))
             essence["measures"] = list(experiment.measures)
         return digest(essence)
 
 
 @dataclass(frozen=True)
 class Job:
-    """
-    The rows that one process measures.
+    """The rows that one process measures."""
 
-    Attributes
-    ----------
-    name
-        Unique within the experiment; part of the file name.
-    instances
-        Ascending by size.
-    after
-        The job that must run before this one: the next smaller size or the previous block of permutations.
-        This job must know the limits that were met there. None for the first job.
-    """
-
-    name: str
-    instances: tuple[Instance, ...]
+    name: str  # unique within the experiment; part of the file name
+    instances: tuple[Instance, ...]  # ascending by size
+    # The job before this one, which must know the limits that were met there: that of the next smaller size
+    # or of the previous block of permutations.
     after: str | None = None
 
     def wanted(self) -> str:
         """Hash what the job must measure: its rows and their number of repeats."""
-        return digest(
-            [
-                [instance.key, instance.experiment.repeats, instance.experiment.repeat_budget]
-                for instance in self.instances
-            ]
-        )
+        rows = ((instance.key, instance.experiment) for instance in self.instances)
+        return digest([[key, experiment.repeats, experiment.repeat_budget] for key, experiment in rows])
 
 
 def instances(experiment: Experiment) -> tuple[Instance, ...]:
     """Return all instances of an experiment, ascending by size and then by difficulty."""
-    return tuple(
-        instance for n in experiment.sizes for instance in _instances_of(experiment, n, experiment.seeds)
-    )
+    sizes, seeds = experiment.sizes, experiment.seeds
+    return tuple(instance for n in sizes for instance in _instances_of(experiment, n, seeds))
 
 
 def jobs(config: Config, experiment: Experiment) -> tuple[Job, ...]:
-    """
-    Split an experiment into jobs.
+    """Split an experiment into jobs, as the configuration's setting ``job`` says.
 
-    Parameters
-    ----------
-    config
-        Its setting ``job`` selects the split.
-    experiment
-        An experiment of this configuration.
-
-    Returns
-    -------
-    tuple of Job
-        A single job ``all``, which starts Python only once; or one job per size and block of permutations,
-        which suits the time limits of a cluster.
+    It is a single job ``all``, which starts Python only once; or one job per size and block of permutations,
+    which suits the time limits of a cluster.
     """
     if config.job == "experiment":
         return (Job("all", instances(experiment)),)
@@ -176,14 +131,7 @@ def jobs(config: Config, experiment: Experiment) -> tuple[Job, ...]:
 
 
 def job(config: Config, experiment: Experiment, name: str) -> Job:
-    """
-    Look up a job by name.
-
-    Raises
-    ------
-    StepError
-        If the experiment has no such job.
-    """
+    """Look up a job by name; an unknown name is a StepError."""
     for candidate in jobs(config, experiment):
         if candidate.name == name:
             return candidate
@@ -197,17 +145,18 @@ def _instances_of(experiment: Experiment, n: int, seeds: tuple[int | None, ...])
     return tuple(Instance(experiment, n, seed, point) for point in points for seed in seeds)
 
 
-def test_set_key(experiment: Experiment, seed: int) -> str:
-    """
-    Return a text that changes with the content of an experiment's test set.
+def _content_or_error(key: Callable[[], str]) -> str:
+    """Return a content key; the text of the error for a user's file that will raise it when it is read."""
+    from svmrepro.datasets import DataError
 
-    Parameters
-    ----------
-    experiment
-        An experiment with a test set.
-    seed
-        Seed, if the data set is generated.
-    """
+    try:
+        return key()
+    except DataError as error:
+        return str(error)
+
+
+def test_set_key(experiment: Experiment, seed: int) -> str:
+    """Return a text that changes with the content of an experiment's test set."""
     from svmrepro import datasets
 
     test = experiment.test

@@ -1,5 +1,4 @@
-"""
-Layered YAML: files and command-line settings merged key by key. Each value remembers its origin.
+"""Layered YAML: files and command-line settings merged key by key. Each value remembers its origin.
 
 An error message can thus name the file and key to change, however many layers were merged.
 """
@@ -16,29 +15,16 @@ T = TypeVar("T")
 
 
 class Layers:
-    """
-    Mappings merged into one. Later layers win; lists are replaced as a whole.
-
-    Attributes
-    ----------
-    content
-        The merged mapping.
-    """
+    """Mappings merged into one, ``content``. Later layers win; lists are replaced as a whole."""
 
     def __init__(self) -> None:
         self.content: dict[str, Any] = {}
         self._origins: dict[Key, tuple[str, Key]] = {}
 
     def add(self, layer: Mapping[str, Any], origin: str) -> None:
-        """
-        Merge a layer over the current content.
+        """Merge a layer over the current content: nested mappings are merged, all other values replace.
 
-        Parameters
-        ----------
-        layer
-            Nested mappings are merged; all other values replace.
-        origin
-            Name of the source in messages (a file name, ``--config``).
+        Messages name the source of its values by ``origin`` (a file name, ``--config``).
         """
         self._merge(self.content, layer, origin, ())
 
@@ -56,17 +42,9 @@ class Layers:
                 target[key] = value
 
     def graft(self, other: Layers, at: Key, into: Key) -> None:
-        """
-        Merge part of other layers over the current content. Its values keep their origins.
+        """Merge the part of other layers at one key under another key; its values keep their origins.
 
-        Parameters
-        ----------
-        other
-            The source of the part.
-        at
-            Key of the part in `other`; a missing part counts as empty.
-        into
-            Key in this object under which the part is merged.
+        A missing part counts as empty.
         """
         part: Any = other.content
         for key in at:
@@ -88,13 +66,9 @@ class Layers:
         return StepError(f"{origin}: {dotted(full)}: {what}" if full else f"{origin}: {what}")
 
     def convert(self, kind: type[T]) -> T:
-        """
-        Convert the merged content to a type.
+        """Convert the merged content to a type.
 
-        Raises
-        ------
-        StepError
-            For the first fault: file, key, what is wrong, and a suggestion.
+        The first fault is a StepError: file, key, what is wrong, and a suggestion.
         """
         try:
             return convert(self.content, kind, endless="iteration_limit")

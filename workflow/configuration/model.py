@@ -1,5 +1,4 @@
-"""
-The configuration as frozen records: what a run measures, and where its files are.
+"""The configuration as frozen records: what a run measures, and where its files are.
 
 A configuration is merged from ``config/config.yaml`` (the default scale), the file of the chosen scale
 (``config/<scale>.yaml``) and the command line, in this order; later layers win. The result is merged over
@@ -28,118 +27,64 @@ Number = int | float
 
 @dataclass(frozen=True)
 class Contender:
-    """
-    A solver with its options, as it takes part in an experiment.
+    """A solver with its options, as it takes part in an experiment."""
 
-    Attributes
-    ----------
-    label
-        Its name in tables.
-    encoding, eps, permutations
-        None stands for the data set's own; the experiment's (or the axis's) value; all permutations.
-    time_limit, memory_limit_mb
-        None: no limit.
-    iteration_limit
-        ``math.inf`` for no limit; None: the solver's own cap.
-    """
-
-    label: str
+    label: str  # its name in tables
     solver: str
     storage: str = "auto"
     bias: bool = True
     options: dict[str, Any] = field(default_factory=dict)
     time_limit: Number | None = None
     memory_limit_mb: Number | None = None
-    permutations: int | None = None
-    encoding: str | None = None
-    eps: float | None = None
-    iteration_limit: Number | None = None
+    permutations: int | None = None  # None: all
+    encoding: str | None = None  # None: the data set's own
+    eps: float | None = None  # None: the experiment's, or the axis's
+    iteration_limit: Number | None = None  # math.inf for no limit; None: the solver's own cap
 
 
 class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """
-    Examples on which results are evaluated.
+    """Examples on which results are evaluated."""
 
-    Attributes
-    ----------
-    dataset
-        None: the test part of the experiment's data set.
-    rows
-        None: all.
-    """
-
-    dataset: str | None = None
+    dataset: str | None = None  # None: the test part of the experiment's data set
     skip: Annotated[int, msgspec.Meta(ge=0)] = 0
     rows: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """
-    A problem at several sizes, and the contenders that solve it.
-
-    Attributes
-    ----------
-    C, C_total
-        Exactly one of them is set.
-    sizes
-        Numbers of training rows in the files, ascending.
-    paper_sizes
-        The paper's own counts, for the ``sizes`` that occur in the paper.
-    seeds
-        Seeds, or numbers of the permutations; ``(None,)`` for a downloaded set without permutations.
-    repeat_budget
-        None: no limit.
-    permutations
-        None: the data set's own order. For a generated set with permutations, the examples are those of seed
-        0.
-    axis, points
-        ``"C"``, ``"C_total"`` or ``"eps"``, and its values from the easiest to the hardest; None and empty
-        without an axis.
-    test
-        None if there are no measures.
-    """
+    """A problem at several sizes, and the contenders that solve it."""
 
     name: str
     paper: str
     title: str
     dataset: str
     kernel: dict[str, Any]
-    C: float | None
+    C: float | None  # either C or C_total is set
     C_total: float | None
     bias: bool
     eps: float
-    sizes: tuple[int, ...]
-    paper_sizes: dict[int, int]
+    sizes: tuple[int, ...]  # numbers of training rows in the files, ascending
+    paper_sizes: dict[int, int]  # the paper's own counts, for the sizes that occur in the paper
+    # Seeds, or numbers of the permutations; (None,) for a downloaded set without permutations.
     seeds: tuple[int | None, ...]
     repeats: int
     repeat_budget: Number | None
     contenders: dict[str, Contender]
+    # None: the data set's own order. The examples of a generated set with permutations are those of seed 0.
     permutations: int | None = None
-    axis: str | None = None
-    points: tuple[float, ...] = ()
+    axis: str | None = None  # C, C_total or eps
+    points: tuple[float, ...] = ()  # the values of the axis, from the easiest to the hardest
     measures: tuple[str, ...] = ()
-    test: HeldOut | None = None
+    test: HeldOut | None = None  # None if there are no measures
 
     def seeds_of(self, contender: Contender) -> tuple[int | None, ...]:
         """Return the seeds, or permutations, in which a contender takes part."""
         return self.seeds if contender.permutations is None else self.seeds[: contender.permutations]
 
     def bound(self, n: int, point: float | None = None) -> float:
-        """
-        Return the upper bound of each multiplier in (P1).
+        """Return the upper bound of each multiplier in (P1) for n training rows: C, or C_total / n.
 
-        Parameters
-        ----------
-        n
-            Number of training rows.
-        point
-            Value on the axis, if any.
-
-        Returns
-        -------
-        float
-            C, or C_total / n if the experiment fixes C_total.
+        A ``point`` is the value on the axis, if that is C or C_total.
         """
         if point is not None and self.axis == "C":
             return point
@@ -154,27 +99,19 @@ class Experiment:
         """Return eps, which is the value on the axis if the axis is eps."""
         return point if point is not None and self.axis == "eps" else self.eps
 
-    def on_axis(self, contender: Contender) -> bool:
-        """Tell whether the axis affects a contender; an eps axis does not if it has its own eps."""
-        return self.axis is not None and not (self.axis == "eps" and contender.eps is not None)
-
     def points_of(self, contender: Contender) -> tuple[float | None, ...]:
-        """Return the points at which a contender is measured; None stands for all points at once."""
-        return self.points if self.on_axis(contender) else (None,)
+        """Return the points at which a contender is measured; None stands for all points at once.
+
+        The axis eps does not affect a contender that has its own.
+        """
+        affected = self.axis is not None and not (self.axis == "eps" and contender.eps is not None)
+        return self.points if affected else (None,)
 
     def harder(self, place: tuple[int, float | None], other: tuple[int, float | None]) -> bool:
-        """
-        Tell whether a problem takes at least as long as another, so that a limit met there is met here too.
+        """Tell whether a problem, given by size and point, takes at least as long as another.
 
-        Parameters
-        ----------
-        place, other
-            Size and point of each problem.
-
-        Returns
-        -------
-        bool
-            True if neither size nor point is easier, also if both are equal.
+        A limit met there is then met here too. It is so if neither size nor point is easier, also if both are
+        equal.
         """
         (n, point), (m, base) = place, other
         if point is None or base is None:
@@ -184,31 +121,16 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Artefact:
-    """
-    A table or figure of a paper.
-
-    Attributes
-    ----------
-    kind
-        Kind of table or figure (timing, loglog, sparse, scaling, ...).
-    form
-        ``"table"`` or ``"figure"``.
-    experiments
-        The experiments shown; by default all of the paper.
-    settings
-        All other keys of its entry.
-    single
-        Whether it shows one experiment by definition, rather than because the scale has only one.
-    """
+    """A table or figure of a paper."""
 
     name: str
-    kind: str
-    form: str
-    experiments: tuple[str, ...]
+    kind: str  # timing, loglog, sparse, scaling, ...
+    form: str  # table or figure
+    experiments: tuple[str, ...]  # those that it shows
     title: str
     caption: str
-    settings: dict[str, Any] = field(default_factory=dict)
-    single: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)  # all other keys of its entry
+    single: bool = False  # shows one experiment by definition, not because the scale has only one
 
     @property
     def measured(self) -> bool:
@@ -218,36 +140,18 @@ class Artefact:
 
 @dataclass(frozen=True)
 class Paper:
-    """
-    A paper's experiments and artefacts.
-
-    Attributes
-    ----------
-    left_out
-        Experiments of its file that this configuration removes.
-    """
+    """A paper's experiments and artefacts."""
 
     name: str
     title: str
     experiments: dict[str, Experiment]
     artefacts: dict[str, Artefact]
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # experiments of its file that this configuration removes
 
 
 @dataclass(frozen=True)
 class Config:
-    """
-    The complete configuration of a run.
-
-    Attributes
-    ----------
-    data_dir, results_dir, figures_dir
-        Folders, without the scale's subfolder.
-    mirror, against
-        None if not set.
-    datasets
-        Users' own files: name -> path.
-    """
+    """The complete configuration of a run; its folders are those without the scale's subfolder."""
 
     scale: str
     data_dir: Path
@@ -258,20 +162,18 @@ class Config:
     timed_jobs: int
     job: str
     repeats: int
-    datasets: dict[str, str]
+    datasets: dict[str, str]  # users' own files: name -> path
     papers: dict[str, Paper]
     against: str | None = None
     require_complete: bool = False
 
-    def experiment(self, paper: str, name: str) -> Experiment:
-        """
-        Look up an experiment.
+    @property
+    def experiments(self) -> list[Experiment]:
+        """The experiments of all papers."""
+        return [each for paper in self.papers.values() for each in paper.experiments.values()]
 
-        Raises
-        ------
-        StepError
-            If the configuration has no such paper or experiment.
-        """
+    def experiment(self, paper: str, name: str) -> Experiment:
+        """Look up an experiment; one that the configuration lacks is a StepError."""
         try:
             return self.papers[paper].experiments[name]
         except KeyError:
@@ -284,8 +186,7 @@ def config_dir() -> Path:
 
 
 def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None = None) -> Config:
-    """
-    Read, merge and check the configuration.
+    """Read, merge and check the configuration: data sets, solvers, options, kernels and sizes exist.
 
     Parameters
     ----------
@@ -293,11 +194,6 @@ def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None 
         Command-line settings, nested as in the files; ``scale`` selects the scale's file.
     folder
         The folder ``config/``; None for the project's own.
-
-    Returns
-    -------
-    Config
-        Fully checked: data sets, solvers, options, kernels and sizes exist.
 
     Raises
     ------
@@ -311,7 +207,7 @@ def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None 
 
 
 def dump_config(config: Config) -> str:
-    """Return a configuration as the JSON text that :func:`write_config` writes."""
+    """Return a configuration as the JSON text from which the steps read it."""
     return json.dumps(msgspec.to_builtins(config, enc_hook=str)) + "\n"
 
 
@@ -321,14 +217,7 @@ def write_config(config: Config, path: Path) -> None:
 
 
 def read_config(path: str | os.PathLike[str]) -> Config:
-    """
-    Read what :func:`write_config` wrote.
-
-    Raises
-    ------
-    StepError
-        If it cannot be read.
-    """
+    """Read what :func:`write_config` wrote; a file that cannot be read is a StepError."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         # JSON has no integer keys, and msgspec's reader no infinity.

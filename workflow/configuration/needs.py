@@ -10,46 +10,30 @@ def data_sets(config: Config) -> list[str]:
     names: dict[str, None] = {}
     tests: dict[str, None] = {}
     for paper in config.papers.values():
-        names |= dict.fromkeys(experiment.dataset for experiment in paper.experiments.values())
+        experiments = paper.experiments.values()
+        names |= dict.fromkeys(experiment.dataset for experiment in experiments)
         settings = [artefact.settings for artefact in paper.artefacts.values()]
         names |= dict.fromkeys(entry["dataset"] for entry in settings if "dataset" in entry)
-        sets = [experiment.test for experiment in paper.experiments.values()]
-        tests |= dict.fromkeys(test.dataset for test in sets if test is not None and test.dataset is not None)
-    names |= tests
-    return list(names)
+        tests |= dict.fromkeys(each.test.dataset for each in experiments if each.test and each.test.dataset)
+    return [*(names | tests)]
 
 
 def combinations(config: Config) -> list[tuple[str, str, str]]:
-    """
-    List the combinations that must be compiled.
+    """List what must be compiled: (solver, kernel, storage), each once, sorted.
 
-    Parameters
-    ----------
-    config
-        The configuration.
-
-    Returns
-    -------
-    list of (solver, kernel, storage)
-        Each once, sorted. Users' own solvers compile themselves, and solvers without their package are
-        omitted.
+    Users' own solvers compile themselves, and solvers without their package are omitted.
     """
     from svmrepro.solvers import SOLVERS
 
-    examples = {
-        (solver, "linear", "dense")
-        for paper in config.papers.values()
-        for artefact in paper.artefacts.values()
-        if "example" in artefact.settings
-        for solver in artefact.settings["solvers"].values()
-    }
-    return sorted(
-        examples
-        | {
-            (contender.solver, str(experiment.kernel["name"]), contender.storage)
-            for paper in config.papers.values()
-            for experiment in paper.experiments.values()
-            for contender in experiment.contenders.values()
-            if ":" not in contender.solver and SOLVERS[contender.solver].version is not None
-        }
-    )
+    found = set()
+    for paper in config.papers.values():
+        for artefact in paper.artefacts.values():
+            if "example" in artefact.settings:
+                found |= {(solver, "linear", "dense") for solver in artefact.settings["solvers"].values()}
+        for experiment in paper.experiments.values():
+            found |= {
+                (contender.solver, str(experiment.kernel["name"]), contender.storage)
+                for contender in experiment.contenders.values()
+                if ":" not in contender.solver and SOLVERS[contender.solver].version is not None
+            }
+    return sorted(found)

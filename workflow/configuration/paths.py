@@ -8,29 +8,9 @@ import re
 from pathlib import Path
 
 from svmrepro.workflow.configuration.jobs import jobs
-from svmrepro.workflow.configuration.model import Config, config_dir
+from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration.model import config_dir as config_dir
 from svmrepro.workflow.errors import StepError
-
-__all__ = [
-    "COMPARE",
-    "check",
-    "comparison",
-    "config_dir",
-    "figure",
-    "fits",
-    "job_file",
-    "job_files",
-    "journal",
-    "marker",
-    "measurements",
-    "papers_in",
-    "ratios",
-    "reference",
-    "results",
-    "run_lock",
-    "table",
-    "timing_slots",
-]
 
 COMPARE = "compare"
 """Folder of a comparison of two runs, next to the papers' folders in the results and the figures."""
@@ -126,10 +106,7 @@ def comparison(config: Config) -> Path:
 def papers_in(folder: Path) -> list[str]:
     """List the papers with comparable results in a folder; empty if it holds only the record of a check.
 
-    Raises
-    ------
-    StepError
-        If the folder is neither the results of a run nor a reference.
+    A folder that is neither the results of a run nor a reference is a StepError.
     """
     if not folder.is_dir():
         raise StepError(f"against: {folder} is no folder")

@@ -1,5 +1,4 @@
-"""
-Read YAML files, also untrusted ones, as plain data.
+"""Read YAML files, also untrusted ones, as plain data.
 
 PyYAML's safe loader runs no code, but a few lines of nested anchors can stand for billions of values and make
 it run forever. It also raises Python errors of its own on absurd numbers. Here both are YAML errors with a
@@ -62,24 +61,10 @@ for _kind in ("int", "float"):
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """
-    Read a YAML file that holds a mapping.
+    """Read a YAML file that holds a mapping; an empty file gives an empty one.
 
-    Parameters
-    ----------
-    path
-        The file.
-
-    Returns
-    -------
-    dict
-        Its content; empty for an empty file.
-
-    Raises
-    ------
-    StepError
-        If the file is missing, is not YAML or not a mapping, has tags or duplicate keys, or is too large:
-        file and line in one line.
+    If the file is missing, is not YAML or not a mapping, has tags or duplicate keys, or is too large, the
+    StepError names file and line.
     """
     try:
         content = load_plain(path.read_text(encoding="utf-8"))
@@ -99,24 +84,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def load_plain(text: str) -> Any:
-    """
-    Parse a YAML document.
+    """Parse a YAML document: mappings, lists, strings, numbers, booleans and None; None for an empty one.
 
-    Parameters
-    ----------
-    text
-        YAML.
-
-    Returns
-    -------
-    object
-        Mappings, lists, strings, numbers, booleans and None; None for an empty document.
-
-    Raises
-    ------
-    yaml.YAMLError
-        If it is not YAML, has tags or duplicate keys, is nested deeper than :data:`DEEPEST` or has more than
-        :data:`MOST_VALUES` values.
+    It is a YAMLError if it is not YAML, has tags or duplicate keys, is nested deeper than :data:`DEEPEST` or
+    has more than :data:`MOST_VALUES` values.
     """
     _measure(text)
     return yaml.load(text, Loader=Loader)
@@ -162,14 +133,7 @@ def _refuse_tag(event: Any) -> None:
 
 @lru_cache(4096)
 def word(text: str) -> Any:
-    """
-    Parse a plain YAML scalar: a number, a boolean, None, or the text itself.
-
-    Parameters
-    ----------
-    text
-        A command-line setting.
-    """
+    """Parse a plain YAML scalar of the command line: a number, a boolean, None, or the text itself."""
     try:
         value = load_plain(text)
     except yaml.YAMLError:
@@ -178,16 +142,11 @@ def word(text: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """
-    Parse the texts in command-line settings as plain YAML scalars.
+    """Parse the texts in command-line settings as plain YAML scalars.
 
     Snakemake leaves ``true`` and numbers inside ``{...}`` or ``[...]`` as text. It also reads
-    ``--configfile`` itself, so that anchors in there may still expand to very large data.
-
-    Raises
-    ------
-    ValueError
-        If the settings are larger or more deeply nested than a file may be.
+    ``--configfile`` itself, so that anchors in there may still expand to very large data: settings that are
+    larger or more deeply nested than a file may be are a ValueError.
     """
     left = MOST_VALUES
 

@@ -50,14 +50,7 @@ DEFAULT_EPS = 1e-3
 
 
 def load(overrides: Mapping[str, Any], folder: Path) -> Config:
-    """
-    Read, merge and check the configuration; see :func:`svmrepro.workflow.configuration.model.load_config`.
-
-    Raises
-    ------
-    StepError
-        For the first error: file, key and what is wrong, in one line.
-    """
+    """Do the work of :func:`svmrepro.workflow.configuration.model.load_config`."""
     try:
         overrides = plain(overrides)
     except ValueError as error:
@@ -82,30 +75,23 @@ def load(overrides: Mapping[str, Any], folder: Path) -> Config:
             check_known(name, files, "paper", "experiments", name)
     except Fault as fault:
         raise layers.error(fault.at, fault.what) from None
+    same = ("scale", "require_data", "timed_jobs", "job", "repeats", "against", "require_complete")
     return Config(
-        scale=settings.scale,
+        **{name: getattr(settings, name) for name in same},
         data_dir=Path(settings.data_dir),
         results_dir=Path(settings.results_dir),
         figures_dir=Path(settings.figures_dir),
         mirror=settings.mirror or os.environ.get("SVMREPRO_MIRROR") or None,
-        require_data=settings.require_data,
-        timed_jobs=settings.timed_jobs,
-        job=settings.job,
-        repeats=settings.repeats,
         datasets={name: entry.path for name, entry in settings.datasets.items()},
         papers=papers,
-        against=settings.against,
-        require_complete=settings.require_complete,
     )
 
 
 def _scale_file(folder: Path, scale: object) -> Path:
     """Return the file of a scale; if there is none, the error lists the scales."""
-    known = {path.stem for path in folder.glob("*.yaml")} - NO_SCALES
+    known = {DEFAULT_SCALE, *(path.stem for path in folder.glob("*.yaml"))} - NO_SCALES
     try:
-        check_known(
-            scale if isinstance(scale, str) else shown(scale), {DEFAULT_SCALE, *known}, "scale", "scale"
-        )
+        check_known(scale if isinstance(scale, str) else shown(scale), known, "scale", "scale")
     except Fault as fault:
         raise StepError(f"--config: {fault}") from None
     return folder / f"{scale}.yaml"
@@ -135,10 +121,9 @@ def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
         for name, entry in content.experiments.items():
             if entry is not None:
                 kernel = dict(layers.content["experiments"][name]["kernel"])
+                sizes = paper_sizes[name]
                 with under("experiments", name):
-                    experiments[name] = _experiment(
-                        name, entry, kernel, path.stem, settings, paper_sizes[name]
-                    )
+                    experiments[name] = _experiment(name, entry, kernel, path.stem, settings, sizes)
         artefacts = _artefacts(content.artefacts, layers.content["artefacts"], experiments, list(paper_sizes))
     except Fault as fault:
         raise layers.error(fault.at, fault.what) from None
@@ -251,23 +236,21 @@ def _test(entry: WholeExperiment, own: Collection[str], largest: int) -> HeldOut
         named = test.dataset or entry.dataset
         check_known(named, [*datasets.names(), *own], "data set", "dataset")
         generated = named not in own and datasets.is_generated(named)
-        if generated and test.dataset is None:
+        if generated:
+            if test.dataset is not None:
+                what = f"data set {named!r} is generated: leave the dataset out, and give skip and rows"
+                raise Fault((), what)
             if test.rows is None or test.skip < largest:
                 raise Fault((), f"a generated set needs rows, and skip of at least {largest}")
-        elif generated:
-            what = f"data set {named!r} is generated: leave the dataset out, and give skip and rows"
-            raise Fault((), what)
         elif test.skip:
             raise Fault(("skip",), f"data set {named!r} is not generated: it has a test part of its own")
-        elif named in own:
-            if test.dataset is None:
-                what = f"data set {named!r} is a file of your own: name another one as dataset"
-                raise Fault((), what)
-        else:
+        elif named not in own:
             try:
                 datasets.content_key(named, test.rows, part="test" if test.dataset is None else "train")
             except datasets.DataError as error:
                 raise Fault((), str(error)) from error
+        elif test.dataset is None:
+            raise Fault((), f"data set {named!r} is a file of your own: name another one as dataset")
     return test
 
 
@@ -354,6 +337,7 @@ def _artefacts(
             check_known(experiment, declared, "experiment", "artefacts", name)
         shown = tuple(experiment for experiment in named or declared if experiment in experiments)
         if shown:
+            extra = {key: each for key, each in contents[name].items() if key not in entry.__struct_fields__}
             artefacts[name] = Artefact(
                 name=name,
                 kind=entry.kind,
@@ -361,9 +345,7 @@ def _artefacts(
                 experiments=shown,
                 title=entry.title,
                 caption=entry.caption,
-                settings={
-                    key: value for key, value in contents[name].items() if key not in entry.__struct_fields__
-                },
+                settings=extra,
                 single=single,
             )
     return artefacts

@@ -19,12 +19,7 @@ _CONTROL = "holds a line break or another control character"
 
 Name = Annotated[
     str,
-    pattern(
-        r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z",
-        "is no name (letters, digits, '.', '_', '-')",
-        min_length=1,
-        max_length=100,
-    ),
+    pattern(r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z", "is no name (letters, digits, '.', '_', '-')", 1, 100),
 ]
 # Snakemake treats braces as wildcards.
 Text = Annotated[str, pattern(r"^[^{}]*\Z", "holds a brace", min_length=1)]

@@ -10,20 +10,9 @@ T = TypeVar("T")
 
 
 def typed(value: object, kind: type[T]) -> T:
-    """
-    Convert plain data to a type.
+    """Convert plain data to a type that msgspec supports.
 
-    Parameters
-    ----------
-    value
-        Plain data from YAML or JSON.
-    kind
-        A type supported by msgspec.
-
-    Raises
-    ------
-    ValueError
-        If the value does not fit: the key, and what is wrong.
+    If the value does not fit, the ValueError names the key and what is wrong.
     """
     try:
         return msgspec.convert(value, kind)

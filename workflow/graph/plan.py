@@ -13,43 +13,29 @@ from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import Artefact, Config, config_dir, dump_config, load_config, paths
 from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES
 from svmrepro.workflow.configuration.jobs import Job, jobs
-from svmrepro.workflow.configuration.model import Artefact, Config, config_dir, dump_config, load_config
 from svmrepro.workflow.configuration.needs import combinations, data_sets
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.fingerprints import digest
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import check_own, register
 
-if TYPE_CHECKING:
-    from svmrepro.datasets.locks import Owner
-
-#: The steps that rules run.
-STEPS = (
-    "fetch",
-    "generate",
-    "compile",
-    "measure",
-    "analyse",
-    "collect",
-    "tabulate",
-    "plot",
-    "check",
-    "compare",
+#: Names of rules, reserved: no experiment or artefact may use them.
+RULES = frozenset(
+    name
+    for pattern in ("Snakefile", "workflow/rules/*.smk")
+    for file in config_dir().parent.glob(pattern)
+    for name in re.findall(r"^rule (\w+):", file.read_text(encoding="utf-8"), re.MULTILINE)
 )
-
-#: Matches nothing. Used as the wildcard of a rule that this configuration does not need.
-NOTHING = "(?!)"
 
 
 class Plan:
-    """
-    A configuration and the files that follow from it.
+    """A configuration and the files that follow from it.
 
     Parameters
     ----------
@@ -57,57 +43,49 @@ class Plan:
         Settings from the command line.
     folder
         The folder ``config/``; None for the project's own.
-
-    Attributes
-    ----------
-    config
-        The checked configuration.
-    file
-        The configuration file that the steps read. It is named by its content, so that a later command does
-        not disturb a run in progress.
-    began
-        Start time of this command, in seconds since the epoch.
     """
 
     def __init__(self, overrides: Mapping[str, Any], folder: Path | None = None) -> None:
-        self.overrides = dict(overrides)
-        self.config: Config = load_config(self.overrides, folder)
+        self.config: Config = load_config(overrides, folder)
         register(self.config)
         check_own(self.config)
         if self.config.against is not None:
             paths.papers_in(Path(self.config.against))  # fail now, not after hours of measuring
+        #: Start time of this command, in seconds since the epoch.
         self.began = time.time()
         folder = paths.results(self.config) / ".config"
         text = dump_config(self.config)
         name = hashlib.sha256(text.encode()).hexdigest()[:12]
+        #: The configuration file that the steps read. It is named by its content, so that a later command
+        #: does not disturb a run in progress.
         self.file = folder / f"{name}.json"
-        if not self.file.is_file():
-            atomic_write(self.file, text)
         #: The command line's settings, for the Snakemake processes that rules start.
         self.overrides_file = folder / f"{name}.overrides.json"
-        if not self.overrides_file.is_file():
-            atomic_write(self.overrides_file, json.dumps(self.overrides) + "\n")
+        for file, content in ((self.file, text), (self.overrides_file, json.dumps(dict(overrides)) + "\n")):
+            if not file.is_file():
+                atomic_write(file, content)
         self._jobs: dict[tuple[str, str], dict[str, Job]] = {}
         self._held = ExitStack()
 
     def alone(self) -> None:
-        """
-        Wait until no other run uses this scale's results folder, then lock it.
+        """Wait until no other run uses this scale's results folder, then lock it.
 
         The operating system releases the lock when this process ends, even if it is killed.
         """
         self._held.enter_context(lock(paths.run_lock(self.config), self._waiting))
 
-    def _waiting(self, owner: Owner | None) -> None:
+    def _waiting(self, owner: str) -> None:
         folder = paths.results(self.config)
-        who = owner or "another process"
-        print(f"waiting: {folder} is in use by the run of {who}; this run goes on after it", file=sys.stderr)
+        print(
+            f"waiting: {folder} is in use by the run of {owner}; this run goes on after it", file=sys.stderr
+        )
 
     @cached_property
     def steps(self) -> dict[str, str]:
         """The beginning of each step's command line, quoted for a shell."""
         python, config = quote(sys.executable), quote(str(self.file))
-        return {name: f"{python} -m svmrepro.workflow.steps.{name} --config {config}" for name in STEPS}
+        names = [file.stem for file in (config_dir().parent / "workflow" / "steps").glob("*.py")]
+        return {name: f"{python} -m svmrepro.workflow.steps.{name} --config {config}" for name in names}
 
     @cached_property
     def snakemake(self) -> str:
@@ -132,7 +110,7 @@ class Plan:
         """Return the fingerprint of the source that makes the given artefacts, which share one form."""
         step = "steps.tabulate" if artefacts[0].form == "table" else "steps.plot"
         known = {**TABLES, **FIGURES}
-        kinds = sorted({known[each.kind].module for each in artefacts if each.kind in known})
+        kinds = sorted({known[each.kind].partition(":")[0] for each in artefacts if each.kind in known})
         code = fingerprints.step_fingerprint(step, *kinds)
         return f"{code} {fingerprints.templates_fingerprint()}" if step == "steps.tabulate" else code
 
@@ -149,11 +127,6 @@ class Plan:
     def generated(self) -> list[str]:
         """Data sets that are generated."""
         return [name for name in data_sets(self.config) if name not in self.downloads]
-
-    def own_file(self, dataset: str) -> list[str]:
-        """Return the file of a user's own data set; an empty list for a data set of the registry."""
-        path = self.config.datasets.get(dataset)
-        return [] if path is None else [path]
 
     def marker(self, dataset: str) -> str:
         """Return the file that says whether a data set is available."""
@@ -198,13 +171,8 @@ class Plan:
             needed["smaller"] = str(before)
         return needed
 
-    def job_wanted(self, wildcards: Any) -> str:
-        """Hash what a job must measure; see :meth:`svmrepro.workflow.configuration.jobs.Job.wanted`."""
-        return self.jobs(wildcards.paper, wildcards.experiment)[wildcards.job].wanted()
-
     def wanted(self, paper: str, experiments: Iterable[str]) -> str:
-        """
-        Hash what the given experiments must measure.
+        """Hash what the given experiments must measure.
 
         Every rule that uses their measurements has this hash as a parameter. When a job fails, Snakemake
         deletes its old output, but does not notice that the output is missing as long as files made from it
@@ -260,23 +228,16 @@ class Plan:
         return {form: str(path) for form, path in make(self.config, paper, artefact.name).items()}
 
     def artefacts(self, form: str) -> list[tuple[str, list[Artefact]]]:
-        """
-        Return the artefacts of one form (table or figure), grouped by inputs, with the names of their papers.
+        """Return the artefacts of one form (table or figure) with the names of their papers.
 
-        Returns
-        -------
-        list of (paper, artefacts)
-            Artefacts with the same inputs are grouped: one process makes them.
+        Those with the same inputs are grouped: one process makes them.
         """
-        return [(paper, made) for paper, made in self._artefacts if made[0].form == form]
-
-    @cached_property
-    def _artefacts(self) -> list[tuple[str, list[Artefact]]]:
         found: dict[tuple[str, ...], tuple[str, list[Artefact]]] = {}
         for paper in self.config.papers.values():
             for artefact in paper.artefacts.values():
-                key = (artefact.form, paper.name, *self.artefact_inputs(paper.name, artefact))
-                found.setdefault(key, (paper.name, []))[1].append(artefact)
+                if artefact.form == form:
+                    key = (paper.name, *self.artefact_inputs(paper.name, artefact))
+                    found.setdefault(key, (paper.name, []))[1].append(artefact)
         return list(found.values())
 
     def maker(self, paper: str, artefacts: Sequence[Artefact]) -> str:
@@ -287,19 +248,8 @@ class Plan:
 
     def settings_of(self, artefacts: Sequence[Artefact]) -> str:
         """Hash the configuration entries of the given artefacts, including titles and captions."""
-        return digest(
-            [
-                {
-                    "name": each.name,
-                    "title": each.title,
-                    "caption": each.caption,
-                    "kind": each.kind,
-                    "experiments": each.experiments,
-                    **each.settings,
-                }
-                for each in artefacts
-            ]
-        )
+        known = ("name", "title", "caption", "kind", "experiments")
+        return digest([{key: getattr(each, key) for key in known} | each.settings for each in artefacts])
 
     def subcategory(self, paper: str, artefact: Artefact) -> str:
         """Return the report heading under which an artefact is listed."""
@@ -332,84 +282,35 @@ class Plan:
         return [*self.job_files(paper, experiment), *self.analyses(paper, [experiment]), *own]
 
     def target(self, paper: str, name: str) -> str:
-        """
-        Return the target name of an experiment or an artefact on the command line.
-
-        Returns
-        -------
-        str
-            Its own name, or ``<paper>-<name>`` if that name is taken.
-        """
-        owners = [
-            other.name
-            for other in self.config.papers.values()
-            for known in (*other.experiments, *other.artefacts)
-            if known == name
-        ]
-        taken = len(owners) > 1 or name in self.config.papers or name in RULES
+        """Return the target of an experiment or artefact: its name, or ``<paper>-<name>`` if it is taken."""
+        owners = sum(
+            (name in other.experiments) + (name in other.artefacts) for other in self.config.papers.values()
+        )
+        taken = owners > 1 or name in self.config.papers or name in RULES
         return f"{paper}-{name}" if taken else name
 
 
-#: Names of rules and targets, reserved: no experiment or artefact may use them.
-RULES = frozenset(
-    {
-        "all",
-        "check",
-        "compare",
-        "report",
-        "fetch",
-        "fetch_data",
-        "generate_data",
-        "compile_solvers",
-        "measure",
-        "analyse",
-        "collect_paper",
-        "reference",
-    }
-)
-
-
 #: Snakemake options that only print or inspect something and run no jobs.
-_TELLING = (
-    *(
-        "archive",
-        "cleanup_metadata",
-        "containerize",
-        "d3dag",
-        "dag",
-        "detailed_summary",
-        "dryrun",
-        "filegraph",
-    ),
-    *("generate_unit_tests", "lint", "list_changes", "list_input_changes", "list_params_changes"),
-    *("list_rules", "list_target_rules", "list_untracked", "print_compilation", "report", "rulegraph"),
-    *("summary", "unlock"),
+_TELLING = re.compile(
+    "archive|cleanup_metadata|containerize|d3dag|dag|detailed_summary|dryrun|filegraph|generate_unit_tests"
+    "|lint|list_.*|print_compilation|report|rulegraph|summary|unlock"
 )
 
 
 def makes_files(arguments: Sequence[str]) -> bool:
-    """
-    Tell whether a Snakemake command runs jobs.
+    """Tell whether a Snakemake command, given by arguments that Snakemake has accepted, runs jobs.
 
-    Parameters
-    ----------
-    arguments
-        Command-line arguments that Snakemake has already accepted.
-
-    Returns
-    -------
-    bool
-        False for a dry run, a listing, a graph or a report.
+    A dry run, a listing, a graph or a report does not.
     """
     from snakemake.cli import get_argument_parser
 
     given, _ = get_argument_parser().parse_known_args(list(arguments))
-    return not any(getattr(given, name, None) for name in _TELLING)
+    return not any(value and _TELLING.fullmatch(name) for name, value in vars(given).items())
 
 
 def one_of(names: Iterable[str]) -> str:
     """Return a regular expression that matches exactly the given names."""
-    return "|".join(re.escape(name) for name in names) or NOTHING
+    return "|".join(re.escape(name) for name in names) or "(?!)"  # which matches nothing
 
 
 def _shown(files: Iterable[Path]) -> list[str]:

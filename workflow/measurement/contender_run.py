@@ -7,7 +7,7 @@ import re
 import resource
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib import metadata
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from svmrepro.solvers import MEASURES, SOLVERS, Kernel, Problem, Solution, certify, gram_matrix, solve, warm
 from svmrepro.solvers.interface import Prepares
 from svmrepro.solvers.registry import NotInstalled
-from svmrepro.workflow.configuration.model import Contender, Experiment
+from svmrepro.workflow.configuration import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.measurement.flags import flag_reasons
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, counted, finite
@@ -46,24 +46,12 @@ _LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
 
 
 class ContenderRuns:
-    """
-    The contenders of one row, on shared arrays.
+    """The contenders of one row, on shared arrays: examples X (n, d) and labels y (n,).
 
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    X, y
-        Examples (n, d) and labels (n,).
-    encode
-        Returns the same examples in a named encoding, for contenders that ask for one.
-    point
-        Value on the experiment's axis, if it has one.
-    test
-        Examples (k, d) and labels (k,) of the test set for the experiment's measures.
+    ``encode`` returns the same examples in a named encoding, for contenders that ask for one. ``point`` is
+    the value on the experiment's axis, if it has one; ``test`` holds examples (k, d) and labels (k,) of the
+    test set for its measures.
 
-    Notes
-    -----
     Each representation is built once per storage and shared by the contenders that use it. A user's own
     solver gets a fresh copy for each run, so that changes to its arrays affect neither other contenders nor
     the judge.
@@ -91,13 +79,9 @@ class ContenderRuns:
         self._grams: dict[str | None, npt.NDArray[np.float64]] = {}
 
     def prepare(self, contender: Contender) -> Problem:
-        """
-        Build the representation and load the compiled code that a contender needs. None of this is timed.
+        """Build the representation and load the compiled code that a contender needs. None of this is timed.
 
-        Returns
-        -------
-        Problem
-            Prepared for the certificate and, except for a user's own solver, for the solver.
+        The problem is prepared for the certificate and, except for a user's own solver, for the solver.
         """
         key = (contender.storage, contender.bias, contender.encoding)
         if key not in self._problems:
@@ -119,7 +103,7 @@ class ContenderRuns:
         return problem
 
     def _gram(self, contender: Contender, problem: Problem) -> npt.NDArray[np.float64] | None:
-        """Return the judge's kernel matrix, which all solutions of the same examples share; None if not kept.
+        """Return the judge's kernel matrix, shared by all solutions of the same examples; None if not kept.
 
         It is also used for the first solution. After a restart another solution may be the first in its
         process, and the last digits of a certificate must not depend on that.
@@ -158,20 +142,10 @@ class ContenderRuns:
             solver(self._copy(contender, problem, rows))
 
     def run(self, contender: Contender) -> dict[str, Any]:
-        """
-        Run a contender once.
+        """Run a contender once; return ``status`` and the fields of `NO_RESULT` of the journal's line.
 
-        Parameters
-        ----------
-        contender
-            The contender.
-
-        Returns
-        -------
-        dict
-            ``status`` and the fields of :data:`~svmrepro.workflow.measurement.journal_line.NO_RESULT`. If a
-            contender raises, its status is ``error`` with the reason; for a peer that is not installed it is
-            ``not_run``. The other contenders continue.
+        If a contender raises, its status is ``error`` with the reason; for a peer that is not installed it is
+        ``not_run``. The other contenders continue.
         """
         result: dict[str, Any] = dict(NO_RESULT)
         try:
@@ -291,22 +265,20 @@ def _as_solution(solver: str, answer: Any) -> Solution:
 def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
     """Return counts and times of a run, and whether the clock can be trusted."""
     reasons = flag_reasons(solution.wall_seconds, solution.cpu_seconds, meter.other_cores)
+    info = dict(solution.info)
+    if "bytes_moved" in info:  # to be read beside the bandwidth
+        info["copy_bandwidth"] = copy_bandwidth()
     return {
         "cpu_seconds": solution.cpu_seconds,
         "wall_seconds": solution.wall_seconds,
         "iterations": int(solution.iterations),
         "kernel_evaluations": int(solution.kernel_evaluations),
         "work": {key: int(value) for key, value in solution.work.items()},
-        "info": _plain(_beside_bandwidth(solution.info)),
+        "info": finite(info),
         "peak_memory_bytes": meter.peak_memory_bytes,
         "flagged": bool(reasons),
         "flag_reason": "; ".join(reasons) or None,
     }
-
-
-def _beside_bandwidth(info: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Add the memory bandwidth if a solver counts the bytes it moves."""
-    return {**info, "copy_bandwidth": copy_bandwidth()} if "bytes_moved" in info else info
 
 
 def _verdict(
@@ -314,7 +286,7 @@ def _verdict(
     solution: Solution,
     contender: Contender,
     eps: float,
-    gram: npt.NDArray[np.float64] | None = None,
+    gram: npt.NDArray[np.float64] | None,
 ) -> dict[str, Any]:
     """Certify a solution; one that fails is no result, whatever status the solver reports."""
     if solution.status in _LIMIT_STATUSES:
@@ -327,7 +299,7 @@ def _verdict(
     spec = SOLVERS.get(contender.solver)
     factor = spec.tolerance_factor if spec else USER_TOLERANCE
     passed = certificate.passes(eps, factor)
-    found = {**_plain(asdict(certificate)), "passed": passed}
+    found = {**finite(asdict(certificate)), "passed": passed}
     if passed:
         return {"status": "optimal", "certificate": found}
     reason = (
@@ -340,14 +312,8 @@ def _verdict(
 def _limit_reason(status: str, contender: Contender, solution: Solution) -> str:
     if status == "iteration_limit" and ":" not in contender.solver:
         return f"stopped at its cap of {solution.iterations:,} steps"
-    limit = {"time_limit": contender.time_limit, "memory_limit": contender.memory_limit_mb}.get(status)
-    if limit is None:
-        return f"passed a limit of its own ({status})"
-    if status == "time_limit":
+    if status == "time_limit" and contender.time_limit is not None:
         return f"passed its time limit of {contender.time_limit:g} s"
-    return f"passed its memory limit of {contender.memory_limit_mb:g} MB"
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert numbers for JSON: numpy's to Python's, and non-finite ones to null."""
-    return {key: finite(value) for key, value in values.items()}
+    if status == "memory_limit" and contender.memory_limit_mb is not None:
+        return f"passed its memory limit of {contender.memory_limit_mb:g} MB"
+    return f"passed a limit of its own ({status})"

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config
+import msgspec
+from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.files import atomic_write
 
@@ -24,25 +24,12 @@ class NotAvailable(Exception):
 
 @dataclass(frozen=True)
 class Marker:
-    """
-    Availability of a data set, as found by the last attempt to get it.
-
-    Attributes
-    ----------
-    name
-        Name of the data set.
-    available
-        Whether any of its training files is available.
-    missing
-        One reason per missing file: ``file: why``.
-    tried
-        Time of the attempt, in seconds since the epoch.
-    """
+    """Availability of a data set, as found by the last attempt to get it."""
 
     name: str
-    available: bool
-    missing: tuple[str, ...]
-    tried: float
+    available: bool  # whether any of its training files is
+    missing: tuple[str, ...]  # one reason per missing file: ``file: why``
+    tried: float  # when, in seconds since the epoch
 
     @property
     def complete(self) -> bool:
@@ -55,14 +42,7 @@ class Marker:
 
 
 def register(config: Config) -> None:
-    """
-    Register a user's own files with ``svmrepro.datasets``.
-
-    Raises
-    ------
-    StepError
-        If a name is already taken.
-    """
+    """Register a user's own files with ``svmrepro.datasets``; a name that is taken is a StepError."""
     from svmrepro import datasets
 
     for name, path in config.datasets.items():
@@ -73,36 +53,25 @@ def register(config: Config) -> None:
 
 
 def check_own(config: Config) -> None:
-    """
-    Read a user's own files early, so that their errors are reported before any work is done.
+    """Read a user's own files early, so that their errors are reported before any work is done.
 
-    Parameters
-    ----------
-    config
-        Its experiments determine which files matter, and how many of their rows.
-
-    Raises
-    ------
-    StepError
-        If a file cannot be read or has too few rows: the key, file and line.
+    A file that cannot be read or has too few rows for the experiments is a StepError: the key, file and line.
     """
-    for paper in config.papers.values():
-        for experiment in paper.experiments.values():
-            at = f"experiment {experiment.name} of {paper.name}: "
-            features = None
-            if experiment.dataset in config.datasets:
-                for n in (None, *experiment.sizes):
-                    features = _own(config, experiment.dataset, n, at).X.shape[1]
-            test = experiment.test
-            if test is None or test.dataset not in config.datasets:
-                continue
-            for rows in (None, test.rows):
-                width = _own(config, test.dataset, rows, f"{at}test: ").X.shape[1]
-                if features is not None and width != features:
-                    raise StepError(
-                        f"{at}test: data set {test.dataset} has {width} features, "
-                        f"{experiment.dataset} has {features}"
-                    )
+    for experiment in config.experiments:
+        at = f"experiment {experiment.name} of {experiment.paper}: "
+        features = None
+        if experiment.dataset in config.datasets:
+            for n in (None, *experiment.sizes):
+                features = _own(config, experiment.dataset, n, at).X.shape[1]
+        test = experiment.test
+        if test is None or test.dataset not in config.datasets:
+            continue
+        for rows in (None, test.rows):
+            width = _own(config, test.dataset, rows, f"{at}test: ").X.shape[1]
+        if features not in (None, width):
+            raise StepError(
+                f"{at}test: data set {test.dataset} has {width} features, {experiment.dataset} has {features}"
+            )
     for artefact in (each for paper in config.papers.values() for each in paper.artefacts.values()):
         if artefact.settings.get("dataset") in config.datasets:
             _own(config, artefact.settings["dataset"], None, "")
@@ -124,64 +93,28 @@ def write_marker(config: Config, marker: Marker) -> None:
 
 
 def read_marker(config: Config, name: str) -> Marker | None:
-    """
-    Read the outcome of the last attempt.
-
-    Returns
-    -------
-    Marker or None
-        None if there was no attempt, or its file is invalid.
-    """
+    """Read the outcome of the last attempt; None if there was no attempt, or its file is invalid."""
     return _understood(paths.marker(config, name))
 
 
 def _understood(path: Path) -> Marker | None:
-    """Read a marker; None if it is invalid."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        name, available, missing, tried = (content[key] for key in ("name", "available", "missing", "tried"))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return msgspec.json.decode(path.read_bytes(), type=Marker)
+    except (OSError, ValueError, RecursionError):
         return None
-    texts = [name, *missing] if isinstance(missing, list) else [None]
-    if (
-        not all(isinstance(text, str) for text in texts)
-        or not isinstance(available, bool)
-        or isinstance(tried, bool)
-        or not isinstance(tried, int | float)
-    ):
-        return None
-    return Marker(name, available, tuple(missing), tried)
 
 
 def _portable(reason: str) -> str:
-    """Remove a local mirror's path from a reason, because tables are published."""
+    # Tables are published, so the path of a local mirror is removed.
     return re.sub(r"\bmirror (?!https?:)\S+: ", "mirror: ", reason)
 
 
 def load_instance(config: Config, row: Instance, encoding: str | None = None) -> Dataset:
-    """
-    Load the examples of a row from disk; nothing is downloaded here.
+    """Load the examples of a row from disk; nothing is downloaded here.
 
-    Parameters
-    ----------
-    config
-        Determines the data folder.
-    row
-        The row.
-    encoding
-        Replaces the data set's own encoding; None keeps it.
-
-    Returns
-    -------
-    Dataset
-        Examples and labels in the row's order, which does not depend on the encoding.
-
-    Raises
-    ------
-    NotAvailable
-        With the reason: the error of the last attempt to fetch, or of the file.
-    StepError
-        If the data set is a user's own file.
+    The order of the rows does not depend on the ``encoding``, which replaces the data set's own. Data that
+    are not there are a NotAvailable with the reason (the error of the last attempt to fetch, or of the file),
+    or a StepError if the data set is a user's own file.
     """
     from svmrepro import datasets
 
@@ -206,29 +139,9 @@ def load_instance(config: Config, row: Instance, encoding: str | None = None) ->
 
 
 def load_test(config: Config, row: Instance, features: int) -> tuple[Any, Any]:
-    """
-    Load the test set of a row's experiment from disk.
+    """Load the test set of a row's experiment from disk: examples (k, features) and labels (k,).
 
-    Parameters
-    ----------
-    config
-        Determines the data folder.
-    row
-        A row of an experiment with a test set; for generated data, its seed is used.
-    features
-        Number of features that the examples must have.
-
-    Returns
-    -------
-    X, y
-        Examples (k, features) and labels (k,).
-
-    Raises
-    ------
-    NotAvailable
-        With the reason.
-    StepError
-        If the test set is a user's own file.
+    For generated data, the row's seed is used. Errors are those of :func:`load_instance`.
     """
     from svmrepro import datasets
 
@@ -258,9 +171,3 @@ def load_test(config: Config, row: Instance, features: int) -> tuple[Any, Any]:
 def _lacking(config: Config, name: str) -> type[NotAvailable] | type[StepError]:
     """Return the exception for unavailable data: an error for a user's own files, otherwise *not run*."""
     return StepError if name in config.datasets else NotAvailable
-
-
-def own_file(config: Config, name: str) -> Path | None:
-    """Return the path of a user's own data set; None for data sets of the registry."""
-    path = config.datasets.get(name)
-    return None if path is None else Path(path)

@@ -13,20 +13,9 @@ OTHER_CORES = 0.2
 
 
 def flag_reasons(wall_seconds: float, cpu_seconds: float, other_cores: float) -> list[str]:
-    """
-    Return why the seconds of a run are doubtful.
+    """Return why the seconds of a run are doubtful; empty if it is not flagged.
 
-    Parameters
-    ----------
-    wall_seconds, cpu_seconds
-        Times of the solve call.
-    other_cores
-        Average number of cores used by other processes meanwhile.
-
-    Returns
-    -------
-    list of str
-        Empty if the run is not flagged.
+    ``other_cores`` is the average number of cores used by other processes meanwhile.
     """
     reasons = []
     if wall_seconds - cpu_seconds > max(WALL_EXCESS * cpu_seconds, WALL_GRAIN):

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 from statistics import geometric_mean, median
 from typing import Any
 
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import Config, Contender, Experiment, paths
 from svmrepro.workflow.configuration.jobs import instances, jobs
-from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.measurement.data_sets import read_marker
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS
@@ -32,22 +31,15 @@ _Place = tuple[int, float | None]
 
 
 class Forecast:
-    """
-    The runs of a scale: how many were made, how many are left, and how long those will take.
+    """The runs of a scale: how many were made, how many are left, and how long those will take.
 
-    Parameters
-    ----------
-    config
-        The scale.
-    present
-        The experiment being measured.
+    ``present`` is the experiment being measured.
     """
 
     def __init__(self, config: Config, present: Experiment) -> None:
         self._config = config
         self._experiments = self._covered(present)
-        self._repeats = {(each.paper, each.name): each.repeats for each in self._experiments}
-        self.whole_scale = len(self._experiments) > 1 or len(_all(config)) == 1
+        self.whole_scale = len(self._experiments) > 1 or len(config.experiments) == 1
         #: Seconds by contender and size.
         self._seconds: dict[_Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         #: Number of runs made, by contender, size and point.
@@ -59,9 +51,6 @@ class Forecast:
         for each in self._experiments:
             for contender in each.contenders.values():
                 self._running[contender.solver].append(_key(each, contender))
-        #: Solvers with a measured run in any experiment.
-        self._measured: set[str] = set()
-        self._solver_of = {key: solver for solver, keys in self._running.items() for key in keys}
         self._guesses: dict[str, dict[int, float]] = defaultdict(dict)
         for experiment in self._experiments:
             current = {row.key for row in instances(experiment)}
@@ -76,32 +65,19 @@ class Forecast:
         self._made[key][place] += 1
         if line["status"] in FINAL:
             # Its remaining repeats are not made.
-            repeats = self._repeats[line["paper"], line["experiment"]]
+            repeats = self._config.experiment(line["paper"], line["experiment"]).repeats
             self._made[key][place] += max(0, repeats - line["repeat"] - 1)
         if line["cpu_seconds"] is not None:
             self._seconds[key][line["n"]].append(line["cpu_seconds"])
-            solver = self._solver_of.get(key, "")
-            self._measured.add(solver)
-            self._guesses.pop(solver, None)
+            self._guesses.pop(line["solver"], None)
         if line["status"] in LIMITS:
             self._stopped[key].append(place)
 
     def left(self, only: Experiment | None = None) -> tuple[int, float | None]:
-        """
-        Count the remaining runs.
+        """Return the number of remaining runs, and an estimate of their seconds with the start of their jobs.
 
-        Parameters
-        ----------
-        only
-            One experiment; None for all that are covered.
-
-        Returns
-        -------
-        runs : int
-            Number of runs left.
-        seconds : float or None
-            Estimated time of these runs and of starting their jobs. None while most of it would be for
-            solvers that have not been measured anywhere.
+        They are counted for one experiment, or for all that are covered. The seconds are None while most of
+        them would be for solvers that have not been measured anywhere.
         """
         runs, seconds, guessed = 0, 0.0, 0.0
         for experiment in [only] if only else self._experiments:
@@ -113,27 +89,17 @@ class Forecast:
                 more, longer = self._left_of(experiment, contender)
                 runs += more
                 seconds += longer
-                if contender.solver not in self._measured:
+                if not any(self._seconds.get(key) for key in self._running[contender.solver]):
                     guessed += longer
             if runs > before:
                 seconds += JOB_SECONDS * len(jobs(self._config, experiment))
         return runs, None if guessed > MOST_GUESSED * seconds else seconds
 
     def seconds(self, experiment: Experiment, contender: Contender, n: int) -> float:
-        """
-        Estimate the CPU seconds of a run.
+        """Estimate the CPU seconds of a run: the median of its runs at this size.
 
-        Parameters
-        ----------
-        experiment, contender, n
-            The run.
-
-        Returns
-        -------
-        float
-            The median of its runs at this size. Without any, the estimate is extrapolated on log-log scales
-            from its runs at other sizes, else from the same solver in other experiments. It is at most the
-            time limit.
+        Without any, the estimate is extrapolated on log-log scales from its runs at other sizes, else from
+        the same solver in other experiments. It is at most the time limit.
         """
         points = self._seconds.get(_key(experiment, contender), {})
         guess = extrapolate(points, n) if points else self._from_elsewhere(contender.solver, n)
@@ -168,30 +134,14 @@ class Forecast:
 
     def _covered(self, present: Experiment) -> list[Experiment]:
         """Return all experiments, or only the current one if reading all journals would take long."""
-        experiments = _all(self._config)
-        size = 0
-        for experiment in experiments:
-            path = paths.journal(self._config, experiment.paper, experiment.name)
-            size += path.stat().st_size if path.exists() else 0
+        experiments = self._config.experiments
+        journals = [paths.journal(self._config, each.paper, each.name) for each in experiments]
+        size = sum(path.stat().st_size for path in journals if path.exists())
         return experiments if size <= MOST_BYTES else [present]
 
 
 def extrapolate(points: Mapping[int, Iterable[float]], n: int) -> float:
-    """
-    Extrapolate the power law through the medians at the two nearest sizes.
-
-    Parameters
-    ----------
-    points
-        Seconds by size; at least one size.
-    n
-        The requested size.
-
-    Returns
-    -------
-    float
-        Estimated seconds.
-    """
+    """Extrapolate the power law through the medians of seconds at the two sizes that are nearest to n."""
     medians = {size: max(median(seconds), 1e-6) for size, seconds in points.items()}
     if n in medians:
         return medians[n]
@@ -212,7 +162,3 @@ def duration(seconds: float) -> str:
 
 def _key(experiment: Experiment, contender: Contender) -> _Key:
     return experiment.paper, experiment.name, contender.label
-
-
-def _all(config: Config) -> list[Experiment]:
-    return [experiment for paper in config.papers.values() for experiment in paper.experiments.values()]

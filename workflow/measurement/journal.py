@@ -1,5 +1,4 @@
-"""
-The journal: every measurement is on disk as soon as it is made, and appears only once.
+"""The journal: every measurement is on disk as soon as it is made, and appears only once.
 
 An experiment's journal is append-only. Lines whose ``row`` no longer matches the configuration and the code
 stay in it as history. A killed process leaves at most an incomplete line, which the next writer removes. A
@@ -14,33 +13,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.errors import StepError, cause, one_line
+from svmrepro.workflow.errors import StepError, one_line, writing
 from svmrepro.workflow.measurement.journal_line import decode, encode
 
 
 class Journal:
-    """
-    A file of measurements to which several processes may append.
-
-    Parameters
-    ----------
-    path
-        The file; the first append creates it and its folder.
-    """
+    """A file of measurements to which several processes may append."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def lines(self) -> list[dict[str, Any]]:
-        """
-        Read all lines.
-
-        Returns
-        -------
-        list of dict
-            All valid lines of the current schema, in order. Incomplete lines and lines of other schemas are
-            skipped.
-        """
+        """Read all lines in order; incomplete ones and those of other schemas are skipped."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
@@ -54,34 +38,22 @@ class Journal:
         return found
 
     def append(self, line: Mapping[str, Any]) -> None:
-        """
-        Append a measurement; it is on disk when this returns.
+        """Append a measurement; it is on disk when this returns.
 
-        Parameters
-        ----------
-        line
-            All fields of a measurement.
-
-        Raises
-        ------
-        StepError
-            If it cannot be written (no permission, disk full); the file is then unchanged.
+        If it cannot be written (no permission, disk full), the file is unchanged and the error a StepError.
         """
         # Imported late: the package imports NumPy, and the step must set the number of threads first.
         from svmrepro.datasets.locks import open_locked
 
         data = encode(line)
-        try:
-            with open_locked(self.path, os.O_APPEND) as descriptor:
-                end = _repair(descriptor)
-                try:
-                    _write_all(descriptor, data)
-                    os.fsync(descriptor)
-                except OSError:
-                    os.ftruncate(descriptor, end)
-                    raise
-        except OSError as error:
-            raise StepError(f"cannot write {self.path}: {cause(error)}") from error
+        with writing(self.path), open_locked(self.path, os.O_APPEND) as descriptor:
+            end = _repair(descriptor)
+            try:
+                _write_all(descriptor, data)
+                os.fsync(descriptor)
+            except OSError:
+                os.ftruncate(descriptor, end)
+                raise
 
 
 def _repair(descriptor: int) -> int:

@@ -1,5 +1,4 @@
-"""
-The record of a measurement: one line of JSON. This module defines all fields and their types.
+"""The record of a measurement: one line of JSON. This module defines all fields and their types.
 
 A line is self-contained: it records the problem, the code, the machine, the result and the certificate. Every
 number in a table can be traced to its line by ``run_id``, ``row``, ``contender`` and ``repeat``.
@@ -108,24 +107,10 @@ NO_RESULT: dict[str, Any] = {
 
 
 def encode(line: Mapping[str, Any]) -> bytes:
-    """
-    Encode a measurement as a line.
+    """Encode a measurement as a line of JSON; an invalid one is a ValueError.
 
-    Parameters
-    ----------
-    line
-        The fields of a :class:`Measurement`.
-
-    Returns
-    -------
-    bytes
-        JSON and a line feed. Numbers that are not finite become null in a certificate, where null means that
-        a quantity does not apply; elsewhere they are refused.
-
-    Raises
-    ------
-    ValueError
-        If the line is not a valid measurement.
+    Numbers that are not finite become null in a certificate, where null means that a quantity does not apply;
+    elsewhere they are refused.
     """
     fields = {name: value.item() if hasattr(value, "item") else value for name, value in line.items()}
     whole = structs.asdict(typed(fields, Measurement))
@@ -134,19 +119,7 @@ def encode(line: Mapping[str, Any]) -> bytes:
 
 
 def finite(value: Any) -> Any:
-    """
-    Convert a value for JSON.
-
-    Parameters
-    ----------
-    value
-        Numbers (also numpy's), texts, and mappings and sequences of them.
-
-    Returns
-    -------
-    object
-        The same value, with None for numbers that are not finite.
-    """
+    """Convert a value, also of numpy, for JSON: None for numbers that are not finite, at any depth."""
     if isinstance(value, Mapping):
         return {key: finite(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -156,23 +129,9 @@ def finite(value: Any) -> Any:
 
 
 def decode(text: bytes) -> dict[str, Any]:
-    """
-    Decode a line.
+    """Decode a line into all fields of a :class:`Measurement`, also a line that lacks later fields.
 
-    Parameters
-    ----------
-    text
-        Output of :func:`encode`, also of versions that lacked later fields.
-
-    Returns
-    -------
-    dict
-        All fields of a :class:`Measurement`.
-
-    Raises
-    ------
-    ValueError
-        If it is not a valid measurement, saying what is wrong.
+    If it is not a valid measurement, the ValueError says what is wrong.
     """
     try:
         return structs.asdict(_DECODER.decode(text))
@@ -189,24 +148,7 @@ def decode(text: bytes) -> dict[str, Any]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """
-    Read a file of measurements.
-
-    Parameters
-    ----------
-    path
-        JSON lines.
-
-    Returns
-    -------
-    list of dict
-        Measurements in the order of the file.
-
-    Raises
-    ------
-    StepError
-        If the file cannot be read or a line is not a measurement: ``file:line: what``.
-    """
+    """Read a file of measurements; a line that is none is a StepError, ``file:line: what``."""
     lines = []
     try:
         content = path.read_bytes()

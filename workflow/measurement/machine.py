@@ -22,22 +22,15 @@ PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "scikit-learn", "svmrepro")
 
 #: Environment variables that set the number of threads of numerical libraries.
 THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
+    *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"),
 )
-
 
 _COPIED = 2**26
 
 
 def pin_threads() -> None:
-    """
-    Limit every library to one thread. Call this before any of them is imported.
+    """Limit every library to one thread. Call this before any of them is imported.
 
     Snakemake exports its own thread counts to jobs; they must not decide how the solvers run.
     """
@@ -46,15 +39,10 @@ def pin_threads() -> None:
 
 
 def describe() -> dict[str, Any]:
-    """
-    Describe the machine.
+    """Describe the machine: processor, memory, system, versions of packages, BLAS and thread settings.
 
-    Returns
-    -------
-    dict
-        cpu (model), cpu_id (see :func:`cpu_kind`), cores (physical), threads (logical), memory_bytes, os,
-        python, versions (of packages), commit (of this project, with ``+`` if the checkout was modified; None
-        outside a checkout), blas (name and version), thread_settings.
+    ``cores`` are physical, ``threads`` logical. The project's ``commit`` ends in ``+`` if the checkout was
+    modified; it is None outside a checkout.
     """
     return {
         "cpu": _cpu_model(),
@@ -96,10 +84,7 @@ def load_average() -> float:
 
 
 class Meter:
-    """
-    Measures peak memory of a solver's run, and the processor time that other processes used meanwhile.
-
-    Use as a context manager; the attributes are set on exit.
+    """Measures a solver's run as a context manager; the attributes are set on exit.
 
     Attributes
     ----------
@@ -154,49 +139,36 @@ def _reset_peak() -> bool:
 
 def _peak() -> int:
     """Return peak resident memory, in bytes."""
-    with suppress(OSError), Path("/proc/self/status").open(errors="replace") as stream:
+    peak = _field(Path("/proc/self/status"), "VmHWM")
+    if peak is not None:
+        return int(peak.split()[0]) * 1024
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return resident if sys.platform == "darwin" else resident * 1024
+
+
+def _field(path: Path, name: str) -> str | None:
+    """Return a field of one of Linux's files of lines ``name: value``; None if there is none."""
+    with suppress(OSError), path.open(errors="replace") as stream:
         for line in stream:
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+            if line.partition(":")[0].strip() == name:
+                return line.partition(":")[2].strip()
+    return None
 
 
 def _cpu_model() -> str:
-    with suppress(OSError), Path("/proc/cpuinfo").open(errors="replace") as stream:
-        for line in stream:
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    return _field(Path("/proc/cpuinfo"), "model name") or platform.processor() or platform.machine()
 
 
 def cpu_kind(path: Path = Path("/proc/cpuinfo")) -> str | None:
-    """
-    Identify the kind of processor. Hypervisors often give one model name to several generations.
+    """Identify the kind of processor: family, model, stepping and a hash of the instruction sets.
 
-    Parameters
-    ----------
-    path
-        Linux's description of the processors.
-
-    Returns
-    -------
-    str or None
-        Family, model, stepping and a hash of the instruction sets; None if the file has none of these.
+    Hypervisors often give one model name to several generations. None if the file has none of these.
     """
-    wanted = ("cpu family", "model", "stepping", "flags")
-    found: dict[str, str] = {}
-    with suppress(OSError), path.open(errors="replace") as stream:
-        for line in stream:
-            name, _, text = line.partition(":")
-            if name.strip() in wanted:
-                found.setdefault(name.strip(), text.strip())
-            if not line.strip() and found:  # end of the first processor's entry
-                break
-    if not found:
+    *numbers, flags = (_field(path, name) for name in ("cpu family", "model", "stepping", "flags"))
+    if flags is None and not any(numbers):
         return None
-    flags = hashlib.sha256(" ".join(sorted(found.pop("flags", "").split())).encode()).hexdigest()[:8]
-    return "-".join([*(found.get(name, "?") for name in wanted[:3]), flags])
+    hashed = hashlib.sha256(" ".join(sorted((flags or "").split())).encode()).hexdigest()[:8]
+    return "-".join([*(number or "?" for number in numbers), hashed])
 
 
 def _commit() -> str | None:

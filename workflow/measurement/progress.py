@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
+from svmrepro.workflow.configuration import Config, Contender, Experiment
 from svmrepro.workflow.configuration.jobs import Instance, Job
-from svmrepro.workflow.configuration.model import Config, Contender, Experiment
-from svmrepro.workflow.errors import StepError, cause
+from svmrepro.workflow.errors import writing
 from svmrepro.workflow.measurement.forecast import Forecast, duration
-
-if TYPE_CHECKING:
-    from svmrepro.datasets.locks import Owner
 
 #: Seconds between updates during a long run, on a terminal and elsewhere.
 TICK_TERMINAL, TICK_PLAIN = 1.0, 60.0
@@ -25,19 +23,10 @@ PLAIN_PAUSE = 2.0
 
 
 class Progress:
-    """
-    Reports on a job to a stream and, in full, to a log file.
+    """Reports on a job to a stream, by default standard error, and in full to a log file.
 
-    On a terminal, the last line always shows the current run. Elsewhere only complete lines are written.
-
-    Parameters
-    ----------
-    config, experiment, job
-        The job to report on.
-    log
-        File that gets one line per run, or None.
-    stream
-        Output stream; standard error by default.
+    On a terminal, the last line always shows the current run. Elsewhere only complete lines are written. The
+    log file gets one line per run.
     """
 
     def __init__(
@@ -54,7 +43,7 @@ class Progress:
         self._stream = stream or sys.stderr
         self._terminal = self._stream.isatty()
         self._log = _open_log(log)
-        self._forecast: Forecast | None = None
+        self._forecast: Forecast  # set by `begin`
         self._last_plain = -PLAIN_PAUSE
         self._untold = False
 
@@ -64,13 +53,11 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if self._untold:
             self.note(f"measured; {self._left()}")
-        if self._log is not None:
-            self._log.close()
+        self._log.close()
 
-    def waiting(self, owner: Owner | None) -> None:
+    def waiting(self, owner: str) -> None:
         """Report that another process is still measuring, perhaps a survivor of a killed run."""
-        who = owner or "another process"
-        self.note(f"waiting for {who} of an earlier run, which is still measuring; nothing is lost")
+        self.note(f"waiting for {owner} of an earlier run, which is still measuring; nothing is lost")
 
     def begin(self) -> None:
         """Count the remaining runs, once no other process measures."""
@@ -89,20 +76,7 @@ class Progress:
     def run(
         self, instance: Instance, contender: Contender, repeat: int
     ) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-        """
-        Report on a run while it is in progress.
-
-        Parameters
-        ----------
-        instance, contender, repeat
-            The run.
-
-        Yields
-        ------
-        callable
-            To be called with the run's line when the run has ended.
-        """
-        assert self._forecast is not None
+        """Report on a run while it is in progress; yield a function that takes its line at the end."""
         repeats = instance.experiment.repeats
         which = f"{repeat + 1}/{repeats}"
         if instance.permutation is not None:
@@ -114,11 +88,11 @@ class Progress:
         ended = threading.Event()
         ticker = threading.Thread(target=self._tick, args=(what, expected, ended), daemon=True)
         if self._terminal:
-            self._transient(f"{self._name}: {what}  measuring, about {duration(expected)}; {self._left()}")
+            text = f"{self._name}: {what}  measuring, {_about(expected)}; {self._left()}"
+            self._print(text, log=False, end="")
         ticker.start()
 
         def report(line: Mapping[str, Any]) -> None:
-            assert self._forecast is not None
             ended.set()
             ticker.join()
             self._forecast.add(line)
@@ -147,49 +121,36 @@ class Progress:
         began = time.monotonic()
         while not ended.wait(TICK_TERMINAL if self._terminal else TICK_PLAIN):
             passed = duration(time.monotonic() - began)
-            text = f"{self._name}: {what}  {passed} of about {duration(expected)}; {self._left()}"
-            if self._terminal:
-                self._transient(text)
-            else:
-                self._print(text, log=False)
+            text = f"{self._name}: {what}  {passed} of {_about(expected)}; {self._left()}"
+            self._print(text, log=False, end="" if self._terminal else "\n")
 
     def _left(self) -> str:
-        assert self._forecast is not None
-        if not self._forecast.whole_scale:
-            runs, seconds = self._forecast.left(self._experiment)
-            return f"{runs} runs left here, {_about(seconds)}" if runs else "no run left here"
-        runs, seconds = self._forecast.left()
-        scale = self._config.scale
+        whole = self._forecast.whole_scale
+        where = f"of scale {self._config.scale} left" if whole else "left here"
+        runs, seconds = self._forecast.left(None if whole else self._experiment)
         if not runs:
-            return f"no run of scale {scale} left"
-        return f"{runs} runs of scale {scale} left, {_about(seconds)}"
+            return f"no run {where}"
+        return f"{runs} runs {where}, {'how long is not known yet' if seconds is None else _about(seconds)}"
 
-    def _print(self, text: str, log: bool = True) -> None:
+    def _print(self, text: str, log: bool = True, end: str = "\n") -> None:
+        """Print a line, over the one that an empty ``end`` left open on a terminal."""
         clear = "\r\x1b[K" if self._terminal else ""
-        self._stream.write(f"{clear}{text}\n")
+        self._stream.write(f"{clear}{text}{end}")
         self._stream.flush()
         if log:
             self._write_log(text)
 
-    def _transient(self, text: str) -> None:
-        self._stream.write(f"\r\x1b[K{text}")
-        self._stream.flush()
-
     def _write_log(self, text: str) -> None:
-        if self._log is not None:
-            self._log.write(f"{time.strftime('%H:%M:%S')} {text}\n")
-            self._log.flush()
+        self._log.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+        self._log.flush()
 
 
-def _open_log(path: Path | None) -> TextIO | None:
-    if path is None:
-        return None
-    try:
+def _open_log(path: Path | None) -> TextIO:
+    path = path or Path(os.devnull)
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("a", encoding="utf-8")
-    except OSError as error:
-        raise StepError(f"cannot write {path}: {cause(error)}") from error
 
 
-def _about(seconds: float | None) -> str:
-    return "how long is not known yet" if seconds is None else f"about {duration(seconds)}"
+def _about(seconds: float) -> str:
+    return f"about {duration(seconds)}"

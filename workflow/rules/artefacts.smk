@@ -4,26 +4,21 @@
 # The forms are separate labels, not two values of one label ("form: table", "form: plot"). With two such
 # values, Snakemake's report turns the label into a switch between two views, and goes blank for results with
 # only one view.
+#
+# Two loops, not one over both forms: Snakemake evaluates the text of a shell command again when the job runs,
+# where a variable of the loop has its last value.
 
 
-def tables(paper, artefacts):
-    """Return the output files of tables, with their report entries."""
-    return [
-        file
-        for each in artefacts
-        for files in [PLAN.artefact_files(paper, each)]
-        for file in (files["csv"], files["md"], shown(paper, each, files["html"], "table", "HTML"))
-    ]
-
-
-def figures(paper, artefacts):
-    """Return the output files of figures, with their report entries."""
-    return [
-        file
-        for each in artefacts
-        for files in [PLAN.artefact_files(paper, each)]
-        for file in (shown(paper, each, files["svg"], "plot", "SVG"), files["png"])
-    ]
+def outputs(paper, artefacts):
+    """Return the output files of tables or figures, with their report entries."""
+    found = []
+    for each in artefacts:
+        files = PLAN.artefact_files(paper, each)
+        if each.form == "table":
+            found += [files["csv"], files["md"], shown(paper, each, files["html"], "table", "HTML")]
+        else:
+            found += [shown(paper, each, files["svg"], "plot", "SVG"), files["png"]]
+    return found
 
 
 def shown(paper, artefact, file, label, form):
@@ -45,7 +40,7 @@ for paper, artefacts in PLAN.artefacts("table"):
         input:
             PLAN.artefact_inputs(paper, artefacts[0]),
         output:
-            tables(paper, artefacts),
+            outputs(paper, artefacts),
         log:
             f"{RESULTS}/logs/tabulate/{paper}/{artefacts[0].name}.log",
         localrule: True
@@ -67,7 +62,7 @@ for paper, artefacts in PLAN.artefacts("figure"):
         input:
             PLAN.artefact_inputs(paper, artefacts[0]),
         output:
-            figures(paper, artefacts),
+            outputs(paper, artefacts),
         log:
             f"{RESULTS}/logs/plot/{paper}/{artefacts[0].name}.log",
         localrule: True

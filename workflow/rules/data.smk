@@ -3,7 +3,7 @@
 
 rule fetch_data:
     input:
-        lambda wildcards: PLAN.own_file(wildcards.dataset),
+        lambda wildcards: CONFIG.datasets.get(wildcards.dataset, []),
     output:
         f"{CONFIG.data_dir}/available/{{dataset,{one_of(PLAN.downloads)}}}.json",
     log:

@@ -29,7 +29,7 @@ rule measure:
     resources:
         tmpdir=tempfile.gettempdir(),
     params:
-        wanted=PLAN.job_wanted,
+        wanted=lambda wildcards: PLAN.jobs(wildcards.paper, wildcards.experiment)[wildcards.job].wanted(),
     shell:
         "{STEPS[measure]} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q}"
         " --job {wildcards.job:q} --log {log:q}"

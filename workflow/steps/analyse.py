@@ -11,8 +11,7 @@ from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, compare_
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.analysis.tidy import collect_lines, to_csv
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.steps.command_line import run_step
 

@@ -29,8 +29,7 @@ from typing import Any
 
 from svmrepro.workflow.analysis.results import plural
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config, Paper
+from svmrepro.workflow.configuration import Config, Paper, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, SCHEMA, read_record
@@ -67,26 +66,24 @@ def run(config: Config, *, write_reference: bool = False) -> int:
     atomic_write(paths.check(config), _to_json(record))
     if write_reference:
         return _write_reference(config, record)
+    scale = f"reference run of the {config.scale} scale"
     if outcome is None:
         raise StepError(
-            f"nothing compared: there is no reference run of the {config.scale} scale ({reference.parent}); "
+            f"nothing compared: there is no {scale} ({reference.parent}); "
             "`./run reference` makes this run the reference"
         )
     if not outcome.of and not outcome.faults:
-        raise StepError(
-            f"nothing compared: the reference run of the {config.scale} scale has no row of "
-            f"{', '.join(config.papers)}"
-        )
+        raise StepError(f"nothing compared: the {scale} has no row of {', '.join(config.papers)}")
     print(_printed_comparison(outcome))
     return 1 if outcome.faults else 0
 
 
 def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
     """Return the rows of the paper's claims.csv; empty if it has no table of claims."""
-    names = [name for name, artefact in paper.artefacts.items() if artefact.kind == "claims"]
     return [
         row
-        for name in names
+        for name, artefact in paper.artefacts.items()
+        if artefact.kind == "claims"
         for row in read_rows(paths.table(config, paper.name, name)["csv"], CLAIM_COLUMNS, CLAIM_FORM)
     ]
 
@@ -94,9 +91,7 @@ def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
 def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]]) -> dict[str, Any]:
     """Return the content of check.json, except the comparison."""
     runs = read_runs(
-        paths.measurements(config, name, experiment)
-        for name, paper in config.papers.items()
-        for experiment in paper.experiments
+        paths.measurements(config, experiment.paper, experiment.name) for experiment in config.experiments
     )
     measured = [run for run in runs.runs if run.number("cpu_seconds") is not None]
     return {
@@ -183,29 +178,21 @@ def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:
 
 
 def _printed_comparison(outcome: ReferenceCheck) -> str:
-    kind = (
-        "same machine and libraries: equality"
-        if outcome.same_machine
-        else "another machine or libraries: within 2 %"
-    )
+    other = "another machine or libraries: within 2 %"
+    kind = "same machine and libraries: equality" if outcome.same_machine else other
     lines = [f"Compared with the reference run ({kind}): {outcome.rows:,} of {outcome.of:,} rows."]
     lines += [f"  note: {remark}" for remark in outcome.remarks]
     lines += [f"  FAULT: {fault}" for fault in outcome.faults[:40]]
     if len(outcome.faults) > 40:
         lines.append(f"  ... and {len(outcome.faults) - 40} more faults (check.json lists all)")
-    lines.append(_conclusion(outcome))
-    return "\n".join(lines)
-
-
-def _conclusion(outcome: ReferenceCheck) -> str:
-    """Summarise the outcome in one line, with the number of rows compared."""
+    missed = outcome.of - outcome.rows
     if outcome.faults:
-        return f"Not reproduced: {plural(len(outcome.faults), 'fault')}."
-    if outcome.rows == outcome.of:
-        return f"Reproduced on all {outcome.of:,} rows."
-    return (
-        f"Reproduced on {outcome.rows:,} of {outcome.of:,} rows; {outcome.of - outcome.rows:,} not measured."
-    )
+        lines.append(f"Not reproduced: {plural(len(outcome.faults), 'fault')}.")
+    elif missed:
+        lines.append(f"Reproduced on {outcome.rows:,} of {outcome.of:,} rows; {missed:,} not measured.")
+    else:
+        lines.append(f"Reproduced on all {outcome.of:,} rows.")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.journal_line import read_lines
 
@@ -16,55 +16,42 @@ MOST_REASONS = 12
 
 
 def closing(config: Config) -> str:
-    """
-    Summarise a scale.
-
-    Parameters
-    ----------
-    config
-        The scale.
-
-    Returns
-    -------
-    str
-        A few lines; empty if nothing has been measured.
-    """
-    statuses: Counter[str] = Counter()
-    reasons: Counter[tuple[str, str]] = Counter()
-    flagged = 0
-    for paper in config.papers.values():
-        for experiment in paper.experiments:
-            for file in paths.job_files(config, paper.name, experiment):
-                for line in _lines(file):
-                    statuses[line["status"]] += 1
-                    flagged += line["flagged"]
-                    if line["status"] != "optimal":
-                        reasons[(experiment, f"{line['contender']}: {line['reason']}")] += 1
-    if not statuses:
+    """Summarise a scale in a few lines; empty if nothing has been measured."""
+    lines = [
+        line
+        for experiment in config.experiments
+        for file in paths.job_files(config, experiment.paper, experiment.name)
+        for line in _lines(file)
+    ]
+    if not lines:
         return ""
+    statuses = Counter(line["status"] for line in lines)
+    flagged = sum(line["flagged"] for line in lines)
     parts = [f"{count} {status.replace('_', ' ')}" for status, count in statuses.most_common()]
     text = [f"Scale {config.scale}: {', '.join(parts)}; {flagged} flagged for other load on the machine."]
-    text += _not_measured(reasons)
+    text += _not_measured(line for line in lines if line["status"] != "optimal")
     figures = config.figures_dir / config.scale
     text.append(f"Tables: {paths.results(config)}/<paper>/*.md   plots: {figures}/<paper>/*.png")
     return "\n".join(text)
 
 
-def _not_measured(reasons: Counter[tuple[str, str]]) -> list[str]:
+def _not_measured(lines: Iterable[Mapping[str, Any]]) -> list[str]:
     """List what has no result; contenders of an experiment with the same reason share a line."""
-    shared: dict[tuple[str, str], list[str]] = {}
-    for (experiment, text), count in reasons.items():
-        contender, _, reason = text.partition(": ")
+    counts = Counter((line["reason"], line["experiment"], line["contender"]) for line in lines)
+    shared: dict[str, dict[str, list[str]]] = {}
+    for (reason, experiment, contender), count in counts.items():
         times = f"{contender} ({count} sizes)" if count > 1 else contender
-        shared.setdefault((experiment, reason), []).append(times)
-    by_reason: dict[str, list[str]] = {}
-    for (experiment, reason), contenders in shared.items():
-        who = f"{experiment} [{', '.join(contenders)}]" if len(contenders) < 4 else experiment
-        by_reason.setdefault(reason, []).append(who)
-    lines = [f"  no timing: {', '.join(who)}: {reason}" for reason, who in by_reason.items()]
-    if len(lines) > MOST_REASONS:
-        lines[MOST_REASONS:] = [f"  ... and {len(lines) - MOST_REASONS} reasons more, in the tables"]
-    return lines
+        shared.setdefault(reason, {}).setdefault(experiment, []).append(times)
+    found = []
+    for reason, experiments in shared.items():
+        who = [
+            f"{experiment} [{', '.join(contenders)}]" if len(contenders) < 4 else experiment
+            for experiment, contenders in experiments.items()
+        ]
+        found.append(f"  no timing: {', '.join(who)}: {reason}")
+    if len(found) > MOST_REASONS:
+        found[MOST_REASONS:] = [f"  ... and {len(found) - MOST_REASONS} reasons more, in the tables"]
+    return found
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:

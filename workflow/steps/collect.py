@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import join
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.steps.command_line import run_step
 

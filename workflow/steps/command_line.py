@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, get_type_hints
 
-from svmrepro.workflow.configuration.model import read_config
+from svmrepro.workflow.configuration import read_config
 from svmrepro.workflow.errors import run_safely
 
 
@@ -45,13 +45,7 @@ def _parser(step: Callable[..., int | None], description: str) -> argparse.Argum
         elif getattr(hint, "__origin__", None) is Sequence:
             options |= {"nargs": "+"}
         else:
-            options |= {
-                "type": next(each for each in (Path, float, str) if each is hint or _may_be(hint, each))
-            }
+            kinds = (hint, *getattr(hint, "__args__", ()))  # of ``kind``, or of ``kind | None``
+            options |= {"type": next(each for each in (Path, float, str) if each in kinds)}
         parser.add_argument(f"--{parameter.name.replace('_', '-')}", **options)
     return parser
-
-
-def _may_be(hint: Any, kind: type) -> bool:
-    """Tell whether a type is ``kind | None``."""
-    return kind in getattr(hint, "__args__", ())

@@ -19,8 +19,7 @@ from svmrepro.workflow.comparison import figure as figures
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import styled, write
 from svmrepro.workflow.files import atomic_write
@@ -31,13 +30,7 @@ from svmrepro.workflow.tables.writers import render
 
 
 def run(config: Config) -> None:
-    """Compare the configuration's run with the folder in its setting ``against``.
-
-    Raises
-    ------
-    StepError
-        If there is no such setting, or the folder has no results, or none of this run's papers.
-    """
+    """Compare the configuration's run with the folder in its setting ``against``."""
     if config.against is None:
         raise StepError(
             "compare: with what? name the folder of another run: "
@@ -81,11 +74,8 @@ def _page(config: Config, pair: PairedRuns) -> str:
 
 def _closing(config: Config, pair: PairedRuns) -> str:
     faults, changed = pair.outcome.faults, pair.changed
-    kind = (
-        "the same machine and libraries"
-        if pair.same_machine
-        else "another machine or libraries, or unknown ones"
-    )
+    other = "another machine or libraries, or unknown ones"
+    kind = "the same machine and libraries" if pair.same_machine else other
     words = {key: [verdict or "not listed" for verdict in both] for key, both in pair.claims.items()}
     lines = [
         f"Compared with {pair.there.folder} ({kind}): {plural(len(pair.rows), 'row')} in both, "
@@ -95,11 +85,8 @@ def _closing(config: Config, pair: PairedRuns) -> str:
     ]
     if len(faults) > 10:
         lines.append(f"  ... and {len(faults) - 10} more faults")
-    lines += [
-        f"  not in {side.folder}: {'; '.join(side.lacking)}"
-        for side in (pair.here, pair.there)
-        if side.lacking
-    ]
+    sides = (side for side in (pair.here, pair.there) if side.lacking)
+    lines += [f"  not in {side.folder}: {'; '.join(side.lacking)}" for side in sides]
     lines.append(f"Page: {paths.comparison(config)}")
     return "\n".join(lines)
 

@@ -1,5 +1,4 @@
-"""
-Compile everything that the configuration's solvers need, into the cache that all measurements load.
+"""Compile everything that the configuration's solvers need, into the cache that all measurements load.
 
 Run as ``python -m svmrepro.workflow.steps.compile --config CONFIG --output FILE``. Two processes that compile
 the same function at once can crash. The step therefore runs alone, before any measurement.
@@ -13,7 +12,7 @@ import time
 from pathlib import Path
 
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration import Config
 from svmrepro.workflow.configuration.needs import combinations
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.locks import lock

@@ -1,5 +1,4 @@
-"""
-Download the raw files of data sets, and record which are unavailable and why.
+"""Download the raw files of data sets, and record which are unavailable and why.
 
 Run as ``python -m svmrepro.workflow.steps.fetch --config CONFIG --dataset NAME``. The step succeeds even if
 no file is available (unless the configuration has ``require_data: true``), because the rest of a run
@@ -14,8 +13,7 @@ import math
 import sys
 import time
 
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.needs import data_sets
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.locks import lock
@@ -24,26 +22,10 @@ from svmrepro.workflow.steps.command_line import run_step
 
 
 def fetch(config: Config, name: str) -> Marker:
-    """
-    Try to get a data set; only one process at a time does so.
+    """Try to get a data set and return the outcome, not yet written; only one process at a time does so.
 
-    Parameters
-    ----------
-    config
-        Determines the mirror and the data folder.
-    name
-        Name of the data set.
-
-    Returns
-    -------
-    Marker
-        The outcome, not yet written.
-
-    Raises
-    ------
-    StepError
-        If the data folder is not writable, a user's own file cannot be read, or the set is incomplete and
-        ``require_data`` is set.
+    It is a StepError if the data folder is not writable, a user's own file cannot be read, or the set is
+    incomplete and ``require_data`` is set.
     """
     from svmrepro import datasets
 
@@ -69,16 +51,7 @@ def fetch(config: Config, name: str) -> Marker:
 
 
 def try_again(config: Config, before: float) -> None:
-    """
-    Retry incomplete data sets.
-
-    Parameters
-    ----------
-    config
-        Its experiments determine which data sets matter.
-    before
-        Sets tried after this time (seconds since the epoch) are skipped.
-    """
+    """Retry incomplete data sets, except those tried after ``before`` (seconds since the epoch)."""
     for name in data_sets(config):
         old = read_marker(config, name)
         if old is None or old.complete or old.tried >= before:
@@ -94,10 +67,8 @@ def _tell(marker: Marker) -> None:
     if marker.complete:
         print(f"data set {marker.name}: available", file=sys.stderr)
     elif marker.available:
-        count = len(marker.missing)
-        print(
-            f"data set {marker.name}: available without {count} files ({marker.missing[0]})", file=sys.stderr
-        )
+        lack = f"{len(marker.missing)} files ({marker.missing[0]})"
+        print(f"data set {marker.name}: available without {lack}", file=sys.stderr)
     else:
         print(marker.reason(), file=sys.stderr)
 

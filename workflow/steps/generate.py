@@ -1,5 +1,4 @@
-"""
-Check a generated data set: its generator is repeatable, and gives both classes.
+"""Check a generated data set: its generator is repeatable, and gives both classes.
 
 Run as ``python -m svmrepro.workflow.steps.generate --config CONFIG --dataset NAME``. The rows are not stored:
 generating them is faster than reading them from disk, and each measurement generates its own from name, size
@@ -10,46 +9,25 @@ from __future__ import annotations
 
 import time
 
+from svmrepro.workflow.configuration import Config
 from svmrepro.workflow.configuration.jobs import instances
-from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.measurement.data_sets import Marker, write_marker
 from svmrepro.workflow.steps.command_line import run_step
 
 
 def generate(config: Config, name: str) -> Marker:
-    """
-    Generate the smallest requested set twice and compare.
-
-    Parameters
-    ----------
-    config
-        Its experiments determine the sizes and seeds.
-    name
-        Name of the data set.
-
-    Returns
-    -------
-    Marker
-        A complete marker.
-
-    Raises
-    ------
-    StepError
-        If the generator refuses a size or is not repeatable.
-    """
+    """Generate the smallest requested set twice; a generator that does not repeat itself is a StepError."""
     from svmrepro import datasets
 
-    experiments = [
-        experiment
-        for paper in config.papers.values()
-        for experiment in paper.experiments.values()
+    smallest = {
+        (row.n, row.sample)
+        for experiment in config.experiments
         if experiment.dataset == name
-    ]
-    smallest = [
-        row for experiment in experiments for row in instances(experiment) if row.n == min(experiment.sizes)
-    ]
-    for n, seed in {(row.n, row.sample) for row in smallest}:
+        for row in instances(experiment)
+        if row.n == min(experiment.sizes)
+    }
+    for n, seed in smallest:
         try:
             first, second = (datasets.load(name, n, seed=seed) for _ in range(2))
         except datasets.DataError as error:

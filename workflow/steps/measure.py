@@ -1,5 +1,4 @@
-"""
-Measure a job: the contenders of each row run interleaved, on the same examples, in one warmed-up process.
+"""Measure a job: the contenders of each row run interleaved, on the same examples, in one warmed-up process.
 
 Run as ``python -m svmrepro.workflow.steps.measure --config CONFIG --paper PAPER --experiment EXPERIMENT --job
 JOB``.
@@ -16,15 +15,14 @@ from __future__ import annotations
 import os
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.configuration import jobs, paths
+from svmrepro.workflow.configuration import Config, Contender, Experiment, jobs, paths
 from svmrepro.workflow.configuration.jobs import Instance, Job, instances
-from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement import machine
@@ -34,21 +32,25 @@ from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS, NO_RESULT,
 from svmrepro.workflow.measurement.progress import Progress
 from svmrepro.workflow.steps.command_line import run_step
 
-if TYPE_CHECKING:
-    from svmrepro.datasets import Dataset
+
+class _Last:
+    """Keeps the last thing that was loaded, and no other: two data sets at once may exceed the memory."""
+
+    def __init__(self) -> None:
+        self._which: object = None
+        self._loaded: Any = None
+
+    def get(self, which: object, load: Callable[[], Any]) -> Any:
+        """Return the thing named ``which``, loading it if it is not the last one."""
+        if self._which != which:
+            self._which = self._loaded = None
+            self._loaded = load()
+            self._which = which
+        return self._loaded
 
 
 class Measurer:
-    """
-    Measures the rows of a job.
-
-    Parameters
-    ----------
-    config, experiment
-        The experiment to measure.
-    progress
-        Receiver of progress messages.
-    """
+    """Measures the rows of a job."""
 
     def __init__(self, config: Config, experiment: Experiment, progress: Progress) -> None:
         self._config = config
@@ -58,8 +60,8 @@ class Measurer:
         self._machine = machine.describe()
         self._run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
         current = {instance.key for instance in instances(experiment)}
-        self._loaded: tuple[tuple[int, int | None], Dataset] | None = None
-        self._test: tuple[tuple[int, int], tuple[Any, Any]] | None = None
+        #: The examples are the same for all points of an axis, the test set for all rows with its seed.
+        self._data, self._test = _Last(), _Last()
         #: Valid lines by the key of their row, and those among them that record a limit.
         self._lines: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._limits: list[dict[str, Any]] = []
@@ -68,19 +70,9 @@ class Measurer:
                 self._add(line)
 
     def measure(self, instance: Instance) -> list[dict[str, Any]]:
-        """
-        Measure the missing runs of an instance.
+        """Measure the missing runs of an instance; return all of its valid lines, by repeat and contender.
 
-        Parameters
-        ----------
-        instance
-            An instance of the experiment. Smaller instances must come first: a contender that meets a limit
-            there is not run here.
-
-        Returns
-        -------
-        list of dict
-            All valid lines of the instance, by repeat and contender.
+        Smaller instances must come first: a contender that meets a limit there is not run here.
         """
         stopped = self._stopped(instance)
         missing = ""
@@ -95,18 +87,20 @@ class Measurer:
         for contender in instance.contenders:
             if contender.label not in measured:
                 reason = stopped.get(contender.label) or missing
-                found.append(
-                    self._line(instance, contender, 0, {**NO_RESULT, "status": "not_run", "reason": reason})
-                )
-        order = {contender.label: place for place, contender in enumerate(instance.contenders)}
-        return sorted(found, key=lambda line: (line["repeat"], order[line["contender"]]))
+                result = {**NO_RESULT, "status": "not_run", "reason": reason}
+                found.append(self._line(instance, contender, 0, result))
+        order = [contender.label for contender in instance.contenders]
+        return sorted(found, key=lambda line: (line["repeat"], order.index(line["contender"])))
 
     def _run(self, instance: Instance, stopped: dict[str, str]) -> None:
         # Load solvers and compiled code only if something is to be run.
         from svmrepro.workflow.measurement.contender_run import ContenderRuns
 
-        data = self._data(instance)
-        test = None if self._experiment.test is None else self._test_set(instance, data.X.shape[1])
+        config, test = self._config, None
+        data = self._data.get((instance.n, instance.seed), lambda: load_instance(config, instance))
+        if self._experiment.test is not None:
+            which = (instance.sample, data.X.shape[1])
+            test = self._test.get(which, lambda: load_test(config, instance, data.X.shape[1]))
         contender_runs = ContenderRuns(
             self._experiment,
             data.X,
@@ -126,22 +120,6 @@ class Measurer:
         self._lines[line["row"]].append(line)
         if line["status"] in LIMITS:
             self._limits.append(line)
-
-    def _data(self, instance: Instance) -> Dataset:
-        """Return the examples of a row, which are the same for all points of an axis."""
-        which = (instance.n, instance.seed)
-        if self._loaded is None or self._loaded[0] != which:
-            self._loaded = None  # two data sets at once may exceed the memory
-            self._loaded = (which, load_instance(self._config, instance))
-        return self._loaded[1]
-
-    def _test_set(self, instance: Instance, features: int) -> tuple[Any, Any]:
-        """Return the test set of a row, which is the same for all rows with its seed."""
-        which = (instance.sample, features)
-        if self._test is None or self._test[0] != which:
-            self._test = None
-            self._test = (which, load_test(self._config, instance, features))
-        return self._test[1]
 
     def _open_runs(self, instance: Instance, stopped: dict[str, str]) -> Iterator[tuple[Contender, int]]:
         """
@@ -165,8 +143,7 @@ class Measurer:
         return not done or budget is None or sum(line["cpu_seconds"] or 0.0 for line in done) < budget
 
     def _stopped(self, instance: Instance) -> dict[str, str]:
-        """
-        Return the contenders that already met a limit, with the reason why they are not run here.
+        """Return the contenders that already met a limit, with the reason why they are not run here.
 
         The limit may have been met at a smaller size, at an easier point of the axis, or in an earlier
         permutation, which is the same problem.
@@ -218,20 +195,9 @@ class Measurer:
 
 
 def measure_job(config: Config, experiment: Experiment, part: Job, progress: Progress) -> None:
-    """
-    Measure a job and write its file; see the module docstring.
+    """Measure a job and write its file; see the module docstring.
 
-    Parameters
-    ----------
-    config, experiment, part
-        The job to measure.
-    progress
-        Receiver of progress messages.
-
-    Raises
-    ------
-    StepError
-        If a result cannot be written. Everything measured before is in the journal.
+    If a result cannot be written, everything measured before is in the journal.
     """
     target = paths.job_file(config, experiment.paper, experiment.name, part.name)
     journal = paths.journal(config, experiment.paper, experiment.name)

@@ -10,21 +10,14 @@ from collections.abc import Sequence
 
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.artefact_kinds import figure_builder
-from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.figures.style import styled, write
 from svmrepro.workflow.steps.command_line import run_step
 
 
 def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
-    """Run the step; see the module docstring.
-
-    Raises
-    ------
-    StepError
-        If an artefact is not a figure, or has an unknown kind.
-    """
+    """Run the step; see the module docstring."""
     for name in artefact:
         described = config.papers[paper].artefacts[name]
         build = figure_builder(paper, described)

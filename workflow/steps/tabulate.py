@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.artefact_kinds import table_builder
-from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.steps.command_line import run_step
 from svmrepro.workflow.tables.writers import to_csv, to_html, to_markdown
@@ -19,13 +18,7 @@ FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}
 
 
 def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
-    """Run the step; see the module docstring.
-
-    Raises
-    ------
-    StepError
-        If an artefact is not a table, or has an unknown kind.
-    """
+    """Run the step; see the module docstring."""
     for name in artefact:
         described = config.papers[paper].artefacts[name]
         build = table_builder(paper, described)

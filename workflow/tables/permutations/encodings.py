@@ -186,7 +186,7 @@ def _words(dataset: str, encoding: str | None) -> str:
     # Texts that are numbers and map to themselves need no mention.
     said = [
         _mapping(values)
-        for values in (columns.values if columns is not None else ())
+        for values in (columns.tables if columns is not None else ())
         if any(text != f"{value:g}" for text, value in values.items())
     ]
     return f"{OWN}: {', '.join(said) or 'the numbers of the file'}"
