@@ -13,5 +13,4 @@ from svmrepro.solvers.decomposition import gradient_rows, second_order_iteration
 
 iterate = compiled(second_order_iteration.signature(DISTANCE_CACHE))(source(second_order_iteration.iterate))
 rearrange_rows = compiled(active_set_rows.signature(DISTANCE_CACHE))(source(active_set_rows.rearrange_rows))
-restore_gradient = compiled(gradient_rows.restoring(DISTANCE_CACHE))(source(gradient_rows.restore_gradient))
-move_by_rows = compiled(gradient_rows.moving(DISTANCE_CACHE))(source(gradient_rows.move_by_rows))
+subtract_rows = compiled(gradient_rows.signature(DISTANCE_CACHE))(source(gradient_rows.subtract_rows))

@@ -9,104 +9,77 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 from svmrepro.solvers.caches.active_set_rows import CACHE
-from svmrepro.solvers.caches.feature_columns import PANEL, fill
+from svmrepro.solvers.caches.feature_columns import PANEL, STRETCH
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition.pair_state import CALLS, STATE
 from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
 
 
-def restoring(cache):  # type: ignore[no-untyped-def]
-    """Return the signature of :func:`restore_gradient` for a type of cache."""
+def signature(cache):  # type: ignore[no-untyped-def]
+    """Return the signature of :func:`subtract_rows` for a type of cache."""
     return types.int64(
-        STATE, VECTOR, cache, STORE, PANEL, *CALLS, types.int64, types.int64, types.int64, VECTOR
+        VECTOR,
+        cache,
+        STORE,
+        PANEL,
+        *CALLS,
+        types.int64[::1],
+        VECTOR,
+        types.int64,
+        types.int64,
+        types.int64,
+        types.int64,
+        VECTOR,
     )
 
 
-def moving(cache):  # type: ignore[no-untyped-def]
-    """Return the signature of :func:`move_by_rows` for a type of cache."""
-    return types.int64(
-        STATE, cache, STORE, PANEL, *CALLS, types.int64[::1], VECTOR, types.int64, types.int64, VECTOR
-    )
+@compiled(signature(CACHE))
+def subtract_rows(G, cache, store, panel, block, shape, positions, changes, begin, last, at, work, row):  # type: ignore[no-untyped-def]
+    """Subtract ``changes[k]`` times the kernel row of ``positions[k]`` from ``G[begin:last]``.
 
-
-@compiled(restoring(CACHE))
-def restore_gradient(state, G, cache, store, panel, block, shape, begin, j, work, row):  # type: ignore[no-untyped-def]
-    """Continue recomputing G from position ``begin`` on, from its saved values and the changed multipliers.
+    The part of G and of the examples that a stretch of all these rows needs fits into the processor's caches,
+    so that stretches are the outer loop.
 
     Parameters
     ----------
-    G : ndarray, shape (n,)
-        Output.
-    begin : int
-        The first position.
-    j : int
-        The multiplier to continue with, 0 at first.
+    at : int
+        How many stretches of rows are done, 0 at first.
     work : int
         About how many entries may be read.
-    row : ndarray, shape (n,)
+    row : ndarray, shape (STRETCH,)
         Workspace.
 
     Returns
     -------
     int
-        The multiplier to continue with; n when done.
+        How many stretches of rows are done; -1 when all are.
     """
-    n = state.y.size
-    beta, beta_then, order = state.beta, state.beta_then, panel.order
-    if j == 0:
-        for k in range(begin, n):
-            G[k] = state.G_then[k]
-    done = 0
-    while j < n and done < work:
-        change = beta[j] - beta_then[j]
-        j += 1
-        if change == 0.0:
-            continue
-        i = np.int64(order[j - 1])
-        slot = cache.slot_of[i]
-        done += n - begin
-        if cache.packed.shape[0] == 0 and slot >= 0 and cache.have[slot] >= n:
-            known = cache.rows[slot]
-            for k in range(begin, n):
-                G[k] -= change * known[k]
-            continue
-        touched = fill(store, panel, block, shape, i, begin, n, row)
-        for k in range(begin, n):
-            G[k] -= change * row[k]
-        done += touched
-        cache.counts.touched += touched
-        cache.counts.entries += n - begin
-    return j
-
-
-@compiled(moving(CACHE))
-def move_by_rows(state, cache, store, panel, block, shape, positions, changes, at, work, row):  # type: ignore[no-untyped-def]
-    """Subtract ``changes[k]`` times the kernel row of ``positions[k]`` from G, from k = ``at`` on.
-
-    Return the k reached within about ``work`` entries. Rows that are not in the cache are computed into
-    ``row``, because a polish would otherwise replace the rows that the pairs use.
-    """
-    G, order, m = state.G, panel.order, state.scalars.n_active
-    done = 0
-    while at < positions.size and done < work:
-        change, i = changes[at], np.int64(order[positions[at]])
+    order, count, done = panel.order, positions.size, 0
+    while count > 0:
+        first = begin + at // count * STRETCH
+        if first >= last:
+            return -1
+        if done >= work:
+            return at
+        size = min(STRETCH, last - first)
+        change, i = changes[at % count], np.int64(order[positions[at % count]])
         at += 1
-        if change == 0.0:
-            continue
-        done += m
+        part, new = G[first : first + size], row[:size]
         slot = cache.slot_of[i]
-        if cache.packed.shape[0] == 0 and slot >= 0 and cache.have[slot] >= m:
-            known = cache.rows[slot]
-            for k in range(m):
-                G[k] -= change * known[k]
+        done += size
+        if cache.packed.shape[0] == 0 and slot >= 0 and cache.have[slot] >= first + size:
+            known = cache.rows[slot, first : first + size]
+            for k in range(size):
+                part[k] -= change * known[k]
             continue
-        touched = fill(store, panel, block, shape, i, 0, m, row)
-        for k in range(m):
-            G[k] -= change * row[k]
+        touched = block(store, panel, i, first, first + size, new)
+        shape(store, panel, i, first, first + size, new)
+        for k in range(size):
+            part[k] -= change * new[k]
         done += touched
         cache.counts.touched += touched
-        cache.counts.entries += m
-    return at
+        cache.counts.entries += size
+    return -1
 
 
 @compiled(
@@ -123,7 +96,7 @@ def move_by_rows(state, cache, store, panel, block, shape, positions, changes, a
     )
 )
 def restore_folded(state, G, store, products, update, order, begin, weights, row):  # type: ignore[no-untyped-def]
-    """Do the whole of :func:`restore_gradient` for a linear kernel, through one weight vector.
+    """Recompute G from position ``begin`` on for a linear kernel, through one weight vector.
 
     The weight vector is the sum of the examples whose multipliers changed, times the changes. ``weights``,
     shape (d + 1,), and ``row``, shape (n,), are workspace. Returns the entries read.
@@ -157,7 +130,7 @@ def restore_folded(state, G, store, products, update, order, begin, weights, row
     )
 )
 def move_folded(state, store, products, update, order, positions, changes, weights, row):  # type: ignore[no-untyped-def]
-    """Do the whole of :func:`move_by_rows` for a linear kernel, through one weight vector of zeros."""
+    """Do what :func:`subtract_rows` does for a linear kernel, through one weight vector of zeros."""
     G, m, touched = state.G, state.scalars.n_active, 0
     for k in range(positions.size):
         if changes[k] != 0.0:

@@ -74,7 +74,7 @@ from svmrepro.solvers.caches.feature_columns import (
     form,
     rearrange,
 )
-from svmrepro.solvers.decomposition.gradient_rows import move_by_rows, restore_folded, restore_gradient
+from svmrepro.solvers.decomposition.gradient_rows import restore_folded, subtract_rows
 from svmrepro.solvers.decomposition.pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition.pair_state import (
     PairState,
@@ -116,8 +116,7 @@ class Loops(NamedTuple):
 
     iterate: Any
     rearrange_rows: Any
-    restore_gradient: Any
-    move_by_rows: Any
+    subtract_rows: Any
 
 
 def loops_of(precision: str) -> Loops:
@@ -126,12 +125,12 @@ def loops_of(precision: str) -> Loops:
         from svmrepro.solvers.decomposition import byte_rows
 
         # Under a linear kernel the gradient is computed from weights.
-        return Loops(byte_rows.iterate, byte_rows.rearrange_rows, None, None)
+        return Loops(byte_rows.iterate, byte_rows.rearrange_rows, None)
     if precision == "distance":
         from svmrepro.solvers.decomposition import distance_rows as rows
 
-        return Loops(rows.iterate, rows.rearrange_rows, rows.restore_gradient, rows.move_by_rows)
-    return Loops(iterate, active_set_rows.rearrange_rows, restore_gradient, move_by_rows)
+        return Loops(rows.iterate, rows.rearrange_rows, rows.subtract_rows)
+    return Loops(iterate, active_set_rows.rearrange_rows, subtract_rows)
 
 
 class PairRestoring:
@@ -142,7 +141,9 @@ class PairRestoring:
     G
         Output: the end of the gradient itself, or an array that replaces the gradient once it is complete.
     at
-        The multiplier to continue with.
+        How far it is; -1 when it is done.
+    positions, changes
+        The multipliers that have changed since G was last known everywhere, and by how much.
     why
         The reason: BEGIN, NEARLY, CONVERGED or RENEW.
     """
@@ -154,7 +155,10 @@ class PairRestoring:
             state.G_then[:] = state.y
         self.begin, self.why, self.at = begin, why, 0
         self.G = state.G if begin else np.empty(run.problem.n)
+        self.G[begin:] = state.G_then[begin:]
         self.row = np.empty(run.problem.n)
+        self.positions = np.flatnonzero(state.beta != state.beta_then)
+        self.changes = (state.beta - state.beta_then)[self.positions]
 
     def advance(self, run: SecondOrderRun, work: int) -> bool:
         """Continue for about ``work`` entries read; return whether it is done."""
@@ -168,13 +172,13 @@ class PairRestoring:
             )
             cache.counts.touched += touched
             cache.counts.entries += problem.n - self.begin + changed
-            self.at = problem.n
+            self.at = -1
         else:
-            self.at = run.loops.restore_gradient(
-                state, self.G, cache, run.store, run.panel, run.block, run.shape, self.begin, self.at, work,
-                self.row,
+            self.at = run.loops.subtract_rows(
+                self.G, cache, run.store, run.panel, run.block, run.shape, self.positions, self.changes,
+                self.begin, problem.n, self.at, work, self.row,
             )  # fmt: skip
-        if self.at < problem.n:
+        if self.at >= 0:
             return False
         state.G[self.begin :] = self.G[self.begin :]
         return True

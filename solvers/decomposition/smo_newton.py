@@ -155,14 +155,14 @@ class Polish:
             self.cost += touched + m
         else:
             before = int(pairs.cache.counts.touched)
-            begin = self.moved
-            self.moved = pairs.loops.move_by_rows(
-                state, pairs.cache, pairs.store, pairs.panel, pairs.block, pairs.shape,
-                self.positions, self.changes, self.moved, work, self.row,
+            self.moved = pairs.loops.subtract_rows(
+                state.G, pairs.cache, pairs.store, pairs.panel, pairs.block, pairs.shape,
+                self.positions, self.changes, 0, m, self.moved, work, self.row,
             )  # fmt: skip
-            self.cost += int(pairs.cache.counts.touched) - before + m * (self.moved - begin)
-            if self.moved < self.positions.size:
+            self.cost += int(pairs.cache.counts.touched) - before
+            if self.moved >= 0:
                 return False
+            self.cost += m * self.positions.size
         look(state)
         return True
 

@@ -58,6 +58,7 @@ import numpy as np
 from svmrepro.solvers.caches import active_set_rows
 from svmrepro.solvers.caches.active_set_rows import build_cache
 from svmrepro.solvers.caches.feature_columns import (
+    STRETCH,
     block_of,
     build_panel,
     cheap_rows,
@@ -67,7 +68,7 @@ from svmrepro.solvers.caches.feature_columns import (
 )
 from svmrepro.solvers.decomposition import pair_state
 from svmrepro.solvers.decomposition import svmlight_iteration as parts
-from svmrepro.solvers.decomposition.gradient_rows import restore_gradient
+from svmrepro.solvers.decomposition.gradient_rows import subtract_rows
 from svmrepro.solvers.decomposition.shrinking import rearrange_state
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
@@ -91,7 +92,11 @@ class SvmLightRestoring:
     def __init__(self, run: SvmLightRun, begin: int, why: int) -> None:
         state, n = run.state, run.problem.n
         self.begin, self.why, self.at = begin, why, 0
-        self.G, self.row = (state.G if begin else np.empty(n)), np.empty(n)
+        self.G, self.row = (state.G if begin else np.empty(n)), np.empty(STRETCH)
+        self.positions = np.flatnonzero(state.beta != state.beta_then)
+        self.changes = (state.beta - state.beta_then)[self.positions]
+        if not run.folded:
+            self.G[begin:] = state.G_then[begin:]
 
     def advance(self, run: SvmLightRun, work: int) -> bool:
         """Continue for about ``work`` entries read; return whether it is done."""
@@ -99,19 +104,21 @@ class SvmLightRestoring:
         if run.folded:
             parts.fold_gradient(state, run.work, run.cache, run.store, run.calls[-2], run.panel.order, n)
             return True
-        self.at = restore_gradient(
-            state,
+        self.at = subtract_rows(
             self.G,
             run.cache,
             run.store,
             run.panel,
             *run.calls[:2],
+            self.positions,
+            self.changes,
             self.begin,
+            n,
             self.at,
             work,
             self.row,
         )
-        if self.at < n:
+        if self.at >= 0:
             return False
         state.G[self.begin :] = self.G[self.begin :]
         return True

@@ -173,7 +173,7 @@ def byte_problem(storage: str) -> Problem:
 def test_same_steps_as_with_floating_point(name: str, storage: str, cache_mb: float) -> None:
     inexact = solve(byte_problem("dense"), name, shrinking=False, cache_mb=cache_mb)
     problem = byte_problem(storage)
-    assert panels.rows_fit_bytes(problem)
+    assert panels.bytes_hold(problem) == "entries"
     exact = solve(problem, name, shrinking=False, cache_mb=cache_mb)
     assert exact.iterations == inexact.iterations > 500
     np.testing.assert_allclose(exact.alpha, inexact.alpha, atol=1e-9)
@@ -186,6 +186,6 @@ def test_the_largest_count_of_a_byte(most: int) -> None:
     y = np.where(np.arange(60) % 2 == 0, 1.0, -1.0)
     problem = Problem(X, y, 0.01, storage="index")
     assert problem.prepare().norms.max() == most
-    assert panels.rows_fit_bytes(problem) == (most == 255)
+    assert (panels.bytes_hold(problem) == "entries") == (most == 255)
     expected = solve(Problem(X, y, 0.01, storage="dense"), "smo2")
     np.testing.assert_allclose(solve(problem, "smo2").alpha, expected.alpha, atol=1e-9)
