@@ -93,10 +93,10 @@ def swapped_pairs(y: Any, values: Any) -> float:
 
 
 def _inversions(ranks: npt.NDArray[np.intp]) -> int:
-    """Count the pairs whose higher rank comes first.
+    """Count the pairs whose higher rank comes first, by the highest digit in which two ranks differ.
 
-    Consider the highest binary digit in which two ranks differ. For each digit, ranks that agree in all
-    higher digits are grouped in their order, and pairs of a one before a zero are counted.
+    For each digit, ranks that agree in all higher digits are grouped in their order, and pairs of a one
+    before a zero are counted.
     """
     total = 0
     for digit in range(int(ranks.max()).bit_length()):

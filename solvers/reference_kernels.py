@@ -94,15 +94,7 @@ class Accumulator:
 
 
 def row_blocks(X: Any, most: int) -> Iterator[tuple[int, Any]]:
-    """Yield consecutive parts of the rows in double precision, each with the index of its first row.
-
-    Parameters
-    ----------
-    X : ndarray, CSR array or Blocks
-        The examples.
-    most : int
-        Largest number of rows in a part.
-    """
+    """Yield parts of at most ``most`` rows in double precision, each with the index of its first row."""
     if isinstance(X, Blocks):
         for part, begin in zip(X.parts, X.firsts, strict=False):
             for first, rows in row_blocks(part, most):
@@ -113,17 +105,7 @@ def row_blocks(X: Any, most: int) -> Iterator[tuple[int, Any]]:
 
 
 def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
-    """Return ``sum_j c_j x_j``, shape (d,).
-
-    Parameters
-    ----------
-    X : ndarray, CSR array or Blocks, shape (n, d)
-        Examples.
-    c : ndarray, shape (n,)
-        Coefficients.
-    wrong : ndarray, shape (n,), optional
-        Bounds on the errors of the coefficients.
-    """
+    """Return ``sum_j c_j x_j``, shape (d,); ``wrong`` bounds the errors of the coefficients."""
     n, d = X.shape
     if getattr(X, "elsewhere", False):
         # Workers sum their own rows, so only an estimate from the order of the sums is available.
@@ -142,15 +124,7 @@ def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
 
 
 def column_sizes(X: Any, c: Vector) -> Vector:
-    """Return ``sum_j |c_j x_j|`` by column, shape (d,).
-
-    Parameters
-    ----------
-    X : ndarray, CSR array or Blocks, shape (n, d)
-        Examples in this process.
-    c : ndarray, shape (n,)
-        Coefficients.
-    """
+    """Return ``sum_j |c_j x_j|`` by column, shape (d,)."""
     sizes = np.zeros(X.shape[1])
     for first, part in row_blocks(X, _COLUMNS):
         sizes += np.asarray(abs(part).T @ np.abs(c[first : first + part.shape[0]])).ravel()
@@ -158,15 +132,7 @@ def column_sizes(X: Any, c: Vector) -> Vector:
 
 
 def outputs(X: Any, v: Sum) -> Sum:
-    """Return ``x_i . v`` for all rows, shape (n,).
-
-    Parameters
-    ----------
-    X : ndarray, CSR array or Blocks, shape (n, d)
-        Examples.
-    v : Sum
-        Weights, shape (d,).
-    """
+    """Return ``x_i . v`` for all rows, shape (n,)."""
     n, d = X.shape
     wrong = growth(d + 2) * np.abs(v.value) + v.error
     if getattr(X, "elsewhere", False):
@@ -182,26 +148,16 @@ def outputs(X: Any, v: Sum) -> Sum:
 
 
 def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector) -> Sum:
-    """Return ``sum_j c_j k(a_i, b_j)`` for every row of A, shape (len(A),).
+    """Return ``sum_j c_j k(a_i, b_j)`` for every row of A, shape (len(A),); zeros in c cost nothing.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel. If it is precomputed, A holds its values, one column for each entry of ``c``.
-    A, B : ndarray or CSR array, shapes (m, d) and (k, d)
-        Examples.
-    c : ndarray, shape (k,)
-        Coefficients; zeros cost nothing.
+    For a precomputed kernel, A holds the kernel values of its rows with all rows of B.
     """
     if kernel.name == "linear":
         return outputs(A, weighted_sum(B, c))
+    if kernel.name == "precomputed":
+        return _column_sums(A, c, 0.0)
     total, error = Accumulator(A.shape[0]), np.zeros(A.shape[0])
     support = np.flatnonzero(c)
-    if kernel.name == "precomputed":
-        for first in range(0, support.size, _COLUMNS):
-            members = support[first : first + _COLUMNS]
-            _add_block(total, error, slice(None), A[:, members], c[members], 0.0)
-        return Sum(total.total, error)
     metric = _Metric(kernel, A, B)
     for begin in range(0, support.size, _COLUMNS):
         members = support[begin : begin + _COLUMNS]
@@ -221,15 +177,7 @@ def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector) -> Sum:
 
 
 def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
-    """Return ``k(x_i, x_j)`` for all pairs of rows, shape (n, n), in 8 n^2 bytes.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    X : ndarray or CSR array, shape (n, d)
-        Examples; for a precomputed kernel its values.
-    """
+    """Return ``k(x_i, x_j)`` for all pairs of rows, shape (n, n), in 8 n^2 bytes."""
     if kernel.name == "precomputed":
         return np.array(X)
     n = X.shape[0]
@@ -249,20 +197,23 @@ def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
 
 def matrix_sums(kernel: Kernel, X: Any, gram: npt.NDArray[np.float64], c: Vector) -> Sum:
     """Return :func:`kernel_sums` of X with itself, from its :func:`kernel_matrix`."""
-    if kernel.name not in ("gaussian", "precomputed"):
+    if kernel.name == "precomputed":
+        found = _column_sums(gram, c, 0.0)
+    elif kernel.name == "gaussian" and not (metric := _Metric(kernel, X, X)).direct:
+        found = _column_sums(gram, c, metric.relative)
+    else:
         return kernel_sums(kernel, X, X, c)  # the bounds need more than the kernel values
-    total, error = Accumulator(len(gram)), np.zeros(len(gram))
-    relative = 0.0
-    if kernel.name == "gaussian":
-        metric = _Metric(kernel, X, X)
-        if metric.direct:
-            return kernel_sums(kernel, X, X, c)
-        relative = metric.relative
+    return Sum(found.value, found.error + _exponents(kernel) * float(np.abs(c).sum()))
+
+
+def _column_sums(K: npt.NDArray[np.float64], c: Vector, relative: float) -> Sum:
+    """Return ``K c`` for given kernel values, whose relative error is known."""
+    total, error = Accumulator(len(K)), np.zeros(len(K))
     support = np.flatnonzero(c)
     for first in range(0, support.size, _COLUMNS):
         members = support[first : first + _COLUMNS]
-        _add_block(total, error, slice(None), gram[:, members], c[members], relative)
-    return Sum(total.total, error + _exponents(kernel) * float(np.abs(c).sum()))
+        _add_block(total, error, slice(None), K[:, members], c[members], relative)
+    return Sum(total.total, error)
 
 
 def diagonal(kernel: Kernel, X: Any) -> Vector:
@@ -305,23 +256,13 @@ class _Rows(NamedTuple):
 
 
 class _Metric:
-    """Dot products or distances of two sets of examples, by the cheapest method that is accurate enough.
-
-    Attributes
-    ----------
-    direct : bool
-        Whether squared distances come from differences.
-    relative : float
-        Bound on the relative error of Gaussian kernel values computed from norms.
-    rows : int
-        Number of examples that may be made dense at a time.
-    """
+    """Dot products or distances of two sets of examples, by the cheapest method that is accurate enough."""
 
     def __init__(self, kernel: Kernel, A: Any, B: Any) -> None:
         self.kernel, self.d = kernel, A.shape[1]
         self.shift: Vector | None = None
-        self.direct = False
-        self.relative = 2.0 * UNIT
+        self.direct = False  # whether squared distances come from differences
+        self.relative = 2.0 * UNIT  # bound on the relative error of Gaussian values computed from norms
         self.sparse = _is_sparse(A) and self.d > _WIDE
         self.rows = _MOST_ROWS if self.sparse else self._written_out()
         if kernel.name == "gaussian":
@@ -367,8 +308,8 @@ class _Metric:
     def block(self, a: _Rows, b: _Rows) -> tuple[npt.NDArray[np.float64], float]:
         """Return values for all pairs, and the part of their relative error bound known in advance.
 
-        The values are Gaussian kernel values, or their exponents if distances come from differences; for a
-        polynomial kernel, the base that is raised to the degree.
+        The values are Gaussian kernel values, or their exponents if ``direct``; for a polynomial kernel, the
+        base that is raised to the degree.
         """
         kernel = self.kernel
         if self.direct:
@@ -416,11 +357,6 @@ def _whole(X: Any) -> bool:
     return largest * largest * X.shape[1] < _WHOLE * _WHOLE and bool((values == np.rint(values)).all())
 
 
-def kernel_product(kernel: Kernel, A: Any, B: Any, coefficients: Vector) -> Vector:
-    """Return ``sum_j coefficients_j k(a_i, b_j)`` for every row of A, shape (len(A),), in blocks.
-
-    For a precomputed kernel, A holds the kernel values of its rows with all rows of B.
-    """
-    if B.shape[0] == 0:
-        return np.zeros(A.shape[0])
-    return kernel_sums(kernel, A, B, coefficients).value
+def kernel_product(kernel: Kernel, A: Any, B: Any, c: Vector) -> Vector:
+    """Return the values of :func:`kernel_sums`, for no rows of B, too."""
+    return kernel_sums(kernel, A, B, c).value if B.shape[0] else np.zeros(A.shape[0])

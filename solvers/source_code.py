@@ -95,13 +95,7 @@ class Module(NamedTuple):
 
 
 class SourceCode:
-    """The source of this project's packages.
-
-    Parameters
-    ----------
-    root : Path
-        The folder that holds ``solvers``, ``datasets`` and ``workflow``.
-    """
+    """The source of this project's packages: ``root`` holds ``solvers``, ``datasets`` and ``workflow``."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -126,17 +120,8 @@ class SourceCode:
     def fingerprint(self, modules: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
         """Return a hash, 16 hex digits, of modules and of all definitions that they reach.
 
-        Parameters
-        ----------
-        modules : tuple of str
-            Names such as ``solvers.driver``.
-        without : tuple of str
-            Packages, modules and definitions to exclude, with everything reached only through them.
-
-        Raises
-        ------
-        ValueError
-            If there is no such module.
+        Packages, modules and definitions in ``without`` are excluded, with everything reached only through
+        them. A module that does not exist raises ValueError.
         """
         todo = [(name, k) for name in modules for k in range(len(self._read(name).statements))]
         seen: set[Place] = set()

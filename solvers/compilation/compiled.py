@@ -48,14 +48,10 @@ def source(function: Any) -> Callable[..., Any]:
 
 
 class FirstClass(types.WrapperAddressProtocol):
-    """A compiled function as an argument of other compiled functions, with its address stored.
+    """A compiled function of one signature as an argument of other compiled functions.
 
     For a plain compiled function, numba searches the compiled versions at every call, which takes 0.2 ms.
-
-    Parameters
-    ----------
-    function : callable
-        Compiled for exactly one signature.
+    Here its address is stored.
     """
 
     def __init__(self, function: Any) -> None:

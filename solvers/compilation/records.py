@@ -1,34 +1,28 @@
-"""The scalars of a state, accessible by name in compiled code and in Python.
+"""The state of a compiled solver: arrays, and scalars accessible by name in compiled code and in Python.
 
-A class lists them as annotated attributes, each an ``int``, a ``float`` or a ``bool``. :func:`zeroed` makes a
-NumPy record of them, which compiled code takes by address, as an argument or as a field of one.
+A class lists scalars as annotated attributes, each an ``int``, a ``float`` or a ``bool``. :func:`zeroed`
+makes a NumPy record of them, which compiled code takes by address, as an argument or as a field of a tuple.
+
+A named tuple of arrays describes each of its fields by :func:`array` or :func:`record`, in place of a default
+value; :func:`allocated` makes it for given sizes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TypeVar, cast, get_type_hints
+from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
 import numpy as np
 
 _KINDS = {int: np.int64, float: np.float64, bool: np.bool_}
 
 Scalars = TypeVar("Scalars")
+State = TypeVar("State", bound=NamedTuple)
 
 
 def zeroed(fields: type[Scalars]) -> Scalars:
-    """Return a record with the attributes of a class, all zero or false.
-
-    Parameters
-    ----------
-    fields : type
-        A class whose annotations are the attributes.
-
-    Returns
-    -------
-    numpy.record
-        Typed as an instance of the class. No other attribute can be set.
-    """
+    """Return a record with the attributes of a class, all zero or false; no other attribute can be set."""
     record: Scalars = np.zeros(1, _layout(cast(type, fields)))[0]
     return record
 
@@ -38,3 +32,23 @@ def _layout(fields: type) -> np.dtype[np.void]:
     """Return the data type of a record, cached because numba recompiles for a new type object."""
     kinds = [(name, _KINDS[kind]) for name, kind in get_type_hints(fields).items()]
     return np.dtype((np.record, np.dtype(kinds, align=True)))
+
+
+def array(*sizes: str, dtype: Any = np.float64) -> Any:
+    """Describe an array of zeros by the names of its sizes."""
+
+    def make(given: dict[str, int]) -> Any:
+        return np.zeros([given[size] for size in sizes], dtype)
+
+    return make
+
+
+def record(fields: type[Scalars]) -> Scalars:
+    """Describe a record of zeros, see :func:`zeroed`."""
+    return cast(Scalars, lambda given: zeroed(fields))
+
+
+def allocated(kind: type[State], **sizes: int) -> State:
+    """Return a named tuple whose fields are made as described; ``sizes`` gives each size by its name."""
+    fields: dict[str, Callable[[dict[str, int]], Any]] = kind._field_defaults
+    return kind(**{name: make(sizes) for name, make in fields.items()})

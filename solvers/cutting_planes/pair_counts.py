@@ -39,23 +39,10 @@ _RANKS = types.int32[::1]
 
 @compiled(types.int64(VECTOR, _KEYS, _KEYS, _ORDER, _ORDER, types.int64[:, ::1]))
 def sort_by_digits(f, keys, spare_keys, order, spare_order, counts):  # type: ignore[no-untyped-def]
-    """Sort scores by a stable radix sort; no score may be NaN.
+    """Sort scores, none of them NaN, by a stable radix sort.
 
-    Parameters
-    ----------
-    f : ndarray, shape (n,)
-        Scores.
-    keys, spare_keys : ndarray of uint64, shape (n,)
-        Workspace.
-    order, spare_order : ndarray of uint32, shape (n,)
-        One of the two receives the examples in ascending order of their scores.
-    counts : ndarray of int64, shape (6, 2048)
-        Workspace.
-
-    Returns
-    -------
-    int
-        0 if the result is in ``order``, 1 if it is in ``spare_order``.
+    The examples in ascending order of their scores are in ``order`` if the result is 0, in ``spare_order`` if
+    it is 1. ``counts`` has shape (6, 2048).
     """
     n = f.size
     counts[:] = 0
@@ -93,23 +80,10 @@ def sort_by_digits(f, keys, spare_keys, order, spare_order, counts):  # type: ig
 
 @compiled(types.int64(VECTOR, _RANKS, _COUNTS, _COUNTS))
 def count_violations(f, ranks, tree, balance):  # type: ignore[no-untyped-def]
-    """Count the violated pairs, and write c+ - c- of each example.
+    """Write c+ - c- of each example to ``balance``; return the number of violated pairs.
 
-    Parameters
-    ----------
-    f : ndarray, shape (n,)
-        Scores, ascending.
-    ranks : ndarray of int32, shape (n,)
-        Ranks 0 ... R - 1 of the same examples.
-    tree : ndarray of int64, shape (R + 1,)
-        Workspace.
-    balance : ndarray of int64, shape (n,)
-        Output.
-
-    Returns
-    -------
-    int
-        Number of violated pairs, which is the sum of c+ and also of c-.
+    ``f`` ascends, ``ranks`` are those of the same examples, ``tree`` has shape (R + 1,). The number of
+    violated pairs is the sum of c+ and also of c-.
     """
     n, R = f.size, tree.size - 1
     tree[:] = 0
@@ -155,21 +129,9 @@ def gather(f, ranks, order, sorted_f, sorted_ranks):  # type: ignore[no-untyped-
 
 @compiled(types.int64(_COUNTS, _ORDER, VECTOR, VECTOR))
 def spread(balance, order, coefficients, change):  # type: ignore[no-untyped-def]
-    """Write balances, given in sorted order, as coefficients by example, and their changes.
+    """Write balances, given by place, as coefficients by example, and the changes of these.
 
-    Parameters
-    ----------
-    balance : ndarray of int64, shape (n,)
-        c+ - c- by place.
-    order : ndarray of uint32, shape (n,)
-        The example at each place.
-    coefficients, change : ndarray, shape (n,)
-        By example: the coefficients, updated, and their changes, written.
-
-    Returns
-    -------
-    int
-        Number of examples whose coefficient changes, less the number of nonzero new coefficients.
+    Return the number of examples whose coefficient changes, less the number of nonzero new coefficients.
     """
     saved = 0
     for place in range(order.size):
@@ -220,11 +182,8 @@ class PairCounts:
     def find(self, f: npt.NDArray[np.float64]) -> bool:
         """Count the violated pairs for scores f, and update the coefficients.
 
-        Returns
-        -------
-        bool
-            Whether fewer coefficients change than are nonzero, so that updating a sum over the examples reads
-            less than computing it anew.
+        Return whether fewer coefficients change than are nonzero, so that updating a sum over the examples
+        reads less than computing it anew.
         """
         keys, orders = self._keys, self._orders
         order = orders[sort_by_digits(f, keys[0], keys[1], orders[0], orders[1], self._counts)]

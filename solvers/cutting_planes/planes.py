@@ -129,17 +129,7 @@ class Planes:
         return [(k, chunk[: self._places - k]) for k, chunk in zip(firsts, self._chunks, strict=False)]
 
     def add(self, g: Vector, b: float, point: Vector) -> int:
-        """Add a plane ``w . g >= b - xi`` for the next :meth:`optimise`; return its place.
-
-        Parameters
-        ----------
-        g : ndarray, shape (width,)
-            The normal; copied.
-        b : float
-            The offset.
-        point : ndarray, shape (width,)
-            The weights at which the plane was taken; copied.
-        """
+        """Add a plane ``w . g >= b - xi`` taken at ``point`` for :meth:`optimise`; return its place."""
         place = self._place()
         self._chunks[(place - 1) // _CHUNK][(place - 1) % _CHUNK] = g[: self._kept]
         self._points[(place - 1) // _CHUNK][(place - 1) % _CHUNK] = point[: self._kept]

@@ -1,4 +1,16 @@
-"""Coordinate descent on the dual of a linear problem without bias, over some examples (Hsieh et al. 2008)."""
+"""Coordinate descent on the dual of a linear problem without bias, over some examples (Hsieh et al. 2008).
+
+Symbols:
+
+==========  ====================
+paper       here
+==========  ====================
+alpha_i, U  ``alpha[i]``, ``C``
+w           ``v``
+G, PG       ``slope``, ``wrong``
+Q_ii        ``square``
+==========  ====================
+"""
 
 from __future__ import annotations
 
@@ -68,22 +80,9 @@ def descend(
 ) -> npt.NDArray[np.float64]:
     """Return multipliers that are optimal over the members, as far as the work limit allows.
 
-    Parameters
-    ----------
-    problem : Problem
-        With a linear kernel and no bias.
-    alpha : ndarray, shape (n,)
-        Initial multipliers, each in [0, C_i]. Those of other examples do not change.
-    members : ndarray of int
-        Examples whose multipliers may change, in any order. The random orders are the same in every call.
-    tol : float
-        Stop when no member violates its condition by more than this.
-    most_entries : float
-        About how many stored entries may be read.
-
-    Returns
-    -------
-    ndarray, shape (n,)
+    The members, in any order, stop violating their conditions by more than ``tol``, or about ``most_entries``
+    stored entries are read. Multipliers of other examples do not change. The problem has a linear kernel and
+    no bias; the random orders are the same in every call.
     """
     store = problem.prepare()
     _, products, update = rows_of(problem)

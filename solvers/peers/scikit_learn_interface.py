@@ -143,21 +143,7 @@ def complete(run: EstimatorRun, solution: Solution) -> Solution:
 
 
 def multipliers(problem: Problem, w: npt.NDArray[np.float64], eps: float) -> npt.NDArray[np.float64]:
-    """Return multipliers that bound the optimum from below, by the rule in the module docstring.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a linear kernel and no bias.
-    w : ndarray, shape (d,)
-        Weights.
-    eps : float
-        Tolerance on the margins.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-    """
+    """Return multipliers that bound the optimum from below, by the rule in the module docstring."""
     from svmrepro.solvers.linear.dual_descent import descend  # excluded from the fingerprint
 
     margins = problem.y * np.asarray(problem.X @ w).ravel()

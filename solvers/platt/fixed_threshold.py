@@ -48,9 +48,9 @@ from svmrepro.solvers.platt.state import (
     drifted,
     error_of,
     finish,
-    kernel_output,
     move,
     objective,
+    output_of,
     renew,
     start,
     start_pass,
@@ -99,17 +99,11 @@ def step_one(state, store, dots, transform, products, update, i, E, step_tol):  
 @compiled(forceinline=True)
 def error_without_threshold(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
     """Return ``E_i = u_i - y_i``."""
-    scalars, y = state.scalars, state.y
-    if state.weights.size and scalars.full:
-        return bound_error(state, store, dots, transform, products, total, i)
-    if state.weights.size:
-        state.one[0] = np.uint32(i)
-        scalars.touched += products(store, state.weights, state.one, 1, state.row1)
-        scalars.evaluations += 1
-        return state.row1[0] - y[i]
-    if 0.0 < state.alpha[i] < state.C[i]:
+    if state.weights.size == 0:
         return error_of(state, store, dots, transform, products, total, i)
-    return kernel_output(state, store, dots, transform, total, i) - y[i]
+    if state.scalars.full:
+        return bound_error(state, store, dots, transform, products, total, i)
+    return output_of(state, store, dots, transform, products, total, i) - state.y[i]
 
 
 @compiled(forceinline=True)

@@ -22,7 +22,7 @@ import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.caches.smo_rows import first_cache, longer
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.compilation.records import zeroed
+from svmrepro.solvers.compilation.records import allocated, array, record
 from svmrepro.solvers.platt.example_lists import extremes, find, insert, remove, set_support
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
@@ -100,58 +100,49 @@ class SmoScalars:
 class SmoState(NamedTuple):
     """The complete state of a run between slices (n examples, d features)."""
 
-    y: Any  # (n,) labels
-    C: Any  # (n,) bounds
-    alpha: Any  # (n,) multipliers
-    diagonal: Any  # (n,) K_ii
-    weights: Any  # (d + 1,) folded weight vector, or empty
-    members: Any  # (n,) uint32, non-bound examples in ascending order
-    errors: Any  # (n,) their errors
-    support: Any  # (n,) uint32, support vectors (kernels that are not folded)
-    coefficients: Any  # (n,) their y alpha
-    place: Any  # (n,) int64, position in support or -1
-    every: Any  # (n,) uint32, the examples of a full pass in ascending order: all that are not shrunk
-    row1: Any  # (n,) workspace
-    row2: Any  # (n,) workspace
-    block: Any  # (BLOCK,) outputs computed ahead of a pass
-    one: Any  # (1,) uint32 workspace
-    margin: Any  # (n,) slack of a bound example's condition in the last full pass, or empty
-    cache: Any  # kernel rows, see smo_rows
-    column: Any  # (n,) int32, an example's column in them or -1; or empty
-    lacking: Any  # (n,) uint32, workspace, or empty
-    fresh: Any  # (n,) workspace, or empty
-    scalars: SmoScalars
-    random: Any  # (1,) uint64
+    y: Any = array("n")  # labels
+    C: Any = array("n")  # bounds
+    alpha: Any = array("n")  # multipliers
+    diagonal: Any = array("n")  # K_ii
+    weights: Any = array("weights")  # folded weight vector, or empty
+    members: Any = array("n", dtype=np.uint32)  # non-bound examples in ascending order
+    errors: Any = array("n")  # their errors
+    support: Any = array("support", dtype=np.uint32)  # support vectors (kernels that are not folded)
+    coefficients: Any = array("support")  # their y alpha
+    place: Any = array("support", dtype=np.int64)  # position in support or -1
+    # The examples of a full pass in ascending order: all that are not shrunk.
+    every: Any = array("n", dtype=np.uint32)
+    row1: Any = array("row")  # workspace
+    row2: Any = array("row")  # workspace
+    block: Any = array("block")  # outputs computed ahead of a pass
+    one: Any = array("one", dtype=np.uint32)  # workspace
+    # Slack of a bound example's condition in the last full pass, or empty.
+    margin: Any = array("shrinking")
+    cache: Any = array()  # kernel rows, see smo_rows
+    column: Any = array("cached", dtype=np.int32)  # an example's column in them or -1; or empty
+    lacking: Any = array("cached", dtype=np.uint32)  # workspace, or empty
+    fresh: Any = array("cached")  # workspace, or empty
+    scalars: SmoScalars = record(SmoScalars)
+    random: Any = array("one", dtype=np.uint64)
 
 
 def allocate(n: int, d: int, folded: bool, shrinking: bool = False, cache_bytes: float = 0.0) -> SmoState:
-    """Return a zeroed state."""
-    kernel_n = 0 if folded else n
-    cache_n = n if cache_bytes > 0.0 else 0
-    return SmoState(
-        y=np.zeros(n),
-        C=np.zeros(n),
-        alpha=np.zeros(n),
-        diagonal=np.zeros(n),
-        weights=np.zeros(d if folded else 0),
-        members=np.zeros(n, dtype=np.uint32),
-        errors=np.zeros(n),
-        support=np.zeros(kernel_n, dtype=np.uint32),
-        coefficients=np.zeros(kernel_n),
-        place=np.full(kernel_n, -1, dtype=np.int64),
-        every=np.arange(n, dtype=np.uint32),
-        row1=np.zeros(max(n, PART)),
-        row2=np.zeros(max(n, PART)),
-        block=np.zeros(BLOCK),
-        one=np.zeros(1, dtype=np.uint32),
-        margin=np.full(n if shrinking else 0, -np.inf),
-        cache=first_cache(n, cache_bytes),
-        column=np.full(cache_n, -1, dtype=np.int32),
-        lacking=np.zeros(cache_n, dtype=np.uint32),
-        fresh=np.zeros(cache_n),
-        scalars=zeroed(SmoScalars),
-        random=np.zeros(1, dtype=np.uint64),
+    """Return the state at alpha = 0."""
+    state = allocated(
+        SmoState,
+        n=n,
+        weights=d if folded else 0,
+        support=0 if folded else n,
+        row=max(n, PART),
+        block=BLOCK,
+        one=1,
+        shrinking=n if shrinking else 0,
+        cached=n if cache_bytes > 0.0 else 0,
     )
+    state.place[:] = state.column[:] = -1
+    state.every[:] = np.arange(n)
+    state.margin[:] = -np.inf
+    return state._replace(cache=first_cache(n, cache_bytes))
 
 
 STATE = typeof(allocate(1, 1, True))
@@ -175,19 +166,22 @@ def kernel_output(state, store, dots, transform, total, i):  # type: ignore[no-u
 
 
 @compiled(forceinline=True)
+def output_of(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
+    """Return u_i + b."""
+    if state.weights.size == 0:
+        return kernel_output(state, store, dots, transform, total, i)
+    state.one[0] = np.uint32(i)
+    state.scalars.touched += products(store, state.weights, state.one, 1, state.row1)
+    state.scalars.evaluations += 1
+    return state.row1[0]
+
+
+@compiled(forceinline=True)
 def error_of(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
     """Return E_i: the cached error of a non-bound example, else computed."""
-    scalars = state.scalars
     if 0.0 < state.alpha[i] < state.C[i]:
-        return state.errors[find(state.members, scalars.n_nonbound, i)]
-    if state.weights.size:
-        state.one[0] = np.uint32(i)
-        scalars.touched += products(store, state.weights, state.one, 1, state.row1)
-        scalars.evaluations += 1
-        output = state.row1[0]
-    else:
-        output = kernel_output(state, store, dots, transform, total, i)
-    return output - state.scalars.b - state.y[i]
+        return state.errors[find(state.members, state.scalars.n_nonbound, i)]
+    return output_of(state, store, dots, transform, products, total, i) - state.scalars.b - state.y[i]
 
 
 @compiled(forceinline=True)
@@ -411,13 +405,7 @@ def _begin_at(state: SmoState, alpha: Any) -> None:
 def advance_by(
     passes: Callable[..., int], polish: Any, run: SmoRun, work: int, step_limit: int
 ) -> str | None:
-    """Run compiled passes for about ``work`` entries read, or the CG descent if one is active.
-
-    Returns
-    -------
-    str or None
-        A status when the run has ended.
-    """
+    """Run compiled passes for about ``work`` entries read, or the CG descent if one is active."""
     if run.descent is not None:
         polish.advance(run, work)
         return None

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.records import allocated, array
 
 NONE, NEWTON, FLAT = range(3)  # kinds of direction
 
@@ -34,34 +35,22 @@ _CLIMB = 1e-6  # a flat direction ascends if its slope is above this share of th
 class WorkingSetQP(NamedTuple):
     """One program over at most ``cap`` variables."""
 
-    K: Any  # (cap, cap) kernel minor, both triangles
-    g: Any  # (cap,) gradient at d
-    low: Any  # (cap,) bounds of d, low <= 0 <= high
-    high: Any  # (cap,)
-    d: Any  # (cap,) the solution
-    p: Any  # (cap,) direction, by variable
-    factor: Any  # (cap, cap) Cholesky factor by place in the face
-    v: Any  # (cap,) workspace by place in the face
-    z: Any  # (cap,) workspace by place in the face
-    face: Any  # (cap,) int64, variables that may move
-    inside: Any  # (cap,) uint8, whether a variable is in the face
+    K: Any = array("cap", "cap")  # kernel minor, both triangles
+    g: Any = array("cap")  # gradient at d
+    low: Any = array("cap")  # bounds of d, low <= 0 <= high
+    high: Any = array("cap")
+    d: Any = array("cap")  # the solution
+    p: Any = array("cap")  # direction, by variable
+    factor: Any = array("cap", "cap")  # Cholesky factor by place in the face
+    v: Any = array("cap")  # workspace by place in the face
+    z: Any = array("cap")  # workspace by place in the face
+    face: Any = array("cap", dtype=np.int64)  # variables that may move
+    inside: Any = array("cap", dtype=np.uint8)  # whether a variable is in the face
 
 
 def allocate(capacity: int) -> WorkingSetQP:
     """Return storage for a program."""
-    return WorkingSetQP(
-        K=np.zeros((capacity, capacity)),
-        g=np.zeros(capacity),
-        low=np.zeros(capacity),
-        high=np.zeros(capacity),
-        d=np.zeros(capacity),
-        p=np.zeros(capacity),
-        factor=np.zeros((capacity, capacity)),
-        v=np.zeros(capacity),
-        z=np.zeros(capacity),
-        face=np.zeros(capacity, dtype=np.int64),
-        inside=np.zeros(capacity, dtype=np.uint8),
-    )
+    return allocated(WorkingSetQP, cap=capacity)
 
 
 WORKING_SET_QP = typeof(allocate(1))
@@ -165,8 +154,7 @@ def room_along(qp, i):  # type: ignore[no-untyped-def]
 def moved(value, step, low, high):  # type: ignore[no-untyped-def]
     """Return ``value + step`` clipped to [low, high], snapped to a bound that it misses only by rounding.
 
-    The snapping tolerance is relative to the terms added, not to the width of the box, which may far exceed
-    any multiplier.
+    The tolerance is relative to the terms added: the width of the box may far exceed any multiplier.
     """
     size = abs(value) + abs(step)
     value += step

@@ -164,7 +164,7 @@ FAULTS = (
     Fault(
         "a certificate that forgets C in the primal objective",
         "certificate/judge.py",
-        {"float((problem.bounds * np.maximum(0.0, seen.m)).sum())": "float(np.maximum(0.0, seen.m).sum())"},
+        {"float((seen.C * np.maximum(0.0, seen.m)).sum())": "float(np.maximum(0.0, seen.m).sum())"},
         suite="tests/solvers/test_solvers_certificate.py::test_against_loops",
     ),
     Fault(
