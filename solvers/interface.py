@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
     from svmrepro.solvers.problem import Problem
     from svmrepro.solvers.solution import Solution
 

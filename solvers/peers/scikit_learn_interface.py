@@ -85,9 +85,7 @@ def prepare(problem: Problem) -> None:
     _examples(problem)
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> EstimatorRun:
-    """Return a run that has not started."""
-    return EstimatorRun(problem, eps, options)
+start = EstimatorRun
 
 
 def advance(run: EstimatorRun, work: int, step_limit: int) -> str:
@@ -107,14 +105,14 @@ def advance(run: EstimatorRun, work: int, step_limit: int) -> str:
     return OPTIMAL if run.steps < limit else ITERATION_LIMIT
 
 
-def objective(run: EstimatorRun) -> float:
+def objective(run: Any) -> float:
     """Return nan: the objective is not known."""
     return float("nan")
 
 
-def steps(run: EstimatorRun) -> int:
+def steps(run: Any) -> int:
     """Return the steps taken: passes over the examples for LIBLINEAR, rounds of many steps for oneDAL."""
-    return run.steps
+    return int(run.steps)
 
 
 def finish(run: EstimatorRun, status: str) -> Solution:
