@@ -47,7 +47,7 @@ def accuracy(y: Any, values: Any) -> float:
     ValueError
         If the shapes differ, a value is not finite or a label is neither -1 nor +1.
     """
-    y, values = _binary(y, values)
+    y, values = _binary(y, values, both=False)
     return float(np.mean((values > 0) == (y > 0)))
 
 
@@ -56,7 +56,7 @@ def prbep(y: Any, values: Any) -> float:
 
     Parameters, return value and errors are those of :func:`accuracy`; both classes must be present.
     """
-    y, values = _both(*_binary(y, values))
+    y, values = _binary(y, values, both=True)
     positive = y > 0
     called = int(np.count_nonzero(positive))
     threshold = np.partition(values, values.size - called)[values.size - called]
@@ -72,7 +72,7 @@ def roc_area(y: Any, values: Any) -> float:
 
     Parameters, return value and errors are those of :func:`accuracy`; both classes must be present.
     """
-    return 1.0 - swapped_pairs(*_both(*_binary(y, values)))
+    return 1.0 - swapped_pairs(*_binary(y, values, both=True))
 
 
 def swapped_pairs(y: Any, values: Any) -> float:
@@ -121,17 +121,12 @@ def _checked(y: Any, values: Any) -> tuple[Vector, Vector]:
     return y, values
 
 
-def _binary(y: Any, values: Any) -> tuple[Vector, Vector]:
-    """Return labels, checked to be -1 and +1, and values."""
+def _binary(y: Any, values: Any, both: bool) -> tuple[Vector, Vector]:
+    """Return labels, checked to be -1 and +1 (and both to be there), and values."""
     y, values = _checked(y, values)
     if not (np.abs(y) == 1).all():
         raise ValueError("the measure needs labels -1 and +1")
-    return y, values
-
-
-def _both(y: Vector, values: Vector) -> tuple[Vector, Vector]:
-    """Return the arguments, or raise ValueError unless both classes are present."""
-    if (y == y[0]).all():
+    if both and (y == y[0]).all():
         raise ValueError("the measure needs examples of both classes")
     return y, values
 

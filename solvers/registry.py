@@ -125,20 +125,16 @@ class SolverSpec:
             if key not in self.options:
                 known = ", ".join(self.options) or "none"
                 raise ValueError(f"solver {self.name!r} has no option {key!r}; it has: {known}")
-            default = self.options[key]
-            whole = isinstance(default, int) and not isinstance(default, bool)
+            default, said = self.options[key], f"solver {self.name!r}: option {key!r} must"
             if isinstance(default, bool):
                 fits = isinstance(value, bool | np.bool_)
             else:
-                fits = (
-                    isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-                )
-            if not fits or (whole and value != int(value)):
-                raise ValueError(
-                    f"solver {self.name!r}: option {key!r} must be like {default!r}, got {value!r}"
-                )
-            if not isinstance(default, bool) and not value >= 0:
-                raise ValueError(f"solver {self.name!r}: option {key!r} must not be negative, got {value!r}")
+                fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
+                fits = fits and math.isfinite(value) and (isinstance(default, float) or int(value) == value)
+            if not fits:
+                raise ValueError(f"{said} be like {default!r}, got {value!r}")
+            if value < 0:
+                raise ValueError(f"{said} not be negative, got {value!r}")
             given[key] = type(default)(value)
         return {**self.options, **given, **self.fixed}
 

@@ -78,6 +78,24 @@ def sort_by_digits(f, keys, spare_keys, order, spare_order, counts):  # type: ig
     return swapped
 
 
+@compiled(forceinline=True)
+def tree_add(tree, node):  # type: ignore[no-untyped-def]
+    """Count one more at a place of the Fenwick tree, from 1 on."""
+    while node < tree.size:
+        tree[node] += 1
+        node += node & -node
+
+
+@compiled(forceinline=True)
+def tree_sum(tree, node):  # type: ignore[no-untyped-def]
+    """Return the count up to a place of the Fenwick tree."""
+    count = 0
+    while node > 0:
+        count += tree[node]
+        node &= node - 1
+    return count
+
+
 @compiled(types.int64(VECTOR, _RANKS, _COUNTS, _COUNTS))
 def count_violations(f, ranks, tree, balance):  # type: ignore[no-untyped-def]
     """Write c+ - c- of each example to ``balance``; return the number of violated pairs.
@@ -91,30 +109,16 @@ def count_violations(f, ranks, tree, balance):  # type: ignore[no-untyped-def]
     for i in range(n - 1, -1, -1):  # descending: the tree holds scores less than 1 below f_i
         while taken > 0 and f[i] - f[taken - 1] < _VIOLATED:
             taken -= 1
-            node = np.int64(ranks[taken]) + 1
-            while node <= R:
-                tree[node] += 1
-                node += node & -node
-        node, count = np.int64(ranks[i]), 0
-        while node > 0:
-            count += tree[node]
-            node &= node - 1
-        balance[i] = count
-        violated += count
+            tree_add(tree, np.int64(ranks[taken]) + 1)
+        balance[i] = tree_sum(tree, np.int64(ranks[i]))
+        violated += balance[i]
     tree[:] = 0
     taken = 0
     for j in range(n):  # ascending: the tree holds scores less than 1 above f_j, by rank from the top
         while taken < n and f[taken] - f[j] < _VIOLATED:
-            node = R - np.int64(ranks[taken])
+            tree_add(tree, R - np.int64(ranks[taken]))
             taken += 1
-            while node <= R:
-                tree[node] += 1
-                node += node & -node
-        node, count = R - 1 - np.int64(ranks[j]), 0
-        while node > 0:
-            count += tree[node]
-            node &= node - 1
-        balance[j] -= count
+        balance[j] -= tree_sum(tree, R - 1 - np.int64(ranks[j]))
     return violated
 
 
@@ -143,34 +147,18 @@ def spread(balance, order, coefficients, change):  # type: ignore[no-untyped-def
     return saved
 
 
-def ranks_of(y: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int32], int, int]:
-    """Return ranks 0 ... R - 1, R, and the number of pairs m."""
-    values, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
-    lower = np.cumsum(sizes) - sizes
-    return ranks.astype(np.int32).ravel(), values.size, int(lower @ sizes)
-
-
 class PairCounts:
-    """The violated pairs of a problem, as the coefficient c+ - c- of each example.
+    """The violated pairs of a problem with ranks y, any numbers.
 
-    Parameters
-    ----------
-    y : ndarray, shape (n,)
-        Ranks, any numbers.
-
-    Attributes
-    ----------
-    R, m : int
-        Number of distinct ranks, and of pairs.
-    violated : int
-        Number of violated pairs.
-    coefficients, change : ndarray of float64, shape (n,)
-        c+ - c- of each example, and its change in the last :meth:`find`.
+    ``coefficients`` are c+ - c- of each example, ``change`` their changes in the last :meth:`find`. There are
+    R distinct ranks and m pairs, ``violated`` of them violated.
     """
 
     def __init__(self, y: npt.NDArray[np.float64]) -> None:
         n = y.size
-        self._ranks, self.R, self.m = ranks_of(y)
+        values, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
+        self._ranks, self.R = ranks.astype(np.int32).ravel(), values.size
+        self.m = int((np.cumsum(sizes) - sizes) @ sizes)
         self._tree = np.zeros(self.R + 1, dtype=np.int64)
         self._keys = np.zeros((2, n), dtype=np.uint64)
         self._orders = np.zeros((2, n), dtype=np.uint32)

@@ -93,14 +93,12 @@ class Planes:
     @property
     def a(self) -> Vector:
         """Multipliers by place, shape (capacity,); the first belongs to xi >= 0."""
-        multipliers: Vector = self._qp.a
-        return multipliers
+        return np.asarray(self._qp.a)
 
     @property
     def b(self) -> Vector:
         """Offsets by place, shape (capacity,); -inf in an unused place."""
-        offsets: Vector = self._qp.b
-        return offsets
+        return np.asarray(self._qp.b)
 
     @property
     def stuck(self) -> bool:
@@ -156,17 +154,13 @@ class Planes:
             return int(free[0])
         place = self._places
         if place == self.a.size:
-            self._grow()
+            self._qp = plane_qp.grown(self._qp)
+            self._idle = np.concatenate((self._idle, np.zeros_like(self._idle)))
         if (place - 1) // _CHUNK == len(self._chunks):
             self._chunks.append(np.zeros((_CHUNK, self._kept)))
             self._points.append(np.zeros((_CHUNK, self._kept)))
         self._places += 1
         return place
-
-    def _grow(self) -> None:
-        """Double the capacity."""
-        self._qp = plane_qp.grown(self._qp)
-        self._idle = np.concatenate((self._idle, np.zeros_like(self._idle)))
 
     def optimise(self) -> None:
         """Compute the optimum over the current planes: ``w`` and ``bound``."""

@@ -25,21 +25,12 @@ from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR, rows_of
 
 
+_CALLS = (STORE, types.FunctionType(PRODUCTS), types.FunctionType(UPDATE))
+_RANDOM = types.uint64[::1]
+
+
 @compiled(
-    types.int64(
-        STORE,
-        types.FunctionType(PRODUCTS),
-        types.FunctionType(UPDATE),
-        MEMBERS,
-        VECTOR,
-        VECTOR,
-        VECTOR,
-        VECTOR,
-        types.uint64[::1],
-        VECTOR,
-        types.float64,
-        types.int64,
-    )
+    types.int64(*_CALLS, MEMBERS, *4 * (VECTOR,), _RANDOM, VECTOR, types.float64, types.int64)
 )
 def sweep(store, products, update, members, y, alpha, v, out, random, bounds, tol, sweeps):  # type: ignore[no-untyped-def]
     """Optimise the members' multipliers one at a time, until none violates its condition by more than tol.
@@ -90,11 +81,8 @@ def descend(
     v = np.zeros(problem.d + 1)
     v[: problem.d] = np.asarray(problem.X.T @ (problem.y * alpha)).ravel()
     order, random = members.astype(np.uint32), np.zeros(1, dtype=np.uint64)
-    entries = max(
-        1, order.size * (problem.X.nnz if hasattr(problem.X, "nnz") else problem.X.size) // problem.n
-    )
-    sweeps = int(max(1, most_entries // entries))
-    sweep(
-        store, products, update, order, problem.y, alpha, v, np.empty(1), random, problem.bounds, tol, sweeps
-    )
+    stored = problem.X.nnz if hasattr(problem.X, "nnz") else problem.X.size
+    sweeps = int(max(1, most_entries // max(1, order.size * stored // problem.n)))
+    calls, out = (store, products, update), np.empty(1)
+    sweep(*calls, order, problem.y, alpha, v, out, random, problem.bounds, tol, sweeps)
     return alpha

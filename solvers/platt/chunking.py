@@ -75,22 +75,12 @@ _VALUE = 16
 CHOOSING, GROWING, FILLING, SOLVING, ABSORBING = range(5)  # phases
 
 
-@compiled(
-    types.UniTuple(types.int64, 2)(
-        STORE,
-        types.FunctionType(DOTS),
-        types.FunctionType(TRANSFORM),
-        types.float64[:, ::1],
-        VECTOR,
-        VECTOR,
-        MEMBERS,
-        types.int64,
-        types.int64[::1],
-        types.int64,
-        types.int64,
-        VECTOR,
-    ),
-)
+_INT, _CALLS = types.int64, (STORE, types.FunctionType(DOTS), types.FunctionType(TRANSFORM))
+_REACHED = types.UniTuple(types.int64, 2)
+_MATRIX, _SLOTS = types.float64[:, ::1], types.int64[::1]
+
+
+@compiled(_REACHED(*_CALLS, _MATRIX, VECTOR, VECTOR, MEMBERS, _INT, _SLOTS, _INT, _INT, VECTOR))
 def fill_hessian(store, dots, transform, Q, h, y, members, m, slots, at, work, row):  # type: ignore[no-untyped-def]
     """Write rows and columns ``slots[at:]`` of ``Q_ij = y_i y_j K_ij`` over m slots, and the diagonal to h.
 
@@ -111,20 +101,7 @@ def fill_hessian(store, dots, transform, Q, h, y, members, m, slots, at, work, r
     return at, touched
 
 
-@compiled(
-    types.UniTuple(types.int64, 2)(
-        STORE,
-        types.FunctionType(DOTS),
-        types.FunctionType(TRANSFORM),
-        MEMBERS,
-        VECTOR,
-        types.int64,
-        types.int64,
-        MEMBERS,
-        VECTOR,
-        VECTOR,
-    ),
-)
+@compiled(_REACHED(*_CALLS, MEMBERS, VECTOR, _INT, _INT, MEMBERS, VECTOR, VECTOR))
 def add_rows(store, dots, transform, changed, change, at, work, every, row, outputs):  # type: ignore[no-untyped-def]
     """Add ``change[k] K[changed[k], :]`` to the outputs for k from ``at`` on; see :func:`fill_hessian`."""
     touched, begin = 0, at

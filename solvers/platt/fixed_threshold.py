@@ -45,7 +45,6 @@ from svmrepro.solvers.platt.state import (
     SmoRun,
     advance_by,
     bound_error,
-    drifted,
     error_of,
     finish,
     move,
@@ -123,7 +122,7 @@ def after_pass(state):  # type: ignore[no-untyped-def]
             start_pass(state, full=True)
             return RUNNING
     if scalars.violators == 0 or scalars.step_tol == 0.0:
-        if not drifted(state):
+        if scalars.drift <= scalars.most_drift:
             return DONE if scalars.violators == 0 else STUCK
         return RUNNING if start_renewal(state) else STUCK
     scalars.rescues += 1

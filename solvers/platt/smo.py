@@ -79,7 +79,6 @@ from svmrepro.solvers.platt.state import (
     SmoRun,
     advance_by,
     bound_error,
-    drifted,
     error_of,
     finish,
     move,
@@ -380,7 +379,7 @@ def after_pass(state, store, dots, transform, products, update, total, tol):  # 
     scalars.looking = False
     if verdict == RUNNING:
         start_pass(state, full=True)
-    elif drifted(state):
+    elif scalars.drift > scalars.most_drift:
         verdict = RUNNING if start_renewal(state) else STUCK
     return verdict
 

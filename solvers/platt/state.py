@@ -245,12 +245,6 @@ def start_pass(state, full):  # type: ignore[no-untyped-def]
     scalars.worst = 0.0
 
 
-@compiled(forceinline=True)
-def drifted(state):  # type: ignore[no-untyped-def]
-    """Tell whether the total rounding of all steps could matter."""
-    return state.scalars.drift > state.scalars.most_drift
-
-
 @compiled()
 def start_renewal(state):  # type: ignore[no-untyped-def]
     """Start recomputing weights and errors; return whether the run may continue."""
@@ -341,18 +335,11 @@ class SmoRun:
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoRun:
     """Return a run at alpha = 0, or at given multipliers.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    eps : float
-        KKT tolerance (Platt's "tol").
-    options : dict
-        ``step_tol``: relative step below which a pair makes no progress. ``fold``: keep the weight vector of
-        a linear kernel. ``polish``: see :mod:`svmrepro.solvers.platt.free_set_cg`. ``seed``: seed of the
-        random starts of the second choice. ``shrinking``: whether full passes skip examples whose slack
-        exceeds the largest violation. ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; unused if
-        the weight vector is kept. ``start``: feasible initial multipliers, or None.
+    The options are ``step_tol``: relative step below which a pair makes no progress; ``fold``: keep the
+    weight vector of a linear kernel; ``polish``: see :mod:`svmrepro.solvers.platt.free_set_cg`; ``seed``:
+    seed of the random starts of the second choice; ``shrinking``: whether full passes skip examples whose
+    slack exceeds the largest violation; ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none, unused if
+    the weight vector is kept; ``start``: feasible initial multipliers, or None.
     """
     store = problem.prepare()
     folded = problem.kernel.name == "linear" and bool(options["fold"])
@@ -434,15 +421,12 @@ def finish(run: SmoRun, status: str) -> Solution:
     """Return the current solution, with weights computed from its multipliers."""
     if run.descent is not None:
         run.polish.finish(run)
-    state, problem = run.state, run.problem
-    scalars = state.scalars
-    weights = None
-    if problem.kernel.name == "linear":
-        weights = folded_weights(problem, state.alpha)
+    state, scalars = run.state, run.state.scalars
+    linear = run.problem.kernel.name == "linear"
     return Solution(
         alpha=state.alpha,
-        weights=weights,
-        bias=-float(state.scalars.b),
+        weights=folded_weights(run.problem, state.alpha) if linear else None,
+        bias=-float(scalars.b),
         status=status,
         iterations=int(scalars.steps),
         kernel_evaluations=int(scalars.evaluations),
@@ -451,8 +435,8 @@ def finish(run: SmoRun, status: str) -> Solution:
             "rescues": float(scalars.rescues),
             "polishes": float(scalars.polishes),
             "renewals": float(scalars.renewals),
-            "step_tol_final": float(state.scalars.step_tol),
-            "objective": float(state.scalars.objective),
+            "step_tol_final": float(scalars.step_tol),
+            "objective": float(scalars.objective),
             **_axes(state),
         },
     )

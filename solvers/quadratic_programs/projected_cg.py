@@ -37,6 +37,7 @@ import numpy.typing as npt
 from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import allocated, array, record
+from svmrepro.solvers.storage.row_products import REASSOCIATE, VECTOR
 
 RUNNING, DONE = 0, 1
 DIRECTION, DROPPING, AIM, PRODUCT, LINE, COMPANION, MEETING, CLOSE = range(8)  # stages
@@ -136,13 +137,7 @@ def weights_of(diagonal: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 # Reassociation only regroups the eight terms of an entry and lets them fuse; see row_products.
 @compiled(
     types.void(
-        types.float64[:, ::1],
-        types.int64[::1],
-        types.int64,
-        types.float64[::1],
-        types.int64,
-        types.int64,
-        types.float64[::1],
+        types.float64[:, ::1], types.int64[::1], types.int64, VECTOR, types.int64, types.int64, VECTOR
     ),
     fastmath={"reassoc", "contract", "nsz"},
 )
@@ -371,9 +366,13 @@ def room_along(a, d, C):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def line_of(qp):  # type: ignore[no-untyped-def]
-    """Return slope, curvature, the scale of its rounding, squared length of d, and the feasible step."""
+def step_along(qp, bends):  # type: ignore[no-untyped-def]
+    """Follow d, with ``q = Q d``, to the minimum or to the first bound; return the next stage.
+
+    Variables that reach their bound are marked. If the gain is not finite, no step is taken.
+    """
     scalars, a, g, d, q, C, free = qp.scalars, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
+    # Of d: slope, curvature, the scale of its rounding, squared length, and feasible step.
     slope, curvature, against, length, reach = 0.0, 0.0, 0.0, 0.0, np.inf
     for k in range(scalars.n_free):
         i = free[k]
@@ -384,17 +383,6 @@ def line_of(qp):  # type: ignore[no-untyped-def]
         if d[i] != 0.0:
             room = room_along(a[i], d[i], C[i])
             reach = room if room < reach else reach
-    return slope, curvature, against, length, reach
-
-
-@compiled()
-def step_along(qp, bends):  # type: ignore[no-untyped-def]
-    """Follow d, with ``q = Q d``, to the minimum or to the first bound; return the next stage.
-
-    Variables that reach their bound are marked. If the gain is not finite, no step is taken.
-    """
-    scalars, a, g, d, q, C, free = qp.scalars, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
-    slope, curvature, against, length, reach = line_of(qp)
     if not (slope > 0.0 and length > scalars.shortest):
         return CLOSE
     free_step = curvature > _FLAT * against and slope / curvature < reach

@@ -237,46 +237,14 @@ def worst(qp, m, equality):  # type: ignore[no-untyped-def]
 
 @compiled()
 def solve_small(qp, m, equality):  # type: ignore[no-untyped-def]
-    """Solve a program of m variables whose K, g, low and high are set.
+    """Solve a program of m variables whose K, g, low and high are set, with ``sum d = 0`` if ``equality``.
 
-    Parameters
-    ----------
-    qp : WorkingSetQP
-        ``d``, and ``g`` at the solution, are written.
-    m : int
-        Number of variables.
-    equality : bool
-        Whether ``sum d = 0``.
-
-    Returns
-    -------
-    int
-        Number of rounds, each a factorisation.
+    ``d``, and ``g`` at the solution, are written. Returns the number of rounds, each a factorisation.
     """
+    face, inside, count = qp.face, qp.inside, m
     for i in range(m):
-        qp.face[i] = i
-        qp.inside[i] = 1
-    return solve_from(qp, m, m, equality, _SOLVED)
-
-
-@compiled()
-def solve_from(qp, m, count, equality, solved):  # type: ignore[no-untyped-def]
-    """Solve like :func:`solve_small`, from a given face; return the number of rounds.
-
-    Parameters
-    ----------
-    qp : WorkingSetQP
-        The first ``count`` entries of ``face`` are the variables that may move at first; ``inside`` marks the
-        same for each of m variables.
-    m, count : int
-        Number of variables, and size of the face.
-    equality : bool
-        Whether ``sum d = 0``.
-    solved : float
-        Stop when the violation falls to this share of the first one.
-    """
-    face, inside = qp.face, qp.inside
-    for i in range(m):
+        face[i] = i
+        inside[i] = 1
         qp.d[i] = 0.0
     first, _, _ = worst(qp, m, equality)
     total, rounds = 0.0, 0
@@ -301,7 +269,7 @@ def solve_from(qp, m, count, equality, solved):  # type: ignore[no-untyped-def]
                 continue
         # The face is solved.
         violation, riser, faller = worst(qp, m, equality)
-        if violation <= solved * first:
+        if violation <= _SOLVED * first:
             break
         gain = release(qp, m, riser, faller)
         total += gain
