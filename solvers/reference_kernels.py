@@ -93,15 +93,13 @@ class Accumulator:
         return self._high + self._low
 
 
-def row_blocks(X: Any, most: int) -> Iterator[tuple[int, Any]]:
-    """Yield parts of at most ``most`` rows in double precision, each with the index of its first row."""
-    if isinstance(X, Blocks):
-        for part, begin in zip(X.parts, X.firsts, strict=False):
-            for first, rows in row_blocks(part, most):
-                yield int(begin) + first, rows
-        return
-    for first in range(0, X.shape[0], most):
-        yield first, X[first : first + most].astype(np.float64, copy=False)
+def row_blocks(X: Any, most: int) -> Iterator[tuple[slice, Any]]:
+    """Yield parts of at most ``most`` rows in double precision, each with the place of its rows."""
+    parts = zip(X.parts, X.firsts, strict=False) if isinstance(X, Blocks) else [(X, 0)]
+    for part, begin in parts:
+        for first in range(0, part.shape[0], most):
+            rows = part[first : first + most].astype(np.float64, copy=False)
+            yield slice(int(begin) + first, int(begin) + first + rows.shape[0]), rows
 
 
 def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
@@ -112,8 +110,7 @@ def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
         value = X.transposed_product(c)
         return Sum(value, growth(n) * np.abs(value))
     total, error = Accumulator(d), np.zeros(d)
-    for first, part in row_blocks(X, _COLUMNS):
-        at = slice(first, first + part.shape[0])
+    for at, part in row_blocks(X, _COLUMNS):
         coefficients = c[at]
         if not coefficients.any():
             continue
@@ -126,8 +123,8 @@ def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
 def column_sizes(X: Any, c: Vector) -> Vector:
     """Return ``sum_j |c_j x_j|`` by column, shape (d,)."""
     sizes = np.zeros(X.shape[1])
-    for first, part in row_blocks(X, _COLUMNS):
-        sizes += np.asarray(abs(part).T @ np.abs(c[first : first + part.shape[0]])).ravel()
+    for at, part in row_blocks(X, _COLUMNS):
+        sizes += np.asarray(abs(part).T @ np.abs(c[at])).ravel()
     return sizes
 
 
@@ -140,8 +137,7 @@ def outputs(X: Any, v: Sum) -> Sum:
         return Sum(value, growth(d + 2) * np.abs(value))
     value, error = np.empty(n), np.empty(n)
     rows = max(_COLUMNS, _BLOCK_BYTES // (8 * max(d, 1))) if not _is_sparse(X) else 1 << 16
-    for first, part in row_blocks(X, rows):
-        at = slice(first, first + part.shape[0])
+    for at, part in row_blocks(X, rows):
         value[at] = np.asarray(part @ v.value).ravel()
         error[at] = np.asarray(abs(part) @ wrong).ravel()
     return Sum(value, error)
@@ -162,8 +158,7 @@ def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector) -> Sum:
     for begin in range(0, support.size, _COLUMNS):
         members = support[begin : begin + _COLUMNS]
         coefficients, right = c[members], metric.ready(B[members])
-        for first, a in row_blocks(A, metric.rows):
-            at = slice(first, first + a.shape[0])
+        for at, a in row_blocks(A, metric.rows):
             left = metric.ready(a)
             values, relative = metric.block(left, right)
             if kernel.name == "polynomial":
@@ -183,15 +178,15 @@ def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
     n = X.shape[0]
     gram = np.empty((n, n))
     metric = _Metric(kernel, X, X)
-    for begin, b in row_blocks(X, _COLUMNS):
+    for columns, b in row_blocks(X, _COLUMNS):
         right = metric.ready(b)
-        for first, a in row_blocks(X, metric.rows):
+        for rows, a in row_blocks(X, metric.rows):
             values, _ = metric.block(metric.ready(a), right)
             if kernel.name == "polynomial":
                 values = values**kernel.degree
             elif metric.direct:
                 values = np.exp(-values)
-            gram[first : first + a.shape[0], begin : begin + b.shape[0]] = values
+            gram[rows, columns] = values
     return gram
 
 
@@ -231,9 +226,9 @@ def squared_norms(X: Any) -> Vector:
     if getattr(X, "elsewhere", False):
         return np.full(X.shape[0], np.inf)
     norms = np.empty(X.shape[0])
-    for first, part in row_blocks(X, _COLUMNS):
+    for at, part in row_blocks(X, _COLUMNS):
         squares = part.multiply(part).sum(axis=1) if sp.issparse(part) else np.einsum("ij,ij->i", part, part)
-        norms[first : first + part.shape[0]] = np.asarray(squares).ravel()
+        norms[at] = np.asarray(squares).ravel()
     return norms
 
 

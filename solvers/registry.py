@@ -102,17 +102,18 @@ class SolverSpec:
 
     def check(self, problem: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the full options, or raise ValueError if the problem or an option does not fit."""
-        if LINEAR in self.needs and problem.kernel.name != "linear":
-            raise ValueError(f"solver {self.name!r} needs a linear kernel, got {problem.kernel.name}")
-        if BIAS in self.needs and not problem.bias:
-            raise ValueError(f"solver {self.name!r} needs bias=True")
-        if NO_BIAS in self.needs and problem.bias:
-            raise ValueError(f"solver {self.name!r} needs bias=False")
-        if getattr(problem, "blocks", False) and not self.blocks:
-            raise ValueError(f"solver {self.name!r} needs its examples in one piece, not in blocks")
+        family = problem.kernel.name
         bounds = getattr(problem, "bounds", None)  # a configuration is checked before there are examples
-        if self.one_bound and bounds is not None and (bounds != bounds[0]).any():
-            raise ValueError(f"solver {self.name!r} needs one C for all examples")
+        lacks = {
+            f"a linear kernel, got {family}": LINEAR in self.needs and family != "linear",
+            "bias=True": BIAS in self.needs and not problem.bias,
+            "bias=False": NO_BIAS in self.needs and problem.bias,
+            "its examples in one piece, not in blocks": getattr(problem, "blocks", False) and not self.blocks,
+            "one C for all examples": self.one_bound and bounds is not None and (bounds != bounds[0]).any(),
+        }
+        for what, lacking in lacks.items():
+            if lacking:
+                raise ValueError(f"solver {self.name!r} needs {what}")
         if self.loss != PAIRS and not problem.binary:
             odd = next(label for label in problem.y if abs(label) != 1)
             raise ValueError(f"solver {self.name!r} needs labels -1 and +1 only, y holds {odd:g}")

@@ -15,71 +15,60 @@ from numba import config, types
 from numba.extending import intrinsic
 
 
-def _instruction(meaning: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that yields an intrinsic, or its Python implementation if the JIT is off."""
-    return lambda code: meaning if config.DISABLE_JIT else intrinsic(code)
+def _instruction(signature: Any, meaning: Callable[..., Any], emit: Callable[..., Any]) -> Any:
+    """Return an intrinsic, or its Python implementation if the JIT is off.
 
-
-@_instruction(lambda word: np.uint64(int(word).bit_count()))
-def popcount(typing_context: Any, word: Any) -> Any:
-    """Return the number of set bits of an unsigned 64-bit word."""
+    ``emit`` makes the instruction, given LLVM's builder and the arguments.
+    """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
+        return emit(builder, *arguments)
 
-    return types.uint64(types.uint64), build
+    def of_one(typing_context: Any, value: Any) -> Any:
+        return signature, build
 
+    def of_two(typing_context: Any, first: Any, second: Any) -> Any:
+        return signature, build
 
-@_instruction(lambda word: np.uint64((int(word) & -int(word)).bit_length() - 1))
-def trailing_zeros(typing_context: Any, word: Any) -> Any:
-    """Return the position of the lowest set bit of a non-zero unsigned 64-bit word."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.uint64(types.uint64), build
+    return meaning if config.DISABLE_JIT else intrinsic(of_one if len(signature.args) == 1 else of_two)
 
 
-@_instruction(lambda word: struct.unpack("d", struct.pack("q", int(word)))[0])
-def float_from_bits(typing_context: Any, word: Any) -> Any:
-    """Return the double with the bit pattern of a signed 64-bit word."""
+def _select(comparison: str) -> Callable[..., Any]:
+    """Return the code of a select by an ordered comparison that assumes that neither value is NaN."""
+    flags = ("nnan", "nsz")
 
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.DoubleType())
+    def emit(builder: Any, first: Any, second: Any) -> Any:
+        chosen = builder.fcmp_ordered(comparison, first, second, flags=flags)
+        return builder.select(chosen, first, second, flags=flags)
 
-    return types.float64(types.int64), build
-
-
-@_instruction(lambda value: np.float64(value).view(np.int64))
-def bits_from_float(typing_context: Any, value: Any) -> Any:
-    """Return the bit pattern of a double as a signed 64-bit word."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.IntType(64))
-
-    return types.int64(types.float64), build
+    return emit
 
 
-def _extremum(comparison: str) -> Any:
-    """Return code for a select by an ordered comparison that assumes that neither value is NaN."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        flags = ("nnan", "nsz")
-        first, second = arguments
-        return builder.select(
-            builder.fcmp_ordered(comparison, first, second, flags=flags), first, second, flags=flags
-        )
-
-    return build
-
-
-@_instruction(lambda first, second: first if first > second else second)
-def larger(typing_context: Any, first: Any, second: Any) -> Any:
-    """Return the larger of two doubles, which must not be NaN; loops over it vectorise."""
-    return types.float64(types.float64, types.float64), _extremum(">")
-
-
-@_instruction(lambda first, second: first if first < second else second)
-def smaller(typing_context: Any, first: Any, second: Any) -> Any:
-    """Return the smaller of two doubles, which must not be NaN; loops over it vectorise."""
-    return types.float64(types.float64, types.float64), _extremum("<")
+#: The number of set bits of an unsigned 64-bit word.
+popcount = _instruction(
+    types.uint64(types.uint64),
+    lambda word: np.uint64(int(word).bit_count()),
+    lambda builder, word: builder.ctpop(word),
+)
+#: The position of the lowest set bit of a non-zero unsigned 64-bit word.
+trailing_zeros = _instruction(
+    types.uint64(types.uint64),
+    lambda word: np.uint64((int(word) & -int(word)).bit_length() - 1),
+    lambda builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 1)),
+)
+#: The double with the bit pattern of a signed 64-bit word.
+float_from_bits = _instruction(
+    types.float64(types.int64),
+    lambda word: struct.unpack("d", struct.pack("q", int(word)))[0],
+    lambda builder, word: builder.bitcast(word, ir.DoubleType()),
+)
+#: The bit pattern of a double as a signed 64-bit word.
+bits_from_float = _instruction(
+    types.int64(types.float64),
+    lambda value: np.float64(value).view(np.int64),
+    lambda builder, value: builder.bitcast(value, ir.IntType(64)),
+)
+_OF_DOUBLES = types.float64(types.float64, types.float64)
+#: The larger and the smaller of two doubles, which must not be NaN; loops over them vectorise.
+larger = _instruction(_OF_DOUBLES, lambda first, second: first if first > second else second, _select(">"))
+smaller = _instruction(_OF_DOUBLES, lambda first, second: first if first < second else second, _select("<"))

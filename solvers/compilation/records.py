@@ -9,16 +9,15 @@ value; :func:`allocated` makes it for given sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
 
 import numpy as np
 
 _KINDS = {int: np.int64, float: np.float64, bool: np.bool_}
 
 Scalars = TypeVar("Scalars")
-State = TypeVar("State", bound=NamedTuple)
+State = TypeVar("State")
 
 
 def zeroed(fields: type[Scalars]) -> Scalars:
@@ -50,5 +49,6 @@ def record(fields: type[Scalars]) -> Scalars:
 
 def allocated(kind: type[State], **sizes: int) -> State:
     """Return a named tuple whose fields are made as described; ``sizes`` gives each size by its name."""
-    fields: dict[str, Callable[[dict[str, int]], Any]] = kind._field_defaults
-    return kind(**{name: make(sizes) for name, make in fields.items()})
+    described: Any = kind
+    state: State = described(**{name: make(sizes) for name, make in described._field_defaults.items()})
+    return state

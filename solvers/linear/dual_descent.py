@@ -24,14 +24,11 @@ from svmrepro.solvers.compilation.random_numbers import draw
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR, rows_of
 
-
 _CALLS = (STORE, types.FunctionType(PRODUCTS), types.FunctionType(UPDATE))
 _RANDOM = types.uint64[::1]
 
 
-@compiled(
-    types.int64(*_CALLS, MEMBERS, *4 * (VECTOR,), _RANDOM, VECTOR, types.float64, types.int64)
-)
+@compiled(types.int64(*_CALLS, MEMBERS, *4 * (VECTOR,), _RANDOM, VECTOR, types.float64, types.int64))
 def sweep(store, products, update, members, y, alpha, v, out, random, bounds, tol, sweeps):  # type: ignore[no-untyped-def]
     """Optimise the members' multipliers one at a time, until none violates its condition by more than tol.
 

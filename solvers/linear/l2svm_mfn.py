@@ -48,7 +48,7 @@ y_i (w . x_i)  ``y * outputs``
 I(w)           ``active``
 gradient of f  ``gradient``
 w bar          ``inner.v``, the least squares solution
-delta*         ``length``, the minimiser on the line
+delta*         ``t``, the minimiser on the line
 z, s, p, q     ``inner.z``, ``inner.r``, ``inner.p``, ``q`` of CGLS
 =============  ====================================================
 """
@@ -85,17 +85,18 @@ class FiniteNewtonRun:
         self.C, self.shares = weights.C, None if weights.same else weights.shares
         self.radius = float(np.sqrt(problem.prepare().norms.max()))
         self.bar = eps / max(self.radius, 1e-300)
-        self.w = np.zeros(problem.d)
-        self.outputs = np.zeros(problem.n)
-        if (given := options["start"]) is not None:
-            self.w = self.products.combination(problem.y * given, self.products.everyone)
-            self.outputs = self.products.outputs(self.w, self.products.everyone)
         self.cg_steps = self.newton_steps = self.futile = 0
         self.loose = True
         self.inner: LeastSquares | None = None  # in progress
+        w, outputs = np.zeros(problem.d), np.zeros(problem.n)
+        if (given := options["start"]) is not None:
+            w = self.products.combination(problem.y * given, self.products.everyone)
+            outputs = self.products.outputs(w, self.products.everyone)
+        self.w: Vector
+        self.outputs: Vector
         self.active: npt.NDArray[np.uint32]
         self.gradient: Vector
-        _look(self)
+        _place(self, w, outputs)
 
     def weighted(self, values: Vector, members: npt.NDArray[np.uint32]) -> Vector:
         """Return ``C_i / C`` times the values of the members."""
@@ -211,56 +212,51 @@ def _primal(run: FiniteNewtonRun) -> float:
     return 0.5 * float(run.w @ run.w) + 0.5 * run.C * float(slack @ weighted)
 
 
-def _look(run: FiniteNewtonRun) -> None:
-    """Compute the active set and the gradient at w."""
-    slack = 1.0 - run.problem.y * run.outputs
+def _place(run: FiniteNewtonRun, w: Vector, outputs: Vector) -> None:
+    """Set the weights and their outputs, and compute the active set and the gradient there."""
+    run.w, run.outputs = w, outputs
+    slack = 1.0 - run.problem.y * outputs
     run.active = np.flatnonzero(slack > 0.0).astype(np.uint32)
     coefficients = run.C * run.problem.y[run.active] * run.weighted(slack[run.active], run.active)
-    run.gradient = run.w - run.products.combination(coefficients, run.active)
+    run.gradient = w - run.products.combination(coefficients, run.active)
 
 
 def _newton_step(run: FiniteNewtonRun, inner: LeastSquares) -> None:
     """Step towards the least squares solution, to the minimum of f on the line."""
+    y, products, everyone = run.problem.y, run.products, run.products.everyone
     before, length_before = _primal(run), float(np.linalg.norm(run.gradient))
-    was = run.w, run.active
-    towards = run.products.outputs(inner.v, run.products.everyone)
-    d = inner.v - run.w
-    o = towards - run.outputs
-    y = run.problem.y
-    length = line_minimum(y * run.outputs, y * o, run.w, d, run.C, run.shares)
-    if abs(length - 1.0) < _WHOLE:
+    was, was_active = run.w, run.active
+    towards = products.outputs(inner.v, everyone)
+    d, o = inner.v - run.w, towards - run.outputs
+    t = line_minimum(y * run.outputs, y * o, run.w, d, run.C, run.shares)
+    if abs(t - 1.0) < _WHOLE:
         # These outputs are computed directly from the weights, so rounding does not accumulate.
-        run.w, run.outputs = inner.v, towards
+        _place(run, inner.v, towards)
+    elif t > _LONG:
+        # If d is mostly rounding, o differs from X d, and a long step magnifies the difference.
+        _place(run, run.w + t * d, products.outputs(run.w + t * d, everyone))
     else:
-        run.w, run.outputs = run.w + length * d, run.outputs + length * o
-        if length > _LONG:
-            # If d is mostly rounding, o differs from X d, and a long step magnifies the difference.
-            run.outputs = run.products.outputs(run.w, run.products.everyone)
+        _place(run, run.w + t * d, run.outputs + t * o)
     run.newton_steps += 1
-    _look(run)
-    if np.array_equal(was[1], run.active):
+    if np.array_equal(was_active, run.active):
         run.loose = False
     if _primal(run) < before * (1.0 - _FLAT):
         run.futile = 0
         return
     run.loose = False
-    length_after = float(np.linalg.norm(run.gradient))
+    length = float(np.linalg.norm(run.gradient))
     if run.w is not inner.v:
         # The line search only sees rounding; the least squares solution itself may be better.
         stepped = run.w, run.outputs, run.active, run.gradient
-        run.w, run.outputs = inner.v, towards
-        _look(run)
+        _place(run, inner.v, towards)
         whole = float(np.linalg.norm(run.gradient))
-        if whole < length_after:
-            length_after = whole
-        else:
+        if not whole < length:
             run.w, run.outputs, run.active, run.gradient = stepped
-    if not length_after < length_before:
+        length = min(length, whole)
+    if not length < length_before:
         # Rounding accumulated in the outputs must not pass for a minimum: undo the step and recompute them.
-        run.w = was[0]
-        run.outputs = run.products.outputs(run.w, run.products.everyone)
-        _look(run)
-    run.futile = 0 if length_after <= 0.5 * length_before else run.futile + 1
+        _place(run, was, products.outputs(was, everyone))
+    run.futile = 0 if length <= 0.5 * length_before else run.futile + 1
 
 
 def line_minimum(

@@ -34,7 +34,6 @@ import numpy as np
 from numba import types
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.platt import free_set_cg
-from svmrepro.solvers.platt.example_lists import locate
 from svmrepro.solvers.platt.state import (
     CALLS,
     DONE,
@@ -48,6 +47,7 @@ from svmrepro.solvers.platt.state import (
     error_of,
     finish,
     move,
+    next_nonbound,
     objective,
     output_of,
     renew,
@@ -55,6 +55,7 @@ from svmrepro.solvers.platt.state import (
     start_pass,
     start_renewal,
     steps,
+    violates,
 )
 from svmrepro.solvers.storage.row_products import STORE
 
@@ -136,8 +137,7 @@ def after_pass(state):  # type: ignore[no-untyped-def]
 )
 def passes(state, store, dots, transform, products, update, total, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Run passes until done, or until a slice or the step limit is used up."""
-    scalars, alpha, y, C, members = state.scalars, state.alpha, state.y, state.C, state.members
-    n = y.size
+    scalars, n = state.scalars, state.y.size
     stop_at = scalars.touched + scalars.ticks + slice_work
     while True:
         if scalars.renew_at >= 0:
@@ -148,25 +148,19 @@ def passes(state, store, dots, transform, products, update, total, tol, slice_wo
             if scalars.steps >= step_limit or scalars.touched + scalars.ticks >= stop_at:
                 return RUNNING
             i = scalars.next
-            if not scalars.full:
-                at = locate(members, scalars.n_nonbound, i, scalars.hint)
-                if at == scalars.n_nonbound:
-                    scalars.next = n
+            if scalars.full:
+                scalars.next = i + 1
+            else:
+                at = next_nonbound(state)
+                if at < 0:
                     break
-                scalars.hint = at + 1
-                i = np.int64(members[at])
-            scalars.next = i + 1
+                i = np.int64(state.members[at])
             scalars.ticks += 1
             E = error_without_threshold(state, store, dots, transform, products, total, i)
-            r = E * y[i]
-            if scalars.looking and alpha[i] > 0.0:
-                scalars.objective_sum += alpha[i] * (1.0 - 0.5 * y[i] * (E + y[i]))
-            if (r < -tol and alpha[i] < C[i]) or (r > tol and alpha[i] > 0):
-                scalars.violators += 1
-                if scalars.looking:
-                    continue
-                if step_one(state, store, dots, transform, products, update, i, E, scalars.step_tol):
-                    scalars.changed += 1
+            if violates(state, i, E, tol) and step_one(
+                state, store, dots, transform, products, update, i, E, scalars.step_tol
+            ):
+                scalars.changed += 1
         if scalars.changed > 0 and scalars.polish_at <= scalars.steps < step_limit:
             return ZIGZAGGING
         verdict = after_pass(state)

@@ -23,7 +23,7 @@ from numba import typeof, types
 from svmrepro.solvers.caches.smo_rows import first_cache, longer
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import allocated, array, record
-from svmrepro.solvers.platt.example_lists import extremes, find, insert, remove, set_support
+from svmrepro.solvers.platt.example_lists import extremes, find, insert, locate, remove, set_support
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_sums import PART, TOTAL, folded_weights, total_of
@@ -231,6 +231,32 @@ def bound_error(state, store, dots, transform, products, total, p):  # type: ign
     return state.block[p - scalars.block_at] - state.scalars.b - state.y[i]
 
 
+@compiled(forceinline=True)
+def next_nonbound(state):  # type: ignore[no-untyped-def]
+    """Move a pass over the non-bound examples on; return the place of the next in ``members``, or -1."""
+    scalars, members = state.scalars, state.members
+    at = locate(members, scalars.n_nonbound, scalars.next, scalars.hint)
+    if at == scalars.n_nonbound:
+        scalars.next = state.y.size
+        return -1
+    scalars.hint = at + 1
+    scalars.next = np.int64(members[at]) + 1
+    return at
+
+
+@compiled(forceinline=True)
+def violates(state, i, error, tol):  # type: ignore[no-untyped-def]
+    """Count example i if it violates its condition; return whether it then needs a step."""
+    scalars, y, a = state.scalars, state.y[i], state.alpha[i]
+    r = error * y
+    if scalars.looking and a > 0.0:
+        scalars.objective_sum += a * (1.0 - 0.5 * y * (error + scalars.b + y))
+    if not ((r < -tol and a < state.C[i]) or (r > tol and a > 0)):
+        return False
+    scalars.violators += 1
+    return not scalars.looking
+
+
 @compiled()
 def start_pass(state, full):  # type: ignore[no-untyped-def]
     """Start a pass over all examples, or over the non-bound ones."""
@@ -422,36 +448,24 @@ def finish(run: SmoRun, status: str) -> Solution:
     if run.descent is not None:
         run.polish.finish(run)
     state, scalars = run.state, run.state.scalars
-    linear = run.problem.kernel.name == "linear"
+    info = {
+        "rescues": scalars.rescues,
+        "polishes": scalars.polishes,
+        "renewals": scalars.renewals,
+        "step_tol_final": scalars.step_tol,
+        "objective": scalars.objective,
+    }
+    if state.margin.size:
+        info |= {"shrinks": scalars.shrinks, "active_min": scalars.smallest, "returns": scalars.returns}
+    if state.column.size:
+        info |= {"cache_hits": state.cache.counts.hits, "cache_misses": state.cache.counts.misses}
     return Solution(
         alpha=state.alpha,
-        weights=folded_weights(run.problem, state.alpha) if linear else None,
+        weights=folded_weights(run.problem, state.alpha) if run.problem.kernel.name == "linear" else None,
         bias=-float(scalars.b),
         status=status,
         iterations=int(scalars.steps),
         kernel_evaluations=int(scalars.evaluations),
         work={"nonzeros": int(scalars.touched), "gradient_updates": int(scalars.updates)},
-        info={
-            "rescues": float(scalars.rescues),
-            "polishes": float(scalars.polishes),
-            "renewals": float(scalars.renewals),
-            "step_tol_final": float(scalars.step_tol),
-            "objective": float(scalars.objective),
-            **_axes(state),
-        },
+        info={name: float(value) for name, value in info.items()},
     )
-
-
-def _axes(state: SmoState) -> dict[str, float]:
-    """Return the statistics of shrinking and of the cache, if they are in use."""
-    scalars, kept = state.scalars, state.cache.counts
-    found: dict[str, float] = {}
-    if state.margin.size:
-        found |= {
-            "shrinks": float(scalars.shrinks),
-            "active_min": float(scalars.smallest),
-            "returns": float(scalars.returns),
-        }
-    if state.column.size:
-        found |= {"cache_hits": float(kept.hits), "cache_misses": float(kept.misses)}
-    return found

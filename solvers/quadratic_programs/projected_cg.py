@@ -139,7 +139,7 @@ def weights_of(diagonal: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     types.void(
         types.float64[:, ::1], types.int64[::1], types.int64, VECTOR, types.int64, types.int64, VECTOR
     ),
-    fastmath={"reassoc", "contract", "nsz"},
+    fastmath=REASSOCIATE,
 )
 def multiply(Q, rows, count, d, begin, m, q):  # type: ignore[no-untyped-def]
     """``q[begin:m] = sum over k < count of d[rows[k]] Q[rows[k], begin:m]`` (Q symmetric).
@@ -470,10 +470,8 @@ def multiply_on(qp, whole, stop_at):  # type: ignore[no-untyped-def]
     last = min(m, first + _STRETCH * max(room, 1))
     if companion:
         multiply(qp.Q, qp.free, count, qp.py, first, last, qp.qy)
-    elif whole:
-        multiply(qp.Q, qp.every, count, qp.d, first, last, qp.q)
     else:
-        multiply(qp.Q, qp.free, count, qp.d, first, last, qp.q)
+        multiply(qp.Q, qp.every if whole else qp.free, count, qp.d, first, last, qp.q)
     scalars.entries += count * (last - first)
     scalars.at = last
     if last < m:

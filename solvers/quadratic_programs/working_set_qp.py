@@ -19,7 +19,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import typeof
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import allocated, array
 
@@ -51,9 +50,6 @@ class WorkingSetQP(NamedTuple):
 def allocate(capacity: int) -> WorkingSetQP:
     """Return storage for a program."""
     return allocated(WorkingSetQP, cap=capacity)
-
-
-WORKING_SET_QP = typeof(allocate(1))
 
 
 @compiled()
