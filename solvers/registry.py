@@ -10,6 +10,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import metadata
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -238,37 +239,27 @@ _PEERS = (
     _peer("thundersvm", "thundersvm", "ThunderSVM on one thread", {"cache_mb": 200.0}),
 )
 
+_cutting_planes = partial(SolverSpec, needs=(LINEAR, NO_BIAS), tolerance_factor=1.0, promise=GAP, blocks=True)
 _CUTTING_PLANES = (
-    SolverSpec(
+    _cutting_planes(
         "svmperf",
         "cutting_planes.svmperf",
         "cutting planes for classification, Joachims 2006, Algorithm 1 (SVM-perf)",
         {"drop_after": 50, "keep_alpha": False},
-        (LINEAR, NO_BIAS),
-        tolerance_factor=1.0,
-        promise=GAP,
-        blocks=True,
     ),
-    SolverSpec(
+    _cutting_planes(
         "ocas",
         "cutting_planes.ocas",
         "cutting planes with a line search, Franc and Sonnenburg 2008 (OCAS)",
         {"drop_after": 50, "keep_alpha": False},
-        (LINEAR, NO_BIAS),
-        tolerance_factor=1.0,
         promise=RELATIVE_GAP,
-        blocks=True,
     ),
-    SolverSpec(
+    _cutting_planes(
         "svmperf-ordinal",
         "cutting_planes.svmperf_ordinal",
         "cutting planes for ranks and ROC area, Joachims 2006, Algorithm 2 (SVM-perf)",
         {"drop_after": 50},
-        (LINEAR, NO_BIAS),
-        tolerance_factor=1.0,
         loss=PAIRS,
-        promise=GAP,
-        blocks=True,
         one_bound=True,
     ),
 )

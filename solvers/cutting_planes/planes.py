@@ -47,20 +47,10 @@ Vector = npt.NDArray[np.float64]
 class Planes:
     """Planes, their products, and the optimum over them.
 
-    Parameters
-    ----------
-    width : int
-        Length of a normal.
-    total : float
-        Cn, the weight of xi.
-    drop_after : int
-        Number of iterations with a zero multiplier after which a plane is dropped; 0 for never.
-    used : int, optional
-        Number of leading entries of a normal that can differ from zero; all by default.
-    terms : int
-        Number of terms in the sum that makes an entry of a normal, or an offset.
-    sizes : ndarray, shape (used,), optional
-        Upper bounds on the sum of their absolute values, by column; 0 by default.
+    A normal has length ``width``; only its first ``used`` entries (all by default) can differ from zero.
+    ``total`` is Cn, the weight of xi. A plane is dropped after ``drop_after`` iterations with a zero
+    multiplier, 0 for never. An entry of a normal, and an offset, is a sum of ``terms`` numbers, whose
+    absolute values add up to at most ``sizes`` by column.
     """
 
     def __init__(
