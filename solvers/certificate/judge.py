@@ -308,19 +308,15 @@ def _check(problem: Problem, solution: Solution) -> None:
         raise ValueError(f"certify: {loss}, {solution.promise} needs a linear kernel")
     if problem.bias and loss != HINGE:
         raise ValueError(f"certify: the loss {loss!r} needs a problem without bias")
-    if alpha is not None:
-        if loss == PAIRS:
-            m = pair_plane(problem.y, np.zeros(problem.n)).pairs
-            _check_multipliers(alpha, m, np.full(m, problem.total / m))
-        else:
-            top = problem.bounds if loss == HINGE else np.full(problem.n, np.inf)
-            _check_multipliers(alpha, problem.n, top)
-
-
-def _check_multipliers(alpha: Vector, count: int, top: Vector) -> None:
-    """Raise ValueError unless there are ``count`` finite multipliers, each in [0, top]."""
-    if alpha.shape != (count,):
-        raise ValueError(f"alpha must have shape ({count},), got {alpha.shape}")
+    if alpha is None:
+        return
+    if loss == PAIRS:
+        m = pair_plane(problem.y, np.zeros(problem.n)).pairs
+        top = np.full(m, problem.total / m)
+    else:
+        top = problem.bounds if loss == HINGE else np.full(problem.n, np.inf)
+    if alpha.shape != top.shape:
+        raise ValueError(f"alpha must have shape {top.shape}, got {alpha.shape}")
     wrong = np.flatnonzero(~((alpha >= 0) & (alpha <= top) & np.isfinite(alpha)))
     if wrong.size:
         i = wrong[0]

@@ -203,8 +203,7 @@ def finish(run: ChunkingRun, status: str) -> Solution:
     """
     problem, alpha = run.problem, run.alpha
     if run.phase in (SOLVING, ABSORBING):
-        occupied = np.flatnonzero(run.qp.y[: run.used])
-        examples = run.members[occupied]
+        occupied, examples = _occupied(run)
         if run.phase == SOLVING:
             alpha[examples] = run.qp.a[occupied]
         if occupied.size:
@@ -347,8 +346,7 @@ def _fill(run: ChunkingRun, work: int) -> None:
     if run.at < slots.size:
         return
     run.evaluations += slots.size * m
-    occupied = np.flatnonzero(qp.y[:m])
-    examples = run.members[occupied]
+    occupied, examples = _occupied(run)
     pcg.weigh(qp, m)
     qp.a[:m] = qp.g[:m] = 0.0
     qp.a[occupied] = run.alpha[examples]
@@ -359,13 +357,17 @@ def _fill(run: ChunkingRun, work: int) -> None:
     run.phase = SOLVING
 
 
+def _occupied(run: ChunkingRun) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    """Return the slots in use, and their examples."""
+    slots = np.flatnonzero(run.qp.y[: run.used])
+    return slots, run.members[slots]
+
+
 def _take(run: ChunkingRun) -> None:
     """Copy the multipliers of the sub-problem to the run."""
     qp, y = run.qp, run.problem.y
-    occupied = np.flatnonzero(qp.y[: run.used])
-    examples = run.members[occupied]
-    before = run.alpha[examples]
-    after = qp.a[occupied]
+    occupied, examples = _occupied(run)
+    before, after = run.alpha[examples], qp.a[occupied]
     moved = np.flatnonzero(after != before)
     run.changed = examples[moved]
     run.change = y[run.changed] * (after - before)[moved]
@@ -421,7 +423,7 @@ def _settle(run: ChunkingRun) -> None:
         run.best = reached
         qp.scalars.objective = reached
         return
-    occupied = np.flatnonzero(qp.y[: run.used])
+    occupied, _ = _occupied(run)
     left = occupied[qp.a[occupied] == 0.0]
     run.slot[run.members[left]] = -1
     qp.y[left] = 0.0
