@@ -192,13 +192,10 @@ def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
 
 def matrix_sums(kernel: Kernel, X: Any, gram: npt.NDArray[np.float64], c: Vector) -> Sum:
     """Return :func:`kernel_sums` of X with itself, from its :func:`kernel_matrix`."""
-    if kernel.name == "precomputed":
-        found = _column_sums(gram, c, 0.0)
-    elif kernel.name == "gaussian" and not (metric := _Metric(kernel, X, X)).direct:
+    if kernel.name == "gaussian" and not (metric := _Metric(kernel, X, X)).direct:
         found = _column_sums(gram, c, metric.relative)
-    else:
-        return kernel_sums(kernel, X, X, c)  # the bounds need more than the kernel values
-    return Sum(found.value, found.error + _exponents(kernel) * float(np.abs(c).sum()))
+        return Sum(found.value, found.error + _exponents(kernel) * float(np.abs(c).sum()))
+    return kernel_sums(kernel, X, X, c)  # the bounds of other kernels need more than the kernel values
 
 
 def _column_sums(K: npt.NDArray[np.float64], c: Vector, relative: float) -> Sum:

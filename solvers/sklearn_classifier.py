@@ -123,10 +123,6 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Steps taken.
     class_weight_ : ndarray, shape (n_classes,)
         Factor on C.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of str, shape (n_features,)
-        Feature names, if X had them.
     kernel_ : Kernel
         The kernel, with gamma as a number.
     solution_ : Solution or tuple of Solution
