@@ -1,7 +1,9 @@
 r"""Measures of how well decision values predict labels, as the papers report them on test sets.
 
-Each takes labels, shape (n,), and decision values, shape (n,), and returns a share between 0 and 1. Ties are
-treated exactly: the result is the mean over all orders of equal decision values.
+Each takes labels -1 and +1 (the last one ranks, any finite numbers), shape (n,), and finite decision values,
+shape (n,), and returns a share between 0 and 1. Ties are treated exactly: the result is the mean over all
+orders of equal decision values. Each raises ValueError if the arguments are not of this kind or, except for
+the accuracy, if there are not two different labels.
 
 accuracy
     The share of examples with the right sign; 0 counts as negative, as in SVM-light and LIBSVM.
@@ -29,33 +31,13 @@ Vector = npt.NDArray[np.float64]
 
 
 def accuracy(y: Any, values: Any) -> float:
-    """Return the share of examples with the right sign.
-
-    Parameters
-    ----------
-    y : array_like, shape (n,)
-        Labels -1 and +1.
-    values : array_like, shape (n,)
-        Decision values, finite.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, a value is not finite or a label is neither -1 nor +1.
-    """
+    """Return the share of examples with the right sign."""
     y, values = _binary(y, values, both=False)
     return float(np.mean((values > 0) == (y > 0)))
 
 
 def prbep(y: Any, values: Any) -> float:
-    """Return the precision/recall break-even point, see the module.
-
-    Parameters, return value and errors are those of :func:`accuracy`; both classes must be present.
-    """
+    """Return the precision/recall break-even point, see the module."""
     y, values = _binary(y, values, both=True)
     positive = y > 0
     called = int(np.count_nonzero(positive))
@@ -68,19 +50,12 @@ def prbep(y: Any, values: Any) -> float:
 
 
 def roc_area(y: Any, values: Any) -> float:
-    """Return the area under the ROC curve, see the module.
-
-    Parameters, return value and errors are those of :func:`accuracy`; both classes must be present.
-    """
+    """Return the area under the ROC curve, see the module."""
     return 1.0 - swapped_pairs(*_binary(y, values, both=True))
 
 
 def swapped_pairs(y: Any, values: Any) -> float:
-    """Return the share of pairs of different rank that are in the wrong order, in O(n log n).
-
-    Parameters, return value and errors are those of :func:`accuracy`, except that ``y`` holds ranks: finite
-    numbers with at least two different values. A higher rank should have a larger decision value.
-    """
+    """Return the share of pairs of different rank that are in the wrong order, in O(n log n)."""
     y, values = _checked(y, values)
     _, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
     if sizes.size < 2:
