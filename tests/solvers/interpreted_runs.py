@@ -143,7 +143,7 @@ def entry(
     certificate = certify(problem, solution)
     return {
         "status": solution.status,
-        "passed": certificate.passes(EPS, SOLVERS[name].tolerance_factor, N, problem.C),
+        "passed": certificate.passes(EPS, SOLVERS[name].tolerance_factor),
         "primal": certificate.primal,
         "iterations": solution.iterations,
         "allowed": EPS * (problem.total if SOLVERS[name].promise == GAP else certificate.primal),
