@@ -166,15 +166,13 @@ _SECOND_ORDER = (
         _second_order(f"pasmo-{k}", f"planning ahead with {k} working sets, section 7.4", 1, 1, k)
         for k in (2, 3, 5, 10, 20)
     ),
-    _second_order("smo2-wss", "SMO with the working set before last as a candidate, section 7.2", 0, 3),
-    _second_order("smo2-over", "SMO with steps 1.1 times as long, section 7.3", 0, 0, 1, 1.1),
+    _second_order("smo2-wss", "SMO with the working set before last as a candidate, section 7.2", offer=3),
+    _second_order("smo2-over", "SMO with steps 1.1 times as long, section 7.3", stretch=1.1),
     _second_order(
         "smo2-over-wss",
         "SMO with steps 1.1 times as long and the selection of 7.2, section 7.3",
-        0,
-        3,
-        1,
-        1.1,
+        offer=3,
+        stretch=1.1,
     ),
 )
 
