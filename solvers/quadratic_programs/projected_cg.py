@@ -61,7 +61,6 @@ class ProjectedScalars:
     fresh: bool  # whether the next direction is steepest descent
     blocked: bool  # whether the direction reached a bound
     has_qy: bool  # whether ``qy`` is up to date
-    weighted: bool  # whether any weight is not 1
     objective: float
     gain: float  # in the current face
     line_gain: float  # along the current direction
@@ -118,7 +117,6 @@ def weigh(qp: ChunkQP, m: int) -> None:
     qp.p[:m] = weights_of(qp.h[:m])
     qp.py[:m] = qp.p[:m] * qp.y[:m]
     qp.r[:m] = 1.0 / qp.p[:m]
-    qp.scalars.weighted = bool((qp.p[:m] != 1.0).any())
 
 
 def weights_of(diagonal: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -264,11 +262,8 @@ def enter(qp, beta):  # type: ignore[no-untyped-def]
 @compiled()
 def weight_of_face(qp):  # type: ignore[no-untyped-def]
     """Return the sum of the weights over the face, 1 if it is empty."""
-    count = qp.scalars.n_free
-    if count == 0 or not qp.scalars.weighted:
-        return float(max(count, 1))
-    weight = 0.0
-    for k in range(count):
+    weight = 0.0 if qp.scalars.n_free else 1.0
+    for k in range(qp.scalars.n_free):
         weight += qp.p[qp.free[k]]
     return weight
 
