@@ -66,7 +66,7 @@ class Descent(NamedTuple):
     g: Any = array("m")  # u_i - y_i without b
     d: Any = array("m")  # direction
     q: Any = array("m")  # K d
-    row: Any = array("row")  # workspace
+    row: Any = array("m")  # workspace
     inside: Any = array("m", dtype=np.bool_)  # whether a variable has not reached a bound
     weights: Any = array("weights")  # folded weight vector of d, or empty
     scalars: FreeSetScalars = record(FreeSetScalars)
@@ -74,7 +74,7 @@ class Descent(NamedTuple):
 
 def allocate(m: int, features: int) -> Descent:
     """Return an empty descent; ``features`` is the length of a folded weight vector, or 0."""
-    return allocated(Descent, m=m, row=max(m, _BLOCK), weights=features)
+    return allocated(Descent, m=m, weights=features)
 
 
 DESCENT = typeof(allocate(1, 1))
@@ -166,19 +166,25 @@ def step_along(descent):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def compute_gradient(descent, state, store, products):  # type: ignore[no-untyped-def]
-    """Compute a further part of the gradient from the folded weight vector."""
-    own, scalars, free, row = descent.scalars, state.scalars, descent.free, descent.row
-    k = own.at
-    if k >= free.size:
-        own.stage = DIRECTION
-        return
-    part = min(_BLOCK, free.size - k)
-    scalars.touched += products(store, state.weights, free[k : k + part], part, row)
+def add_outputs(descent, state, store, products, weights, out):  # type: ignore[no-untyped-def]
+    """Write the outputs of a weight vector for the next block of examples."""
+    own, scalars, k = descent.scalars, state.scalars, descent.scalars.at
+    part = min(_BLOCK, out.size - k)
+    scalars.touched += products(store, weights, descent.free[k : k + part], part, out[k : k + part])
     scalars.evaluations += part
-    for j in range(part):
-        descent.g[k + j] = row[j] - descent.y[k + j]
     own.at += part
+
+
+@compiled(forceinline=True)
+def compute_gradient(descent, state, store, products):  # type: ignore[no-untyped-def]
+    """Continue computing the gradient from the folded weight vector."""
+    g, y = descent.g, descent.y
+    if descent.scalars.at < g.size:
+        add_outputs(descent, state, store, products, state.weights, g)
+        return
+    for k in range(g.size):
+        g[k] -= y[k]
+    descent.scalars.stage = DIRECTION
 
 
 @compiled(forceinline=True)
@@ -219,10 +225,7 @@ def multiply(descent, state, store, dots, transform, products):  # type: ignore[
     if k >= m:
         own.stage = LINE
     elif descent.weights.size:
-        part = min(_BLOCK, m - k)
-        scalars.touched += products(store, descent.weights, free[k : k + part], part, q[k : k + part])
-        scalars.evaluations += part
-        own.at += part
+        add_outputs(descent, state, store, products, descent.weights, q)
     else:
         own.at += 1
         if d[k] != 0.0:
