@@ -159,14 +159,8 @@ def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector) -> Sum:
         members = support[begin : begin + _COLUMNS]
         coefficients, right = c[members], metric.ready(B[members])
         for at, a in row_blocks(A, metric.rows):
-            left = metric.ready(a)
-            values, relative = metric.block(left, right)
-            if kernel.name == "polynomial":
-                error[at] += metric.polynomial_error(values, left, right, coefficients)
-                values = values**kernel.degree
-            elif metric.direct:
-                error[at] += metric.difference_error(values, coefficients)
-                np.exp(np.negative(values, out=values), out=values)
+            values, relative, wrong = metric.block(metric.ready(a), right, coefficients)
+            error[at] += wrong
             _add_block(total, error, at, values, coefficients, relative)
     return Sum(total.total, error + _exponents(kernel) * float(np.abs(c).sum()))
 
@@ -181,12 +175,7 @@ def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
     for columns, b in row_blocks(X, _COLUMNS):
         right = metric.ready(b)
         for rows, a in row_blocks(X, metric.rows):
-            values, _ = metric.block(metric.ready(a), right)
-            if kernel.name == "polynomial":
-                values = values**kernel.degree
-            elif metric.direct:
-                values = np.exp(-values)
-            gram[rows, columns] = values
+            gram[rows, columns], _, _ = metric.block(metric.ready(a), right)
     return gram
 
 
@@ -297,42 +286,36 @@ class _Metric:
         X = X if self.shift is None else X - self.shift
         return _Rows(X, np.einsum("ij,ij->i", X, X))
 
-    def block(self, a: _Rows, b: _Rows) -> tuple[npt.NDArray[np.float64], float]:
-        """Return values for all pairs, and the part of their relative error bound known in advance.
+    def block(self, a: _Rows, b: _Rows, c: Vector | None = None) -> tuple[Any, float, Any]:
+        """Return kernel values of all pairs, a bound on their relative error, and on further errors of sums.
 
-        The values are Gaussian kernel values, or their exponents if ``direct``; for a polynomial kernel, the
-        base that is raised to the degree.
+        The sums are those with coefficients c, and their errors are due to distances or dot products.
         """
-        kernel = self.kernel
+        kernel, wrong = self.kernel, 0.0
         if self.direct:
             from scipy.spatial.distance import cdist  # imported here to keep `import svmrepro.solvers` light
 
-            return kernel.gamma * cdist(a.X, b.X, "sqeuclidean"), 2.0 * UNIT
+            t = kernel.gamma * cdist(a.X, b.X, "sqeuclidean")
+            if c is not None:
+                wrong = growth(self.d + 5) * ((t * np.exp(-t)) @ np.abs(c))
+            return np.exp(np.negative(t, out=t), out=t), 2.0 * UNIT, wrong
         K = (a.X @ b.X.T).toarray() if self.sparse else a.X @ b.X.T
         if kernel.name == "polynomial":
             K *= kernel.a
             K += kernel.c
-            return K, growth(kernel.degree + 2)
+            if c is not None:
+                powers, sizes = np.abs(K) ** (kernel.degree - 1), np.abs(c)
+                spread = abs(kernel.a) * np.sqrt(a.norms) * (powers @ (sizes * np.sqrt(b.norms)))
+                spread += abs(kernel.c) * (powers @ sizes)
+                wrong = kernel.degree * growth(self.d + kernel.degree + 3) * spread
+            return K**kernel.degree, growth(kernel.degree + 2), wrong
         K *= -2.0
         K += a.norms[:, None]
         K += b.norms
         K *= -kernel.gamma
         np.minimum(K, 0.0, out=K)
         np.exp(K, out=K)
-        return K, self.relative
-
-    def difference_error(self, exponents: npt.NDArray[np.float64], c: Vector) -> Vector:
-        """Return the error of the sums due to the distances."""
-        return growth(self.d + 5) * ((exponents * np.exp(-exponents)) @ np.abs(c))
-
-    def polynomial_error(self, base: npt.NDArray[np.float64], a: _Rows, b: _Rows, c: Vector) -> Vector:
-        """Return the error of the sums due to the dot products."""
-        kernel = self.kernel
-        powers = np.abs(base) ** (kernel.degree - 1)
-        sizes = np.abs(c)
-        spread = abs(kernel.a) * np.sqrt(a.norms) * (powers @ (sizes * np.sqrt(b.norms)))
-        spread += abs(kernel.c) * (powers @ sizes)
-        return np.asarray(kernel.degree * growth(self.d + kernel.degree + 3) * spread)
+        return K, self.relative, wrong
 
 
 def _is_sparse(X: Any) -> bool:
