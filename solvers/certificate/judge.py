@@ -63,7 +63,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.certificate import lower_bounds
-from svmrepro.solvers.certificate.lower_bounds import Bound, exact_sum, pair_loss, pair_plane
+from svmrepro.solvers.certificate.lower_bounds import exact_sum, pair_loss, pair_plane
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import (
     UNIT,
@@ -251,6 +251,12 @@ def certify(
         or if the labels are ranks and its loss is not ``pairs``.
     """
     _check(problem, solution)
+    w = solution.weights
+    if w is None and (solution.promise != KKT or solution.loss == SQUARED_HINGE):
+        raise ValueError("certify needs weights; this solution has none")
+    if w is not None and solution.alpha is None and solution.loss == SQUARED_HINGE:
+        slack = np.maximum(0.0, 1.0 - problem.y * np.asarray(problem.X @ w).ravel())
+        solution = replace(solution, alpha=problem.bounds * slack)
     if solution.promise != KKT:
         return _certify_gap(problem, solution)
     if solution.loss == SQUARED_HINGE:
@@ -471,11 +477,8 @@ def _certify_sample(problem: Problem, solution: Solution, sample: int, seed: int
 def _certify_gap(problem: Problem, solution: Solution) -> Certificate:
     """Judge weights by the gap between the primal objective and a lower bound."""
     w, alpha, loss = solution.weights, solution.alpha, solution.loss
-    if w is None:
-        raise ValueError("certify needs weights; this solution has none")
+    assert w is not None
     primal, above = _primal(problem, w, solution.bias, loss)
-    if loss == SQUARED_HINGE and alpha is None:
-        alpha = _squared_multipliers(problem, w)
     if alpha is not None and loss == PAIRS:
         bound = lower_bounds.of_pairs(problem, alpha)
     elif alpha is not None:
@@ -486,11 +489,6 @@ def _certify_gap(problem: Problem, solution: Solution) -> Certificate:
         bound = lower_bounds.of_witness(problem, solution.witness, loss)
     else:
         bound = lower_bounds.of_search(problem, w, loss)
-    return _by_gap(problem, solution, primal, above, bound)
-
-
-def _by_gap(problem: Problem, solution: Solution, primal: float, above: float, bound: Bound) -> Certificate:
-    """Return the certificate of weights whose objective is at most ``primal + above``."""
     # The dual objective is 0 at alpha = 0, so 0 is always a lower bound.
     lower = max(bound.value - bound.error, 0.0)
     return Certificate(
@@ -530,25 +528,15 @@ def _primal(problem: Problem, w: Vector, bias: float, loss: str) -> tuple[float,
     return 0.5 * square + risk, wrong + 8.0 * UNIT * (square + risk)
 
 
-def _squared_multipliers(problem: Problem, w: Vector) -> Vector:
-    """Return the multipliers ``C_i max(0, 1 - y_i w.x_i)`` that belong to weights under squared hinges."""
-    margins = problem.y * np.asarray(problem.X @ w).ravel()
-    return np.asarray(problem.bounds * np.maximum(0.0, 1.0 - margins))
-
-
 def _certify_squared(problem: Problem, solution: Solution) -> Certificate:
     """Judge squared-hinge weights by the gap, and their multipliers by the optimality conditions.
 
     With ``v = sum_i y_i alpha_i x_i``, these are ``y_i v.x_i = 1 - alpha_i / C_i`` where alpha_i > 0, else
     ``y_i v.x_i >= 1``.
     """
-    w, y, C = solution.weights, problem.y, problem.bounds
-    if w is None:
-        raise ValueError("certify needs weights; this solution has none")
-    alpha = _squared_multipliers(problem, w) if solution.alpha is None else solution.alpha
-    primal, above = _primal(problem, w, 0.0, SQUARED_HINGE)
-    bound = lower_bounds.of_multipliers(problem, alpha, SQUARED_HINGE)
-    found = _by_gap(problem, solution, primal, above, bound)
+    w, alpha, y, C = solution.weights, solution.alpha, problem.y, problem.bounds
+    assert w is not None and alpha is not None
+    found = _certify_gap(problem, solution)
     v = weighted_sum(problem.X, y * alpha)
     g = outputs(problem.X, v)
     wrong = 1.0 - alpha / C - y * g.value
