@@ -166,9 +166,9 @@ def step_along(descent):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def add_outputs(descent, state, store, products, weights, out):  # type: ignore[no-untyped-def]
+def add_outputs(descent, scalars, store, products, weights, out):  # type: ignore[no-untyped-def]
     """Write the outputs of a weight vector for the next block of examples."""
-    own, scalars, k = descent.scalars, state.scalars, descent.scalars.at
+    own, k = descent.scalars, descent.scalars.at
     part = min(_BLOCK, out.size - k)
     scalars.touched += products(store, weights, descent.free[k : k + part], part, out[k : k + part])
     scalars.evaluations += part
@@ -176,11 +176,11 @@ def add_outputs(descent, state, store, products, weights, out):  # type: ignore[
 
 
 @compiled(forceinline=True)
-def compute_gradient(descent, state, store, products):  # type: ignore[no-untyped-def]
+def compute_gradient(descent, scalars, store, products, weights):  # type: ignore[no-untyped-def]
     """Continue computing the gradient from the folded weight vector."""
     g, y = descent.g, descent.y
     if descent.scalars.at < g.size:
-        add_outputs(descent, state, store, products, state.weights, g)
+        add_outputs(descent, scalars, store, products, weights, g)
         return
     for k in range(g.size):
         g[k] -= y[k]
@@ -188,10 +188,10 @@ def compute_gradient(descent, state, store, products):  # type: ignore[no-untype
 
 
 @compiled(forceinline=True)
-def select(descent, state):  # type: ignore[no-untyped-def]
+def select(descent, scalars):  # type: ignore[no-untyped-def]
     """Choose the next direction, or end the descent."""
     own = descent.scalars
-    state.scalars.ticks += 4 * descent.free.size
+    scalars.ticks += 4 * descent.free.size
     going = own.taken < own.limit and own.n_inside > 0 and own.idle < _IDLE
     if not going or not choose_direction(descent):
         own.stage = ENDED
@@ -203,29 +203,29 @@ def select(descent, state):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def fold_direction(descent, state, store, update):  # type: ignore[no-untyped-def]
+def fold_direction(descent, scalars, store, update):  # type: ignore[no-untyped-def]
     """Add the next example to the weight vector of d."""
     own, free, d = descent.scalars, descent.free, descent.d
     k = own.at
     if k == free.size:
         own.at = 0
         own.stage = PRODUCT
-        state.scalars.evaluations += free.size
+        scalars.evaluations += free.size
         return
     own.at += 1
     if d[k] != 0.0:
-        state.scalars.touched += update(store, np.int64(free[k]), d[k], descent.weights)
+        scalars.touched += update(store, np.int64(free[k]), d[k], descent.weights)
 
 
 @compiled(forceinline=True)
-def multiply(descent, state, store, dots, transform, products):  # type: ignore[no-untyped-def]
+def multiply(descent, scalars, store, dots, transform, products):  # type: ignore[no-untyped-def]
     """Continue ``K d``: a block of outputs of the weight vector, or a kernel row."""
-    own, scalars, free, row = descent.scalars, state.scalars, descent.free, descent.row
+    own, free, row = descent.scalars, descent.free, descent.row
     d, q, k, m = descent.d, descent.q, own.at, free.size
     if k >= m:
         own.stage = LINE
     elif descent.weights.size:
-        add_outputs(descent, state, store, products, descent.weights, q)
+        add_outputs(descent, scalars, store, products, descent.weights, q)
     else:
         own.at += 1
         if d[k] != 0.0:
@@ -238,16 +238,16 @@ def multiply(descent, state, store, dots, transform, products):  # type: ignore[
 
 
 @compiled(forceinline=True)
-def step(descent, state):  # type: ignore[no-untyped-def]
+def step(descent, scalars):  # type: ignore[no-untyped-def]
     """Step along the direction, or end the descent if that is impossible."""
     own = descent.scalars
-    state.scalars.ticks += 4 * descent.free.size
+    scalars.ticks += 4 * descent.free.size
     if not step_along(descent):
         own.stage = ENDED
         return
     own.stage = DIRECTION
     own.taken += 1
-    state.scalars.drift += own.length
+    scalars.drift += own.length
 
 
 @compiled(types.void(DESCENT, STATE, STORE, *CALLS, types.int64))
@@ -257,15 +257,15 @@ def descend(descent, state, store, dots, transform, products, update, total, sli
     stop_at = scalars.touched + scalars.ticks + slice_work
     while own.stage != ENDED and scalars.touched + scalars.ticks < stop_at:
         if own.stage == GRADIENT:
-            compute_gradient(descent, state, store, products)
+            compute_gradient(descent, scalars, store, products, state.weights)
         elif own.stage == DIRECTION:
-            select(descent, state)
+            select(descent, scalars)
         elif own.stage == FOLD:
-            fold_direction(descent, state, store, update)
+            fold_direction(descent, scalars, store, update)
         elif own.stage == PRODUCT:
-            multiply(descent, state, store, dots, transform, products)
+            multiply(descent, scalars, store, dots, transform, products)
         else:
-            step(descent, state)
+            step(descent, scalars)
 
 
 @compiled(types.void(DESCENT, STATE, STORE, *CALLS))
