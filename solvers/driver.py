@@ -6,7 +6,7 @@ import dataclasses
 import math
 import numbers
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.registry import NO_BIAS, SQUARED_HINGE, SolverSpec, get
+from svmrepro.solvers.registry import NO_BIAS, SQUARED_HINGE, get
 from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LIMIT, Solution
 
 _SLICE_SECONDS = 0.05  # target length of a slice, and so the precision of time limits
@@ -89,14 +89,14 @@ def solve(
     """
     spec = get(name)
     full = spec.check(problem, options)
-    _check_limits(eps, time_limit, memory_limit_mb, iteration_limit)
+    limits = {"time_limit": time_limit, "memory_limit_mb": memory_limit_mb}
+    _check_limits({"eps": eps, **limits, "iteration_limit": iteration_limit})
     if verify not in (True, False, "auto"):
         raise ValueError(f"verify must be True, False or 'auto', got {verify!r}")
     if start is not None and not spec.starts:
         raise ValueError(f"solver {name!r} cannot go on from given multipliers")
     if iteration_limit is None:
         iteration_limit = max(_STEPS, _STEPS_AN_EXAMPLE * problem.n)
-    eps = float(eps)
     solver = spec.load()
     if spec.starts:
         full["start"] = None if start is None else _checked_start(problem, solver, spec.loss, start)
@@ -105,20 +105,16 @@ def solve(
     problem.prepare()
     if isinstance(solver, Prepares):
         solver.prepare(problem)
-    solution = _drive(solver, problem, eps, full, time_limit, iteration_limit, progress, trace)
+    solution = _drive(solver, problem, float(eps), full, time_limit, iteration_limit, progress, trace)
     solution = dataclasses.replace(solution, loss=spec.loss, promise=spec.promise)
-    if solution.status == OPTIMAL and verify and not _verified(problem, solution, spec, eps, verify):
-        solution = dataclasses.replace(solution, status=STALLED)
-    return solution
-
-
-def _verified(problem: Problem, solution: Solution, spec: SolverSpec, eps: float, verify: bool | str) -> bool:
-    """Tell whether a solution passes the certificate, or need not be checked."""
+    if solution.status != OPTIMAL or not verify:
+        return solution
     from svmrepro.solvers.certificate.judge import certify, worth_verifying
 
-    if verify == "auto" and not worth_verifying(problem, solution, eps):
-        return True
-    return certify(problem, solution).passes(eps, spec.tolerance_factor)
+    doubtful = verify != "auto" or worth_verifying(problem, solution, eps)
+    if doubtful and not certify(problem, solution).passes(eps, spec.tolerance_factor):
+        return dataclasses.replace(solution, status=STALLED)
+    return solution
 
 
 def _checked_start(
@@ -192,16 +188,8 @@ def _next_slice(work: int, seconds: float) -> int:
     return int(min(max(1_000, work * min(max(factor, 0.1), 4.0)), _LARGEST_SLICE))
 
 
-def _check_limits(
-    eps: float, time_limit: float | None, memory_limit_mb: float | None, iteration_limit: float | None
-) -> None:
-    """Raise ValueError unless each limit is absent or positive."""
-    limits: Mapping[str, float | None] = {
-        "eps": eps,
-        "time_limit": time_limit,
-        "memory_limit_mb": memory_limit_mb,
-        "iteration_limit": iteration_limit,
-    }
+def _check_limits(limits: dict[str, float | None]) -> None:
+    """Raise ValueError unless each limit is absent or positive; that of the iterations may be infinite."""
     for key, value in limits.items():
         number = isinstance(value, numbers.Real) and not isinstance(value, bool) and value > 0
         endless = key == "iteration_limit" and value == math.inf
@@ -221,7 +209,6 @@ def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> N
     storage : str
         The storage.
     """
-    spec: SolverSpec = get(name)
     family = kernel if isinstance(kernel, str) else kernel.name
     toy = {
         "linear": Kernel.linear(),
@@ -233,4 +220,4 @@ def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> N
     if family == "precomputed":
         X, storage = X @ X.T, "auto"
     y = np.where(np.arange(12) % 3 == 0, 1.0, -1.0)
-    solve(Problem(X, y, 1.0, toy, bias=NO_BIAS not in spec.needs, storage=storage), name, verify=False)
+    solve(Problem(X, y, 1.0, toy, bias=NO_BIAS not in get(name).needs, storage=storage), name, verify=False)

@@ -48,8 +48,7 @@ class Kernel:
     c: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.name not in PARAMETERS:
-            raise ValueError(f"kernel name {self.name!r} unknown; known: {', '.join(sorted(PARAMETERS))}")
+        _parameters(self.name)
         if self.name == "gaussian":
             gamma = _number("gaussian", "gamma", self.gamma)
             if not gamma > 0:
@@ -124,17 +123,13 @@ class Kernel:
             If the name or a parameter is unknown, naming it.
         """
         parameters = {key: value for key, value in spec.items() if key != "name"}
-        name = str(spec.get("name"))
-        if name not in PARAMETERS:
-            raise ValueError(
-                f"kernel name {spec.get('name')!r} unknown; known: {', '.join(sorted(PARAMETERS))}"
-            )
-        unknown = sorted(set(parameters) - PARAMETERS[name])
+        name = spec.get("name")
+        unknown = sorted(set(parameters) - _parameters(name))
         if unknown:
             raise ValueError(f"kernel {name}: parameter {unknown[0]!r} unknown")
         if name == "polynomial" and "degree" not in parameters:
             raise ValueError("kernel polynomial: parameter 'degree' is missing")
-        return getattr(cls, name)(**parameters)  # type: ignore[no-any-return]
+        return getattr(cls, str(name))(**parameters)  # type: ignore[no-any-return]
 
     def as_mapping(self) -> dict[str, object]:
         """Return the kernel as plain data, the inverse of :meth:`from_mapping`."""
@@ -143,6 +138,13 @@ class Kernel:
         if self.name == "polynomial":
             return {"name": "polynomial", "degree": self.degree, "a": self.a, "c": self.c}
         return {"name": self.name}
+
+
+def _parameters(name: object) -> frozenset[str]:
+    """Return the parameters of a kernel, or raise if there is none of this name."""
+    if str(name) not in PARAMETERS:
+        raise ValueError(f"kernel name {name!r} unknown; known: {', '.join(sorted(PARAMETERS))}")
+    return PARAMETERS[str(name)]
 
 
 def _is_number(value: object) -> bool:

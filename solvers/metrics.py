@@ -1,7 +1,9 @@
 r"""Measures of how well decision values predict labels, as the papers report them on test sets.
 
-Each takes labels, shape (n,), and decision values, shape (n,), and returns a share between 0 and 1. Ties are
-treated exactly: the result is the mean over all orders of equal decision values.
+Each takes labels -1 and +1 (the last one ranks, any finite numbers), shape (n,), and finite decision values,
+shape (n,), and returns a share between 0 and 1. Ties are treated exactly: the result is the mean over all
+orders of equal decision values. Each raises ValueError if the arguments are not of this kind or, except for
+the accuracy, if there are not two different labels.
 
 accuracy
     The share of examples with the right sign; 0 counts as negative, as in SVM-light and LIBSVM.
@@ -29,34 +31,14 @@ Vector = npt.NDArray[np.float64]
 
 
 def accuracy(y: Any, values: Any) -> float:
-    """Return the share of examples with the right sign.
-
-    Parameters
-    ----------
-    y : array_like, shape (n,)
-        Labels -1 and +1.
-    values : array_like, shape (n,)
-        Decision values, finite.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, a value is not finite or a label is neither -1 nor +1.
-    """
-    y, values = _binary(y, values)
+    """Return the share of examples with the right sign."""
+    y, values = _binary(y, values, both=False)
     return float(np.mean((values > 0) == (y > 0)))
 
 
 def prbep(y: Any, values: Any) -> float:
-    """Return the precision/recall break-even point, see the module.
-
-    Parameters, return value and errors are those of :func:`accuracy`; both classes must be present.
-    """
-    y, values = _both(*_binary(y, values))
+    """Return the precision/recall break-even point, see the module."""
+    y, values = _binary(y, values, both=True)
     positive = y > 0
     called = int(np.count_nonzero(positive))
     threshold = np.partition(values, values.size - called)[values.size - called]
@@ -68,19 +50,12 @@ def prbep(y: Any, values: Any) -> float:
 
 
 def roc_area(y: Any, values: Any) -> float:
-    """Return the area under the ROC curve, see the module.
-
-    Parameters, return value and errors are those of :func:`accuracy`; both classes must be present.
-    """
-    return 1.0 - swapped_pairs(*_both(*_binary(y, values)))
+    """Return the area under the ROC curve, see the module."""
+    return 1.0 - swapped_pairs(*_binary(y, values, both=True))
 
 
 def swapped_pairs(y: Any, values: Any) -> float:
-    """Return the share of pairs of different rank that are in the wrong order, in O(n log n).
-
-    Parameters, return value and errors are those of :func:`accuracy`, except that ``y`` holds ranks: finite
-    numbers with at least two different values. A higher rank should have a larger decision value.
-    """
+    """Return the share of pairs of different rank that are in the wrong order, in O(n log n)."""
     y, values = _checked(y, values)
     _, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
     if sizes.size < 2:
@@ -93,10 +68,10 @@ def swapped_pairs(y: Any, values: Any) -> float:
 
 
 def _inversions(ranks: npt.NDArray[np.intp]) -> int:
-    """Count the pairs whose higher rank comes first.
+    """Count the pairs whose higher rank comes first, by the highest digit in which two ranks differ.
 
-    Consider the highest binary digit in which two ranks differ. For each digit, ranks that agree in all
-    higher digits are grouped in their order, and pairs of a one before a zero are counted.
+    For each digit, ranks that agree in all higher digits are grouped in their order, and pairs of a one
+    before a zero are counted.
     """
     total = 0
     for digit in range(int(ranks.max()).bit_length()):
@@ -121,17 +96,12 @@ def _checked(y: Any, values: Any) -> tuple[Vector, Vector]:
     return y, values
 
 
-def _binary(y: Any, values: Any) -> tuple[Vector, Vector]:
-    """Return labels, checked to be -1 and +1, and values."""
+def _binary(y: Any, values: Any, both: bool) -> tuple[Vector, Vector]:
+    """Return labels, checked to be -1 and +1 (and both to be there), and values."""
     y, values = _checked(y, values)
     if not (np.abs(y) == 1).all():
         raise ValueError("the measure needs labels -1 and +1")
-    return y, values
-
-
-def _both(y: Vector, values: Vector) -> tuple[Vector, Vector]:
-    """Return the arguments, or raise ValueError unless both classes are present."""
-    if (y == y[0]).all():
+    if both and (y == y[0]).all():
         raise ValueError("the measure needs examples of both classes")
     return y, values
 

@@ -168,11 +168,7 @@ def _examples(X: Any) -> Any:
             csr.eliminate_zeros()
         X, values = csr, csr.data
     else:
-        try:
-            X = _writeable(np.ascontiguousarray(X, dtype=np.float64))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"X must be numeric: {error}") from None
-        values = X
+        X = values = _numbers("X", X)
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"X must have shape (n, d) with n >= 1, got {X.shape}")
     if X.shape[1] > _MOST_COLUMNS:
@@ -190,16 +186,13 @@ def _bounds(C: Any, n: int) -> tuple[float | npt.NDArray[np.float64], npt.NDArra
         return float(C), np.full(n, float(C))
     if not isinstance(C, np.ndarray | list | tuple):
         raise ValueError(f"C must be a positive finite number or an array of them, got {C!r}")
-    try:
-        bounds = np.array(C, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("C must be numeric") from None
+    bounds = _numbers("C", C)
     if bounds.shape != (n,):
         raise ValueError(f"C must be a number or have shape ({n},), got {bounds.shape}")
     wrong = np.flatnonzero(~(np.isfinite(bounds) & (bounds > 0)))
     if wrong.size:
         raise ValueError(f"C must hold positive finite numbers only, C[{wrong[0]}] = {bounds[wrong[0]]:g}")
-    return bounds, bounds.copy()
+    return bounds.copy(), bounds.copy()
 
 
 def _kernel_values(X: Any) -> npt.NDArray[np.float64]:
@@ -223,10 +216,7 @@ def _kernel_values(X: Any) -> npt.NDArray[np.float64]:
 
 def _labels(y: Any, n: int) -> npt.NDArray[np.float64]:
     """Return labels as finite float64 with at least two different values."""
-    try:
-        labels = _writeable(np.ascontiguousarray(y, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise ValueError("y must be numeric: labels -1 and +1, or ranks") from None
+    labels = _numbers("y", y, "labels -1 and +1, or ranks")
     if labels.shape != (n,):
         raise ValueError(f"y must have shape ({n},), got {labels.shape}")
     wrong = np.flatnonzero(~np.isfinite(labels))
@@ -237,6 +227,13 @@ def _labels(y: Any, n: int) -> npt.NDArray[np.float64]:
     return labels
 
 
-def _writeable(array: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return a copy of a read-only array, such as a memory map, which has another type in compiled code."""
+def _numbers(name: str, given: Any, wanted: str = "") -> npt.NDArray[np.float64]:
+    """Return an array in C order and double precision, the given one if possible; or raise naming it.
+
+    A read-only array, such as a memory map, is copied: it has another type in compiled code.
+    """
+    try:
+        array = np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numeric: {wanted or error}") from None
     return array if array.flags.writeable else array.copy()

@@ -93,45 +93,24 @@ class Accumulator:
         return self._high + self._low
 
 
-def row_blocks(X: Any, most: int) -> Iterator[tuple[int, Any]]:
-    """Yield consecutive parts of the rows in double precision, each with the index of its first row.
-
-    Parameters
-    ----------
-    X : ndarray, CSR array or Blocks
-        The examples.
-    most : int
-        Largest number of rows in a part.
-    """
-    if isinstance(X, Blocks):
-        for part, begin in zip(X.parts, X.firsts, strict=False):
-            for first, rows in row_blocks(part, most):
-                yield int(begin) + first, rows
-        return
-    for first in range(0, X.shape[0], most):
-        yield first, X[first : first + most].astype(np.float64, copy=False)
+def row_blocks(X: Any, most: int) -> Iterator[tuple[slice, Any]]:
+    """Yield parts of at most ``most`` rows in double precision, each with the place of its rows."""
+    parts = zip(X.parts, X.firsts, strict=False) if isinstance(X, Blocks) else [(X, 0)]
+    for part, begin in parts:
+        for first in range(0, part.shape[0], most):
+            rows = part[first : first + most].astype(np.float64, copy=False)
+            yield slice(int(begin) + first, int(begin) + first + rows.shape[0]), rows
 
 
 def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
-    """Return ``sum_j c_j x_j``, shape (d,).
-
-    Parameters
-    ----------
-    X : ndarray, CSR array or Blocks, shape (n, d)
-        Examples.
-    c : ndarray, shape (n,)
-        Coefficients.
-    wrong : ndarray, shape (n,), optional
-        Bounds on the errors of the coefficients.
-    """
+    """Return ``sum_j c_j x_j``, shape (d,); ``wrong`` bounds the errors of the coefficients."""
     n, d = X.shape
     if getattr(X, "elsewhere", False):
         # Workers sum their own rows, so only an estimate from the order of the sums is available.
         value = X.transposed_product(c)
         return Sum(value, growth(n) * np.abs(value))
     total, error = Accumulator(d), np.zeros(d)
-    for first, part in row_blocks(X, _COLUMNS):
-        at = slice(first, first + part.shape[0])
+    for at, part in row_blocks(X, _COLUMNS):
         coefficients = c[at]
         if not coefficients.any():
             continue
@@ -142,31 +121,15 @@ def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
 
 
 def column_sizes(X: Any, c: Vector) -> Vector:
-    """Return ``sum_j |c_j x_j|`` by column, shape (d,).
-
-    Parameters
-    ----------
-    X : ndarray, CSR array or Blocks, shape (n, d)
-        Examples in this process.
-    c : ndarray, shape (n,)
-        Coefficients.
-    """
+    """Return ``sum_j |c_j x_j|`` by column, shape (d,)."""
     sizes = np.zeros(X.shape[1])
-    for first, part in row_blocks(X, _COLUMNS):
-        sizes += np.asarray(abs(part).T @ np.abs(c[first : first + part.shape[0]])).ravel()
+    for at, part in row_blocks(X, _COLUMNS):
+        sizes += np.asarray(abs(part).T @ np.abs(c[at])).ravel()
     return sizes
 
 
 def outputs(X: Any, v: Sum) -> Sum:
-    """Return ``x_i . v`` for all rows, shape (n,).
-
-    Parameters
-    ----------
-    X : ndarray, CSR array or Blocks, shape (n, d)
-        Examples.
-    v : Sum
-        Weights, shape (d,).
-    """
+    """Return ``x_i . v`` for all rows, shape (n,)."""
     n, d = X.shape
     wrong = growth(d + 2) * np.abs(v.value) + v.error
     if getattr(X, "elsewhere", False):
@@ -174,95 +137,64 @@ def outputs(X: Any, v: Sum) -> Sum:
         return Sum(value, growth(d + 2) * np.abs(value))
     value, error = np.empty(n), np.empty(n)
     rows = max(_COLUMNS, _BLOCK_BYTES // (8 * max(d, 1))) if not _is_sparse(X) else 1 << 16
-    for first, part in row_blocks(X, rows):
-        at = slice(first, first + part.shape[0])
+    for at, part in row_blocks(X, rows):
         value[at] = np.asarray(part @ v.value).ravel()
         error[at] = np.asarray(abs(part) @ wrong).ravel()
     return Sum(value, error)
 
 
 def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector) -> Sum:
-    """Return ``sum_j c_j k(a_i, b_j)`` for every row of A, shape (len(A),).
+    """Return ``sum_j c_j k(a_i, b_j)`` for every row of A, shape (len(A),); zeros in c cost nothing.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel. If it is precomputed, A holds its values, one column for each entry of ``c``.
-    A, B : ndarray or CSR array, shapes (m, d) and (k, d)
-        Examples.
-    c : ndarray, shape (k,)
-        Coefficients; zeros cost nothing.
+    For a precomputed kernel, A holds the kernel values of its rows with all rows of B.
     """
     if kernel.name == "linear":
         return outputs(A, weighted_sum(B, c))
+    if kernel.name == "precomputed":
+        return _column_sums(A, c, 0.0)
     total, error = Accumulator(A.shape[0]), np.zeros(A.shape[0])
     support = np.flatnonzero(c)
-    if kernel.name == "precomputed":
-        for first in range(0, support.size, _COLUMNS):
-            members = support[first : first + _COLUMNS]
-            _add_block(total, error, slice(None), A[:, members], c[members], 0.0)
-        return Sum(total.total, error)
     metric = _Metric(kernel, A, B)
     for begin in range(0, support.size, _COLUMNS):
         members = support[begin : begin + _COLUMNS]
         coefficients, right = c[members], metric.ready(B[members])
-        for first, a in row_blocks(A, metric.rows):
-            at = slice(first, first + a.shape[0])
-            left = metric.ready(a)
-            values, relative = metric.block(left, right)
-            if kernel.name == "polynomial":
-                error[at] += metric.polynomial_error(values, left, right, coefficients)
-                values = values**kernel.degree
-            elif metric.direct:
-                error[at] += metric.difference_error(values, coefficients)
-                np.exp(np.negative(values, out=values), out=values)
+        for at, a in row_blocks(A, metric.rows):
+            values, relative, wrong = metric.block(metric.ready(a), right, coefficients)
+            error[at] += wrong
             _add_block(total, error, at, values, coefficients, relative)
     return Sum(total.total, error + _exponents(kernel) * float(np.abs(c).sum()))
 
 
 def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
-    """Return ``k(x_i, x_j)`` for all pairs of rows, shape (n, n), in 8 n^2 bytes.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    X : ndarray or CSR array, shape (n, d)
-        Examples; for a precomputed kernel its values.
-    """
+    """Return ``k(x_i, x_j)`` for all pairs of rows, shape (n, n), in 8 n^2 bytes."""
     if kernel.name == "precomputed":
         return np.array(X)
     n = X.shape[0]
     gram = np.empty((n, n))
     metric = _Metric(kernel, X, X)
-    for begin, b in row_blocks(X, _COLUMNS):
+    for columns, b in row_blocks(X, _COLUMNS):
         right = metric.ready(b)
-        for first, a in row_blocks(X, metric.rows):
-            values, _ = metric.block(metric.ready(a), right)
-            if kernel.name == "polynomial":
-                values = values**kernel.degree
-            elif metric.direct:
-                values = np.exp(-values)
-            gram[first : first + a.shape[0], begin : begin + b.shape[0]] = values
+        for rows, a in row_blocks(X, metric.rows):
+            gram[rows, columns], _, _ = metric.block(metric.ready(a), right)
     return gram
 
 
 def matrix_sums(kernel: Kernel, X: Any, gram: npt.NDArray[np.float64], c: Vector) -> Sum:
     """Return :func:`kernel_sums` of X with itself, from its :func:`kernel_matrix`."""
-    if kernel.name not in ("gaussian", "precomputed"):
-        return kernel_sums(kernel, X, X, c)  # the bounds need more than the kernel values
-    total, error = Accumulator(len(gram)), np.zeros(len(gram))
-    relative = 0.0
-    if kernel.name == "gaussian":
-        metric = _Metric(kernel, X, X)
-        if metric.direct:
-            return kernel_sums(kernel, X, X, c)
-        relative = metric.relative
+    if kernel.name == "gaussian" and not (metric := _Metric(kernel, X, X)).direct:
+        found = _column_sums(gram, c, metric.relative)
+        return Sum(found.value, found.error + _exponents(kernel) * float(np.abs(c).sum()))
+    return kernel_sums(kernel, X, X, c)  # the bounds of other kernels need more than the kernel values
+
+
+def _column_sums(K: npt.NDArray[np.float64], c: Vector, relative: float) -> Sum:
+    """Return ``K c`` for given kernel values, whose relative error is known."""
+    total, error = Accumulator(len(K)), np.zeros(len(K))
     support = np.flatnonzero(c)
     for first in range(0, support.size, _COLUMNS):
         members = support[first : first + _COLUMNS]
-        _add_block(total, error, slice(None), gram[:, members], c[members], relative)
-    return Sum(total.total, error + _exponents(kernel) * float(np.abs(c).sum()))
+        _add_block(total, error, slice(None), K[:, members], c[members], relative)
+    return Sum(total.total, error)
 
 
 def diagonal(kernel: Kernel, X: Any) -> Vector:
@@ -280,9 +212,9 @@ def squared_norms(X: Any) -> Vector:
     if getattr(X, "elsewhere", False):
         return np.full(X.shape[0], np.inf)
     norms = np.empty(X.shape[0])
-    for first, part in row_blocks(X, _COLUMNS):
+    for at, part in row_blocks(X, _COLUMNS):
         squares = part.multiply(part).sum(axis=1) if sp.issparse(part) else np.einsum("ij,ij->i", part, part)
-        norms[first : first + part.shape[0]] = np.asarray(squares).ravel()
+        norms[at] = np.asarray(squares).ravel()
     return norms
 
 
@@ -305,23 +237,13 @@ class _Rows(NamedTuple):
 
 
 class _Metric:
-    """Dot products or distances of two sets of examples, by the cheapest method that is accurate enough.
-
-    Attributes
-    ----------
-    direct : bool
-        Whether squared distances come from differences.
-    relative : float
-        Bound on the relative error of Gaussian kernel values computed from norms.
-    rows : int
-        Number of examples that may be made dense at a time.
-    """
+    """Dot products or distances of two sets of examples, by the cheapest method that is accurate enough."""
 
     def __init__(self, kernel: Kernel, A: Any, B: Any) -> None:
         self.kernel, self.d = kernel, A.shape[1]
         self.shift: Vector | None = None
-        self.direct = False
-        self.relative = 2.0 * UNIT
+        self.direct = False  # whether squared distances come from differences
+        self.relative = 2.0 * UNIT  # bound on the relative error of Gaussian values computed from norms
         self.sparse = _is_sparse(A) and self.d > _WIDE
         self.rows = _MOST_ROWS if self.sparse else self._written_out()
         if kernel.name == "gaussian":
@@ -364,42 +286,36 @@ class _Metric:
         X = X if self.shift is None else X - self.shift
         return _Rows(X, np.einsum("ij,ij->i", X, X))
 
-    def block(self, a: _Rows, b: _Rows) -> tuple[npt.NDArray[np.float64], float]:
-        """Return values for all pairs, and the part of their relative error bound known in advance.
+    def block(self, a: _Rows, b: _Rows, c: Vector | None = None) -> tuple[Any, float, Any]:
+        """Return kernel values of all pairs, a bound on their relative error, and on further errors of sums.
 
-        The values are Gaussian kernel values, or their exponents if distances come from differences; for a
-        polynomial kernel, the base that is raised to the degree.
+        The sums are those with coefficients c, and their errors are due to distances or dot products.
         """
-        kernel = self.kernel
+        kernel, wrong = self.kernel, 0.0
         if self.direct:
             from scipy.spatial.distance import cdist  # imported here to keep `import svmrepro.solvers` light
 
-            return kernel.gamma * cdist(a.X, b.X, "sqeuclidean"), 2.0 * UNIT
+            t = kernel.gamma * cdist(a.X, b.X, "sqeuclidean")
+            if c is not None:
+                wrong = growth(self.d + 5) * ((t * np.exp(-t)) @ np.abs(c))
+            return np.exp(np.negative(t, out=t), out=t), 2.0 * UNIT, wrong
         K = (a.X @ b.X.T).toarray() if self.sparse else a.X @ b.X.T
         if kernel.name == "polynomial":
             K *= kernel.a
             K += kernel.c
-            return K, growth(kernel.degree + 2)
+            if c is not None:
+                powers, sizes = np.abs(K) ** (kernel.degree - 1), np.abs(c)
+                spread = abs(kernel.a) * np.sqrt(a.norms) * (powers @ (sizes * np.sqrt(b.norms)))
+                spread += abs(kernel.c) * (powers @ sizes)
+                wrong = kernel.degree * growth(self.d + kernel.degree + 3) * spread
+            return K**kernel.degree, growth(kernel.degree + 2), wrong
         K *= -2.0
         K += a.norms[:, None]
         K += b.norms
         K *= -kernel.gamma
         np.minimum(K, 0.0, out=K)
         np.exp(K, out=K)
-        return K, self.relative
-
-    def difference_error(self, exponents: npt.NDArray[np.float64], c: Vector) -> Vector:
-        """Return the error of the sums due to the distances."""
-        return growth(self.d + 5) * ((exponents * np.exp(-exponents)) @ np.abs(c))
-
-    def polynomial_error(self, base: npt.NDArray[np.float64], a: _Rows, b: _Rows, c: Vector) -> Vector:
-        """Return the error of the sums due to the dot products."""
-        kernel = self.kernel
-        powers = np.abs(base) ** (kernel.degree - 1)
-        sizes = np.abs(c)
-        spread = abs(kernel.a) * np.sqrt(a.norms) * (powers @ (sizes * np.sqrt(b.norms)))
-        spread += abs(kernel.c) * (powers @ sizes)
-        return np.asarray(kernel.degree * growth(self.d + kernel.degree + 3) * spread)
+        return K, self.relative, wrong
 
 
 def _is_sparse(X: Any) -> bool:
@@ -416,11 +332,6 @@ def _whole(X: Any) -> bool:
     return largest * largest * X.shape[1] < _WHOLE * _WHOLE and bool((values == np.rint(values)).all())
 
 
-def kernel_product(kernel: Kernel, A: Any, B: Any, coefficients: Vector) -> Vector:
-    """Return ``sum_j coefficients_j k(a_i, b_j)`` for every row of A, shape (len(A),), in blocks.
-
-    For a precomputed kernel, A holds the kernel values of its rows with all rows of B.
-    """
-    if B.shape[0] == 0:
-        return np.zeros(A.shape[0])
-    return kernel_sums(kernel, A, B, coefficients).value
+def kernel_product(kernel: Kernel, A: Any, B: Any, c: Vector) -> Vector:
+    """Return the values of :func:`kernel_sums`, for no rows of B, too."""
+    return kernel_sums(kernel, A, B, c).value if B.shape[0] else np.zeros(A.shape[0])

@@ -10,6 +10,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import metadata
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -102,17 +103,18 @@ class SolverSpec:
 
     def check(self, problem: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the full options, or raise ValueError if the problem or an option does not fit."""
-        if LINEAR in self.needs and problem.kernel.name != "linear":
-            raise ValueError(f"solver {self.name!r} needs a linear kernel, got {problem.kernel.name}")
-        if BIAS in self.needs and not problem.bias:
-            raise ValueError(f"solver {self.name!r} needs bias=True")
-        if NO_BIAS in self.needs and problem.bias:
-            raise ValueError(f"solver {self.name!r} needs bias=False")
-        if getattr(problem, "blocks", False) and not self.blocks:
-            raise ValueError(f"solver {self.name!r} needs its examples in one piece, not in blocks")
+        family = problem.kernel.name
         bounds = getattr(problem, "bounds", None)  # a configuration is checked before there are examples
-        if self.one_bound and bounds is not None and (bounds != bounds[0]).any():
-            raise ValueError(f"solver {self.name!r} needs one C for all examples")
+        lacks = {
+            f"a linear kernel, got {family}": LINEAR in self.needs and family != "linear",
+            "bias=True": BIAS in self.needs and not problem.bias,
+            "bias=False": NO_BIAS in self.needs and problem.bias,
+            "its examples in one piece, not in blocks": getattr(problem, "blocks", False) and not self.blocks,
+            "one C for all examples": self.one_bound and bounds is not None and (bounds != bounds[0]).any(),
+        }
+        for what, lacking in lacks.items():
+            if lacking:
+                raise ValueError(f"solver {self.name!r} needs {what}")
         if self.loss != PAIRS and not problem.binary:
             odd = next(label for label in problem.y if abs(label) != 1)
             raise ValueError(f"solver {self.name!r} needs labels -1 and +1 only, y holds {odd:g}")
@@ -125,20 +127,16 @@ class SolverSpec:
             if key not in self.options:
                 known = ", ".join(self.options) or "none"
                 raise ValueError(f"solver {self.name!r} has no option {key!r}; it has: {known}")
-            default = self.options[key]
-            whole = isinstance(default, int) and not isinstance(default, bool)
+            default, said = self.options[key], f"solver {self.name!r}: option {key!r} must"
             if isinstance(default, bool):
                 fits = isinstance(value, bool | np.bool_)
             else:
-                fits = (
-                    isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-                )
-            if not fits or (whole and value != int(value)):
-                raise ValueError(
-                    f"solver {self.name!r}: option {key!r} must be like {default!r}, got {value!r}"
-                )
-            if not isinstance(default, bool) and not value >= 0:
-                raise ValueError(f"solver {self.name!r}: option {key!r} must not be negative, got {value!r}")
+                fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
+                fits = fits and math.isfinite(value) and (isinstance(default, float) or int(value) == value)
+            if not fits:
+                raise ValueError(f"{said} be like {default!r}, got {value!r}")
+            if value < 0:
+                raise ValueError(f"{said} not be negative, got {value!r}")
             given[key] = type(default)(value)
         return {**self.options, **given, **self.fixed}
 
@@ -168,15 +166,13 @@ _SECOND_ORDER = (
         _second_order(f"pasmo-{k}", f"planning ahead with {k} working sets, section 7.4", 1, 1, k)
         for k in (2, 3, 5, 10, 20)
     ),
-    _second_order("smo2-wss", "SMO with the working set before last as a candidate, section 7.2", 0, 3),
-    _second_order("smo2-over", "SMO with steps 1.1 times as long, section 7.3", 0, 0, 1, 1.1),
+    _second_order("smo2-wss", "SMO with the working set before last as a candidate, section 7.2", offer=3),
+    _second_order("smo2-over", "SMO with steps 1.1 times as long, section 7.3", stretch=1.1),
     _second_order(
         "smo2-over-wss",
         "SMO with steps 1.1 times as long and the selection of 7.2, section 7.3",
-        0,
-        3,
-        1,
-        1.1,
+        offer=3,
+        stretch=1.1,
     ),
 )
 
@@ -241,37 +237,27 @@ _PEERS = (
     _peer("thundersvm", "thundersvm", "ThunderSVM on one thread", {"cache_mb": 200.0}),
 )
 
+_cutting_planes = partial(SolverSpec, needs=(LINEAR, NO_BIAS), tolerance_factor=1.0, promise=GAP, blocks=True)
 _CUTTING_PLANES = (
-    SolverSpec(
+    _cutting_planes(
         "svmperf",
         "cutting_planes.svmperf",
         "cutting planes for classification, Joachims 2006, Algorithm 1 (SVM-perf)",
         {"drop_after": 50, "keep_alpha": False},
-        (LINEAR, NO_BIAS),
-        tolerance_factor=1.0,
-        promise=GAP,
-        blocks=True,
     ),
-    SolverSpec(
+    _cutting_planes(
         "ocas",
         "cutting_planes.ocas",
         "cutting planes with a line search, Franc and Sonnenburg 2008 (OCAS)",
         {"drop_after": 50, "keep_alpha": False},
-        (LINEAR, NO_BIAS),
-        tolerance_factor=1.0,
         promise=RELATIVE_GAP,
-        blocks=True,
     ),
-    SolverSpec(
+    _cutting_planes(
         "svmperf-ordinal",
         "cutting_planes.svmperf_ordinal",
         "cutting planes for ranks and ROC area, Joachims 2006, Algorithm 2 (SVM-perf)",
         {"drop_after": 50},
-        (LINEAR, NO_BIAS),
-        tolerance_factor=1.0,
         loss=PAIRS,
-        promise=GAP,
-        blocks=True,
         one_bound=True,
     ),
 )

@@ -123,10 +123,6 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Steps taken.
     class_weight_ : ndarray, shape (n_classes,)
         Factor on C.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of str, shape (n_features,)
-        Feature names, if X had them.
     kernel_ : Kernel
         The kernel, with gamma as a number.
     solution_ : Solution or tuple of Solution
@@ -237,39 +233,21 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return values[:, 0] if self.classes_.size == 2 else votes(values, self.classes_.size)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the predicted labels, shape (n_samples,).
-
-        Parameters
-        ----------
-        X : array_like or scipy sparse, shape (n_samples, n_features)
-            Examples.
-        """
+        """Return the predicted labels, shape (n_samples,)."""
         found = self.decision_function(X)
         chosen = (found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the probability of each class, shape (n_samples, n_classes).
-
-        Parameters
-        ----------
-        X : array_like or scipy sparse, shape (n_samples, n_features)
-            Examples.
-        """
+        """Return the probability of each class, shape (n_samples, n_classes)."""
         check_is_fitted(self)
         assert self._calibrated is not None  # by the decorator
         return np.asarray(self._calibrated.predict_proba(X))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the logarithms of :meth:`predict_proba`.
-
-        Parameters
-        ----------
-        X : array_like or scipy sparse, shape (n_samples, n_features)
-            Examples.
-        """
+        """Return the logarithms of :meth:`predict_proba`."""
         return np.asarray(np.log(self.predict_proba(X)))
 
     def certificate(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate | tuple[Certificate, ...]:
@@ -411,16 +389,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def votes(values: npt.NDArray[np.float64], n_classes: int) -> npt.NDArray[np.float64]:
     """Return a decision value for each class, by the formula in the module docstring.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n_samples, n_pairs)
-        f(x) of every pair of classes, in the order of ``itertools.combinations``.
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    ndarray, shape (n_samples, n_classes)
+    ``values`` are f(x) of every pair of classes, shape (n_samples, n_pairs), in the order of
+    ``combinations``.
     """
     won, total = np.zeros((2, values.shape[0], n_classes))
     for value, (first, second) in zip(values.T, combinations(range(n_classes), 2), strict=True):

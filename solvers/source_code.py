@@ -45,9 +45,8 @@ Imports = dict[str, list[tuple[str, str]]]
 def fingerprint(name: str) -> str:
     """Return a hash, 16 hex digits, of all code of this package that a solver reaches.
 
-    Comments, docstrings, formatting and imports, which cannot change a measurement, are excluded, and so is
-    the module of a definition. For a peer, the hash includes the version of its package, or that it is not
-    installed.
+    Comments, docstrings, formatting and imports do not count, nor does the module of a definition. For a
+    peer, the version of its package counts, or that it is not installed.
 
     Parameters
     ----------
@@ -95,19 +94,13 @@ class Module(NamedTuple):
 
 
 class SourceCode:
-    """The source of this project's packages.
-
-    Parameters
-    ----------
-    root : Path
-        The folder that holds ``solvers``, ``datasets`` and ``workflow``.
-    """
+    """The source of this project's packages: ``root`` holds ``solvers``, ``datasets`` and ``workflow``."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._modules: dict[str, Module] = {}
         self._memories: dict[Path, dict[str, Any]] = {}
         self._changed: set[Path] = set()
+        self._read = cache(self._parsed)
         self._follow = cache(self._followed)
         self._resolve = cache(self._resolved)
         self._file = cache(self._found)
@@ -126,17 +119,8 @@ class SourceCode:
     def fingerprint(self, modules: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
         """Return a hash, 16 hex digits, of modules and of all definitions that they reach.
 
-        Parameters
-        ----------
-        modules : tuple of str
-            Names such as ``solvers.driver``.
-        without : tuple of str
-            Packages, modules and definitions to exclude, with everything reached only through them.
-
-        Raises
-        ------
-        ValueError
-            If there is no such module.
+        Packages, modules and definitions in ``without`` are excluded, with everything reached only through
+        them. A module that does not exist raises ValueError.
         """
         todo = [(name, k) for name in modules for k in range(len(self._read(name).statements))]
         seen: set[Place] = set()
@@ -190,34 +174,28 @@ class SourceCode:
     def _found(self, name: str) -> Path | None:
         """Return the file of a module, or None if there is no such module."""
         path = self.root.joinpath(*name.split("."))
-        return next(
-            (file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None
-        )
+        return next(filter(Path.is_file, (path / "__init__.py", path.with_suffix(".py"))), None)
 
-    def _read(self, name: str) -> Module:
+    def _parsed(self, name: str) -> Module:
         """Return the parsed content of a module.
 
         Parsing all modules takes half a second, for which every step of a workflow would have to wait. The
         result is therefore cached beside the compiled modules, under the hash of that source and of this
         file.
         """
-        if name in self._modules:
-            return self._modules[name]
         file = self._file(name)
         if file is None:
             raise ValueError(f"there is no module {name!r} in {_PROJECT}")
         text = file.read_bytes()
         stamp = hashlib.sha256(text + _reader()).hexdigest()
-        kept = self._kept(file.parent).get(file.name)
-        if kept is not None and kept["source"] == stamp:
-            module = Module([Statement(*each) for each in kept["statements"]], kept["imports"])
-        else:
-            module = self._parse(
-                ast.parse(text), name if file.stem == "__init__" else name.rpartition(".")[0]
-            )
-            self._kept(file.parent)[file.name] = {"source": stamp, **module._asdict()}
-            self._changed.add(file.parent)
-        self._modules[name] = module
+        memory = self._kept(file.parent)
+        with suppress(LookupError, TypeError):  # of what is not there, or was spoiled
+            kept = memory[file.name]
+            if kept["source"] == stamp:
+                return Module([Statement(*each) for each in kept["statements"]], kept["imports"])
+        module = self._parse(ast.parse(text), name if file.stem == "__init__" else name.rpartition(".")[0])
+        memory[file.name] = {"source": stamp, **module._asdict()}
+        self._changed.add(file.parent)
         return module
 
     def _parse(self, tree: ast.Module, package: str) -> Module:
@@ -234,26 +212,16 @@ class SourceCode:
                 code = hashlib.sha256(ast.unparse(kept).encode()).hexdigest()[:16]
                 statements.append(Statement(code, _binds(kept), uses, isinstance(kept, _DEFINITIONS)))
         known = {*imports, *(name for each in statements for name in each.binds)}
-        return Module(
-            [
-                each._replace(uses=[name for name in each.uses if name.partition(".")[0] in known])
-                for each in statements
-            ],
-            imports,
-        )
+        for each in statements:
+            each.uses[:] = [name for name in each.uses if name.partition(".")[0] in known]
+        return Module(statements, imports)
 
     def _kept(self, folder: Path) -> dict[str, Any]:
         """Return the cached content of a folder's modules, by file; empty if the cache cannot be read."""
         if folder not in self._memories:
-            try:
-                kept = json.loads((folder / _MEMORY).read_text(encoding="utf-8"))
-                self._memories[folder] = {
-                    name: {key: each[key] for key in ("source", *Module._fields)}
-                    for name, each in kept.items()
-                    if [Statement(*statement) for statement in each["statements"]]
-                }
-            except (OSError, ValueError, AttributeError, KeyError, TypeError):
-                self._memories[folder] = {}
+            self._memories[folder] = {}
+            with suppress(OSError, ValueError, TypeError):
+                self._memories[folder] = dict(json.loads((folder / _MEMORY).read_text(encoding="utf-8")))
         return self._memories[folder]
 
     def _keep(self) -> None:

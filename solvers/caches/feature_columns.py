@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled, first_class
-from svmrepro.solvers.compilation.intrinsics import shuffle_table
+from svmrepro.solvers.compilation.table_lookup import shuffle_table
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.storage.kernel_transforms import exp_of_negative
 from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots_csr, dots_index

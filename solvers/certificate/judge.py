@@ -57,13 +57,13 @@ A. Maurer, M. Pontil, Empirical Bernstein bounds and sample-variance penalizatio
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.certificate import lower_bounds
-from svmrepro.solvers.certificate.lower_bounds import Bound, exact_sum, pair_loss, pair_plane
+from svmrepro.solvers.certificate.lower_bounds import exact_sum, pair_loss, pair_plane
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import (
     UNIT,
@@ -161,18 +161,8 @@ class Certificate:
             return 0.0
         return self.gap / abs(self.primal) if self.primal else math.inf
 
-    def passes(self, eps: float, factor: float, n: int | None = None, C: Any = None) -> bool:
-        """Tell whether the result meets ``eps``: whether :meth:`failures` finds nothing.
-
-        Parameters
-        ----------
-        eps : float
-            Stopping tolerance.
-        factor : float
-            The solver's ``tolerance_factor``.
-        n, C
-            Not used; the certificate knows them.
-        """
+    def passes(self, eps: float, factor: float) -> bool:
+        """Tell whether :meth:`failures` finds nothing."""
         return not self.failures(eps, factor)
 
     def failures(self, eps: float, factor: float) -> list[str]:
@@ -191,11 +181,6 @@ class Certificate:
             The stopping tolerance.
         factor : float
             ``tolerance_factor`` of the solver's entry in the registry.
-
-        Returns
-        -------
-        list of str
-            Empty if the solution passes.
         """
         found: list[str] = []
         if self.promise != KKT:
@@ -266,6 +251,12 @@ def certify(
         or if the labels are ranks and its loss is not ``pairs``.
     """
     _check(problem, solution)
+    w = solution.weights
+    if w is None and (solution.promise != KKT or solution.loss == SQUARED_HINGE):
+        raise ValueError("certify needs weights; this solution has none")
+    if w is not None and solution.alpha is None and solution.loss == SQUARED_HINGE:
+        slack = np.maximum(0.0, 1.0 - problem.y * np.asarray(problem.X @ w).ravel())
+        solution = replace(solution, alpha=problem.bounds * slack)
     if solution.promise != KKT:
         return _certify_gap(problem, solution)
     if solution.loss == SQUARED_HINGE:
@@ -297,13 +288,9 @@ def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
     largest = float(np.abs(diagonal(problem.kernel, problem.X)).max())
     size = float(np.abs(alpha).sum()) if alpha is not None else problem.total
     if solution.promise != KKT:
-        largest, size = 1.0, problem.total / max(_primal_size(solution), 1e-300)
+        w = np.zeros(1) if solution.weights is None else solution.weights
+        largest, size = 1.0, problem.total / max(0.5 * float(w @ w), 1e-300)
     return not 1e3 * UNIT * largest * size <= eps
-
-
-def _primal_size(solution: Solution) -> float:
-    """Return ``w.w / 2``, 0 without weights."""
-    return 0.5 * float(solution.weights @ solution.weights) if solution.weights is not None else 0.0
 
 
 def _check(problem: Problem, solution: Solution) -> None:
@@ -327,19 +314,15 @@ def _check(problem: Problem, solution: Solution) -> None:
         raise ValueError(f"certify: {loss}, {solution.promise} needs a linear kernel")
     if problem.bias and loss != HINGE:
         raise ValueError(f"certify: the loss {loss!r} needs a problem without bias")
-    if alpha is not None:
-        if loss == PAIRS:
-            m = pair_plane(problem.y, np.zeros(problem.n)).pairs
-            _check_multipliers(alpha, m, np.full(m, problem.total / m))
-        else:
-            top = problem.bounds if loss == HINGE else np.full(problem.n, np.inf)
-            _check_multipliers(alpha, problem.n, top)
-
-
-def _check_multipliers(alpha: Vector, count: int, top: Vector) -> None:
-    """Raise ValueError unless there are ``count`` finite multipliers, each in [0, top]."""
-    if alpha.shape != (count,):
-        raise ValueError(f"alpha must have shape ({count},), got {alpha.shape}")
+    if alpha is None:
+        return
+    if loss == PAIRS:
+        m = pair_plane(problem.y, np.zeros(problem.n)).pairs
+        top = np.full(m, problem.total / m)
+    else:
+        top = problem.bounds if loss == HINGE else np.full(problem.n, np.inf)
+    if alpha.shape != top.shape:
+        raise ValueError(f"alpha must have shape {top.shape}, got {alpha.shape}")
     wrong = np.flatnonzero(~((alpha >= 0) & (alpha <= top) & np.isfinite(alpha)))
     if wrong.size:
         i = wrong[0]
@@ -352,14 +335,12 @@ class _Margins:
     def __init__(self, problem: Problem, solution: Solution, at: Any, g: Sum) -> None:
         assert solution.alpha is not None
         self.alpha, self.C, self.y = solution.alpha[at], problem.bounds[at], problem.y[at]
-        self.g, self.error = g.value, g.error
-        self.f = g.value + solution.bias
-        self.m = 1.0 - self.y * self.f
-        self.error = g.error + 4.0 * UNIT * (np.abs(self.f) + 1.0)
+        self.g, f = g.value, g.value + solution.bias
+        self.m = 1.0 - self.y * f
+        self.error = g.error + 4.0 * UNIT * (np.abs(f) + 1.0)
 
-    def violation(self, f: Vector | None = None) -> float:
-        """Return the largest KKT violation, at the solution's outputs or at given ones."""
-        m = self.m if f is None else 1.0 - self.y * f
+    def violation(self, m: Vector) -> float:
+        """Return the largest KKT violation at given margins."""
         below, above = np.where(self.alpha < self.C, m, 0.0), np.where(self.alpha > 0, -m, 0.0)
         return float(max(below.max(), above.max(), 0.0))
 
@@ -377,42 +358,52 @@ class _Margins:
 
 def _certify_kkt(problem: Problem, solution: Solution, gram: npt.NDArray[np.float64] | None) -> Certificate:
     """Judge multipliers by the Karush-Kuhn-Tucker conditions."""
-    alpha, y, kernel = solution.alpha, problem.y, problem.kernel
+    alpha, y, kernel, w = solution.alpha, problem.y, problem.kernel, solution.weights
     assert alpha is not None
     signed = y * alpha
-    residual, rounding, share = 0.0, 0.0, 0.0
-    v: Sum | None = None
-    if kernel.name == "linear":
-        v = weighted_sum(problem.X, signed)
+    v = weighted_sum(problem.X, signed) if kernel.name == "linear" else None
+    if v is not None:
         g = outputs(problem.X, v)
     elif gram is not None:
         g = matrix_sums(kernel, problem.X, gram, signed)
     else:
         g = kernel_sums(kernel, problem.X, problem.X, signed)
     seen = _Margins(problem, solution, slice(None), g)
-    violation = seen.violation()
-    if v is not None and solution.weights is not None:
-        residual, rounding = _residual(problem, solution.weights, v)
-        share = _share(problem, solution.weights, v, signed)
-        f = outputs(problem.X, Sum(solution.weights, np.zeros(problem.d)))
-        violation = max(violation, seen.violation(f.value + solution.bias))
-    quadratic = exact_sum(signed * g.value)
-    alpha_sum = exact_sum(alpha)
     r = exact_sum(signed) if problem.bias else 0.0
     gap = float(seen.gaps().sum()) + (_repair(problem, alpha, seen, r) if r else 0.0)
+    found = _by_margins(problem, solution, seen, r, gap * (1.0 + 1e-12))
+    if v is None or w is None:
+        return found
+    f = outputs(problem.X, Sum(w, np.zeros(problem.d))).value + solution.bias
+    violation = max(found.max_violation, seen.violation(1.0 - y * f))
+    residual, rounding = _residual(problem, w, v)
+    return replace(
+        found,
+        max_violation=violation,
+        pair_gap=found.pair_gap if problem.bias else 2.0 * violation,
+        weights_residual=residual,
+        weights_rounding=rounding,
+        weights_share=_share(problem, w, v, signed),
+    )
+
+
+def _by_margins(
+    problem: Problem, solution: Solution, seen: _Margins, r: float, gap: float, scale: float = 1.0
+) -> Certificate:
+    """Return the certificate of multipliers from the margins of all examples, or of one in ``scale``."""
+    alpha, violation = solution.alpha, seen.violation(seen.m)
+    assert alpha is not None
+    quadratic, alpha_sum = scale * exact_sum(seen.y * seen.alpha * seen.g), exact_sum(alpha)
     return Certificate(
         dual=alpha_sum - 0.5 * quadratic,
-        primal=0.5 * quadratic + float((problem.bounds * np.maximum(0.0, seen.m)).sum()),
-        gap=gap * (1.0 + 1e-12),
+        primal=0.5 * quadratic + scale * float((seen.C * np.maximum(0.0, seen.m)).sum()),
+        gap=gap,
         max_violation=violation,
         pair_gap=seen.pair_gap() if problem.bias else 2.0 * violation,
         equality_residual=abs(r),
         n_bound=int(np.count_nonzero(alpha == problem.bounds)),
         n_nonbound=int(np.count_nonzero((alpha > 0) & (alpha < problem.bounds))),
         rounding=float(seen.error.max()),
-        weights_residual=residual,
-        weights_rounding=rounding,
-        weights_share=share,
         total=problem.total,
         alpha_sum=alpha_sum,
     )
@@ -465,68 +456,39 @@ def _share(problem: Problem, w: Vector, v: Sum, signed: Vector) -> float:
 
 def _certify_sample(problem: Problem, solution: Solution, sample: int, seed: int) -> Certificate:
     """Judge the KKT conditions at a random sample of examples, each against all support vectors."""
-    alpha, y, n = solution.alpha, problem.y, problem.n
+    alpha, n = solution.alpha, problem.n
     assert alpha is not None
-    signed = y * alpha
+    signed = problem.y * alpha
     drawn = np.sort(np.random.default_rng(seed).choice(n, size=sample, replace=False))
     # A uniform sample may miss a very small class altogether.
     g = kernel_sums(problem.kernel, problem.X[drawn], problem.X, signed)
     seen = _Margins(problem, solution, drawn, g)
-    scale = n / sample
+    scale, parts, doubt = n / sample, seen.gaps(), math.log(2.0 / _DOUBT)
     quadratic = scale * exact_sum(signed[drawn] * g.value)
-    alpha_sum, r = exact_sum(alpha), exact_sum(signed) if problem.bias else 0.0
-    parts = seen.gaps()
-    doubt = math.log(2.0 / _DOUBT)
     root = math.sqrt(max(quadratic, 0.0) * float(np.abs(diagonal(problem.kernel, problem.X)).max()))
     most = float(problem.bounds.max()) * (1.0 + abs(solution.bias) + root)
-    blur = math.sqrt(2.0 * float(parts.var(ddof=1)) * doubt / sample) + 7.0 * most * doubt / (
-        3 * (sample - 1)
-    )
-    violation = seen.violation()
-    return Certificate(
-        dual=alpha_sum - 0.5 * quadratic,
-        primal=0.5 * quadratic + scale * float((seen.C * np.maximum(0.0, seen.m)).sum()),
-        gap=n * (float(parts.mean()) + blur),
-        max_violation=violation,
-        pair_gap=seen.pair_gap() if problem.bias else 2.0 * violation,
-        equality_residual=abs(r),
-        n_bound=int(np.count_nonzero(alpha == problem.bounds)),
-        n_nonbound=int(np.count_nonzero((alpha > 0) & (alpha < problem.bounds))),
-        rounding=float(seen.error.max()),
-        total=problem.total,
-        alpha_sum=alpha_sum,
-        sampled=sample,
-        unseen=math.log(1.0 / _DOUBT) / sample,
-    )
+    blur = math.sqrt(2.0 * float(parts.var(ddof=1)) * doubt / sample)
+    blur += 7.0 * most * doubt / (3 * (sample - 1))
+    r = exact_sum(signed) if problem.bias else 0.0
+    found = _by_margins(problem, solution, seen, r, n * (float(parts.mean()) + blur), scale)
+    return replace(found, sampled=sample, unseen=math.log(1.0 / _DOUBT) / sample)
 
 
 def _certify_gap(problem: Problem, solution: Solution) -> Certificate:
     """Judge weights by the gap between the primal objective and a lower bound."""
     w, alpha, loss = solution.weights, solution.alpha, solution.loss
-    if w is None:
-        raise ValueError("certify needs weights; this solution has none")
+    assert w is not None
     primal, above = _primal(problem, w, solution.bias, loss)
-    if loss == SQUARED_HINGE:
-        if alpha is None:
-            alpha = _squared_multipliers(problem, w)
-        bound = lower_bounds.of_multipliers(problem, alpha, loss)
+    if alpha is not None and loss == PAIRS:
+        bound = lower_bounds.of_pairs(problem, alpha)
     elif alpha is not None:
-        bound = (
-            lower_bounds.of_pairs(problem, alpha)
-            if loss == PAIRS
-            else lower_bounds.of_multipliers(problem, alpha, loss)
-        )
-    elif solution.witness is not None and not problem.bias:
-        bound = lower_bounds.of_witness(problem, solution.witness, loss)
-    elif not problem.bias:
-        bound = lower_bounds.of_search(problem, w, loss)
-    else:
+        bound = lower_bounds.of_multipliers(problem, alpha, loss)
+    elif problem.bias:
         raise ValueError("certify needs alpha beside the weights of a problem with a bias")
-    return _by_gap(problem, solution, primal, above, bound)
-
-
-def _by_gap(problem: Problem, solution: Solution, primal: float, above: float, bound: Bound) -> Certificate:
-    """Return the certificate of weights whose objective is at most ``primal + above``."""
+    elif solution.witness is not None:
+        bound = lower_bounds.of_witness(problem, solution.witness, loss)
+    else:
+        bound = lower_bounds.of_search(problem, w, loss)
     # The dual objective is 0 at alpha = 0, so 0 is always a lower bound.
     lower = max(bound.value - bound.error, 0.0)
     return Certificate(
@@ -566,28 +528,15 @@ def _primal(problem: Problem, w: Vector, bias: float, loss: str) -> tuple[float,
     return 0.5 * square + risk, wrong + 8.0 * UNIT * (square + risk)
 
 
-def _squared_multipliers(problem: Problem, w: Vector) -> Vector:
-    """Return the multipliers ``C_i max(0, 1 - y_i w.x_i)`` that belong to weights under squared hinges."""
-    multipliers: Vector = problem.bounds * np.maximum(
-        0.0, 1.0 - problem.y * np.asarray(problem.X @ w).ravel()
-    )
-    return multipliers
-
-
 def _certify_squared(problem: Problem, solution: Solution) -> Certificate:
     """Judge squared-hinge weights by the gap, and their multipliers by the optimality conditions.
 
     With ``v = sum_i y_i alpha_i x_i``, these are ``y_i v.x_i = 1 - alpha_i / C_i`` where alpha_i > 0, else
     ``y_i v.x_i >= 1``.
     """
-    w, y, C = solution.weights, problem.y, problem.bounds
-    if w is None:
-        raise ValueError("certify needs weights; this solution has none")
-    alpha = _squared_multipliers(problem, w) if solution.alpha is None else solution.alpha
-    primal, above = _primal(problem, w, 0.0, SQUARED_HINGE)
-    found = _by_gap(
-        problem, solution, primal, above, lower_bounds.of_multipliers(problem, alpha, SQUARED_HINGE)
-    )
+    w, alpha, y, C = solution.weights, solution.alpha, problem.y, problem.bounds
+    assert w is not None and alpha is not None
+    found = _certify_gap(problem, solution)
     v = weighted_sum(problem.X, y * alpha)
     g = outputs(problem.X, v)
     wrong = 1.0 - alpha / C - y * g.value
@@ -595,19 +544,13 @@ def _certify_squared(problem: Problem, solution: Solution) -> Certificate:
     residual, rounding = _residual(problem, w, v)
     if residual > rounding:
         residual = min(residual, _seen(problem, w - v.value))
-    return Certificate(
-        dual=found.dual,
-        primal=primal,
-        gap=found.gap,
+    return replace(
+        found,
         max_violation=worst,
         pair_gap=2.0 * worst,
-        equality_residual=0.0,
-        n_bound=found.n_bound,
-        n_nonbound=found.n_nonbound,
         rounding=float((g.error + 4.0 * UNIT * (alpha / C + 1.0)).max()),
         weights_residual=residual,
         weights_rounding=rounding,
-        total=problem.total,
         alpha_sum=exact_sum(alpha),
     )
 

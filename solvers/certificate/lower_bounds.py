@@ -33,68 +33,41 @@ _SEARCH_PLANES = 25
 
 
 class Bound(NamedTuple):
-    """The objective of a dual point.
-
-    Attributes
-    ----------
-    value : float
-        Its dual objective.
-    error : float
-        Bound on the error of the value.
-    n_bound, n_nonbound : int or None
-        Number of multipliers at their bound, and strictly inside; None unless there is one per example or
-        pair.
-    """
+    """The objective of a dual point."""
 
     value: float
-    error: float
+    error: float  # bound on the error of the value
+    # Multipliers at their bound, and strictly inside, if there is one per example or pair.
     n_bound: int | None = None
     n_nonbound: int | None = None
 
+    @classmethod
+    def of(cls, linear: float, v: Sum, penalty: float = 0.0, wrong: float = 0.0) -> Bound:
+        """Return ``linear - (v.v + penalty) / 2``, where ``linear`` may be wrong by so much."""
+        square = float(v.value @ v.value)
+        error = 2.0 * float(np.abs(v.value) @ v.error) + float(v.error @ v.error)
+        error += (v.value.size + 4) * UNIT * square + 4.0 * UNIT * (abs(linear) + penalty)
+        return cls(linear - 0.5 * (square + penalty), error + wrong)
+
+    def counted(self, alpha: Vector, top: Any) -> Bound:
+        """Return the bound with the numbers of multipliers at ``top`` and below it."""
+        inside = np.count_nonzero((alpha > 0) & (alpha < top))
+        return self._replace(n_bound=int(np.count_nonzero(alpha == top)), n_nonbound=int(inside))
+
 
 def of_multipliers(problem: Problem, alpha: Vector, loss: str) -> Bound:
-    """Return the dual objective of one multiplier per example; with a bias they are first balanced.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a linear kernel.
-    alpha : ndarray, shape (n,)
-        Multipliers in the box, which has no upper end for squared hinges.
-    loss : {"hinge", "squared hinge"}
-        The loss.
-    """
+    """Return the dual objective of one multiplier per example; with a bias they are first balanced."""
     y = problem.y
     if problem.bias:
         alpha = _balanced(alpha, y)
     v = weighted_sum(problem.X, y * alpha)
-    linear = exact_sum(alpha)
     penalty = exact_sum(alpha * (alpha / problem.bounds)) if loss == SQUARED_HINGE else 0.0
-    bound = _objective(linear, v, penalty)
-    top = problem.bounds if loss == HINGE else np.inf
-    return bound._replace(
-        n_bound=int(np.count_nonzero(alpha == top)),
-        n_nonbound=int(np.count_nonzero((alpha > 0) & (alpha < top))),
-    )
+    bound = Bound.of(exact_sum(alpha), v, penalty)
+    return bound.counted(alpha, problem.bounds if loss == HINGE else np.inf)
 
 
 def of_witness(problem: Problem, witness: tuple[Any, Any], loss: str) -> Bound:
-    """Return the dual objective of planes recomputed at their points.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a linear kernel and no bias.
-    witness : (multipliers, points), shapes (k,) and (k, d)
-        See the module; the multipliers must not be negative.
-    loss : {"hinge", "pairs"}
-        The loss.
-
-    Raises
-    ------
-    ValueError
-        If the shapes are wrong, a number is not finite, or a multiplier is negative.
-    """
+    """Return the dual objective of planes ``(a_c, w_c)`` recomputed at their points."""
     a, points = np.asarray(witness[0], dtype=np.float64), np.asarray(witness[1], dtype=np.float64)
     if a.ndim != 1 or points.shape != (a.size, problem.d):
         raise ValueError(f"witness must have shapes (k,) and (k, {problem.d}), got {a.shape}, {points.shape}")
@@ -114,17 +87,7 @@ def of_witness(problem: Problem, witness: tuple[Any, Any], loss: str) -> Bound:
 
 
 def of_search(problem: Problem, w: Vector, loss: str) -> Bound:
-    """Return the best dual objective that a search from the weights finds in a few seconds.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a linear kernel and no bias.
-    w : ndarray, shape (d,)
-        Weights.
-    loss : {"hinge", "pairs"}
-        The loss.
-    """
+    """Return the best dual objective that a search from the weights finds in a few seconds."""
     if loss != HINGE:
         return _pair_search(problem, w)
     margins = problem.y * np.asarray(problem.X @ w).ravel()
@@ -136,14 +99,6 @@ def of_search(problem: Problem, w: Vector, loss: str) -> Bound:
     most = min(_SEARCH_ENTRIES, _SEARCH_SWEEPS * entries)
     found = descend(problem, alpha, np.arange(problem.n), 1e-6, most)
     return of_multipliers(problem, np.clip(found, 0.0, problem.bounds), loss)
-
-
-def _objective(linear: float, v: Sum, penalty: float) -> Bound:
-    """Return ``linear - (v.v + penalty) / 2`` and a bound on its error."""
-    square = float(v.value @ v.value)
-    wrong = 2.0 * float(np.abs(v.value) @ v.error) + float(v.error @ v.error)
-    wrong += (v.value.size + 4) * UNIT * square + 4.0 * UNIT * (abs(linear) + penalty)
-    return Bound(linear - 0.5 * (square + penalty), wrong)
 
 
 def exact_sum(values: Vector) -> float:
@@ -161,21 +116,9 @@ def _balanced(alpha: Vector, y: Vector) -> Vector:
 
 
 def pair_loss(y: Vector, f: Vector) -> tuple[float, int]:
-    """Sum ``max(0, 1 - f_i + f_j)`` over the pairs with y_i > y_j.
+    """Return the sum of ``max(0, 1 - f_i + f_j)`` over the pairs with y_i > y_j, and their number.
 
     The ranks are halved recursively; the pairs between two halves are summed by sorting.
-
-    Parameters
-    ----------
-    y, f : ndarray of float64, shape (n,)
-        Ranks, and scores.
-
-    Returns
-    -------
-    total : float
-        The sum.
-    m : int
-        Number of pairs.
     """
     total, m = 0.0, 0
     for low_at, high_at in _halves(y):
@@ -189,29 +132,15 @@ def pair_loss(y: Vector, f: Vector) -> tuple[float, int]:
 
 
 class PairPlane(NamedTuple):
-    """The pairs that violate their margin at some scores.
+    """The pairs that violate their margin at some scores."""
 
-    Attributes
-    ----------
-    coefficients : ndarray, shape (n,)
-        How often each example is the higher one of such a pair, minus how often it is the lower one.
-    violated, pairs : int
-        Number of such pairs, and of all pairs of different ranks.
-    """
-
-    coefficients: Vector
+    coefficients: Vector  # (n,) how often an example is the higher one of such a pair, less the lower one
     violated: int
-    pairs: int
+    pairs: int  # of different ranks, violated or not
 
 
 def pair_plane(y: Vector, f: Vector) -> PairPlane:
-    """Return the violated pairs: ``y_i > y_j`` with ``f_i - 1 < f_j``.
-
-    Parameters
-    ----------
-    y, f : ndarray of float64, shape (n,)
-        Ranks, and scores.
-    """
+    """Return the violated pairs: ``y_i > y_j`` with ``f_i - 1 < f_j``."""
     coefficients, violated, m = np.zeros(y.size), 0, 0
     for low_at, high_at in _halves(y):
         low, bar = f[low_at], f[high_at] - 1.0
@@ -243,16 +172,7 @@ def _halves(y: Vector) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 def pair_coefficients(y: Vector, alpha: Vector) -> tuple[Vector, Vector]:
     """Return each example's coefficient in ``sum alpha_ij (x_i - x_j)``, and its sum of multipliers.
 
-    Parameters
-    ----------
-    y : ndarray of float64, shape (n,)
-        Ranks.
-    alpha : ndarray of float64, shape (m,)
-        A multiplier for each pair with y_i > y_j, in the order of i and then of j.
-
-    Returns
-    -------
-    coefficients, sizes : ndarray, shape (n,)
+    There is a multiplier for each pair with y_i > y_j, in the order of i and then of j.
     """
     coefficients, sizes, at = np.zeros(y.size), np.zeros(y.size), 0
     for i in range(y.size):
@@ -267,21 +187,10 @@ def pair_coefficients(y: Vector, alpha: Vector) -> tuple[Vector, Vector]:
 
 
 def of_pairs(problem: Problem, alpha: Vector) -> Bound:
-    """Return the dual objective of one multiplier for each pair of different ranks.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a linear kernel and no bias; ranks as labels.
-    alpha : ndarray, shape (m,)
-        In the order of :func:`pair_coefficients`.
-    """
+    """Return the dual objective of one multiplier per pair, in the order of :func:`pair_coefficients`."""
     coefficients, sizes = pair_coefficients(problem.y, alpha)
     v = weighted_sum(problem.X, coefficients, growth(problem.n + 2) * sizes)
-    bound = _objective(exact_sum(alpha), v, 0.0)
-    top = problem.total / max(alpha.size, 1)
-    inside = int(np.count_nonzero((alpha > 0) & (alpha < top)))
-    return bound._replace(n_bound=int(np.count_nonzero(alpha == top)), n_nonbound=inside)
+    return Bound.of(exact_sum(alpha), v).counted(alpha, problem.total / max(alpha.size, 1))
 
 
 def _of_pair_planes(problem: Problem, a: Vector, planes: list[PairPlane]) -> Bound:
@@ -292,14 +201,12 @@ def _of_pair_planes(problem: Problem, a: Vector, planes: list[PairPlane]) -> Bou
         sizes += (weight / plane.pairs) * np.abs(plane.coefficients)
         linear += (weight / plane.pairs) * plane.violated
     rounding = growth(len(planes) + 3)
-    bound = _objective(linear, weighted_sum(problem.X, coefficients, rounding * sizes), 0.0)
-    return bound._replace(error=bound.error + rounding * linear)
+    return Bound.of(linear, weighted_sum(problem.X, coefficients, rounding * sizes), wrong=rounding * linear)
 
 
 def _pair_search(problem: Problem, w: Vector) -> Bound:
     """Return the best bound of cutting planes, taken at the optimum of the last model or halfway to it."""
-    planes: list[PairPlane] = []
-    normals: list[Vector] = []
+    planes, normals = [], []
     best, point = Bound(0.0, 0.0), w
     for _ in range(_SEARCH_PLANES):
         plane = pair_plane(problem.y, np.asarray(problem.X @ point).ravel())
@@ -333,5 +240,4 @@ def _best_weights(K: npt.NDArray[np.float64], b: Vector, total: float) -> Vector
         options={"maxiter": 100, "ftol": 1e-10},
     )
     t = np.clip(np.nan_to_num(found.x), 0.0, 1.0)
-    share: Vector = total * t / max(float(t.sum()), 1.0)
-    return share
+    return np.asarray(total * t / max(float(t.sum()), 1.0))

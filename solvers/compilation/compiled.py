@@ -17,21 +17,16 @@ def compiled(
 ) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function and caches the machine code on disk.
 
+    With ``signatures``, it is compiled for these types at import; that is needed if functions are passed as
+    arguments. Else it is compiled at its first call.
+
     Reference counting is switched off unless the function ``allocates``. Arrays belong to the caller for the
     whole call, and counting every access to the fields of a state took a third of SMO's time (two locked
     instructions each). Such a function must not create an array; views are fine. Division by zero gives inf
     or nan as in C; callers ensure that this is harmless.
 
-    Parameters
-    ----------
-    *signatures
-        Types to compile for at import; needed if functions are passed as arguments. Without any, the function
-        is compiled at its first call.
-    allocates : bool
-        Whether the function creates arrays.
-    **options
-        Passed to ``numba.njit``, for example ``fastmath``; ``forceinline`` for functions called in every
-        step, because a state is about two hundred words, which every call that is not inlined copies.
+    Further ``options`` go to ``numba.njit``, for example ``fastmath``; ``forceinline`` for functions called
+    in every step, because a state is about two hundred words, which every call that is not inlined copies.
     """
     fixed = {"cache": True, "error_model": "numpy", **({} if allocates else {"_nrt": False}), **options}
 
@@ -48,14 +43,10 @@ def source(function: Any) -> Callable[..., Any]:
 
 
 class FirstClass(types.WrapperAddressProtocol):
-    """A compiled function as an argument of other compiled functions, with its address stored.
+    """A compiled function of one signature as an argument of other compiled functions.
 
     For a plain compiled function, numba searches the compiled versions at every call, which takes 0.2 ms.
-
-    Parameters
-    ----------
-    function : callable
-        Compiled for exactly one signature.
+    Here its address is stored.
     """
 
     def __init__(self, function: Any) -> None:

@@ -12,151 +12,63 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import config, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 
-def _instruction(meaning: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that yields an intrinsic, or its Python implementation if the JIT is off."""
-    return lambda code: meaning if config.DISABLE_JIT else intrinsic(code)
+def _instruction(signature: Any, meaning: Callable[..., Any], emit: Callable[..., Any]) -> Any:
+    """Return an intrinsic, or its Python implementation if the JIT is off.
 
-
-@_instruction(lambda word: np.uint64(int(word).bit_count()))
-def popcount(typing_context: Any, word: Any) -> Any:
-    """Return the number of set bits of an unsigned 64-bit word."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), build
-
-
-@_instruction(lambda word: np.uint64((int(word) & -int(word)).bit_length() - 1))
-def trailing_zeros(typing_context: Any, word: Any) -> Any:
-    """Return the position of the lowest set bit of a non-zero unsigned 64-bit word."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.uint64(types.uint64), build
-
-
-@_instruction(lambda word: struct.unpack("d", struct.pack("q", int(word)))[0])
-def float_from_bits(typing_context: Any, word: Any) -> Any:
-    """Return the double with the bit pattern of a signed 64-bit word."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.DoubleType())
-
-    return types.float64(types.int64), build
-
-
-@_instruction(lambda value: np.float64(value).view(np.int64))
-def bits_from_float(typing_context: Any, value: Any) -> Any:
-    """Return the bit pattern of a double as a signed 64-bit word."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.IntType(64))
-
-    return types.int64(types.float64), build
-
-
-def _extremum(comparison: str) -> Any:
-    """Return code for a select by an ordered comparison that assumes that neither value is NaN."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        flags = ("nnan", "nsz")
-        first, second = arguments
-        return builder.select(
-            builder.fcmp_ordered(comparison, first, second, flags=flags), first, second, flags=flags
-        )
-
-    return build
-
-
-@_instruction(lambda first, second: first if first > second else second)
-def larger(typing_context: Any, first: Any, second: Any) -> Any:
-    """Return the larger of two doubles, which must not be NaN; loops over it vectorise."""
-    return types.float64(types.float64, types.float64), _extremum(">")
-
-
-@_instruction(lambda first, second: first if first < second else second)
-def smaller(typing_context: Any, first: Any, second: Any) -> Any:
-    """Return the smaller of two doubles, which must not be NaN; loops over it vectorise."""
-    return types.float64(types.float64, types.float64), _extremum("<")
-
-
-def _nothing(table: Any, index: Any, size: Any, out: Any) -> int:
-    return 0
-
-
-@_instruction(_nothing)
-def shuffle_table(typing_context: Any, table: Any, index: Any, size: Any, out: Any) -> Any:
-    """Write ``table[index[k] % 16] * table[index[k] // 16 * 16]`` to ``out[k]`` in steps of eight.
-
-    With AVX-512, both factors are taken from registers, eight at a time, which is several times faster than
-    reading a table. Other processors do nothing.
-
-    Parameters
-    ----------
-    table : ndarray of float64, shape (256,)
-        Its entry 0 is 1.
-    index : ndarray of uint8 or uint16
-        Numbers below 256.
-    size : int
-        How many to look up.
-    out : ndarray of float64
-        Output.
-
-    Returns
-    -------
-    int
-        How many were looked up; the caller does the rest.
+    ``emit`` makes the instruction, given LLVM's builder and the arguments.
     """
-    doubles, numbers_of, words = (
-        ir.VectorType(kind, 8) for kind in (ir.DoubleType(), ir.IntType(index.dtype.bitwidth), ir.IntType(64))
-    )
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if "+avx512f" not in context.codegen().magic_tuple()[2].split(","):
-            return ir.Constant(ir.IntType(64), 0)
-        entries, numbers, count, results = arguments
-        pointer_types = (signature.args[0], signature.args[1], signature.args[3])
-        table_at, index_at, out_at = (
-            context.make_array(kind)(context, builder, value).data
-            for kind, value in zip(pointer_types, (entries, numbers, results), strict=True)
-        )
-        permute = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(doubles, [doubles, words, doubles]),
-            "llvm.x86.avx512.vpermi2var.pd.512",
-        )
+        return emit(builder, *arguments)
 
-        def register(positions: Any) -> Any:
-            vector: Any = ir.Constant(doubles, ir.Undefined)
-            for lane, position in enumerate(positions):
-                entry = builder.load(builder.gep(table_at, [ir.Constant(ir.IntType(64), position)]))
-                vector = builder.insert_element(vector, entry, ir.Constant(ir.IntType(32), lane))
-            return vector
+    def of_one(typing_context: Any, value: Any) -> Any:
+        return signature, build
 
-        low = register(range(8)), register(range(8, 16))
-        high = register(range(0, 128, 16)), register(range(128, 256, 16))
-        eight = ir.Constant(ir.IntType(64), 8)
-        steps = builder.udiv(count, eight)
-        with cgutils.for_range(builder, steps) as loop:
-            first = builder.mul(loop.index, eight)
-            source = builder.bitcast(builder.gep(index_at, [first]), numbers_of.as_pointer())
-            loaded = builder.load(source)
-            loaded.align = 1
-            number = builder.zext(loaded, words)
-            ones = builder.and_(number, ir.Constant(words, [15] * 8))
-            sixteens = builder.lshr(number, ir.Constant(words, [4] * 8))
-            value = builder.fmul(
-                builder.call(permute, [low[0], ones, low[1]]),
-                builder.call(permute, [high[0], sixteens, high[1]]),
-            )
-            target = builder.bitcast(builder.gep(out_at, [first]), doubles.as_pointer())
-            builder.store(value, target).align = 8
-        return builder.mul(steps, eight)
+    def of_two(typing_context: Any, first: Any, second: Any) -> Any:
+        return signature, build
 
-    return types.int64(table, index, types.int64, out), build
+    return meaning if config.DISABLE_JIT else intrinsic(of_one if len(signature.args) == 1 else of_two)
+
+
+def _select(comparison: str) -> Callable[..., Any]:
+    """Return the code of a select by an ordered comparison that assumes that neither value is NaN."""
+    flags = ("nnan", "nsz")
+
+    def emit(builder: Any, first: Any, second: Any) -> Any:
+        chosen = builder.fcmp_ordered(comparison, first, second, flags=flags)
+        return builder.select(chosen, first, second, flags=flags)
+
+    return emit
+
+
+#: The number of set bits of an unsigned 64-bit word.
+popcount = _instruction(
+    types.uint64(types.uint64),
+    lambda word: np.uint64(int(word).bit_count()),
+    lambda builder, word: builder.ctpop(word),
+)
+#: The position of the lowest set bit of a non-zero unsigned 64-bit word.
+trailing_zeros = _instruction(
+    types.uint64(types.uint64),
+    lambda word: np.uint64((int(word) & -int(word)).bit_length() - 1),
+    lambda builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 1)),
+)
+#: The double with the bit pattern of a signed 64-bit word.
+float_from_bits = _instruction(
+    types.float64(types.int64),
+    lambda word: struct.unpack("d", struct.pack("q", int(word)))[0],
+    lambda builder, word: builder.bitcast(word, ir.DoubleType()),
+)
+#: The bit pattern of a double as a signed 64-bit word.
+bits_from_float = _instruction(
+    types.int64(types.float64),
+    lambda value: np.float64(value).view(np.int64),
+    lambda builder, value: builder.bitcast(value, ir.IntType(64)),
+)
+_OF_DOUBLES = types.float64(types.float64, types.float64)
+#: The larger and the smaller of two doubles, which must not be NaN; loops over them vectorise.
+larger = _instruction(_OF_DOUBLES, lambda first, second: first if first > second else second, _select(">"))
+smaller = _instruction(_OF_DOUBLES, lambda first, second: first if first < second else second, _select("<"))

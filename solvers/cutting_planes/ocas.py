@@ -30,6 +30,21 @@ is updated by the examples whose c_i has changed. An iteration is a pass. The ru
 ``F(w_b) - bound <= eps F(w_b)``, where the bound is the optimum of the relaxed problem. This is tested after
 the line search, and again after the planes are added. The solution is w_b, whose true objective meets that
 tolerance.
+
+Symbols:
+
+=============  =================================================================
+paper          here
+=============  =================================================================
+F(w_b), w_b    ``best``, ``w``; its scores are ``f``
+F_t(w_t), w_t  ``planes.bound``, ``planes.w``; its scores are ``to``
+k*             ``k``, the step from w_b towards w_t
+w_c            the point at which a plane is taken; its scores are ``at``
+mu             ``ahead``: that of each plane still to be taken in this iteration
+pi_i           ``violators.c``
+a_t, b_t       ``violators.plane()``, with the signs of this package
+eps            ``eps``
+=============  =================================================================
 """
 
 from __future__ import annotations
@@ -60,14 +75,7 @@ prepare = row_passes.prepare
 def crossing(keys, jumps, count, slope, curvature):  # type: ignore[no-untyped-def]
     """Return the least k >= 0 where ``slope + curvature k + sum of jumps at keys <= k`` is not negative.
 
-    Parameters
-    ----------
-    keys, jumps : ndarray, shape (at least count,)
-        Positions (positive) and heights of the jumps; both are reordered.
-    count : int
-        Number of jumps.
-    slope, curvature : float
-        The value at 0 before any jump, and its increase per unit of k; the latter is not negative.
+    The first ``count`` keys (positive) and jumps are reordered; the curvature is not negative.
     """
     low, high = 0, count
     while high - low > 0:
@@ -106,20 +114,10 @@ def crossing(keys, jumps, count, slope, curvature):  # type: ignore[no-untyped-d
     types.float64(VECTOR, VECTOR, VECTOR, types.float64, VECTOR, types.float64, types.float64, VECTOR, VECTOR)
 )
 def best_step(y, f, to, C, shares, slope, curvature, keys, jumps):  # type: ignore[no-untyped-def]
-    """Return the minimiser of F on the ray.
+    """Return the minimiser of F on the ray from scores f to scores ``to``.
 
-    Parameters
-    ----------
-    y, f, to : ndarray, shape (n,)
-        Labels, scores at w_b and at w_t.
-    C : float
-        The largest weight of an example's loss.
-    shares : ndarray, shape (n,) or (1,)
-        The weights as shares of C; a single entry if all are equal.
-    slope, curvature : float
-        ``w_b . (w_t - w_b)`` and ``|w_t - w_b|^2``.
-    keys, jumps : ndarray, shape (n,)
-        Workspace.
+    ``slope = w_b . (w_t - w_b)`` and ``curvature = |w_t - w_b|^2``; ``shares`` has a single entry if the
+    weights of all examples are C. ``keys`` and ``jumps``, shape (n,), are workspace.
     """
     count, step = 0, np.int64(shares.size > 1)
     for i in range(y.size):
@@ -145,22 +143,11 @@ def move(y, shares, f, to, at, k, mu):  # type: ignore[no-untyped-def]
 
 
 class OcasRun(CuttingPlaneRun):
-    """A run in progress.
+    """A run in progress, at first at w = 0; see the table of symbols.
 
-    Attributes
-    ----------
-    w, f, best
-        The best point so far, its scores, and its objective.
-    to, at
-        Scores of the relaxed problem's minimiser, and of the point at which a plane is being taken.
-    ahead
-        How far beyond the best point planes are still to be taken in this iteration; the first is at ``at``.
-    moves
-        How often ``f`` has been moved since it was last computed from the data.
-    verifying
-        Whether ``f`` is being recomputed from the data.
-    doubts
-        How often only possible rounding kept the best point from meeting the tolerance.
+    ``moves`` counts how often ``f`` has been moved since it was last computed from the data; while it is
+    computed again, ``verifying`` is True. ``doubts`` counts how often only possible rounding kept the best
+    point from meeting the tolerance.
     """
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
@@ -177,9 +164,7 @@ class OcasRun(CuttingPlaneRun):
         self.violators.begin()
 
 
-def start(problem: Any, eps: float, options: dict[str, Any]) -> OcasRun:
-    """Return a run at w = 0."""
-    return OcasRun(problem, eps, options)
+start = OcasRun
 
 
 def advance(run: OcasRun, work: int, step_limit: int) -> str | None:
@@ -191,12 +176,8 @@ def advance(run: OcasRun, work: int, step_limit: int) -> str | None:
 
 def _score(run: OcasRun, work: int, step_limit: int) -> str | None:
     """Continue with X w_t; when it is complete, search the line."""
-    if not run.inside and run.passes >= step_limit:
+    if not run.scored(run.planes.w, run.to, work, step_limit):
         return None
-    run.inside = not run.data.score(run.planes.w, run.to, work)
-    if run.inside:
-        return None
-    run.passes += 1
     y, C, shares, w = run.problem.y, run.weights.C, run.weights.shares, run.planes.w
     way = w - run.w
     k = best_step(y, run.f, run.to, C, shares, float(run.w @ way), float(way @ way), run.keys, run.jumps)
@@ -215,12 +196,8 @@ def _score(run: OcasRun, work: int, step_limit: int) -> str | None:
 
 def _verify(run: OcasRun, work: int, step_limit: int) -> str | None:
     """Continue with X w_b; when it is complete, test the best point again."""
-    if not run.inside and run.passes >= step_limit:
+    if not run.scored(run.w, run.f, work, step_limit):
         return None
-    run.inside = not run.data.score(run.w, run.f, work)
-    if run.inside:
-        return None
-    run.passes += 1
     run.moves, run.verifying = 0, False
     run.best = run.objective_at(0.5 * float(run.w @ run.w), run.f)
     return OPTIMAL if _near(run) else None
@@ -241,7 +218,8 @@ def _mend(run: OcasRun, work: int) -> str | None:
     # The new planes' bound may be close enough to the current best objective.
     if _near(run):
         return OPTIMAL
-    return STALLED if _stuck(run) else None
+    # Is eps beyond the reach of double precision, for the bound or for the best objective?
+    return STALLED if planes.stuck or run.doubts >= PATIENCE else None
 
 
 def _near(run: OcasRun) -> bool:
@@ -259,11 +237,6 @@ def _near(run: OcasRun) -> bool:
     run.verifying = run.moves > 0 and run.objective_at(half, run.f, 0) - lower <= allowed
     run.doubts += 1
     return False
-
-
-def _stuck(run: OcasRun) -> bool:
-    """Tell whether eps is beyond the reach of double precision, for the bound or for the best objective."""
-    return run.planes.stuck or run.doubts >= PATIENCE
 
 
 def finish(run: OcasRun, status: str) -> Solution:

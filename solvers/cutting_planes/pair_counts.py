@@ -39,23 +39,10 @@ _RANKS = types.int32[::1]
 
 @compiled(types.int64(VECTOR, _KEYS, _KEYS, _ORDER, _ORDER, types.int64[:, ::1]))
 def sort_by_digits(f, keys, spare_keys, order, spare_order, counts):  # type: ignore[no-untyped-def]
-    """Sort scores by a stable radix sort; no score may be NaN.
+    """Sort scores, none of them NaN, by a stable radix sort.
 
-    Parameters
-    ----------
-    f : ndarray, shape (n,)
-        Scores.
-    keys, spare_keys : ndarray of uint64, shape (n,)
-        Workspace.
-    order, spare_order : ndarray of uint32, shape (n,)
-        One of the two receives the examples in ascending order of their scores.
-    counts : ndarray of int64, shape (6, 2048)
-        Workspace.
-
-    Returns
-    -------
-    int
-        0 if the result is in ``order``, 1 if it is in ``spare_order``.
+    The examples in ascending order of their scores are in ``order`` if the result is 0, in ``spare_order`` if
+    it is 1. ``counts`` has shape (6, 2048).
     """
     n = f.size
     counts[:] = 0
@@ -91,25 +78,30 @@ def sort_by_digits(f, keys, spare_keys, order, spare_order, counts):  # type: ig
     return swapped
 
 
+@compiled(forceinline=True)
+def tree_add(tree, node):  # type: ignore[no-untyped-def]
+    """Count one more at a place of the Fenwick tree, from 1 on."""
+    while node < tree.size:
+        tree[node] += 1
+        node += node & -node
+
+
+@compiled(forceinline=True)
+def tree_sum(tree, node):  # type: ignore[no-untyped-def]
+    """Return the count up to a place of the Fenwick tree."""
+    count = 0
+    while node > 0:
+        count += tree[node]
+        node &= node - 1
+    return count
+
+
 @compiled(types.int64(VECTOR, _RANKS, _COUNTS, _COUNTS))
 def count_violations(f, ranks, tree, balance):  # type: ignore[no-untyped-def]
-    """Count the violated pairs, and write c+ - c- of each example.
+    """Write c+ - c- of each example to ``balance``; return the number of violated pairs.
 
-    Parameters
-    ----------
-    f : ndarray, shape (n,)
-        Scores, ascending.
-    ranks : ndarray of int32, shape (n,)
-        Ranks 0 ... R - 1 of the same examples.
-    tree : ndarray of int64, shape (R + 1,)
-        Workspace.
-    balance : ndarray of int64, shape (n,)
-        Output.
-
-    Returns
-    -------
-    int
-        Number of violated pairs, which is the sum of c+ and also of c-.
+    ``f`` ascends, ``ranks`` are those of the same examples, ``tree`` has shape (R + 1,). The number of
+    violated pairs is the sum of c+ and also of c-.
     """
     n, R = f.size, tree.size - 1
     tree[:] = 0
@@ -117,30 +109,16 @@ def count_violations(f, ranks, tree, balance):  # type: ignore[no-untyped-def]
     for i in range(n - 1, -1, -1):  # descending: the tree holds scores less than 1 below f_i
         while taken > 0 and f[i] - f[taken - 1] < _VIOLATED:
             taken -= 1
-            node = np.int64(ranks[taken]) + 1
-            while node <= R:
-                tree[node] += 1
-                node += node & -node
-        node, count = np.int64(ranks[i]), 0
-        while node > 0:
-            count += tree[node]
-            node &= node - 1
-        balance[i] = count
-        violated += count
+            tree_add(tree, np.int64(ranks[taken]) + 1)
+        balance[i] = tree_sum(tree, np.int64(ranks[i]))
+        violated += balance[i]
     tree[:] = 0
     taken = 0
     for j in range(n):  # ascending: the tree holds scores less than 1 above f_j, by rank from the top
         while taken < n and f[taken] - f[j] < _VIOLATED:
-            node = R - np.int64(ranks[taken])
+            tree_add(tree, R - np.int64(ranks[taken]))
             taken += 1
-            while node <= R:
-                tree[node] += 1
-                node += node & -node
-        node, count = R - 1 - np.int64(ranks[j]), 0
-        while node > 0:
-            count += tree[node]
-            node &= node - 1
-        balance[j] -= count
+        balance[j] -= tree_sum(tree, R - 1 - np.int64(ranks[j]))
     return violated
 
 
@@ -155,21 +133,9 @@ def gather(f, ranks, order, sorted_f, sorted_ranks):  # type: ignore[no-untyped-
 
 @compiled(types.int64(_COUNTS, _ORDER, VECTOR, VECTOR))
 def spread(balance, order, coefficients, change):  # type: ignore[no-untyped-def]
-    """Write balances, given in sorted order, as coefficients by example, and their changes.
+    """Write balances, given by place, as coefficients by example, and the changes of these.
 
-    Parameters
-    ----------
-    balance : ndarray of int64, shape (n,)
-        c+ - c- by place.
-    order : ndarray of uint32, shape (n,)
-        The example at each place.
-    coefficients, change : ndarray, shape (n,)
-        By example: the coefficients, updated, and their changes, written.
-
-    Returns
-    -------
-    int
-        Number of examples whose coefficient changes, less the number of nonzero new coefficients.
+    Return the number of examples whose coefficient changes, less the number of nonzero new coefficients.
     """
     saved = 0
     for place in range(order.size):
@@ -181,34 +147,18 @@ def spread(balance, order, coefficients, change):  # type: ignore[no-untyped-def
     return saved
 
 
-def ranks_of(y: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int32], int, int]:
-    """Return ranks 0 ... R - 1, R, and the number of pairs m."""
-    values, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
-    lower = np.cumsum(sizes) - sizes
-    return ranks.astype(np.int32).ravel(), values.size, int(lower @ sizes)
-
-
 class PairCounts:
-    """The violated pairs of a problem, as the coefficient c+ - c- of each example.
+    """The violated pairs of a problem with ranks y, any numbers.
 
-    Parameters
-    ----------
-    y : ndarray, shape (n,)
-        Ranks, any numbers.
-
-    Attributes
-    ----------
-    R, m : int
-        Number of distinct ranks, and of pairs.
-    violated : int
-        Number of violated pairs.
-    coefficients, change : ndarray of float64, shape (n,)
-        c+ - c- of each example, and its change in the last :meth:`find`.
+    ``coefficients`` are c+ - c- of each example, ``change`` their changes in the last :meth:`find`. There are
+    R distinct ranks and m pairs, ``violated`` of them violated.
     """
 
     def __init__(self, y: npt.NDArray[np.float64]) -> None:
         n = y.size
-        self._ranks, self.R, self.m = ranks_of(y)
+        values, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
+        self._ranks, self.R = ranks.astype(np.int32).ravel(), values.size
+        self.m = int((np.cumsum(sizes) - sizes) @ sizes)
         self._tree = np.zeros(self.R + 1, dtype=np.int64)
         self._keys = np.zeros((2, n), dtype=np.uint64)
         self._orders = np.zeros((2, n), dtype=np.uint32)
@@ -220,11 +170,8 @@ class PairCounts:
     def find(self, f: npt.NDArray[np.float64]) -> bool:
         """Count the violated pairs for scores f, and update the coefficients.
 
-        Returns
-        -------
-        bool
-            Whether fewer coefficients change than are nonzero, so that updating a sum over the examples reads
-            less than computing it anew.
+        Return whether fewer coefficients change than are nonzero, so that updating a sum over the examples
+        reads less than computing it anew.
         """
         keys, orders = self._keys, self._orders
         order = orders[sort_by_digits(f, keys[0], keys[1], orders[0], orders[1], self._counts)]

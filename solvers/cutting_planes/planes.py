@@ -47,20 +47,10 @@ Vector = npt.NDArray[np.float64]
 class Planes:
     """Planes, their products, and the optimum over them.
 
-    Parameters
-    ----------
-    width : int
-        Length of a normal.
-    total : float
-        Cn, the weight of xi.
-    drop_after : int
-        Number of iterations with a zero multiplier after which a plane is dropped; 0 for never.
-    used : int, optional
-        Number of leading entries of a normal that can differ from zero; all by default.
-    terms : int
-        Number of terms in the sum that makes an entry of a normal, or an offset.
-    sizes : ndarray, shape (used,), optional
-        Upper bounds on the sum of their absolute values, by column; 0 by default.
+    A normal has length ``width``; only its first ``used`` entries (all by default) can differ from zero.
+    ``total`` is Cn, the weight of xi. A plane is dropped after ``drop_after`` iterations with a zero
+    multiplier, 0 for never. An entry of a normal, and an offset, is a sum of ``terms`` numbers, whose
+    absolute values add up to at most ``sizes`` by column.
     """
 
     def __init__(
@@ -93,14 +83,12 @@ class Planes:
     @property
     def a(self) -> Vector:
         """Multipliers by place, shape (capacity,); the first belongs to xi >= 0."""
-        multipliers: Vector = self._qp.a
-        return multipliers
+        return np.asarray(self._qp.a)
 
     @property
     def b(self) -> Vector:
         """Offsets by place, shape (capacity,); -inf in an unused place."""
-        offsets: Vector = self._qp.b
-        return offsets
+        return np.asarray(self._qp.b)
 
     @property
     def stuck(self) -> bool:
@@ -129,17 +117,7 @@ class Planes:
         return [(k, chunk[: self._places - k]) for k, chunk in zip(firsts, self._chunks, strict=False)]
 
     def add(self, g: Vector, b: float, point: Vector) -> int:
-        """Add a plane ``w . g >= b - xi`` for the next :meth:`optimise`; return its place.
-
-        Parameters
-        ----------
-        g : ndarray, shape (width,)
-            The normal; copied.
-        b : float
-            The offset.
-        point : ndarray, shape (width,)
-            The weights at which the plane was taken; copied.
-        """
+        """Add a plane ``w . g >= b - xi`` taken at ``point`` for :meth:`optimise`; return its place."""
         place = self._place()
         self._chunks[(place - 1) // _CHUNK][(place - 1) % _CHUNK] = g[: self._kept]
         self._points[(place - 1) // _CHUNK][(place - 1) % _CHUNK] = point[: self._kept]
@@ -166,17 +144,13 @@ class Planes:
             return int(free[0])
         place = self._places
         if place == self.a.size:
-            self._grow()
+            self._qp = plane_qp.grown(self._qp)
+            self._idle = np.concatenate((self._idle, np.zeros_like(self._idle)))
         if (place - 1) // _CHUNK == len(self._chunks):
             self._chunks.append(np.zeros((_CHUNK, self._kept)))
             self._points.append(np.zeros((_CHUNK, self._kept)))
         self._places += 1
         return place
-
-    def _grow(self) -> None:
-        """Double the capacity."""
-        self._qp = plane_qp.grown(self._qp)
-        self._idle = np.concatenate((self._idle, np.zeros_like(self._idle)))
 
     def optimise(self) -> None:
         """Compute the optimum over the current planes: ``w`` and ``bound``."""

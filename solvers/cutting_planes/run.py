@@ -22,17 +22,8 @@ _A_SCORE, _A_MOVE = 4.0, 4.0  # rounding errors in computing a score, and in mov
 class CuttingPlaneRun:
     """A run in progress, starting at w = 0 with no planes.
 
-    Parameters
-    ----------
-    problem, eps, options
-        As the driver passes them. ``drop_after`` is a required option, ``keep_alpha`` an optional one.
-
-    Attributes
-    ----------
-    passes : int
-        Number of passes over the data for scores so far: the iterations.
-    inside : bool
-        Whether such a pass is in progress.
+    ``passes`` counts the passes over the data for scores, which are the iterations; ``inside`` is True during
+    one. ``drop_after`` is a required option, ``keep_alpha`` an optional one.
     """
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
@@ -52,6 +43,14 @@ class CuttingPlaneRun:
         """Return an upper bound on the coefficient of an example in a normal."""
         return 1.0 / self.weights.whole
 
+    def scored(self, w: Vector, f: Vector, work: int, step_limit: int) -> bool:
+        """Continue a pass for X w, unless the limit is reached; return whether the scores f are complete."""
+        if not self.inside and self.passes >= step_limit:
+            return False
+        self.inside = not self.data.score(w, f, work)
+        self.passes += not self.inside
+        return not self.inside
+
     def keep(self, c: npt.NDArray[np.int8], place: int) -> None:
         """Store which examples form a plane, shape (n,), if multipliers are requested."""
         if self._bits is not None:
@@ -61,11 +60,11 @@ class CuttingPlaneRun:
         """Return ``alpha_i = (C_i / sum C) sum_c a_c c_i``, shape (n,); None if c was not stored."""
         if self._bits is None:
             return None
-        alpha, weights, bounds = np.zeros(self.n), self.weights, self.problem.bounds
+        alpha, bounds = np.zeros(self.n), self.problem.bounds
         for place in np.flatnonzero(self.planes.a[1:]) + 1:
             alpha += self.planes.a[place] * np.unpackbits(self._bits[int(place)], count=self.n)
-        alpha *= weights.shares
-        alpha /= weights.whole
+        alpha *= self.weights.shares
+        alpha /= self.weights.whole
         return np.where(alpha > bounds * (1.0 - 1e-12), bounds, alpha)
 
     def objective_at(self, half: float, f: Vector, moves: int = -1) -> float:

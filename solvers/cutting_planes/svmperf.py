@@ -43,16 +43,14 @@ prepare = row_passes.prepare
 
 
 class SvmPerfRun(CuttingPlaneRun):
-    """A run in progress."""
+    """A run in progress, at first with no planes, at w = 0."""
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
         super().__init__(problem, eps, options)
         self.violators = Violators(problem.y, problem.d, self.weights)
 
 
-def start(problem: Any, eps: float, options: dict[str, Any]) -> SvmPerfRun:
-    """Return a run with no planes, at w = 0."""
-    return SvmPerfRun(problem, eps, options)
+start = SvmPerfRun
 
 
 def advance(run: SvmPerfRun, work: int, step_limit: int) -> str | None:

@@ -9,6 +9,22 @@ With two ranks it bounds 1 minus the area under the ROC curve. Everything is as 
 ``(1/m) sum_i (c+_i - c-_i) x_i`` and offset ``(1/m) sum_i c+_i``. It is found by sorting the scores, see
 :mod:`svmrepro.solvers.cutting_planes.pair_counts`. An iteration reads the examples twice: for the scores, and
 for the sum.
+
+Symbols:
+
+=========================  ====================================
+paper                      here
+=========================  ====================================
+C                          ``total``: the paper's C is n C here
+w, xi                      ``planes.w``, ``planes.xi``
+working set W              ``planes``
+m, R                       ``pairs.m``, ``pairs.R``
+s_i = w . x_i              ``f``
+c+_i - c-_i                ``pairs.coefficients``
+1/m sum (c+_i - c-_i) x_i  ``g / pairs.m``
+1/m sum c+_i               ``pairs.violated / pairs.m``
+eps                        ``eps``
+=========================  ====================================
 """
 
 from __future__ import annotations
@@ -29,7 +45,7 @@ SCORING, ADDING = range(2)
 
 
 class SvmPerfOrdinalRun(CuttingPlaneRun):
-    """A run in progress."""
+    """A run in progress, at first with no planes, at w = 0."""
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
         self.pairs = PairCounts(problem.y)
@@ -42,9 +58,7 @@ class SvmPerfOrdinalRun(CuttingPlaneRun):
         return float(self.n / self.pairs.m)
 
 
-def start(problem: Any, eps: float, options: dict[str, Any]) -> SvmPerfOrdinalRun:
-    """Return a run with no planes, at w = 0."""
-    return SvmPerfOrdinalRun(problem, eps, options)
+start = SvmPerfOrdinalRun
 
 
 def advance(run: SvmPerfOrdinalRun, work: int, step_limit: int) -> str | None:
@@ -54,26 +68,21 @@ def advance(run: SvmPerfOrdinalRun, work: int, step_limit: int) -> str | None:
 
 def _score(run: SvmPerfOrdinalRun, work: int, step_limit: int) -> str | None:
     """Continue with X w; when it is complete, count the violated pairs."""
-    if not run.inside and run.passes >= step_limit:
+    planes, pairs = run.planes, run.pairs
+    if not run.scored(planes.w, run.f, work, step_limit):
         return None
-    run.inside = not run.data.score(run.planes.w, run.f, work)
-    if not run.inside:
-        run.passes += 1
-        planes = run.planes
-        fewer = run.pairs.find(run.f)
-        loss = (run.pairs.violated - float(run.pairs.coefficients @ run.f)) / run.pairs.m
-        reached, allowed = planes.half + run.total * loss, run.eps * run.total
-        # Test again, adding losses too small for a plane and subtracting rounding from the bound.
-        if (
-            reached - planes.bound <= allowed
-            and reached + run.total * row_passes.TIE - planes.lower() <= allowed
-        ):
-            return OPTIMAL
-        # Update the last sum if that touches fewer examples than a new one would.
-        if run.passes % row_passes.RENEW == 0 or not fewer:
-            run.g[:] = 0.0
-            run.pairs.forget()
-        run.phase = ADDING
+    fewer = pairs.find(run.f)
+    loss = (pairs.violated - float(pairs.coefficients @ run.f)) / pairs.m
+    reached, allowed = planes.half + run.total * loss, run.eps * run.total
+    # If the test is met, add losses too small for a plane, subtract rounding from the bound, and test again.
+    at_most = reached + run.total * row_passes.TIE
+    if reached - planes.bound <= allowed and at_most - planes.lower() <= allowed:
+        return OPTIMAL
+    # Update the last sum if that touches fewer examples than a new one would.
+    if run.passes % row_passes.RENEW == 0 or not fewer:
+        run.g[:] = 0.0
+        pairs.forget()
+    run.phase = ADDING
     return None
 
 

@@ -1,4 +1,16 @@
-"""Coordinate descent on the dual of a linear problem without bias, over some examples (Hsieh et al. 2008)."""
+"""Coordinate descent on the dual of a linear problem without bias, over some examples (Hsieh et al. 2008).
+
+Symbols:
+
+==========  ====================
+paper       here
+==========  ====================
+alpha_i, U  ``alpha[i]``, ``C``
+w           ``v``
+G, PG       ``slope``, ``wrong``
+Q_ii        ``square``
+==========  ====================
+"""
 
 from __future__ import annotations
 
@@ -12,23 +24,11 @@ from svmrepro.solvers.compilation.random_numbers import draw
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR, rows_of
 
+_CALLS = (STORE, types.FunctionType(PRODUCTS), types.FunctionType(UPDATE))
+_RANDOM = types.uint64[::1]
 
-@compiled(
-    types.int64(
-        STORE,
-        types.FunctionType(PRODUCTS),
-        types.FunctionType(UPDATE),
-        MEMBERS,
-        VECTOR,
-        VECTOR,
-        VECTOR,
-        VECTOR,
-        types.uint64[::1],
-        VECTOR,
-        types.float64,
-        types.int64,
-    )
-)
+
+@compiled(types.int64(*_CALLS, MEMBERS, *4 * (VECTOR,), _RANDOM, VECTOR, types.float64, types.int64))
 def sweep(store, products, update, members, y, alpha, v, out, random, bounds, tol, sweeps):  # type: ignore[no-untyped-def]
     """Optimise the members' multipliers one at a time, until none violates its condition by more than tol.
 
@@ -68,22 +68,9 @@ def descend(
 ) -> npt.NDArray[np.float64]:
     """Return multipliers that are optimal over the members, as far as the work limit allows.
 
-    Parameters
-    ----------
-    problem : Problem
-        With a linear kernel and no bias.
-    alpha : ndarray, shape (n,)
-        Initial multipliers, each in [0, C_i]. Those of other examples do not change.
-    members : ndarray of int
-        Examples whose multipliers may change, in any order. The random orders are the same in every call.
-    tol : float
-        Stop when no member violates its condition by more than this.
-    most_entries : float
-        About how many stored entries may be read.
-
-    Returns
-    -------
-    ndarray, shape (n,)
+    The members, in any order, stop violating their conditions by more than ``tol``, or about ``most_entries``
+    stored entries are read. Multipliers of other examples do not change. The problem has a linear kernel and
+    no bias; the random orders are the same in every call.
     """
     store = problem.prepare()
     _, products, update = rows_of(problem)
@@ -91,11 +78,8 @@ def descend(
     v = np.zeros(problem.d + 1)
     v[: problem.d] = np.asarray(problem.X.T @ (problem.y * alpha)).ravel()
     order, random = members.astype(np.uint32), np.zeros(1, dtype=np.uint64)
-    entries = max(
-        1, order.size * (problem.X.nnz if hasattr(problem.X, "nnz") else problem.X.size) // problem.n
-    )
-    sweeps = int(max(1, most_entries // entries))
-    sweep(
-        store, products, update, order, problem.y, alpha, v, np.empty(1), random, problem.bounds, tol, sweeps
-    )
+    stored = problem.X.nnz if hasattr(problem.X, "nnz") else problem.X.size
+    sweeps = int(max(1, most_entries // max(1, order.size * stored // problem.n)))
+    calls, out = (store, products, update), np.empty(1)
+    sweep(*calls, order, problem.y, alpha, v, out, random, problem.bounds, tol, sweeps)
     return alpha

@@ -36,6 +36,21 @@ gap with it, a thousandfold. So from the first such step on, the least squares p
 accurately as possible, a step counts as progress if it halves g, and a step that improves neither is undone.
 CG that continues below the level of rounding moves away from the solution by orders of magnitude: when its
 steps run out, the best iterate is used.
+
+Symbols:
+
+=============  ====================================================
+paper          here
+=============  ====================================================
+C, 1 / lambda  ``C``, the largest C_i; ``shares`` are C_i / C
+w, f(w)        ``w``, ``_primal``
+y_i (w . x_i)  ``y * outputs``
+I(w)           ``active``
+gradient of f  ``gradient``
+w bar          ``inner.v``, the least squares solution
+delta*         ``t``, the minimiser on the line
+z, s, p, q     ``inner.z``, ``inner.r``, ``inner.p``, ``q`` of CGLS
+=============  ====================================================
 """
 
 from __future__ import annotations
@@ -61,38 +76,27 @@ _FUTILE = 3  # consecutive least squares problems without a decrease of f or g b
 
 
 class FiniteNewtonRun:
-    """A run in progress.
+    """A run in progress, at first at w = 0 or at the weights of given multipliers; symbols as above."""
 
-    Attributes
-    ----------
-    w, outputs
-        The current weights, shape (d,), and ``w . x_i``, shape (n,).
-    gradient
-        The gradient of f at w, shape (d,).
-    active
-        The members of I(w).
-    inner
-        The least squares problem in progress, or None.
-    """
-
-    def __init__(self, problem: Problem, eps: float, given: Vector | None) -> None:
+    def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
         self.problem = problem
         self.products = CountedProducts(problem)
         weights = Weights(problem)
         self.C, self.shares = weights.C, None if weights.same else weights.shares
         self.radius = float(np.sqrt(problem.prepare().norms.max()))
         self.bar = eps / max(self.radius, 1e-300)
-        self.w = np.zeros(problem.d)
-        self.outputs = np.zeros(problem.n)
-        if given is not None:
-            self.w = self.products.combination(problem.y * given, self.products.everyone)
-            self.outputs = self.products.outputs(self.w, self.products.everyone)
         self.cg_steps = self.newton_steps = self.futile = 0
         self.loose = True
-        self.inner: LeastSquares | None = None
+        self.inner: LeastSquares | None = None  # in progress
+        w, outputs = np.zeros(problem.d), np.zeros(problem.n)
+        if (given := options["start"]) is not None:
+            w = self.products.combination(problem.y * given, self.products.everyone)
+            outputs = self.products.outputs(w, self.products.everyone)
+        self.w: Vector
+        self.outputs: Vector
         self.active: npt.NDArray[np.uint32]
         self.gradient: Vector
-        _look(self)
+        _place(self, w, outputs)
 
     def weighted(self, values: Vector, members: npt.NDArray[np.uint32]) -> Vector:
         """Return ``C_i / C`` times the values of the members."""
@@ -102,12 +106,7 @@ class FiniteNewtonRun:
 class LeastSquares:
     """CGLS on ``min 1/2 v.v / C + 1/2 sum over the active of C_i / C (y_i - v.x_i)^2``, from the run's w.
 
-    C is the largest of the C_i.
-
-    Attributes
-    ----------
-    v, z, r
-        Weights, ``y_i - v.x_i`` of the active examples, and minus the gradient (f's divided by C).
+    ``z`` holds ``y_i - v.x_i`` of the active examples, ``r`` minus the gradient.
     """
 
     def __init__(self, run: FiniteNewtonRun) -> None:
@@ -149,24 +148,10 @@ class LeastSquares:
         if self.steps >= 10 * most + 100 or self.steps - self.best_at > 2 * most + 100:
             self.v = self.best_v
             return True
-        if not run.loose:
-            return False
-        return self.square <= _LOOSE * _LOOSE * self.square_at_start
+        return run.loose and self.square <= _LOOSE * _LOOSE * self.square_at_start
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> FiniteNewtonRun:
-    """Return a run at w = 0, or at the weights of given multipliers.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a linear kernel and no bias.
-    eps : float
-        Tolerance on the margins, see the module.
-    options : dict
-        ``start``: multipliers that give the initial weights, or None.
-    """
-    return FiniteNewtonRun(problem, eps, options.get("start"))
+start = FiniteNewtonRun
 
 
 def advance(run: FiniteNewtonRun, work: int, step_limit: int) -> str | None:
@@ -199,9 +184,8 @@ def steps(run: FiniteNewtonRun) -> int:
 
 def finish(run: FiniteNewtonRun, status: str) -> Solution:
     """Return the weights and their multipliers ``C_i max(0, 1 - y_i w.x_i)``."""
-    slack = np.maximum(0.0, 1.0 - run.problem.y * run.outputs)
     return Solution(
-        alpha=run.C * run.weighted(slack, run.products.everyone),
+        alpha=run.C * run.weighted(_slack(run), run.products.everyone),
         weights=run.w,
         bias=0.0,
         status=status,
@@ -216,64 +200,63 @@ def finish(run: FiniteNewtonRun, status: str) -> Solution:
     )
 
 
+def _slack(run: FiniteNewtonRun) -> Vector:
+    """Return ``max(0, 1 - y_i w.x_i)``, shape (n,)."""
+    return np.maximum(0.0, 1.0 - run.problem.y * run.outputs)
+
+
 def _primal(run: FiniteNewtonRun) -> float:
     """Return f(w)."""
-    slack = np.maximum(0.0, 1.0 - run.problem.y * run.outputs)
-    return 0.5 * float(run.w @ run.w) + 0.5 * run.C * float(
-        slack @ run.weighted(slack, run.products.everyone)
-    )
+    slack = _slack(run)
+    weighted = run.weighted(slack, run.products.everyone)
+    return 0.5 * float(run.w @ run.w) + 0.5 * run.C * float(slack @ weighted)
 
 
-def _look(run: FiniteNewtonRun) -> None:
-    """Compute the active set and the gradient at w."""
-    slack = 1.0 - run.problem.y * run.outputs
+def _place(run: FiniteNewtonRun, w: Vector, outputs: Vector) -> None:
+    """Set the weights and their outputs, and compute the active set and the gradient there."""
+    run.w, run.outputs = w, outputs
+    slack = 1.0 - run.problem.y * outputs
     run.active = np.flatnonzero(slack > 0.0).astype(np.uint32)
     coefficients = run.C * run.problem.y[run.active] * run.weighted(slack[run.active], run.active)
-    run.gradient = run.w - run.products.combination(coefficients, run.active)
+    run.gradient = w - run.products.combination(coefficients, run.active)
 
 
 def _newton_step(run: FiniteNewtonRun, inner: LeastSquares) -> None:
     """Step towards the least squares solution, to the minimum of f on the line."""
+    y, products, everyone = run.problem.y, run.products, run.products.everyone
     before, length_before = _primal(run), float(np.linalg.norm(run.gradient))
-    was = run.w, run.active
-    towards = run.products.outputs(inner.v, run.products.everyone)
-    d = inner.v - run.w
-    o = towards - run.outputs
-    y = run.problem.y
-    length = line_minimum(y * run.outputs, y * o, run.w, d, run.C, run.shares)
-    if abs(length - 1.0) < _WHOLE:
+    was, was_active = run.w, run.active
+    towards = products.outputs(inner.v, everyone)
+    d, o = inner.v - run.w, towards - run.outputs
+    t = line_minimum(y * run.outputs, y * o, run.w, d, run.C, run.shares)
+    if abs(t - 1.0) < _WHOLE:
         # These outputs are computed directly from the weights, so rounding does not accumulate.
-        run.w, run.outputs = inner.v, towards
+        _place(run, inner.v, towards)
+    elif t > _LONG:
+        # If d is mostly rounding, o differs from X d, and a long step magnifies the difference.
+        _place(run, run.w + t * d, products.outputs(run.w + t * d, everyone))
     else:
-        run.w, run.outputs = run.w + length * d, run.outputs + length * o
-        if length > _LONG:
-            # If d is mostly rounding, o differs from X d, and a long step magnifies the difference.
-            run.outputs = run.products.outputs(run.w, run.products.everyone)
+        _place(run, run.w + t * d, run.outputs + t * o)
     run.newton_steps += 1
-    _look(run)
-    if np.array_equal(was[1], run.active):
+    if np.array_equal(was_active, run.active):
         run.loose = False
     if _primal(run) < before * (1.0 - _FLAT):
         run.futile = 0
         return
     run.loose = False
-    length_after = float(np.linalg.norm(run.gradient))
+    length = float(np.linalg.norm(run.gradient))
     if run.w is not inner.v:
         # The line search only sees rounding; the least squares solution itself may be better.
         stepped = run.w, run.outputs, run.active, run.gradient
-        run.w, run.outputs = inner.v, towards
-        _look(run)
+        _place(run, inner.v, towards)
         whole = float(np.linalg.norm(run.gradient))
-        if whole < length_after:
-            length_after = whole
-        else:
+        if not whole < length:
             run.w, run.outputs, run.active, run.gradient = stepped
-    if not length_after < length_before:
+        length = min(length, whole)
+    if not length < length_before:
         # Rounding accumulated in the outputs must not pass for a minimum: undo the step and recompute them.
-        run.w = was[0]
-        run.outputs = run.products.outputs(run.w, run.products.everyone)
-        _look(run)
-    run.futile = 0 if length_after <= 0.5 * length_before else run.futile + 1
+        _place(run, was, products.outputs(was, everyone))
+    run.futile = 0 if length <= 0.5 * length_before else run.futile + 1
 
 
 def line_minimum(
@@ -281,21 +264,8 @@ def line_minimum(
 ) -> float:
     """Return the minimiser over t >= 0 of ``1/2 |w + t d|^2 + 1/2 sum_i C_i max(0, 1 - m_i - t c_i)^2``.
 
-    Parameters
-    ----------
-    margins, changes : ndarray, shape (n,)
-        ``m_i = y_i w.x_i`` and ``c_i = y_i d.x_i``.
-    w, d : ndarray
-        Weights and direction; the derivative at 0 is not positive.
-    C : float
-        The largest weight of a squared slack.
-    shares : ndarray, shape (n,), optional
-        ``C_i / C``; all ones by default.
-
-    Returns
-    -------
-    float
-        The zero of the derivative, which is piecewise linear and increasing; 0 if it is nowhere negative.
+    ``margins`` and ``changes`` are ``m_i = y_i w.x_i`` and ``c_i = y_i d.x_i``, ``shares`` is ``C_i / C``.
+    This is the zero of the derivative, which is piecewise linear and increasing; 0 if it is nowhere negative.
     """
     slack = 1.0 - margins
     inside = (slack > 0.0) | ((slack == 0.0) & (changes < 0.0))

@@ -30,6 +30,20 @@ It is made only when the iteration's own residual, ``max_i |min(u_i / nu_i, (Q u
 If the matrix is not positive definite in double precision, the run ends as ``stalled``, at w = 0. It needs
 memory for d x d doubles; above the limit (512 MB by default) it ends at once with status ``memory_limit``.
 Convergence is slow if nu times the largest eigenvalue of H'H is large; the run may then reach a time limit.
+
+Symbols:
+
+============  ===========================================================================
+paper         here
+============  ===========================================================================
+nu            ``C``, the largest of the nu_i; ``shares`` are nu_i / nu
+H             rows ``y_i x_i``, never formed
+I / nu + H'H  ``matrix``, upper triangle; its Cholesky factor once all examples are added
+u             ``C (z - h)``, times the shares
+Q u           ``z``
+alpha nu      ``step``
+w = H'u       ``weights``; ``h`` is H w
+============  ===========================================================================
 """
 
 from __future__ import annotations
@@ -55,35 +69,27 @@ _LOOK_EVERY = 10  # iterations between stopping tests once the residual is small
 
 
 class LagrangianRun:
-    """A run in progress.
+    """A run in progress, at first without its matrix; see the table of symbols.
 
-    Attributes
-    ----------
-    matrix
-        M / nu, upper triangle, shape (d, d); its Cholesky factor once all examples are added.
-    filled, factored
-        Number of examples added to M, and of columns of its factor.
-    z, h, weights
-        ``Q u``, ``H s`` and s for the current iterate u = N (z - h).
-    C, shares
-        nu, the largest bound, and ``N / nu``, shape (n,); None if all bounds are equal.
+    ``filled`` counts the examples added to the matrix, ``factored`` the columns of its factor.
     """
 
-    def __init__(
-        self, problem: Problem, eps: float, step: float, limit: float, given: Vector | None = None
-    ) -> None:
+    def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
+        step, self.given = float(options["step"]), options.get("start")
+        if not 0.0 < step < 2.0:
+            raise ValueError(f"solver 'lsvm': option 'step' must lie between 0 and 2, got {step:g}")
         self.problem, self.eps, self.step = problem, eps, step
         self.products = CountedProducts(problem)
         self.radius = math.sqrt(float(problem.prepare().norms.max()))
         weights = Weights(problem)
         self.C, self.shares = weights.C, None if weights.same else weights.shares
         n, d = problem.n, problem.d
-        self.too_large = 8 * d * d > min(limit, _OWN_LIMIT)
+        self.too_large = 8 * d * d > min(options["memory_limit_bytes"], _OWN_LIMIT)
         self.iterations = self.hessian_entries = self.looks = self.filled = 0
-        self.factored, self.begun, self.given = 0, False, given
+        self.factored = self.look_at = 0
+        self.begun = False
         self.weights = np.zeros(d)
         self.z, self.h = np.ones(n), np.zeros(n)
-        self.look_at = 0
         if not self.too_large:
             self.matrix = np.zeros((d, d), order="F")
             self.matrix[np.diag_indices(d)] = 1.0 / self.C
@@ -97,27 +103,7 @@ class LagrangianRun:
         return self.C * self.weighted(np.maximum(0.0, 1.0 - self.h))
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> LagrangianRun:
-    """Return a run whose matrix is not yet computed.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a linear kernel and no bias.
-    eps : float
-        Tolerance on the margins, see the module.
-    options : dict
-        ``step``: a nu, between 0 and 2. ``start``: initial multipliers u, or None.
-
-    Raises
-    ------
-    ValueError
-        If ``step`` is not between 0 and 2.
-    """
-    step = float(options["step"])
-    if not 0.0 < step < 2.0:
-        raise ValueError(f"solver 'lsvm': option 'step' must lie between 0 and 2, got {step:g}")
-    return LagrangianRun(problem, eps, step, float(options["memory_limit_bytes"]), options.get("start"))
+start = LagrangianRun
 
 
 def advance(run: LagrangianRun, work: int, step_limit: int) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from libsvm import svm
-from svmrepro.solvers.peers.scikit_learn_interface import check_entries, class_bounds
+from svmrepro.solvers.peers.scikit_learn_interface import check_entries, class_bounds, objective, steps
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, Solution
 
@@ -40,9 +40,7 @@ def prepare(problem: Problem) -> None:
     problem.layout("libsvm-package", _build)
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> LibsvmRun:
-    """Return a run that has not started."""
-    return LibsvmRun(problem, eps, options)
+start = LibsvmRun
 
 
 def advance(run: LibsvmRun, work: int, step_limit: int) -> str:
@@ -58,16 +56,6 @@ def advance(run: LibsvmRun, work: int, step_limit: int) -> str:
     return ITERATION_LIMIT if "reaching max number of iterations" in text else OPTIMAL
 
 
-def objective(run: LibsvmRun) -> float:
-    """Return nan: the objective is not known."""
-    return float("nan")
-
-
-def steps(run: LibsvmRun) -> int:
-    """Return the number of steps taken."""
-    return run.steps
-
-
 def finish(run: LibsvmRun, status: str) -> Solution:
     """Return the solution; LIBSVM's decision value is positive for the label of its first example."""
     model, problem = run.model, run.problem
@@ -76,8 +64,7 @@ def finish(run: LibsvmRun, status: str) -> Solution:
     indices = np.ctypeslib.as_array(model.sv_indices, (count,)) - 1
     alpha[indices] = np.abs(np.ctypeslib.as_array(model.sv_coef[0], (count,)))
     np.minimum(alpha, problem.bounds, out=alpha)
-    bias = -model.rho[0] * model.label[0]
-    return Solution(alpha, None, float(bias), status, run.steps, 0)
+    return Solution(alpha, None, float(-model.rho[0] * model.label[0]), status, run.steps, 0)
 
 
 def _parameter(problem: Problem, eps: float, options: dict[str, Any]) -> Any:

@@ -47,7 +47,7 @@ class EstimatorRun:
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
         self.problem, self.eps, self.options = problem, eps, options
-        self.X = _examples(problem)
+        self.X = problem.layout("peers", _build)
         self.same = bool((problem.bounds == problem.bounds[0]).all())
         if not self.same and options["peer"] == "thundersvm":
             class_bounds(problem, "thundersvm")  # refuses what it cannot take
@@ -82,12 +82,10 @@ def check_entries(X: Any) -> Any:
 
 def prepare(problem: Problem) -> None:
     """Build the representation that these packages read."""
-    _examples(problem)
+    problem.layout("peers", _build)
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> EstimatorRun:
-    """Return a run that has not started."""
-    return EstimatorRun(problem, eps, options)
+start = EstimatorRun
 
 
 def advance(run: EstimatorRun, work: int, step_limit: int) -> str:
@@ -95,7 +93,7 @@ def advance(run: EstimatorRun, work: int, step_limit: int) -> str:
     liblinear = run.options["peer"] == "liblinear"
     most = int(run.options["passes"]) if liblinear else 0
     limit = min(step_limit, most or _MOST_STEPS, _MOST_STEPS)
-    run.model = _linear(run, limit) if liblinear else _kernelised(run, limit)
+    run.model = _estimator(run, limit)
     with warnings.catch_warnings():
         # The status reports the same.
         warnings.filterwarnings("ignore", message=".*(converge|Solver terminated early)")
@@ -107,14 +105,14 @@ def advance(run: EstimatorRun, work: int, step_limit: int) -> str:
     return OPTIMAL if run.steps < limit else ITERATION_LIMIT
 
 
-def objective(run: EstimatorRun) -> float:
+def objective(run: Any) -> float:
     """Return nan: the objective is not known."""
     return float("nan")
 
 
-def steps(run: EstimatorRun) -> int:
+def steps(run: Any) -> int:
     """Return the steps taken: passes over the examples for LIBLINEAR, rounds of many steps for oneDAL."""
-    return run.steps
+    return int(run.steps)
 
 
 def finish(run: EstimatorRun, status: str) -> Solution:
@@ -143,21 +141,7 @@ def complete(run: EstimatorRun, solution: Solution) -> Solution:
 
 
 def multipliers(problem: Problem, w: npt.NDArray[np.float64], eps: float) -> npt.NDArray[np.float64]:
-    """Return multipliers that bound the optimum from below, by the rule in the module docstring.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a linear kernel and no bias.
-    w : ndarray, shape (d,)
-        Weights.
-    eps : float
-        Tolerance on the margins.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-    """
+    """Return multipliers that bound the optimum from below, by the rule in the module docstring."""
     from svmrepro.solvers.linear.dual_descent import descend  # excluded from the fingerprint
 
     margins = problem.y * np.asarray(problem.X @ w).ravel()
@@ -167,10 +151,16 @@ def multipliers(problem: Problem, w: npt.NDArray[np.float64], eps: float) -> npt
     return descend(problem, alpha, near, 0.1 * eps, _MOST_ENTRIES) if near.size else alpha
 
 
-def _kernelised(run: EstimatorRun, limit: int) -> Any:
-    """Return the support vector classifier of the peer's package."""
+def _estimator(run: EstimatorRun, limit: int) -> Any:
+    """Return the peer's estimator: LinearSVC for LIBLINEAR, else its package's SVC."""
     kernel, options, peer = run.problem.kernel, run.options, run.options["peer"]
-    parameters: dict[str, Any] = {"C": run.C, "tol": run.eps, "kernel": _KERNELS[kernel.name]}
+    parameters: dict[str, Any] = {"C": run.C, "tol": run.eps}
+    if peer == "liblinear":
+        parameters |= {"loss": "hinge", "dual": True, "fit_intercept": False, "max_iter": limit}
+        return importlib.import_module("sklearn.svm").LinearSVC(
+            **parameters, random_state=int(options["seed"])
+        )
+    parameters["kernel"] = _KERNELS[kernel.name]
     if kernel.name == "gaussian":
         parameters["gamma"] = kernel.gamma
     elif kernel.name == "polynomial":
@@ -187,24 +177,6 @@ def _kernelised(run: EstimatorRun, limit: int) -> Any:
     if limit < _MOST_STEPS:
         parameters["max_iter"] = limit
     return importlib.import_module(_MODULES[peer]).SVC(**parameters)
-
-
-def _linear(run: EstimatorRun, limit: int) -> Any:
-    """Return LIBLINEAR's dual coordinate descent for the hinge loss."""
-    return importlib.import_module("sklearn.svm").LinearSVC(
-        loss="hinge",
-        dual=True,
-        fit_intercept=False,
-        C=run.C,
-        tol=run.eps,
-        max_iter=limit,
-        random_state=int(run.options["seed"]),
-    )
-
-
-def _examples(problem: Problem) -> Any:
-    """Return the examples in the form these packages read; built once."""
-    return problem.layout("peers", _build)
 
 
 def _build(problem: Problem) -> Any:

@@ -69,29 +69,18 @@ _ROUNDING = 1e-15  # a relative gain up to this is rounding
 _PATIENCE = 50  # CG steps per variable; more of them only work on rounding
 _FIRST_CAPACITY = 1024
 _PART = 1 << 16  # examples whose outputs are updated at a time
-_VALUE = (
-    16  # cost of a kernel value besides its dot product, in entries read: the transform and a strided write
-)
+# Cost of a kernel value besides its dot product, in entries read: the transform and a strided write.
+_VALUE = 16
 
 CHOOSING, GROWING, FILLING, SOLVING, ABSORBING = range(5)  # phases
 
 
-@compiled(
-    types.UniTuple(types.int64, 2)(
-        STORE,
-        types.FunctionType(DOTS),
-        types.FunctionType(TRANSFORM),
-        types.float64[:, ::1],
-        VECTOR,
-        VECTOR,
-        MEMBERS,
-        types.int64,
-        types.int64[::1],
-        types.int64,
-        types.int64,
-        VECTOR,
-    ),
-)
+_INT, _CALLS = types.int64, (STORE, types.FunctionType(DOTS), types.FunctionType(TRANSFORM))
+_REACHED = types.UniTuple(types.int64, 2)
+_MATRIX, _SLOTS = types.float64[:, ::1], types.int64[::1]
+
+
+@compiled(_REACHED(*_CALLS, _MATRIX, VECTOR, VECTOR, MEMBERS, _INT, _SLOTS, _INT, _INT, VECTOR))
 def fill_hessian(store, dots, transform, Q, h, y, members, m, slots, at, work, row):  # type: ignore[no-untyped-def]
     """Write rows and columns ``slots[at:]`` of ``Q_ij = y_i y_j K_ij`` over m slots, and the diagonal to h.
 
@@ -112,20 +101,7 @@ def fill_hessian(store, dots, transform, Q, h, y, members, m, slots, at, work, r
     return at, touched
 
 
-@compiled(
-    types.UniTuple(types.int64, 2)(
-        STORE,
-        types.FunctionType(DOTS),
-        types.FunctionType(TRANSFORM),
-        MEMBERS,
-        VECTOR,
-        types.int64,
-        types.int64,
-        MEMBERS,
-        VECTOR,
-        VECTOR,
-    ),
-)
+@compiled(_REACHED(*_CALLS, MEMBERS, VECTOR, _INT, _INT, MEMBERS, VECTOR, VECTOR))
 def add_rows(store, dots, transform, changed, change, at, work, every, row, outputs):  # type: ignore[no-untyped-def]
     """Add ``change[k] K[changed[k], :]`` to the outputs for k from ``at`` on; see :func:`fill_hessian`."""
     touched, begin = 0, at
@@ -142,86 +118,52 @@ def add_rows(store, dots, transform, changed, change, at, work, every, row, outp
 
 
 class ChunkingRun:
-    """A run in progress.
+    """A run in progress, at first at alpha = 0, or at given multipliers.
 
-    Attributes
-    ----------
-    alpha, outputs : ndarray of float64, shape (n,)
-        Multipliers, and ``sum_j y_j alpha_j K_ij`` for every example; while absorbing, only a part is up to
-        date.
-    slot : ndarray of int64, shape (n,)
-        An example's slot in the sub-problem, or -1.
-    members : ndarray of uint32, shape (capacity,)
-        The example in each slot.
-    used : int
-        Length of the prefix of the arrays of ``qp`` that holds all slots, in use or empty.
-    empty : list of int
-        Empty slots in that prefix.
-    phase, at, part : int
-        The current phase, and the progress within it.
-    drift : float
-        Total length of the changes since the outputs were last recomputed.
+    Its options are ``chunk_size``: violators added per step (the report's M); ``cg_tol``: initial stopping
+    tolerance of the conjugate gradient; ``bends``: whether a search direction that reaches a bound is
+    followed further, else conjugate gradient restarts at each bound; ``whole``: whether products read the
+    whole matrix, or only rows of variables that may move; ``memory_limit_bytes``: limit on the Hessian,
+    counted as above; ``start``: feasible initial multipliers, or None.
     """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
-        self.problem = problem
-        self.eps = eps
+        self.problem, self.eps = problem, eps
         self.chunk_size = max(int(options["chunk_size"]), 1)
         self.cg_tol = float(options["cg_tol"])
-        self.bends = bool(options["bends"])
-        self.whole = bool(options["whole"])
+        self.bends, self.whole = bool(options["bends"]), bool(options["whole"])
         self.limit_bytes = options["memory_limit_bytes"]
         self.store = problem.prepare()
         self.dots, self.products, self.update = rows_of(problem)
         self.transform = transform_of(problem.kernel.name, self.store)
         n = problem.n
-        self.alpha = np.zeros(n)
-        self.outputs = np.zeros(n)
+        # While absorbing, only a part of the outputs is up to date.
+        self.alpha, self.outputs, self.row = np.zeros(n), np.zeros(n), np.zeros(n)
         self.weights = np.zeros(problem.d + 1) if problem.kernel.name == "linear" else None
         self.every = np.arange(n, dtype=np.uint32)
-        self.slot = np.full(n, -1, dtype=np.int64)
+        self.slot = np.full(n, -1, dtype=np.int64)  # of each example in the sub-problem, or -1
         self.qp: ChunkQP = pcg.allocate(min(_FIRST_CAPACITY, n))
         self.larger: ChunkQP | None = None
-        self.members = np.zeros(self.qp.y.size, dtype=np.uint32)
-        self.row = np.zeros(n)
-        self.used = 0
-        self.empty: list[int] = []
-        self.slots = np.zeros(0, dtype=np.int64)
+        self.members = np.zeros(self.qp.y.size, dtype=np.uint32)  # the example in each slot
+        self.used = 0  # length of the prefix of the arrays of ``qp`` that holds all slots
+        self.empty: list[int] = []  # slots in that prefix
+        self.slots = np.zeros(0, dtype=np.int64)  # those of new examples
         self.b = 0.0
-        self.phase, self.at, self.part = CHOOSING, 0, 0
-        self.changed = np.zeros(0, dtype=np.uint32)
-        self.change = np.zeros(0)
-        self.drift = 0.0
+        self.phase, self.at, self.part = CHOOSING, 0, 0  # the phase, and the progress within it
+        self.changed, self.change = np.zeros(0, dtype=np.uint32), np.zeros(0)
+        self.drift = 0.0  # total length of the changes since the outputs were last recomputed
         self.renewing = False
         diagonal = np.zeros(n)
         fill_diagonal(diagonal, problem.kernel, self.store)
         self.most_drift = 0.01 * eps / (_UNIT_ROUNDING * (float(np.abs(diagonal).max()) or 1.0))
-        self.futile = 0
-        self.best = 0.0
-        self.begun_at = 0
+        self.futile, self.best, self.begun_at = 0, 0.0, 0
         self.chunks = self.touched = self.evaluations = self.updates = self.subproblem_max = self.renewals = 0
         if options.get("start") is not None:
             self.alpha[:] = options["start"]
             _renew(self)
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> ChunkingRun:
-    """Return a run at alpha = 0, or at given multipliers.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a bias.
-    eps : float
-        KKT tolerance.
-    options : dict
-        ``chunk_size``: violators added per step (the report's M). ``cg_tol``: initial stopping tolerance of
-        the conjugate gradient. ``bends``: whether a search direction that reaches a bound is followed
-        further; else conjugate gradient restarts at each bound. ``whole``: whether products read the whole
-        matrix, or only rows of variables that may move. ``memory_limit_bytes``: limit on the Hessian, counted
-        as above. ``start``: feasible initial multipliers, or None.
-    """
-    return ChunkingRun(problem, eps, options)
+start = ChunkingRun
 
 
 def advance(run: ChunkingRun, work: int, step_limit: int) -> str | None:
@@ -261,21 +203,17 @@ def finish(run: ChunkingRun, status: str) -> Solution:
     """
     problem, alpha = run.problem, run.alpha
     if run.phase in (SOLVING, ABSORBING):
-        occupied = np.flatnonzero(run.qp.y[: run.used])
-        examples = run.members[occupied]
+        occupied, examples = _occupied(run)
         if run.phase == SOLVING:
             alpha[examples] = run.qp.a[occupied]
         if occupied.size:
             run.b = _threshold(run, examples, run.qp.y[occupied] * run.qp.g[occupied])[0]
     else:
         run.b = _threshold(run, slice(None), run.outputs - problem.y)[0]
-    weights = None
-    if run.weights is not None:
-        weights = folded_weights(problem, alpha)
     scalars = run.qp.scalars
     return Solution(
         alpha=alpha,
-        weights=weights,
+        weights=None if run.weights is None else folded_weights(problem, alpha),
         bias=-run.b,
         status=status,
         iterations=int(scalars.cg_steps),
@@ -300,9 +238,8 @@ def finish(run: ChunkingRun, status: str) -> Solution:
 
 def _threshold(run: ChunkingRun, examples: Any, F: npt.NDArray[np.float64]) -> tuple[float, float, float]:
     """Return b, the pair gap and the spread of the proposed thresholds, for examples with values F."""
-    alpha, y, C = run.alpha[examples], run.problem.y[examples], run.problem.bounds[examples]
-    up = np.where(y > 0, alpha < C, alpha > 0)
-    low = np.where(y > 0, alpha > 0, alpha < C)
+    alpha, C = run.alpha[examples], run.problem.bounds[examples]
+    up, low = _movable(run, examples)
     if not (up.any() and low.any()):  # examples of one class only
         return float(F.mean()), 0.0, 0.0
     smallest, largest = F[up].min(), F[low].max()
@@ -314,6 +251,12 @@ def _threshold(run: ChunkingRun, examples: Any, F: npt.NDArray[np.float64]) -> t
     else:
         b = 0.5 * (proposed.max() + proposed.min())
     return float(b), gap, spread
+
+
+def _movable(run: ChunkingRun, examples: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return which of the examples are in I_up and in I_low."""
+    alpha, y, C = run.alpha[examples], run.problem.y[examples], run.problem.bounds[examples]
+    return np.where(y > 0, alpha < C, alpha > 0), np.where(y > 0, alpha > 0, alpha < C)
 
 
 def _choose(run: ChunkingRun) -> str | None:
@@ -332,7 +275,7 @@ def _choose(run: ChunkingRun) -> str | None:
         return None
     if spread > 2 * run.eps:
         run.cg_tol /= 3.0
-    new = _worst(run, F)
+    new = _joining(run, F)
     size = run.used - len(run.empty) + new.size
     if BYTES_PER_ENTRY * size * size > run.limit_bytes:
         return MEMORY_LIMIT
@@ -343,12 +286,11 @@ def _choose(run: ChunkingRun) -> str | None:
     return None
 
 
-def _worst(run: ChunkingRun, F: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def _joining(run: ChunkingRun, F: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Return the examples that join: the ``chunk_size`` worst violators, the worst pair, given nonzeros."""
-    y, alpha, C = run.problem.y, run.alpha, run.problem.bounds
     outside = run.slot < 0
     # Outside the sub-problem alpha is 0, so an example violates only if y_i u_i < 1.
-    violation = np.where(outside, -y * (F - run.b), -np.inf)
+    violation = np.where(outside, -run.problem.y * (F - run.b), -np.inf)
     candidates = np.flatnonzero(violation > run.eps)
     if candidates.size > run.chunk_size:
         worst = violation[candidates]
@@ -356,11 +298,10 @@ def _worst(run: ChunkingRun, F: npt.NDArray[np.float64]) -> npt.NDArray[np.int64
         candidates = candidates[worst >= bar]
     order = np.argsort(-violation[candidates], kind="stable")
     chosen = candidates[order[: run.chunk_size]]
-    up = np.flatnonzero(np.where(y > 0, alpha < C, alpha > 0))
-    low = np.flatnonzero(np.where(y > 0, alpha > 0, alpha < C))
+    up, low = map(np.flatnonzero, _movable(run, slice(None)))
     pair = np.array([up[F[up].argmin()], low[F[low].argmax()]])
     chosen = np.union1d(chosen, pair[run.slot[pair] < 0])
-    given = np.flatnonzero(outside & (alpha > 0.0))  # only before the first chunk
+    given = np.flatnonzero(outside & (run.alpha > 0.0))  # only before the first chunk
     return np.union1d(chosen, given) if given.size else chosen
 
 
@@ -370,16 +311,11 @@ def _admit(run: ChunkingRun, new: npt.NDArray[np.int64]) -> None:
     run.slots = np.array([*reused, *range(run.used, run.used + new.size - len(reused))], dtype=np.int64)
     run.used += new.size - len(reused)
     run.slot[new] = run.slots
-    run.at = 0
+    run.at, run.phase = 0, FILLING
     if run.used > run.qp.y.size:
-        capacity = min(run.used + run.used // 4, run.problem.n)
-        run.larger = pcg.allocate(max(capacity, run.used))
-        members = np.zeros(run.larger.y.size, dtype=np.uint32)
-        members[: run.members.size] = run.members
-        run.members = members
         run.phase = GROWING
-    else:
-        run.phase = FILLING
+        run.larger = pcg.allocate(max(min(run.used + run.used // 4, run.problem.n), run.used))
+        run.members = np.concatenate((run.members, np.zeros(run.larger.y.size - run.members.size, np.uint32)))
     run.members[run.slots] = new
 
 
@@ -392,11 +328,10 @@ def _move_rows(run: ChunkingRun, work: int) -> None:
     run.at = last
     if last < m:
         return
-    for name in ("y", "C", "h", "p", "py", "r", "a", "g", "d", "q", "qy", "free", "inside"):
+    for name in set(ChunkQP._fields) - {"Q", "every", "scalars"}:
         getattr(larger, name)[:m] = getattr(old, name)
     run.qp, run.larger = larger._replace(scalars=old.scalars), None
-    run.at = 0
-    run.phase = FILLING
+    run.at, run.phase = 0, FILLING
 
 
 def _fill(run: ChunkingRun, work: int) -> None:
@@ -405,53 +340,40 @@ def _fill(run: ChunkingRun, work: int) -> None:
     if run.at == 0:
         qp.y[slots] = problem.y[run.members[slots]]
         qp.C[slots] = problem.bounds[run.members[slots]]
-    run.at, touched = fill_hessian(
-        run.store,
-        run.dots,
-        run.transform,
-        qp.Q,
-        qp.h,
-        qp.y,
-        run.members,
-        m,
-        slots,
-        run.at,
-        work,
-        run.row,
-    )
+    calls, program = (run.store, run.dots, run.transform), (qp.Q, qp.h, qp.y)
+    run.at, touched = fill_hessian(*calls, *program, run.members, m, slots, run.at, work, run.row)
     run.touched += touched
     if run.at < slots.size:
         return
     run.evaluations += slots.size * m
-    occupied = np.flatnonzero(qp.y[:m])
-    examples = run.members[occupied]
+    occupied, examples = _occupied(run)
     pcg.weigh(qp, m)
-    qp.a[:m] = 0.0
+    qp.a[:m] = qp.g[:m] = 0.0
     qp.a[occupied] = run.alpha[examples]
-    qp.g[:m] = 0.0
     qp.g[occupied] = problem.y[examples] * run.outputs[examples] - 1.0
     qp.inside[:m] = 0
-    qp.scalars.m = m
-    qp.scalars.n_free = 0
-    qp.scalars.stage = pcg.DIRECTION
+    qp.scalars.m, qp.scalars.n_free, qp.scalars.stage = m, 0, pcg.DIRECTION
     qp.scalars.objective = qp.a[:m].sum() - 0.5 * (qp.a[:m] @ (qp.g[:m] + 1.0))
     run.phase = SOLVING
+
+
+def _occupied(run: ChunkingRun) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    """Return the slots in use, and their examples."""
+    slots = np.flatnonzero(run.qp.y[: run.used])
+    return slots, run.members[slots]
 
 
 def _take(run: ChunkingRun) -> None:
     """Copy the multipliers of the sub-problem to the run."""
     qp, y = run.qp, run.problem.y
-    occupied = np.flatnonzero(qp.y[: run.used])
-    examples = run.members[occupied]
-    before = run.alpha[examples]
-    after = qp.a[occupied]
+    occupied, examples = _occupied(run)
+    before, after = run.alpha[examples], qp.a[occupied]
     moved = np.flatnonzero(after != before)
     run.changed = examples[moved]
     run.change = y[run.changed] * (after - before)[moved]
     run.alpha[examples] = after
     run.drift += float(np.abs(run.change).sum())
-    run.at = run.part = 0
-    run.phase = ABSORBING
+    run.at, run.part, run.phase = 0, 0, ABSORBING
 
 
 def _renew(run: ChunkingRun) -> None:
@@ -461,10 +383,8 @@ def _renew(run: ChunkingRun) -> None:
     run.outputs[:] = 0.0
     if run.weights is not None:
         run.weights[:] = 0.0
-    run.drift = 0.0
-    run.renewing = True
-    run.at = run.part = 0
-    run.phase = ABSORBING
+    run.drift, run.renewing = 0.0, True
+    run.at, run.part, run.phase = 0, 0, ABSORBING
 
 
 def _absorb(run: ChunkingRun, work: int) -> None:
@@ -503,7 +423,7 @@ def _settle(run: ChunkingRun) -> None:
         run.best = reached
         qp.scalars.objective = reached
         return
-    occupied = np.flatnonzero(qp.y[: run.used])
+    occupied, _ = _occupied(run)
     left = occupied[qp.a[occupied] == 0.0]
     run.slot[run.members[left]] = -1
     qp.y[left] = 0.0

@@ -34,7 +34,6 @@ import numpy as np
 from numba import types
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.platt import free_set_cg
-from svmrepro.solvers.platt.example_lists import locate
 from svmrepro.solvers.platt.state import (
     CALLS,
     DONE,
@@ -45,17 +44,18 @@ from svmrepro.solvers.platt.state import (
     SmoRun,
     advance_by,
     bound_error,
-    drifted,
     error_of,
     finish,
-    kernel_output,
     move,
+    next_nonbound,
     objective,
+    output_of,
     renew,
     start,
     start_pass,
     start_renewal,
     steps,
+    violates,
 )
 from svmrepro.solvers.storage.row_products import STORE
 
@@ -99,17 +99,11 @@ def step_one(state, store, dots, transform, products, update, i, E, step_tol):  
 @compiled(forceinline=True)
 def error_without_threshold(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
     """Return ``E_i = u_i - y_i``."""
-    scalars, y = state.scalars, state.y
-    if state.weights.size and scalars.full:
-        return bound_error(state, store, dots, transform, products, total, i)
-    if state.weights.size:
-        state.one[0] = np.uint32(i)
-        scalars.touched += products(store, state.weights, state.one, 1, state.row1)
-        scalars.evaluations += 1
-        return state.row1[0] - y[i]
-    if 0.0 < state.alpha[i] < state.C[i]:
+    if state.weights.size == 0:
         return error_of(state, store, dots, transform, products, total, i)
-    return kernel_output(state, store, dots, transform, total, i) - y[i]
+    if state.scalars.full:
+        return bound_error(state, store, dots, transform, products, total, i)
+    return output_of(state, store, dots, transform, products, total, i) - state.y[i]
 
 
 @compiled(forceinline=True)
@@ -129,7 +123,7 @@ def after_pass(state):  # type: ignore[no-untyped-def]
             start_pass(state, full=True)
             return RUNNING
     if scalars.violators == 0 or scalars.step_tol == 0.0:
-        if not drifted(state):
+        if scalars.drift <= scalars.most_drift:
             return DONE if scalars.violators == 0 else STUCK
         return RUNNING if start_renewal(state) else STUCK
     scalars.rescues += 1
@@ -143,8 +137,7 @@ def after_pass(state):  # type: ignore[no-untyped-def]
 )
 def passes(state, store, dots, transform, products, update, total, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Run passes until done, or until a slice or the step limit is used up."""
-    scalars, alpha, y, C, members = state.scalars, state.alpha, state.y, state.C, state.members
-    n = y.size
+    scalars, n = state.scalars, state.y.size
     stop_at = scalars.touched + scalars.ticks + slice_work
     while True:
         if scalars.renew_at >= 0:
@@ -155,25 +148,19 @@ def passes(state, store, dots, transform, products, update, total, tol, slice_wo
             if scalars.steps >= step_limit or scalars.touched + scalars.ticks >= stop_at:
                 return RUNNING
             i = scalars.next
-            if not scalars.full:
-                at = locate(members, scalars.n_nonbound, i, scalars.hint)
-                if at == scalars.n_nonbound:
-                    scalars.next = n
+            if scalars.full:
+                scalars.next = i + 1
+            else:
+                at = next_nonbound(state)
+                if at < 0:
                     break
-                scalars.hint = at + 1
-                i = np.int64(members[at])
-            scalars.next = i + 1
+                i = np.int64(state.members[at])
             scalars.ticks += 1
             E = error_without_threshold(state, store, dots, transform, products, total, i)
-            r = E * y[i]
-            if scalars.looking and alpha[i] > 0.0:
-                scalars.objective_sum += alpha[i] * (1.0 - 0.5 * y[i] * (E + y[i]))
-            if (r < -tol and alpha[i] < C[i]) or (r > tol and alpha[i] > 0):
-                scalars.violators += 1
-                if scalars.looking:
-                    continue
-                if step_one(state, store, dots, transform, products, update, i, E, scalars.step_tol):
-                    scalars.changed += 1
+            if violates(state, i, E, tol) and step_one(
+                state, store, dots, transform, products, update, i, E, scalars.step_tol
+            ):
+                scalars.changed += 1
         if scalars.changed > 0 and scalars.polish_at <= scalars.steps < step_limit:
             return ZIGZAGGING
         verdict = after_pass(state)

@@ -20,13 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.compilation.records import zeroed
+from svmrepro.solvers.compilation.records import allocated, array, record
 from svmrepro.solvers.platt.example_lists import extremes, set_support
-from svmrepro.solvers.platt.state import (
-    CALLS,
-    STATE,
-    SmoRun,
-)
+from svmrepro.solvers.platt.state import CALLS, STATE, SmoRun
 from svmrepro.solvers.quadratic_programs.projected_cg import weights_of
 from svmrepro.solvers.storage.row_products import STORE
 
@@ -61,38 +57,24 @@ class FreeSetScalars:
 class Descent(NamedTuple):
     """A descent in progress, over m free multipliers."""
 
-    free: Any  # (m,) uint32, their examples
-    y: Any  # (m,) labels
-    C: Any  # (m,) bounds
-    p: Any  # (m,) weights of the gradient
-    h: Any  # (m,) |K_ii|
-    beta: Any  # (m,) y_i alpha_i
-    g: Any  # (m,) u_i - y_i without b
-    d: Any  # (m,) direction
-    q: Any  # (m,) K d
-    row: Any  # (m,) workspace
-    inside: Any  # (m,) whether a variable has not reached a bound
-    weights: Any  # folded weight vector of d, or empty
-    scalars: FreeSetScalars
+    free: Any = array("m", dtype=np.uint32)  # their examples
+    y: Any = array("m")  # labels
+    C: Any = array("m")  # bounds
+    p: Any = array("m")  # weights of the gradient
+    h: Any = array("m")  # |K_ii|
+    beta: Any = array("m")  # y_i alpha_i
+    g: Any = array("m")  # u_i - y_i without b
+    d: Any = array("m")  # direction
+    q: Any = array("m")  # K d
+    row: Any = array("m")  # workspace
+    inside: Any = array("m", dtype=np.bool_)  # whether a variable has not reached a bound
+    weights: Any = array("weights")  # folded weight vector of d, or empty
+    scalars: FreeSetScalars = record(FreeSetScalars)
 
 
 def allocate(m: int, features: int) -> Descent:
     """Return an empty descent; ``features`` is the length of a folded weight vector, or 0."""
-    return Descent(
-        free=np.zeros(m, dtype=np.uint32),
-        y=np.zeros(m),
-        C=np.zeros(m),
-        p=np.ones(m),
-        h=np.zeros(m),
-        beta=np.zeros(m),
-        g=np.zeros(m),
-        d=np.zeros(m),
-        q=np.zeros(m),
-        row=np.zeros(max(m, _BLOCK)),
-        inside=np.ones(m, dtype=np.bool_),
-        weights=np.zeros(features),
-        scalars=zeroed(FreeSetScalars),
-    )
+    return allocated(Descent, m=m, weights=features)
 
 
 DESCENT = typeof(allocate(1, 1))
@@ -183,71 +165,107 @@ def step_along(descent):  # type: ignore[no-untyped-def]
     return True
 
 
+@compiled(forceinline=True)
+def add_outputs(descent, scalars, store, products, weights, out):  # type: ignore[no-untyped-def]
+    """Write the outputs of a weight vector for the next block of examples."""
+    own, k = descent.scalars, descent.scalars.at
+    part = min(_BLOCK, out.size - k)
+    scalars.touched += products(store, weights, descent.free[k : k + part], part, out[k : k + part])
+    scalars.evaluations += part
+    own.at += part
+
+
+@compiled(forceinline=True)
+def compute_gradient(descent, scalars, store, products, weights):  # type: ignore[no-untyped-def]
+    """Continue computing the gradient from the folded weight vector."""
+    g, y = descent.g, descent.y
+    if descent.scalars.at < g.size:
+        add_outputs(descent, scalars, store, products, weights, g)
+        return
+    for k in range(g.size):
+        g[k] -= y[k]
+    descent.scalars.stage = DIRECTION
+
+
+@compiled(forceinline=True)
+def select(descent, scalars):  # type: ignore[no-untyped-def]
+    """Choose the next direction, or end the descent."""
+    own = descent.scalars
+    scalars.ticks += 4 * descent.free.size
+    going = own.taken < own.limit and own.n_inside > 0 and own.idle < _IDLE
+    if not going or not choose_direction(descent):
+        own.stage = ENDED
+        return
+    descent.q[:] = 0.0
+    descent.weights[:] = 0.0
+    own.at = 0
+    own.stage = FOLD if descent.weights.size else PRODUCT
+
+
+@compiled(forceinline=True)
+def fold_direction(descent, scalars, store, update):  # type: ignore[no-untyped-def]
+    """Add the next example to the weight vector of d."""
+    own, free, d = descent.scalars, descent.free, descent.d
+    k = own.at
+    if k == free.size:
+        own.at = 0
+        own.stage = PRODUCT
+        scalars.evaluations += free.size
+        return
+    own.at += 1
+    if d[k] != 0.0:
+        scalars.touched += update(store, np.int64(free[k]), d[k], descent.weights)
+
+
+@compiled(forceinline=True)
+def multiply(descent, scalars, store, dots, transform, products):  # type: ignore[no-untyped-def]
+    """Continue ``K d``: a block of outputs of the weight vector, or a kernel row."""
+    own, free, row = descent.scalars, descent.free, descent.row
+    d, q, k, m = descent.d, descent.q, own.at, free.size
+    if k >= m:
+        own.stage = LINE
+    elif descent.weights.size:
+        add_outputs(descent, scalars, store, products, descent.weights, q)
+    else:
+        own.at += 1
+        if d[k] != 0.0:
+            scalars.touched += dots(store, np.int64(free[k]), free, m, row)
+            transform(store, np.int64(free[k]), free, m, row)
+            scalars.evaluations += m
+            scalars.ticks += m
+            for j in range(m):
+                q[j] += d[k] * row[j]
+
+
+@compiled(forceinline=True)
+def step(descent, scalars):  # type: ignore[no-untyped-def]
+    """Step along the direction, or end the descent if that is impossible."""
+    own = descent.scalars
+    scalars.ticks += 4 * descent.free.size
+    if not step_along(descent):
+        own.stage = ENDED
+        return
+    own.stage = DIRECTION
+    own.taken += 1
+    scalars.drift += own.length
+
+
 @compiled(types.void(DESCENT, STATE, STORE, *CALLS, types.int64))
 def descend(descent, state, store, dots, transform, products, update, total, slice_work):  # type: ignore[no-untyped-def]
     """Minimise over the free multipliers for about ``slice_work`` entries; fix those that reach a bound."""
-    own, free, d, q, row = descent.scalars, descent.free, descent.d, descent.q, descent.row
-    weights, scalars = descent.weights, state.scalars
-    m = free.size
+    own, scalars = descent.scalars, state.scalars
     stop_at = scalars.touched + scalars.ticks + slice_work
     while own.stage != ENDED and scalars.touched + scalars.ticks < stop_at:
         if own.stage == GRADIENT:
-            k = own.at
-            if k >= m:
-                own.stage = DIRECTION
-                continue
-            part = min(_BLOCK, m - k)
-            scalars.touched += products(store, state.weights, free[k : k + part], part, row)
-            scalars.evaluations += part
-            for j in range(part):
-                descent.g[k + j] = row[j] - descent.y[k + j]
-            own.at += part
+            compute_gradient(descent, scalars, store, products, state.weights)
         elif own.stage == DIRECTION:
-            scalars.ticks += 4 * m
-            going = own.taken < own.limit and own.n_inside > 0 and own.idle < _IDLE
-            if not going or not choose_direction(descent):
-                own.stage = ENDED
-                continue
-            q[:] = 0.0
-            weights[:] = 0.0
-            own.at = 0
-            own.stage = FOLD if weights.size else PRODUCT
+            select(descent, scalars)
         elif own.stage == FOLD:
-            k = own.at
-            if k == m:
-                own.at = 0
-                own.stage = PRODUCT
-                scalars.evaluations += m
-                continue
-            own.at += 1
-            if d[k] != 0.0:
-                scalars.touched += update(store, np.int64(free[k]), d[k], weights)
+            fold_direction(descent, scalars, store, update)
         elif own.stage == PRODUCT:
-            k = own.at
-            if k >= m:
-                own.stage = LINE
-            elif weights.size:
-                part = min(_BLOCK, m - k)
-                scalars.touched += products(store, weights, free[k : k + part], part, q[k : k + part])
-                scalars.evaluations += part
-                own.at += part
-            else:
-                own.at += 1
-                if d[k] != 0.0:
-                    scalars.touched += dots(store, np.int64(free[k]), free, m, row)
-                    transform(store, np.int64(free[k]), free, m, row)
-                    scalars.evaluations += m
-                    scalars.ticks += m
-                    for j in range(m):
-                        q[j] += d[k] * row[j]
+            multiply(descent, scalars, store, dots, transform, products)
         else:
-            scalars.ticks += 4 * m
-            own.stage = DIRECTION
-            if not step_along(descent):
-                own.stage = ENDED
-                continue
-            own.taken += 1
-            scalars.drift += own.length
+            step(descent, scalars)
 
 
 @compiled(types.void(DESCENT, STATE, STORE, *CALLS))
@@ -297,6 +315,7 @@ def begin(run: SmoRun, step_limit: int) -> Descent:
     folded = state.weights.size > 0
     descent = allocate(m, state.weights.size)
     descent.free[:] = state.members[:m]
+    descent.inside[:] = True
     free = descent.free
     descent.y[:] = state.y[free]
     descent.C[:] = state.C[free]

@@ -67,7 +67,7 @@ from svmrepro.solvers.caches.smo_rows import SPARE, kept_row
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.random_numbers import draw
 from svmrepro.solvers.platt import free_set_cg
-from svmrepro.solvers.platt.example_lists import extremes, find, locate
+from svmrepro.solvers.platt.example_lists import extremes, find
 from svmrepro.solvers.platt.state import (
     CALLS,
     CRAMPED,
@@ -79,10 +79,10 @@ from svmrepro.solvers.platt.state import (
     SmoRun,
     advance_by,
     bound_error,
-    drifted,
     error_of,
     finish,
     move,
+    next_nonbound,
     objective,
     renew,
     shrink,
@@ -91,6 +91,7 @@ from svmrepro.solvers.platt.state import (
     start_renewal,
     steps,
     unshrink,
+    violates,
 )
 from svmrepro.solvers.storage.row_products import STORE, dots_of_two
 
@@ -321,36 +322,25 @@ def conclude(state, store, dots, transform, products, update, total, tol):  # ty
 @compiled(forceinline=True)
 def find_violator(state, store, dots, transform, products, total, tol):  # type: ignore[no-untyped-def]
     """Examine the next example of the pass; return whether it violates its condition (section 2.2)."""
-    scalars, alpha, y, C, members = state.scalars, state.alpha, state.y, state.C, state.members
-    p = scalars.next
-    i = p
-    at = -1
+    scalars = state.scalars
+    p, at = scalars.next, -1
     if scalars.full:
         i = np.int64(state.every[p])
         scalars.next += 1
-        if 0.0 < alpha[i] < C[i]:
-            at = find(members, scalars.n_nonbound, i)
+        if 0.0 < state.alpha[i] < state.C[i]:
+            at = find(state.members, scalars.n_nonbound, i)
     else:
-        at = locate(members, scalars.n_nonbound, i, scalars.hint)
-        if at == scalars.n_nonbound:
-            scalars.next = y.size
+        at = next_nonbound(state)
+        if at < 0:
             return False
-        scalars.hint = at + 1
-        i = np.int64(members[at])
-        scalars.next = i + 1
+        i = np.int64(state.members[at])
     scalars.ticks += 1
     error = state.errors[at] if at >= 0 else bound_error(state, store, dots, transform, products, total, p)
-    r = error * y[i]
     if scalars.full:
         note_extremes(state, i, error)
         if state.margin.size:
-            note_margin(state, i, r)
-    if scalars.looking and alpha[i] > 0.0:
-        scalars.objective_sum += alpha[i] * (1.0 - 0.5 * y[i] * (error + scalars.b + y[i]))
-    if not ((r < -tol and alpha[i] < C[i]) or (r > tol and alpha[i] > 0)):
-        return False
-    scalars.violators += 1
-    if scalars.looking:
+            note_margin(state, i, error * state.y[i])
+    if not violates(state, i, error, tol):
         return False
     scalars.violator = i
     scalars.attempt = 0 if scalars.n_nonbound > 1 else 1
@@ -380,7 +370,7 @@ def after_pass(state, store, dots, transform, products, update, total, tol):  # 
     scalars.looking = False
     if verdict == RUNNING:
         start_pass(state, full=True)
-    elif drifted(state):
+    elif scalars.drift > scalars.most_drift:
         verdict = RUNNING if start_renewal(state) else STUCK
     return verdict
 

@@ -22,8 +22,8 @@ import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.caches.smo_rows import first_cache, longer
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.compilation.records import zeroed
-from svmrepro.solvers.platt.example_lists import extremes, find, insert, remove, set_support
+from svmrepro.solvers.compilation.records import allocated, array, record
+from svmrepro.solvers.platt.example_lists import extremes, find, insert, locate, remove, set_support
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_sums import PART, TOTAL, folded_weights, total_of
@@ -100,58 +100,49 @@ class SmoScalars:
 class SmoState(NamedTuple):
     """The complete state of a run between slices (n examples, d features)."""
 
-    y: Any  # (n,) labels
-    C: Any  # (n,) bounds
-    alpha: Any  # (n,) multipliers
-    diagonal: Any  # (n,) K_ii
-    weights: Any  # (d + 1,) folded weight vector, or empty
-    members: Any  # (n,) uint32, non-bound examples in ascending order
-    errors: Any  # (n,) their errors
-    support: Any  # (n,) uint32, support vectors (kernels that are not folded)
-    coefficients: Any  # (n,) their y alpha
-    place: Any  # (n,) int64, position in support or -1
-    every: Any  # (n,) uint32, the examples of a full pass in ascending order: all that are not shrunk
-    row1: Any  # (n,) workspace
-    row2: Any  # (n,) workspace
-    block: Any  # (BLOCK,) outputs computed ahead of a pass
-    one: Any  # (1,) uint32 workspace
-    margin: Any  # (n,) slack of a bound example's condition in the last full pass, or empty
-    cache: Any  # kernel rows, see smo_rows
-    column: Any  # (n,) int32, an example's column in them or -1; or empty
-    lacking: Any  # (n,) uint32, workspace, or empty
-    fresh: Any  # (n,) workspace, or empty
-    scalars: SmoScalars
-    random: Any  # (1,) uint64
+    y: Any = array("n")  # labels
+    C: Any = array("n")  # bounds
+    alpha: Any = array("n")  # multipliers
+    diagonal: Any = array("n")  # K_ii
+    weights: Any = array("weights")  # folded weight vector, or empty
+    members: Any = array("n", dtype=np.uint32)  # non-bound examples in ascending order
+    errors: Any = array("n")  # their errors
+    support: Any = array("support", dtype=np.uint32)  # support vectors (kernels that are not folded)
+    coefficients: Any = array("support")  # their y alpha
+    place: Any = array("support", dtype=np.int64)  # position in support or -1
+    # The examples of a full pass in ascending order: all that are not shrunk.
+    every: Any = array("n", dtype=np.uint32)
+    row1: Any = array("row")  # workspace
+    row2: Any = array("row")  # workspace
+    block: Any = array("block")  # outputs computed ahead of a pass
+    one: Any = array("one", dtype=np.uint32)  # workspace
+    # Slack of a bound example's condition in the last full pass, or empty.
+    margin: Any = array("shrinking")
+    cache: Any = array()  # kernel rows, see smo_rows
+    column: Any = array("cached", dtype=np.int32)  # an example's column in them or -1; or empty
+    lacking: Any = array("cached", dtype=np.uint32)  # workspace, or empty
+    fresh: Any = array("cached")  # workspace, or empty
+    scalars: SmoScalars = record(SmoScalars)
+    random: Any = array("one", dtype=np.uint64)
 
 
 def allocate(n: int, d: int, folded: bool, shrinking: bool = False, cache_bytes: float = 0.0) -> SmoState:
-    """Return a zeroed state."""
-    kernel_n = 0 if folded else n
-    cache_n = n if cache_bytes > 0.0 else 0
-    return SmoState(
-        y=np.zeros(n),
-        C=np.zeros(n),
-        alpha=np.zeros(n),
-        diagonal=np.zeros(n),
-        weights=np.zeros(d if folded else 0),
-        members=np.zeros(n, dtype=np.uint32),
-        errors=np.zeros(n),
-        support=np.zeros(kernel_n, dtype=np.uint32),
-        coefficients=np.zeros(kernel_n),
-        place=np.full(kernel_n, -1, dtype=np.int64),
-        every=np.arange(n, dtype=np.uint32),
-        row1=np.zeros(max(n, PART)),
-        row2=np.zeros(max(n, PART)),
-        block=np.zeros(BLOCK),
-        one=np.zeros(1, dtype=np.uint32),
-        margin=np.full(n if shrinking else 0, -np.inf),
-        cache=first_cache(n, cache_bytes),
-        column=np.full(cache_n, -1, dtype=np.int32),
-        lacking=np.zeros(cache_n, dtype=np.uint32),
-        fresh=np.zeros(cache_n),
-        scalars=zeroed(SmoScalars),
-        random=np.zeros(1, dtype=np.uint64),
+    """Return the state at alpha = 0."""
+    state = allocated(
+        SmoState,
+        n=n,
+        weights=d if folded else 0,
+        support=0 if folded else n,
+        row=max(n, PART),
+        block=BLOCK,
+        one=1,
+        shrinking=n if shrinking else 0,
+        cached=n if cache_bytes > 0.0 else 0,
     )
+    state.place[:] = state.column[:] = -1
+    state.every[:] = np.arange(n)
+    state.margin[:] = -np.inf
+    return state._replace(cache=first_cache(n, cache_bytes))
 
 
 STATE = typeof(allocate(1, 1, True))
@@ -175,19 +166,22 @@ def kernel_output(state, store, dots, transform, total, i):  # type: ignore[no-u
 
 
 @compiled(forceinline=True)
+def output_of(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
+    """Return u_i + b."""
+    if state.weights.size == 0:
+        return kernel_output(state, store, dots, transform, total, i)
+    state.one[0] = np.uint32(i)
+    state.scalars.touched += products(store, state.weights, state.one, 1, state.row1)
+    state.scalars.evaluations += 1
+    return state.row1[0]
+
+
+@compiled(forceinline=True)
 def error_of(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
     """Return E_i: the cached error of a non-bound example, else computed."""
-    scalars = state.scalars
     if 0.0 < state.alpha[i] < state.C[i]:
-        return state.errors[find(state.members, scalars.n_nonbound, i)]
-    if state.weights.size:
-        state.one[0] = np.uint32(i)
-        scalars.touched += products(store, state.weights, state.one, 1, state.row1)
-        scalars.evaluations += 1
-        output = state.row1[0]
-    else:
-        output = kernel_output(state, store, dots, transform, total, i)
-    return output - state.scalars.b - state.y[i]
+        return state.errors[find(state.members, state.scalars.n_nonbound, i)]
+    return output_of(state, store, dots, transform, products, total, i) - state.scalars.b - state.y[i]
 
 
 @compiled(forceinline=True)
@@ -237,6 +231,32 @@ def bound_error(state, store, dots, transform, products, total, p):  # type: ign
     return state.block[p - scalars.block_at] - state.scalars.b - state.y[i]
 
 
+@compiled(forceinline=True)
+def next_nonbound(state):  # type: ignore[no-untyped-def]
+    """Move a pass over the non-bound examples on; return the place of the next in ``members``, or -1."""
+    scalars, members = state.scalars, state.members
+    at = locate(members, scalars.n_nonbound, scalars.next, scalars.hint)
+    if at == scalars.n_nonbound:
+        scalars.next = state.y.size
+        return -1
+    scalars.hint = at + 1
+    scalars.next = np.int64(members[at]) + 1
+    return at
+
+
+@compiled(forceinline=True)
+def violates(state, i, error, tol):  # type: ignore[no-untyped-def]
+    """Count example i if it violates its condition; return whether it then needs a step."""
+    scalars, y, a = state.scalars, state.y[i], state.alpha[i]
+    r = error * y
+    if scalars.looking and a > 0.0:
+        scalars.objective_sum += a * (1.0 - 0.5 * y * (error + scalars.b + y))
+    if not ((r < -tol and a < state.C[i]) or (r > tol and a > 0)):
+        return False
+    scalars.violators += 1
+    return not scalars.looking
+
+
 @compiled()
 def start_pass(state, full):  # type: ignore[no-untyped-def]
     """Start a pass over all examples, or over the non-bound ones."""
@@ -249,12 +269,6 @@ def start_pass(state, full):  # type: ignore[no-untyped-def]
     scalars.up_error = np.inf
     scalars.low_error = -np.inf
     scalars.worst = 0.0
-
-
-@compiled(forceinline=True)
-def drifted(state):  # type: ignore[no-untyped-def]
-    """Tell whether the total rounding of all steps could matter."""
-    return state.scalars.drift > state.scalars.most_drift
 
 
 @compiled()
@@ -347,18 +361,11 @@ class SmoRun:
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoRun:
     """Return a run at alpha = 0, or at given multipliers.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    eps : float
-        KKT tolerance (Platt's "tol").
-    options : dict
-        ``step_tol``: relative step below which a pair makes no progress. ``fold``: keep the weight vector of
-        a linear kernel. ``polish``: see :mod:`svmrepro.solvers.platt.free_set_cg`. ``seed``: seed of the
-        random starts of the second choice. ``shrinking``: whether full passes skip examples whose slack
-        exceeds the largest violation. ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; unused if
-        the weight vector is kept. ``start``: feasible initial multipliers, or None.
+    The options are ``step_tol``: relative step below which a pair makes no progress; ``fold``: keep the
+    weight vector of a linear kernel; ``polish``: see :mod:`svmrepro.solvers.platt.free_set_cg`; ``seed``:
+    seed of the random starts of the second choice; ``shrinking``: whether full passes skip examples whose
+    slack exceeds the largest violation; ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none, unused if
+    the weight vector is kept; ``start``: feasible initial multipliers, or None.
     """
     store = problem.prepare()
     folded = problem.kernel.name == "linear" and bool(options["fold"])
@@ -411,13 +418,7 @@ def _begin_at(state: SmoState, alpha: Any) -> None:
 def advance_by(
     passes: Callable[..., int], polish: Any, run: SmoRun, work: int, step_limit: int
 ) -> str | None:
-    """Run compiled passes for about ``work`` entries read, or the CG descent if one is active.
-
-    Returns
-    -------
-    str or None
-        A status when the run has ended.
-    """
+    """Run compiled passes for about ``work`` entries read, or the CG descent if one is active."""
     if run.descent is not None:
         polish.advance(run, work)
         return None
@@ -446,40 +447,25 @@ def finish(run: SmoRun, status: str) -> Solution:
     """Return the current solution, with weights computed from its multipliers."""
     if run.descent is not None:
         run.polish.finish(run)
-    state, problem = run.state, run.problem
-    scalars = state.scalars
-    weights = None
-    if problem.kernel.name == "linear":
-        weights = folded_weights(problem, state.alpha)
+    state, scalars = run.state, run.state.scalars
+    info = {
+        "rescues": scalars.rescues,
+        "polishes": scalars.polishes,
+        "renewals": scalars.renewals,
+        "step_tol_final": scalars.step_tol,
+        "objective": scalars.objective,
+    }
+    if state.margin.size:
+        info |= {"shrinks": scalars.shrinks, "active_min": scalars.smallest, "returns": scalars.returns}
+    if state.column.size:
+        info |= {"cache_hits": state.cache.counts.hits, "cache_misses": state.cache.counts.misses}
     return Solution(
         alpha=state.alpha,
-        weights=weights,
-        bias=-float(state.scalars.b),
+        weights=folded_weights(run.problem, state.alpha) if run.problem.kernel.name == "linear" else None,
+        bias=-float(scalars.b),
         status=status,
         iterations=int(scalars.steps),
         kernel_evaluations=int(scalars.evaluations),
         work={"nonzeros": int(scalars.touched), "gradient_updates": int(scalars.updates)},
-        info={
-            "rescues": float(scalars.rescues),
-            "polishes": float(scalars.polishes),
-            "renewals": float(scalars.renewals),
-            "step_tol_final": float(state.scalars.step_tol),
-            "objective": float(state.scalars.objective),
-            **_axes(state),
-        },
+        info={name: float(value) for name, value in info.items()},
     )
-
-
-def _axes(state: SmoState) -> dict[str, float]:
-    """Return the statistics of shrinking and of the cache, if they are in use."""
-    scalars, kept = state.scalars, state.cache.counts
-    found: dict[str, float] = {}
-    if state.margin.size:
-        found |= {
-            "shrinks": float(scalars.shrinks),
-            "active_min": float(scalars.smallest),
-            "returns": float(scalars.returns),
-        }
-    if state.column.size:
-        found |= {"cache_hits": float(kept.hits), "cache_misses": float(kept.misses)}
-    return found

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.compilation.records import zeroed
+from svmrepro.solvers.compilation.records import allocated, array, record
 from svmrepro.solvers.storage.row_products import REASSOCIATE, VECTOR
 
 _DEGENERATE = 1e-12  # a pivot below this times the diagonal is rounding, not curvature
@@ -41,34 +41,24 @@ class PlaneScalars:
 class PlaneQP(NamedTuple):
     """One program over at most ``cap`` variables."""
 
-    K: Any  # (cap, cap) products, both triangles
-    b: Any  # (cap,) -inf in an unused place
-    a: Any  # (cap,) the solution
-    g: Any  # (cap,) b - K a, 0 in an unused place
-    factor: Any  # (cap, cap) Cholesky factor of K + s by place in the face
-    p: Any  # (cap,) workspace by place in the face, as are u and v
-    u: Any
-    v: Any
-    face: Any  # (cap,) int64
-    inside: Any  # (cap,) uint8
-    scalars: PlaneScalars
+    K: Any = array("cap", "cap")  # products, both triangles
+    b: Any = array("cap")  # -inf in an unused place
+    a: Any = array("cap")  # the solution
+    g: Any = array("cap")  # b - K a, 0 in an unused place
+    factor: Any = array("cap", "cap")  # Cholesky factor of K + s by place in the face
+    p: Any = array("cap")  # workspace by place in the face, as are u and v
+    u: Any = array("cap")
+    v: Any = array("cap")
+    face: Any = array("cap", dtype=np.int64)
+    inside: Any = array("cap", dtype=np.uint8)
+    scalars: PlaneScalars = record(PlaneScalars)
 
 
 def allocate(capacity: int) -> PlaneQP:
     """Return storage for a program with no place in use."""
-    return PlaneQP(
-        K=np.zeros((capacity, capacity)),
-        b=np.full(capacity, -np.inf),
-        a=np.zeros(capacity),
-        g=np.zeros(capacity),
-        factor=np.zeros((capacity, capacity)),
-        p=np.zeros(capacity),
-        u=np.zeros(capacity),
-        v=np.zeros(capacity),
-        face=np.zeros(capacity, dtype=np.int64),
-        inside=np.zeros(capacity, dtype=np.uint8),
-        scalars=zeroed(PlaneScalars),
-    )
+    qp = allocated(PlaneQP, cap=capacity)
+    qp.b[:] = -np.inf
+    return qp
 
 
 def grown(old: PlaneQP) -> PlaneQP:
@@ -227,16 +217,10 @@ def rescale(qp):  # type: ignore[no-untyped-def]
 
 @compiled(types.int64(PLANE_QP, types.int64, types.int64[::1]))
 def optimise(qp, m, entering):  # type: ignore[no-untyped-def]
-    """Bring the multipliers of m planes to their optimum; return the number of rounds.
+    """Bring the multipliers of the planes in m places to their optimum; return the number of rounds.
 
-    Parameters
-    ----------
-    qp : PlaneQP
-        ``a`` must be feasible, and ``face`` as the last call left it; both, and ``g``, are updated.
-    m : int
-        Places.
-    entering : ndarray of int64
-        Variables that enter the face at the start.
+    ``a`` must be feasible, and ``face`` as the last call left it; ``entering`` variables join it at the
+    start.
     """
     slopes(qp, m)
     first, _ = worst(qp, m)

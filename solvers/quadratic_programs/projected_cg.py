@@ -36,7 +36,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.compilation.records import zeroed
+from svmrepro.solvers.compilation.records import allocated, array, record
+from svmrepro.solvers.storage.row_products import REASSOCIATE, VECTOR
 
 RUNNING, DONE = 0, 1
 DIRECTION, DROPPING, AIM, PRODUCT, LINE, COMPANION, MEETING, CLOSE = range(8)  # stages
@@ -60,7 +61,6 @@ class ProjectedScalars:
     fresh: bool  # whether the next direction is steepest descent
     blocked: bool  # whether the direction reached a bound
     has_qy: bool  # whether ``qy`` is up to date
-    weighted: bool  # whether any weight is not 1
     objective: float
     gain: float  # in the current face
     line_gain: float  # along the current direction
@@ -82,46 +82,31 @@ class ChunkQP(NamedTuple):
     Compiled loops bind its arrays to locals first (see :class:`svmrepro.solvers.platt.state.SmoState`).
     """
 
-    Q: Any  # (cap, cap) y_i y_j K_ij, both triangles
-    y: Any  # (cap,) labels, 0 in an empty slot
-    C: Any  # (cap,) bounds
-    h: Any  # (cap,) |Q_ii|
-    p: Any  # (cap,) weights of the gradient
-    py: Any  # (cap,) weights times labels
-    r: Any  # (cap,) 1 / p_i
-    a: Any  # (cap,) multipliers
-    g: Any  # (cap,) gradient Q a - 1
-    d: Any  # (cap,) direction, 0 outside the face
-    q: Any  # (cap,) Q d
-    qy: Any  # (cap,) Q (p y) over the face, where ``scalars.has_qy``
-    free: Any  # (cap,) int64, the slots of the face
-    every: Any  # (cap,) int64, all slots
-    met: Any  # (cap,) int64, positions in the face of the variables that reached a bound
-    inside: Any  # (cap,) uint8, whether a slot is in the face
-    scalars: ProjectedScalars
+    Q: Any = array("cap", "cap")  # y_i y_j K_ij, both triangles
+    y: Any = array("cap")  # labels, 0 in an empty slot
+    C: Any = array("cap")  # bounds
+    h: Any = array("cap")  # |Q_ii|
+    p: Any = array("cap")  # weights of the gradient
+    py: Any = array("cap")  # weights times labels
+    r: Any = array("cap")  # 1 / p_i
+    a: Any = array("cap")  # multipliers
+    g: Any = array("cap")  # gradient Q a - 1
+    d: Any = array("cap")  # direction, 0 outside the face
+    q: Any = array("cap")  # Q d
+    qy: Any = array("cap")  # Q (p y) over the face, where ``scalars.has_qy``
+    free: Any = array("cap", dtype=np.int64)  # the slots of the face
+    every: Any = array("cap", dtype=np.int64)  # all slots
+    met: Any = array("cap", dtype=np.int64)  # positions in the face of the variables that reached a bound
+    inside: Any = array("cap", dtype=np.uint8)  # whether a slot is in the face
+    scalars: ProjectedScalars = record(ProjectedScalars)
 
 
 def allocate(capacity: int) -> ChunkQP:
     """Return an empty sub-problem."""
-    return ChunkQP(
-        Q=np.zeros((capacity, capacity)),
-        y=np.zeros(capacity),
-        C=np.zeros(capacity),
-        h=np.zeros(capacity),
-        p=np.ones(capacity),
-        py=np.zeros(capacity),
-        r=np.ones(capacity),
-        a=np.zeros(capacity),
-        g=np.zeros(capacity),
-        d=np.zeros(capacity),
-        q=np.zeros(capacity),
-        qy=np.zeros(capacity),
-        free=np.zeros(capacity, dtype=np.int64),
-        every=np.arange(capacity, dtype=np.int64),
-        met=np.zeros(capacity, dtype=np.int64),
-        inside=np.zeros(capacity, dtype=np.uint8),
-        scalars=zeroed(ProjectedScalars),
-    )
+    qp = allocated(ChunkQP, cap=capacity)
+    qp.p[:] = qp.r[:] = 1.0
+    qp.every[:] = np.arange(capacity)
+    return qp
 
 
 CHUNK_QP = typeof(allocate(1))
@@ -132,14 +117,13 @@ def weigh(qp: ChunkQP, m: int) -> None:
     qp.p[:m] = weights_of(qp.h[:m])
     qp.py[:m] = qp.p[:m] * qp.y[:m]
     qp.r[:m] = 1.0 / qp.p[:m]
-    qp.scalars.weighted = bool((qp.p[:m] != 1.0).any())
 
 
 def weights_of(diagonal: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the weights of the gradient, shape (m,), for an absolute diagonal.
 
-    All weights are 1, unless the diagonal spans more than eight orders of magnitude. Then they are the
-    inverse of its entries, up to a common factor: plain conjugate gradient would need many more steps.
+    All are 1, unless the diagonal spans more than eight orders of magnitude. Then they are the inverse of its
+    entries, up to a common factor: plain conjugate gradient would need many more steps.
     """
     positive = diagonal[diagonal > 0.0]
     if not positive.size or positive.max() <= _SPAN * positive.min():
@@ -151,15 +135,9 @@ def weights_of(diagonal: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 # Reassociation only regroups the eight terms of an entry and lets them fuse; see row_products.
 @compiled(
     types.void(
-        types.float64[:, ::1],
-        types.int64[::1],
-        types.int64,
-        types.float64[::1],
-        types.int64,
-        types.int64,
-        types.float64[::1],
+        types.float64[:, ::1], types.int64[::1], types.int64, VECTOR, types.int64, types.int64, VECTOR
     ),
-    fastmath={"reassoc", "contract", "nsz"},
+    fastmath=REASSOCIATE,
 )
 def multiply(Q, rows, count, d, begin, m, q):  # type: ignore[no-untyped-def]
     """``q[begin:m] = sum over k < count of d[rows[k]] Q[rows[k], begin:m]`` (Q symmetric).
@@ -284,11 +262,8 @@ def enter(qp, beta):  # type: ignore[no-untyped-def]
 @compiled()
 def weight_of_face(qp):  # type: ignore[no-untyped-def]
     """Return the sum of the weights over the face, 1 if it is empty."""
-    count = qp.scalars.n_free
-    if count == 0 or not qp.scalars.weighted:
-        return float(max(count, 1))
-    weight = 0.0
-    for k in range(count):
+    weight = 0.0 if qp.scalars.n_free else 1.0
+    for k in range(qp.scalars.n_free):
         weight += qp.p[qp.free[k]]
     return weight
 
@@ -386,9 +361,13 @@ def room_along(a, d, C):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def line_of(qp):  # type: ignore[no-untyped-def]
-    """Return slope, curvature, the scale of its rounding, squared length of d, and the feasible step."""
+def step_along(qp, bends):  # type: ignore[no-untyped-def]
+    """Follow d, with ``q = Q d``, to the minimum or to the first bound; return the next stage.
+
+    Variables that reach their bound are marked. If the gain is not finite, no step is taken.
+    """
     scalars, a, g, d, q, C, free = qp.scalars, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
+    # Of d: slope, curvature, the scale of its rounding, squared length, and feasible step.
     slope, curvature, against, length, reach = 0.0, 0.0, 0.0, 0.0, np.inf
     for k in range(scalars.n_free):
         i = free[k]
@@ -399,17 +378,6 @@ def line_of(qp):  # type: ignore[no-untyped-def]
         if d[i] != 0.0:
             room = room_along(a[i], d[i], C[i])
             reach = room if room < reach else reach
-    return slope, curvature, against, length, reach
-
-
-@compiled()
-def step_along(qp, bends):  # type: ignore[no-untyped-def]
-    """Follow d, with ``q = Q d``, to the minimum or to the first bound; return the next stage.
-
-    Variables that reach their bound are marked. If the gain is not finite, no step is taken.
-    """
-    scalars, a, g, d, q, C, free = qp.scalars, qp.a, qp.g, qp.d, qp.q, qp.C, qp.free
-    slope, curvature, against, length, reach = line_of(qp)
     if not (slope > 0.0 and length > scalars.shortest):
         return CLOSE
     free_step = curvature > _FLAT * against and slope / curvature < reach
@@ -497,10 +465,8 @@ def multiply_on(qp, whole, stop_at):  # type: ignore[no-untyped-def]
     last = min(m, first + _STRETCH * max(room, 1))
     if companion:
         multiply(qp.Q, qp.free, count, qp.py, first, last, qp.qy)
-    elif whole:
-        multiply(qp.Q, qp.every, count, qp.d, first, last, qp.q)
     else:
-        multiply(qp.Q, qp.free, count, qp.d, first, last, qp.q)
+        multiply(qp.Q, qp.every if whole else qp.free, count, qp.d, first, last, qp.q)
     scalars.entries += count * (last - first)
     scalars.at = last
     if last < m:
@@ -541,23 +507,9 @@ def close_line(qp, tolerance):  # type: ignore[no-untyped-def]
 def solve_face(qp, tolerance, bends, whole, slice_entries, step_limit):  # type: ignore[no-untyped-def]
     """Run CG steps until the relative gain of one is below ``tolerance``, or a slice is used up.
 
-    Parameters
-    ----------
-    qp : ChunkQP
-        ``scalars.n_free = 0`` requests a new face.
-    tolerance : float
-        The report's stopping rule: relative improvement of the objective by a step.
-    bends : bool
-        Whether a direction that reaches a bound is followed further.
-    whole : bool
-        Whether products read all of Q, including rows of variables that do not move.
-    slice_entries, step_limit : int
-        Work of this slice, in entries of Q read or the equivalent, and the limit on ``scalars.cg_steps``.
-
-    Returns
-    -------
-    int
-        ``RUNNING`` or ``DONE``.
+    The relative improvement of the objective by a step is the report's stopping rule. ``slice_entries``
+    counts entries of Q read or the equivalent, ``step_limit`` limits ``scalars.cg_steps``. ``scalars.n_free =
+    0`` requests a new face. Returns ``RUNNING`` or ``DONE``.
     """
     scalars = qp.scalars
     m = scalars.m

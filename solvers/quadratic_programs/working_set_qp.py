@@ -19,8 +19,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import typeof
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.records import allocated, array
 
 NONE, NEWTON, FLAT = range(3)  # kinds of direction
 
@@ -34,37 +34,22 @@ _CLIMB = 1e-6  # a flat direction ascends if its slope is above this share of th
 class WorkingSetQP(NamedTuple):
     """One program over at most ``cap`` variables."""
 
-    K: Any  # (cap, cap) kernel minor, both triangles
-    g: Any  # (cap,) gradient at d
-    low: Any  # (cap,) bounds of d, low <= 0 <= high
-    high: Any  # (cap,)
-    d: Any  # (cap,) the solution
-    p: Any  # (cap,) direction, by variable
-    factor: Any  # (cap, cap) Cholesky factor by place in the face
-    v: Any  # (cap,) workspace by place in the face
-    z: Any  # (cap,) workspace by place in the face
-    face: Any  # (cap,) int64, variables that may move
-    inside: Any  # (cap,) uint8, whether a variable is in the face
+    K: Any = array("cap", "cap")  # kernel minor, both triangles
+    g: Any = array("cap")  # gradient at d
+    low: Any = array("cap")  # bounds of d, low <= 0 <= high
+    high: Any = array("cap")
+    d: Any = array("cap")  # the solution
+    p: Any = array("cap")  # direction, by variable
+    factor: Any = array("cap", "cap")  # Cholesky factor by place in the face
+    v: Any = array("cap")  # workspace by place in the face
+    z: Any = array("cap")  # workspace by place in the face
+    face: Any = array("cap", dtype=np.int64)  # variables that may move
+    inside: Any = array("cap", dtype=np.uint8)  # whether a variable is in the face
 
 
 def allocate(capacity: int) -> WorkingSetQP:
     """Return storage for a program."""
-    return WorkingSetQP(
-        K=np.zeros((capacity, capacity)),
-        g=np.zeros(capacity),
-        low=np.zeros(capacity),
-        high=np.zeros(capacity),
-        d=np.zeros(capacity),
-        p=np.zeros(capacity),
-        factor=np.zeros((capacity, capacity)),
-        v=np.zeros(capacity),
-        z=np.zeros(capacity),
-        face=np.zeros(capacity, dtype=np.int64),
-        inside=np.zeros(capacity, dtype=np.uint8),
-    )
-
-
-WORKING_SET_QP = typeof(allocate(1))
+    return allocated(WorkingSetQP, cap=capacity)
 
 
 @compiled()
@@ -165,8 +150,7 @@ def room_along(qp, i):  # type: ignore[no-untyped-def]
 def moved(value, step, low, high):  # type: ignore[no-untyped-def]
     """Return ``value + step`` clipped to [low, high], snapped to a bound that it misses only by rounding.
 
-    The snapping tolerance is relative to the terms added, not to the width of the box, which may far exceed
-    any multiplier.
+    The tolerance is relative to the terms added: the width of the box may far exceed any multiplier.
     """
     size = abs(value) + abs(step)
     value += step
@@ -249,46 +233,14 @@ def worst(qp, m, equality):  # type: ignore[no-untyped-def]
 
 @compiled()
 def solve_small(qp, m, equality):  # type: ignore[no-untyped-def]
-    """Solve a program of m variables whose K, g, low and high are set.
+    """Solve a program of m variables whose K, g, low and high are set, with ``sum d = 0`` if ``equality``.
 
-    Parameters
-    ----------
-    qp : WorkingSetQP
-        ``d``, and ``g`` at the solution, are written.
-    m : int
-        Number of variables.
-    equality : bool
-        Whether ``sum d = 0``.
-
-    Returns
-    -------
-    int
-        Number of rounds, each a factorisation.
+    ``d``, and ``g`` at the solution, are written. Returns the number of rounds, each a factorisation.
     """
+    face, inside, count = qp.face, qp.inside, m
     for i in range(m):
-        qp.face[i] = i
-        qp.inside[i] = 1
-    return solve_from(qp, m, m, equality, _SOLVED)
-
-
-@compiled()
-def solve_from(qp, m, count, equality, solved):  # type: ignore[no-untyped-def]
-    """Solve like :func:`solve_small`, from a given face; return the number of rounds.
-
-    Parameters
-    ----------
-    qp : WorkingSetQP
-        The first ``count`` entries of ``face`` are the variables that may move at first; ``inside`` marks the
-        same for each of m variables.
-    m, count : int
-        Number of variables, and size of the face.
-    equality : bool
-        Whether ``sum d = 0``.
-    solved : float
-        Stop when the violation falls to this share of the first one.
-    """
-    face, inside = qp.face, qp.inside
-    for i in range(m):
+        face[i] = i
+        inside[i] = 1
         qp.d[i] = 0.0
     first, _, _ = worst(qp, m, equality)
     total, rounds = 0.0, 0
@@ -313,7 +265,7 @@ def solve_from(qp, m, count, equality, solved):  # type: ignore[no-untyped-def]
                 continue
         # The face is solved.
         violation, riser, faller = worst(qp, m, equality)
-        if violation <= solved * first:
+        if violation <= _SOLVED * first:
             break
         gain = release(qp, m, riser, faller)
         total += gain

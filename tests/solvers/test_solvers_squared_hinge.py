@@ -136,7 +136,7 @@ def test_limits_of_memory() -> None:
     # Its own limit.
     wide = Problem(sp.csr_array(([1.0, 1.0], ([0, 1], [0, 40_000]))), [1, -1], 1.0, bias=False, storage="csr")
     assert solve(wide, "lsvm").status == "memory_limit"
-    assert not hasattr(lsvm.LagrangianRun(wide, 1e-3, 1.9, 2.0**60), "matrix")
+    assert not hasattr(lsvm.LagrangianRun(wide, 1e-3, {"step": 1.9, "memory_limit_bytes": 2.0**60}), "matrix")
     assert solve(wide, "l2svm-mfn").status == "optimal"
 
 
