@@ -81,11 +81,9 @@ def _shuffle_table(typing_context: Any, table: Any, index: Any, size: Any, out: 
     return types.int64(table, index, types.int64, out), build
 
 
-if config.DISABLE_JIT:
+def _nothing(table: Any, index: Any, size: Any, out: Any) -> int:
+    return 0
 
-    def shuffle_table(table: Any, index: Any, size: Any, out: Any) -> int:
-        """Do nothing, as on a processor without the instruction."""
-        return 0
 
-else:
-    shuffle_table = intrinsic(_shuffle_table)
+#: :func:`_shuffle_table`; without numba's JIT it does nothing, as on other processors.
+shuffle_table: Any = _nothing if config.DISABLE_JIT else intrinsic(_shuffle_table)

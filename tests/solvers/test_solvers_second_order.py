@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.svm import SVC
@@ -189,3 +191,33 @@ def test_the_largest_count_of_a_byte(most: int) -> None:
     assert (panels.bytes_hold(problem) == "entries") == (most == 255)
     expected = solve(Problem(X, y, 0.01, storage="dense"), "smo2")
     np.testing.assert_allclose(solve(problem, "smo2").alpha, expected.alpha, atol=1e-9)
+
+
+# Kernel rows as distances, for binary data under a Gaussian
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("m", [0, 1, 7, 8, 9, 64, 1001])
+def test_distances_are_looked_up(m: int, dtype: type) -> None:
+    X, y = words(30)
+    panel = panels.build_panel(Problem(X, y, 1.0, Kernel.gaussian(gamma=0.05), storage="bits"))
+    assert panel.table == pytest.approx(np.exp(-0.05 * np.arange(256)), rel=1e-14)
+    distances = np.random.default_rng(m).integers(0, 256, m + 3).astype(dtype)
+    out = np.full(m + 3, -1.0)
+    panels.look_up(panel.table, distances, m, out)
+    assert np.array_equal(out[:m], panel.table[distances[:m]])
+    assert (out[m:] == -1.0).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"cache_mb": 1e-6}, {"shrinking": False}])
+@pytest.mark.parametrize("name", ["smo2", "pasmo", "smo-newton", "csmo"])
+@pytest.mark.parametrize(("share", "held"), [(0.2, "distances"), (0.7, None)])
+def test_rows_of_distances(share: float, held: str | None, name: str, options: dict[str, Any]) -> None:
+    X, y = words(700, 200, share=share)
+    X[350:420] = X[:70]
+    problem = Problem(X, y, 10.0, Kernel.gaussian(gamma=0.05), storage="bits")
+    assert panels.bytes_hold(problem) == held
+    solution, certificate = judged(problem, name, **options)
+    assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-9)
+    other = Problem(X, y, 10.0, Kernel.gaussian(gamma=0.05), storage="dense")
+    assert certificate.dual == pytest.approx(judged(other, name, **options)[1].dual, rel=1e-5)
