@@ -70,7 +70,7 @@ _WORTH = 10  # as in `second_order_iteration`
 _DEGENERATE = 1e-10
 _NO_NAN = {"nnan", "nsz"}
 
-prepare, objective, steps = second_order.prepare, second_order.objective, second_order.steps
+objective, steps = second_order.objective, second_order.steps
 
 
 class ConjugateScalars:
@@ -251,7 +251,7 @@ def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, ste
 @cache
 def loop_of(precision: str) -> Any:
     """Return :func:`iterate`, compiled for rows of a given precision."""
-    rows = {"byte": BYTE_CACHE, "distance": DISTANCE_CACHE}.get(precision, CACHE)
+    rows = {"byte": BYTE_CACHE, "distance": DISTANCE_CACHE, "double": CACHE}[precision]
     signature = types.int64(
         CONJUGATE, STATE, rows, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64
     )
@@ -265,7 +265,14 @@ class ConjugateRun(SecondOrderRun):
         fixed = {"plan": 0, "offer": 0, "sets": 1, "stretch": 1.0, "lengths": False}
         super().__init__(problem, eps, {**fixed, **options})
         self.last = allocate(problem.n)
-        self.loops = self.loops._replace(iterate=partial(loop_of(self.precision), self.last))
+        loop = loop_of(second_order.precision_of(problem))
+        self.loops = self.loops._replace(iterate=partial(loop, self.last))
+
+
+def prepare(problem: Problem) -> None:
+    """Lay the examples out, and load the compiled loop, before the clock starts."""
+    second_order.prepare(problem)
+    loop_of(second_order.precision_of(problem))
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> ConjugateRun:

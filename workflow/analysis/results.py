@@ -7,6 +7,7 @@ joined by file, not by n.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ from svmrepro.workflow.configuration.model import Config, Experiment, Paper
 ACRONYMS = {
     "smo": "SMO",
     "smo2": "SMO2",
+    "smo-newton": "SMO-Newton",
     "pasmo": "PA-SMO",
+    "csmo": "CSMO",
     "chunking": "Chunking",
     "svmlight": "SVM-light",
     "svmperf": "SVM-perf",
@@ -35,7 +38,7 @@ ACRONYMS = {
     "onedal": "oneDAL",
     "thundersvm": "ThunderSVM",
 }
-"""First words of labels that are acronyms, with their spelling; other labels are just capitalised."""
+"""How labels begin that are names, with their spelling; other labels are just capitalised."""
 
 STORAGES = ("bits", "dense", "csr", "index")
 """Last words of labels that name the storage of the data."""
@@ -227,8 +230,10 @@ def display_name(label: str) -> str:
     smo-bits is "SMO, bits", smo-fixed-threshold "SMO, fixed threshold", violating-pair-bits
     "Violating pair, bits".
     """
-    words = label.split("-")
+    words = re.split(r"(?<!\de)-", label)  # not at the sign of 1e-3
     storage = [words.pop()] if len(words) > 1 and words[-1] in STORAGES else []
+    if "-".join(words[:2]) in ACRONYMS:
+        words[:2] = ["-".join(words[:2])]
     if words[0] in ACRONYMS:  # a known solver, then its variant
         name = ", ".join(filter(None, [ACRONYMS[words[0]], " ".join(words[1:])]))
     else:
