@@ -248,7 +248,7 @@ def test_peers_compete_on_equal_terms():
         ):
             contenders = experiment.contenders.values()
             solvers = {contender.solver for contender in contenders}
-            assert solvers == {"smo2", "pasmo", "libsvm", "libsvm-package", "onedal"}
+            assert solvers == {"smo2", "pasmo", "smo-newton", "libsvm", "libsvm-package", "onedal"}
             assert {contender.options["cache_mb"] for contender in contenders} == {200}
             assert len({(contender.bias, contender.time_limit) for contender in contenders}) == 1
 

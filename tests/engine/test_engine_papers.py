@@ -156,7 +156,7 @@ def test_only_the_first_permutations_have_every_contender():
     def banana(**settings):
         return jobs.instances(experiments("glasmachers2008", "default", **settings)["banana"])
 
-    assert [len(row.contenders) for row in banana()] == [12] * 5 + [7] * 5
+    assert [len(row.contenders) for row in banana()] == [14] * 5 + [9] * 5
     assert len(banana(experiments={"glasmachers2008": {"banana": {"permutations": 12}}})) == 12
     assert len(banana(most_permutations=2)) == 2
     contenders = {"smo": {"permutations": 2}}
@@ -168,7 +168,7 @@ def test_the_paper_scale_of_glasmachers2008_is_counted_beforehand_and_cut_into_b
     settings = {"scale": "paper", "papers": ["glasmachers2008"]}
     config = load_config(settings)
     runs, _ = Forecast(config, config.experiment("glasmachers2008", "banana")).left()
-    assert runs == 22 * 100 * 6 + len(WITH_PASMO_2) * 5 * 5 + 6 * 10 + len(UCI) * 2 * 3
+    assert runs == 22 * 100 * 8 + len(WITH_PASMO_2) * 5 * 5 + 6 * 10 + len(UCI) * 2 * 3
     blocks = list(Plan(settings).jobs("glasmachers2008", "banana"))
     assert blocks[:3] == ["n5300-p0", "n5300-p10", "n5300-p20"]
 
