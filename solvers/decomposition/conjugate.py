@@ -37,7 +37,7 @@ from numba import typeof, types
 from svmrepro.solvers.caches.active_set_rows import fetch, kept
 from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.caches.lru import BYTE_CACHE, CACHE, DISTANCE_CACHE
-from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.compiled import compiled, source
 from svmrepro.solvers.compilation.intrinsics import larger, smaller
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition import second_order
@@ -178,6 +178,12 @@ def move_gradient(G, product, row1, row2, mix, mu, status, m):  # type: ignore[n
     return last_highest(G, status, where, min(where + SPAN, m), top), top, bottom
 
 
+def signature(cache):  # type: ignore[no-untyped-def]
+    """Return the signature of :func:`iterate` for a type of cache."""
+    return types.int64(CONJUGATE, STATE, cache, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64)
+
+
+@compiled(signature(CACHE))
 def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, step_limit):  # type: ignore[no-untyped-def]
     """Iterate until the caller has to act; return as ``second_order_iteration.iterate``."""
     y, C, beta, G = state.y, state.C, state.beta, state.G
@@ -251,11 +257,9 @@ def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, ste
 @cache
 def loop_of(precision: str) -> Any:
     """Return :func:`iterate`, compiled for rows of a given precision."""
-    rows = {"byte": BYTE_CACHE, "distance": DISTANCE_CACHE, "double": CACHE}[precision]
-    signature = types.int64(
-        CONJUGATE, STATE, rows, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64
-    )
-    return compiled(signature)(iterate)
+    if precision == "double":
+        return iterate
+    return compiled(signature({"byte": BYTE_CACHE, "distance": DISTANCE_CACHE}[precision]))(source(iterate))
 
 
 class ConjugateRun(SecondOrderRun):

@@ -243,7 +243,7 @@ def finish(run: SmoNewtonRun, status: str) -> Solution:
         while not run.polish.advance(run, 1 << 62):
             pass
     solution = second_order.finish(run.pairs, status)
-    info = {**solution.info, "polishes": float(run.polishes), "newton_steps": float(run.newton_steps)}
+    info = {**solution.info, "newton_polishes": float(run.polishes), "newton_steps": float(run.newton_steps)}
     return dataclasses.replace(solution, iterations=steps(run), info=info)
 
 

@@ -84,7 +84,7 @@ def test_chess_boards_take_a_fraction_of_the_steps() -> None:
     solution = solve(problem, "smo-newton")
     pairs = solve(problem, "pasmo", iteration_limit=10 * solution.iterations, verify=False)
     assert solution.status == "optimal" and certify(problem, solution).passes(1e-3, 1.0)
-    assert solution.info["polishes"] >= 1
+    assert solution.info["newton_polishes"] >= 1
     assert pairs.status == "iteration_limit"
 
 
@@ -99,7 +99,7 @@ def test_slices_change_nothing(precision: dict[str, Any]) -> None:
         while (status := smo_newton.advance(run, work, 1 << 60)) is None:
             pass
         found.append(smo_newton.finish(run, status))
-    assert found[0].status == "optimal" and found[0].info["polishes"] >= 1
+    assert found[0].status == "optimal" and found[0].info["newton_polishes"] >= 1
     assert found[0].iterations == found[1].iterations
     assert np.array_equal(found[0].alpha, found[1].alpha)
 
