@@ -204,7 +204,8 @@ def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsy
         ("certificate.dual", 1.0 + 1e-6, 1, 0),
         ("certificate.dual", 1.03, 1, 1),
         ("certificate.n_bound", 1.015, 1, 0),
-        ("certificate.n_bound", 1.05, 1, 1),
+        ("certificate.n_bound", 1.05, 1, 0),  # 29 of 1,605 examples
+        ("certificate.n_bound", 1.1, 1, 1),
         ("iterations", 1.05, 1, 0),  # the path of one row may differ on another machine
     ],
 )

@@ -155,7 +155,9 @@ class PairedRuns:
         said = [f"{a} here, {b} there" for a, b in sorted(statuses, key=lambda pair: pair[0] == pair[1])]
         if not both:
             return MatchedRow(key, 0, UNSOLVED, (said or ["no seed in common"])[0], {})
-        verdict, detail = _verdict([(a["counts"], b["counts"]) for a, b in both], same=self.same_machine)
+        verdict, detail = _verdict(
+            [(a["counts"], b["counts"]) for a, b in both], int(both[0][0]["n"]), same=self.same_machine
+        )
         # A slower machine may meet limits of time or memory; a failure is a fault of the code.
         if any(a != b and {a, b} & set(FAILED) for a, b in statuses):
             verdict, detail = DIFFERS, said[0]
@@ -204,7 +206,7 @@ def _log(ratio: Interval) -> Interval:
 
 
 def _verdict(
-    both: Sequence[tuple[Mapping[str, float], Mapping[str, float]]], *, same: bool
+    both: Sequence[tuple[Mapping[str, float], Mapping[str, float]]], n: int, *, same: bool
 ) -> tuple[str, str]:
     """Judge a row by its worst pair; the detail names the count with the largest difference."""
     order = (SAME, CLOSE, ELSEWHERE, DIFFERS)
@@ -216,11 +218,11 @@ def _verdict(
                 continue
             if a is None or b is None:
                 return DIFFERS, f"{name} is missing {'here' if a is None else 'there'}"
-            if agree(name, b, a, same_machine=True):
+            if agree(name, b, a, n, same_machine=True):
                 continue
             word = DIFFERS
             if not same:
-                near = agree(name, b, a, same_machine=False)
+                near = agree(name, b, a, n, same_machine=False)
                 word = CLOSE if near else DIFFERS if name in RESULTS else ELSEWHERE
             off = abs(a - b) / max(abs(a), abs(b))
             if (order.index(word), off) > (order.index(worst), farthest):
