@@ -1,6 +1,7 @@
 """Dense quadratic programs that arise within solvers.
 
-working_set_qp  a small working set, by an active-set method
-projected_cg    a chunk, by projected conjugate gradient
-plane_qp        the multipliers of cutting planes, by an active-set method
+working_set_qp   a small working set, by an active-set method
+projected_cg     a chunk, by projected conjugate gradient
+free_set_newton  the free multipliers, by Newton steps
+plane_qp         the multipliers of cutting planes, by an active-set method
 """
