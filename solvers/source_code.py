@@ -67,8 +67,11 @@ def fingerprint(name: str) -> str:
 
 @cache
 def fingerprint_all() -> str:
-    """Return a hash of the whole package, which names the folder of compiled code."""
-    return source().fingerprint(source().modules("solvers"))
+    """Return a hash of the whole package, which names the folder of compiled code.
+
+    The names of modules count here, because numba's files refer to them.
+    """
+    return source().fingerprint_of_package("solvers")
 
 
 @cache
@@ -111,6 +114,11 @@ class SourceCode:
         files = (self.root / package).rglob("*.py")
         parts = (file.relative_to(self.root).with_suffix("").parts for file in files)
         return tuple(sorted(".".join(each[:-1] if each[-1] == "__init__" else each) for each in parts))
+
+    def fingerprint_of_package(self, package: str) -> str:
+        """Return a hash of all code of a package, and of the names of its modules."""
+        modules = self.modules(package)
+        return hashlib.sha256("|".join([self.fingerprint(modules), *modules]).encode()).hexdigest()[:16]
 
     def fingerprint_of_solver(self, name: str) -> str:
         """Return a hash of the code reached from a solver's module and from the driver."""

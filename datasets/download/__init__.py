@@ -2,7 +2,7 @@
 
 search   searching the data folder, the mirror and the hosts for a file
 http     downloading one URL, with resuming and limits
-unpack   decompressing a file, and extracting one from an archive
-lzw      the format of Unix ``compress``
-verify   checking that a file is the one described in the registry
+_unpack  decompressing a file, and extracting one from an archive
+_lzw     the format of Unix ``compress``
+_verify  checking that a file is the one described in the registry
 """

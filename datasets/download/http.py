@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import requests
-from svmrepro.datasets.download.verify import looks_like_html
+from svmrepro.datasets.download._verify import looks_like_html
 from svmrepro.datasets.errors import SourceError
 from svmrepro.datasets.files import storage_errors
 

@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svmrepro.datasets.download.unpack import copy_stream, decompress, extract_member, is_compressed
-from svmrepro.datasets.download.verify import Ledger, check_content
+from svmrepro.datasets.download._unpack import copy_stream, decompress, extract_member, is_compressed
+from svmrepro.datasets.download._verify import Ledger, check_content
 from svmrepro.datasets.errors import DatasetUnavailable, SourceError
 from svmrepro.datasets.files import CHUNK, locked, part_of, remove, replacing, sha256_of, storage_errors
 from svmrepro.datasets.registry.model import DownloadedEntry, FileEntry, FileForm, FileSource

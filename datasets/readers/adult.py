@@ -30,7 +30,7 @@ import numpy.typing as npt
 from scipy import sparse
 from svmrepro.datasets.dataset import FloatArray, sorted_csr
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.parsing import refuse_one_class
+from svmrepro.datasets.readers._parsing import refuse_one_class
 
 # Order and spelling of adult.names.
 _ATTRIBUTES: Final = """

@@ -10,13 +10,13 @@ import numpy as np
 from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet, FloatArray, sorted_csr
 from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.readers._delimited import read_delimited
+from svmrepro.datasets.readers._idx import read_idx, read_images
+from svmrepro.datasets.readers._lyrl2004 import count_documents, count_topics, read_documents
+from svmrepro.datasets.readers._matfile import read_splits
+from svmrepro.datasets.readers._physics import read_physics
 from svmrepro.datasets.readers.adult import AdultEncoder, read_adult
-from svmrepro.datasets.readers.delimited import read_delimited
-from svmrepro.datasets.readers.idx import read_idx, read_images
 from svmrepro.datasets.readers.libsvm import read_libsvm
-from svmrepro.datasets.readers.lyrl2004 import count_documents, count_topics, read_documents
-from svmrepro.datasets.readers.matfile import read_splits
-from svmrepro.datasets.readers.physics import read_physics
 from svmrepro.datasets.registry.model import DownloadedEntry
 
 READER_VERSION: Final = 1

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
-from svmrepro.datasets.readers.index_value_lines import Rows, read_blocks
-from svmrepro.datasets.readers.parsing import brief, map_labels, refuse_one_class
+from svmrepro.datasets.readers._index_value_lines import Rows, read_blocks
+from svmrepro.datasets.readers._parsing import brief, map_labels, refuse_one_class
 
 DEFAULT_LABELS: Mapping[float, float] = {-1.0: -1.0, 1.0: 1.0}
 

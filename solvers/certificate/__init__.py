@@ -1,7 +1,7 @@
 """The certificate: the quality of a solution, computed from the data alone.
 
-judge         objectives, gap and violations, each with a bound on its rounding error
-lower_bounds  dual points of linear problems, and their objectives
+judge          objectives, gap and violations, each with a bound on its rounding error
+_lower_bounds  dual points of linear problems, and their objectives
 """
 
 from svmrepro.solvers.certificate.judge import Certificate, certify

@@ -37,7 +37,7 @@ separate answers: outputs at the examples may differ by at most eps, and the com
 examples must obey the first rule.)
 
 *Weights alone* are judged by ``primal(w) - dual(alpha)`` at a dual point constructed here, see
-:mod:`svmrepro.solvers.certificate.lower_bounds`. The primal objective is computed with each margin worse by
+:mod:`svmrepro.solvers.certificate._lower_bounds`. The primal objective is computed with each margin worse by
 E_i, and the rounding of the dual one is subtracted. The difference bounds the distance of w's objective from
 the optimum.
 
@@ -62,8 +62,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from svmrepro.solvers.certificate import lower_bounds
-from svmrepro.solvers.certificate.lower_bounds import exact_sum, pair_loss, pair_plane
+from svmrepro.solvers.certificate import _lower_bounds as lower_bounds
+from svmrepro.solvers.certificate._lower_bounds import exact_sum, pair_loss, pair_plane
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import (
     UNIT,

@@ -3,7 +3,7 @@
 svmperf          classification, Algorithm 1
 svmperf_ordinal  ranks and ROC area, Algorithm 2
 ocas             cutting planes with a line search
-run              the base of all three
-planes           the planes, and the relaxed problem over them solved at each iteration
-pair_counts      the most violated constraint for ranks, without the pairs
+_run             the base of all three
+_planes          the planes, and the relaxed problem over them solved at each iteration
+_pair_counts     the most violated constraint for ranks, without the pairs
 """

@@ -55,8 +55,8 @@ from typing import Any
 import numpy as np
 from numba import types
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.cutting_planes.planes import PATIENCE
-from svmrepro.solvers.cutting_planes.run import CuttingPlaneRun, complete, objective, steps
+from svmrepro.solvers.cutting_planes._planes import PATIENCE
+from svmrepro.solvers.cutting_planes._run import CuttingPlaneRun, complete, objective, steps
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.passes.sliced_passes import Violators
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution

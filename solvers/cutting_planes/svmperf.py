@@ -4,7 +4,7 @@ r"""Cutting planes for classification (Joachims 2006, Algorithm 1: SVM-perf).
          w . (1/n) sum_i c_i y_i x_i >= (1/n) sum_i c_i - xi    for all c in {0,1}^n
 
 with Cn = n C. Each iteration finds w and xi over the current planes
-(:mod:`svmrepro.solvers.cutting_planes.planes`). One pass over the data
+(:mod:`svmrepro.solvers.cutting_planes._planes`). One pass over the data
 (:mod:`svmrepro.solvers.passes.row_passes`) then finds the most violated plane, with c_i = 1 where
 ``y_i w.x_i < 1``, and adds it. The run ends when no plane is violated by more than eps. A plane is stored as
 its normal and offset, not as c. If multipliers are requested (``keep_alpha``), c is also stored, as bits, and
@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from svmrepro.solvers.cutting_planes.run import CuttingPlaneRun, complete, objective, steps
+from svmrepro.solvers.cutting_planes._run import CuttingPlaneRun, complete, objective, steps
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.passes.sliced_passes import Violators
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution

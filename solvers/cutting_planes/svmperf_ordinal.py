@@ -7,8 +7,8 @@ over the m pairs with y_i > y_j, with Cn = n C: xi is the mean loss ``max(0, 1 -
 With two ranks it bounds 1 minus the area under the ROC curve. Everything is as in
 :mod:`svmrepro.solvers.cutting_planes.svmperf` except the most violated constraint, with normal
 ``(1/m) sum_i (c+_i - c-_i) x_i`` and offset ``(1/m) sum_i c+_i``. It is found by sorting the scores, see
-:mod:`svmrepro.solvers.cutting_planes.pair_counts`. An iteration reads the examples twice: for the scores, and
-for the sum.
+:mod:`svmrepro.solvers.cutting_planes._pair_counts`. An iteration reads the examples twice: for the scores,
+and for the sum.
 
 Symbols:
 
@@ -32,8 +32,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from svmrepro.solvers.cutting_planes.pair_counts import PairCounts
-from svmrepro.solvers.cutting_planes.run import CuttingPlaneRun, complete, objective, steps
+from svmrepro.solvers.cutting_planes._pair_counts import PairCounts
+from svmrepro.solvers.cutting_planes._run import CuttingPlaneRun, complete, objective, steps
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 

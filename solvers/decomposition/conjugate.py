@@ -41,7 +41,7 @@ from svmrepro.solvers.compilation.compiled import compiled, source
 from svmrepro.solvers.compilation.intrinsics import larger, smaller
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition import second_order
-from svmrepro.solvers.decomposition.pair_selection import (
+from svmrepro.solvers.decomposition._pair_selection import (
     DOWN,
     NONE,
     SPAN,
@@ -49,9 +49,8 @@ from svmrepro.solvers.decomposition.pair_selection import (
     best_partner,
     last_highest,
 )
-from svmrepro.solvers.decomposition.pair_state import CALLS, STATE, place
-from svmrepro.solvers.decomposition.second_order import SecondOrderRun
-from svmrepro.solvers.decomposition.second_order_iteration import (
+from svmrepro.solvers.decomposition._pair_state import CALLS, STATE, place
+from svmrepro.solvers.decomposition._second_order_iteration import (
     CONVERGED,
     ENTRIES,
     ITERATION,
@@ -59,7 +58,8 @@ from svmrepro.solvers.decomposition.second_order_iteration import (
     RUNNING,
     SHRINK,
 )
-from svmrepro.solvers.decomposition.shrinking import mark_leavers
+from svmrepro.solvers.decomposition._shrinking import mark_leavers
+from svmrepro.solvers.decomposition.second_order import SecondOrderRun
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import Solution
 from svmrepro.solvers.storage.row_products import STORE
@@ -149,7 +149,7 @@ def _limit(last, beta, y, C, mu):  # type: ignore[no-untyped-def]
 def move_gradient(G, product, row1, row2, mix, mu, status, m):  # type: ignore[no-untyped-def]
     """``product = row1 - row2 + mix product; G -= mu product``; return the extremes of G.
 
-    See :func:`svmrepro.solvers.decomposition.pair_selection.move_gradient`.
+    See :func:`svmrepro.solvers.decomposition._pair_selection.move_gradient`.
     """
     top, bottom, where = NONE, -NONE, -1
     for first in range(0, m, SPAN):

@@ -38,7 +38,7 @@ Where the paper is silent:
   gradient is recomputed in double precision before the run ends. Rows in single precision therefore cost
   steps, but never change the result. If this does not terminate, the run is ``stalled``.
 
-Symbols of the paper in :mod:`~svmrepro.solvers.decomposition.second_order_iteration`:
+Symbols of the paper in :mod:`~svmrepro.solvers.decomposition._second_order_iteration`:
 
 ================  =============================================================================
 paper             here
@@ -74,21 +74,21 @@ from svmrepro.solvers.caches.feature_columns import (
     form,
     rearrange,
 )
-from svmrepro.solvers.decomposition.gradient_rows import restore_folded, subtract_rows
-from svmrepro.solvers.decomposition.pair_selection import DOWN, UP
-from svmrepro.solvers.decomposition.pair_state import (
+from svmrepro.solvers.decomposition._gradient_rows import restore_folded, subtract_rows
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
+from svmrepro.solvers.decomposition._pair_state import (
     PairState,
     allocate,
     look,
 )
-from svmrepro.solvers.decomposition.second_order_iteration import (
+from svmrepro.solvers.decomposition._second_order_iteration import (
     CONVERGED,
     NEARLY,
     RATIO_BINS,
     SHRINK,
     iterate,
 )
-from svmrepro.solvers.decomposition.shrinking import rearrange_state
+from svmrepro.solvers.decomposition._shrinking import rearrange_state
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_transforms import fill_diagonal
@@ -122,12 +122,12 @@ class Loops(NamedTuple):
 def loops_of(precision: str) -> Loops:
     """Return the loops for rows of a given precision."""
     if precision == "byte":
-        from svmrepro.solvers.decomposition import byte_rows
+        from svmrepro.solvers.decomposition import _byte_rows as byte_rows
 
         # Under a linear kernel the gradient is computed from weights.
         return Loops(byte_rows.iterate, byte_rows.rearrange_rows, None)
     if precision == "distance":
-        from svmrepro.solvers.decomposition import distance_rows as rows
+        from svmrepro.solvers.decomposition import _distance_rows as rows
 
         return Loops(rows.iterate, rows.rearrange_rows, rows.subtract_rows)
     return Loops(iterate, active_set_rows.rearrange_rows, subtract_rows)
@@ -306,7 +306,7 @@ def _restored(run: SecondOrderRun, done: PairRestoring) -> str | None:
         return None
     if done.why == CONVERGED:
         scalars.shrink_at = scalars.steps + 1  # as in LIBSVM: at once if the run continues
-        scalars.shrink_interval *= 2  # the active set was too small
+        scalars.shrink_interval = min(2 * int(scalars.shrink_interval), _NEVER)  # the set was too small
     else:
         run.futile += 1
     return STALLED if scalars.g_max - scalars.g_min > run.eps and run.futile > _FUTILE else None

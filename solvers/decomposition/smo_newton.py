@@ -23,11 +23,11 @@ import numpy as np
 from numba import types
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition import second_order
-from svmrepro.solvers.decomposition.gradient_rows import move_folded
-from svmrepro.solvers.decomposition.pair_selection import DOWN, UP
-from svmrepro.solvers.decomposition.pair_state import STATE, look, place
+from svmrepro.solvers.decomposition._gradient_rows import move_folded
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
+from svmrepro.solvers.decomposition._pair_state import STATE, look, place
+from svmrepro.solvers.decomposition._second_order_iteration import ENTRIES, ITERATION
 from svmrepro.solvers.decomposition.second_order import SecondOrderRun
-from svmrepro.solvers.decomposition.second_order_iteration import ENTRIES, ITERATION
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.quadratic_programs import free_set_newton as newton
 from svmrepro.solvers.solution import Solution

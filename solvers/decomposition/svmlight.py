@@ -37,7 +37,7 @@ Where the paper and SVM-light's documentation are silent:
   ``info["q_final"]``). None of the papers' problems takes so many.
 * If the rounding of all steps together could exceed a hundredth of eps, G is recomputed before the run ends.
 
-Symbols of the paper in :mod:`~svmrepro.solvers.decomposition.svmlight_iteration`:
+Symbols of the paper in :mod:`~svmrepro.solvers.decomposition._svmlight_iteration`:
 
 ================  ===================================
 paper             here
@@ -66,10 +66,10 @@ from svmrepro.solvers.caches.feature_columns import (
     in_order,
     rearrange,
 )
-from svmrepro.solvers.decomposition import pair_state
-from svmrepro.solvers.decomposition import svmlight_iteration as parts
-from svmrepro.solvers.decomposition.gradient_rows import subtract_rows
-from svmrepro.solvers.decomposition.shrinking import rearrange_state
+from svmrepro.solvers.decomposition import _pair_state as pair_state
+from svmrepro.solvers.decomposition import _svmlight_iteration as parts
+from svmrepro.solvers.decomposition._gradient_rows import subtract_rows
+from svmrepro.solvers.decomposition._shrinking import rearrange_state
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_transforms import fill_diagonal

@@ -33,8 +33,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.platt import free_set_cg
-from svmrepro.solvers.platt.state import (
+from svmrepro.solvers.platt import _free_set_cg as free_set_cg
+from svmrepro.solvers.platt._state import (
     CALLS,
     DONE,
     RUNNING,

@@ -23,8 +23,8 @@ Where the report is silent or stops short:
   report.
 * With overlapping classes, a large C and few features, the steps zigzag, by the million. After 500 n of them,
   and again every 20 n steps, conjugate gradient solves for the non-bound multipliers alone
-  (:mod:`svmrepro.solvers.platt.free_set_cg`). ``info["polishes"]`` counts this: zero on every data set of the
-  report, whose runs take at most about 100 n steps.
+  (:mod:`svmrepro.solvers.platt._free_set_cg`). ``info["polishes"]`` counts this: zero on every data set of
+  the report, whose runs take at most about 100 n steps.
 * ``shrinking`` and ``cache_mb`` are those of the 1999 paper, off by default as in the report. After a full
   pass, bound examples whose slack exceeds the largest violation leave the full passes and are not searched
   for partners either. A full pass over the rest that changes nothing returns all examples and is followed by
@@ -66,9 +66,9 @@ from numba import types
 from svmrepro.solvers.caches.smo_rows import SPARE, kept_row
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.random_numbers import draw
-from svmrepro.solvers.platt import free_set_cg
-from svmrepro.solvers.platt.example_lists import extremes, find
-from svmrepro.solvers.platt.state import (
+from svmrepro.solvers.platt import _free_set_cg as free_set_cg
+from svmrepro.solvers.platt._example_lists import extremes, find
+from svmrepro.solvers.platt._state import (
     CALLS,
     CRAMPED,
     DONE,

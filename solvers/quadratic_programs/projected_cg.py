@@ -79,7 +79,7 @@ class ProjectedScalars:
 class ChunkQP(NamedTuple):
     """One sub-problem over ``m`` slots of arrays of capacity ``cap``.
 
-    Compiled loops bind its arrays to locals first (see :class:`svmrepro.solvers.platt.state.SmoState`).
+    Compiled loops bind its arrays to locals first (see :class:`svmrepro.solvers.platt._state.SmoState`).
     """
 
     Q: Any = array("cap", "cap")  # y_i y_j K_ij, both triangles

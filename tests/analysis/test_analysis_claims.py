@@ -7,6 +7,7 @@ from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.judgement._findings import Finding
 from svmrepro.workflow.judgement.claims import (
     BREAKS,
     HOLDS,
@@ -18,7 +19,6 @@ from svmrepro.workflow.judgement.claims import (
     judge,
     read_claims,
 )
-from svmrepro.workflow.judgement.findings import Finding
 
 CLAIMS = paths.config_dir() / "claims" / "platt1998.yaml"
 

@@ -14,7 +14,7 @@ from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.step_path import build, build_gain, read_example
-from svmrepro.workflow.judgement.quantities import KINDS
+from svmrepro.workflow.judgement._quantities import KINDS
 from svmrepro.workflow.measurement import machine
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from datasets_support import put, refused
-from svmrepro.datasets.readers.delimited import read_delimited
+from svmrepro.datasets.readers._delimited import read_delimited
 from svmrepro.datasets.registry.model import Columns
 
 SIGNS = {1.0: 1.0, -1.0: -1.0}

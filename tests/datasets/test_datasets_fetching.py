@@ -5,7 +5,7 @@ import os
 import pytest
 from datasets_support import CONTENT, ROWS, left_in, libsvm_text, make_entry, put, sha, toy_file, zipped
 from msgspec.structs import replace
-from svmrepro.datasets.download import verify
+from svmrepro.datasets.download import _verify as verify
 from svmrepro.datasets.download.search import ensure_file, fetch_entry
 
 

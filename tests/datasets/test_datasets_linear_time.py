@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import loading
-from svmrepro.datasets.readers.physics import NOT_AVAILABLE, read_physics
+from svmrepro.datasets.readers._physics import NOT_AVAILABLE, read_physics
 from svmrepro.datasets.registry.model import Registry
 from svmrepro.datasets.registry.parse import registry
 

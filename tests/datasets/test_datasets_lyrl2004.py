@@ -8,7 +8,7 @@ import pytest
 from datasets_support import one_set, put, refused, sha, use_registry
 from support import ran
 from svmrepro import datasets
-from svmrepro.datasets.readers.lyrl2004 import count_documents, count_topics, read_documents
+from svmrepro.datasets.readers._lyrl2004 import count_documents, count_topics, read_documents
 
 # As in the real files: two blanks after the document, weights with all digits, topics by document.
 TRAIN = (
@@ -84,7 +84,7 @@ def test_what_is_refused(tmp_path, train, topics, start, words):
 READING = """
 import resource, sys
 from pathlib import Path
-from svmrepro.datasets.readers.lyrl2004 import read_documents
+from svmrepro.datasets.readers._lyrl2004 import read_documents
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

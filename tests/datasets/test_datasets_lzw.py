@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 from datasets_support import compress_lzw
-from svmrepro.datasets.download.lzw import decompress_lzw
+from svmrepro.datasets.download._lzw import decompress_lzw
 
 RNG = np.random.default_rng(1)
 CONTENTS = {

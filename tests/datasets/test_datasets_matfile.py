@@ -5,7 +5,7 @@ import pytest
 from datasets_support import put, refused
 from scipy import sparse
 from scipy.io import savemat
-from svmrepro.datasets.readers.matfile import read_splits
+from svmrepro.datasets.readers._matfile import read_splits
 
 SIGNS = {-1.0: -1.0, 1.0: 1.0}
 

@@ -5,8 +5,8 @@ import pytest
 from engine_support import EXPERIMENT, refusal, snakemake, tiny
 from msgspec import inspect
 from svmrepro.datasets.registry.model import RegistryKeys
+from svmrepro.workflow.configuration import _settings as structs
 from svmrepro.workflow.configuration import jobs
-from svmrepro.workflow.configuration import settings as structs
 from svmrepro.workflow.configuration.model import HeldOut, config_dir, load_config, read_config, write_config
 from svmrepro.workflow.configuration.needs import data_sets as wanted
 from svmrepro.workflow.configuration.plain_yaml import read_yaml

@@ -30,7 +30,7 @@ from svmrepro.workflow.configuration.model import load_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement import data_sets, machine
-from svmrepro.workflow.measurement.forecast import Forecast, duration, extrapolate
+from svmrepro.workflow.measurement._forecast import Forecast, duration, extrapolate
 from svmrepro.workflow.steps import fetch, generate
 from svmrepro.workflow.steps.closing import closing
 

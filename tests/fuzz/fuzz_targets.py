@@ -28,17 +28,17 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from scipy.io import savemat
 from svmrepro.datasets.dataset import ExampleSet
+from svmrepro.datasets.download._unpack import decompress, extract_member
+from svmrepro.datasets.download._verify import Ledger
 from svmrepro.datasets.download.http import _number, _redirected
-from svmrepro.datasets.download.unpack import decompress, extract_member
-from svmrepro.datasets.download.verify import Ledger
 from svmrepro.datasets.errors import DataError, SourceError
+from svmrepro.datasets.readers._delimited import read_delimited
+from svmrepro.datasets.readers._idx import read_images
+from svmrepro.datasets.readers._lyrl2004 import count_documents, count_topics, read_documents
+from svmrepro.datasets.readers._matfile import read_splits
+from svmrepro.datasets.readers._physics import read_physics
 from svmrepro.datasets.readers.adult import AdultEncoder, read_adult
-from svmrepro.datasets.readers.delimited import read_delimited
-from svmrepro.datasets.readers.idx import read_images
 from svmrepro.datasets.readers.libsvm import read_libsvm
-from svmrepro.datasets.readers.lyrl2004 import count_documents, count_topics, read_documents
-from svmrepro.datasets.readers.matfile import read_splits
-from svmrepro.datasets.readers.physics import read_physics
 from svmrepro.datasets.registry.model import Columns
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "datasets"))

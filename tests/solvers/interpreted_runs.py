@@ -17,7 +17,7 @@ from svmrepro.solvers.caches import lru, smo_rows
 from svmrepro.solvers.decomposition import svmlight
 from svmrepro.solvers.linear.dual_descent import descend
 from svmrepro.solvers.passes import row_passes
-from svmrepro.solvers.platt import state
+from svmrepro.solvers.platt import _state as state
 from svmrepro.solvers.registry import GAP
 
 N, EPS = 40, 1e-3

@@ -10,7 +10,9 @@ import pytest
 from solver_cases import biased, cloud, judged, words
 from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import smo_rows
-from svmrepro.solvers.platt import chunking, free_set_cg, state
+from svmrepro.solvers.platt import _free_set_cg as free_set_cg
+from svmrepro.solvers.platt import _state as state
+from svmrepro.solvers.platt import chunking
 
 NAMES = pytest.mark.parametrize("name", ["smo", "smo-fixed-threshold", "chunking"])
 GAUSSIAN = Kernel.gaussian(gamma=0.3)

@@ -10,8 +10,9 @@ from sklearn.svm import SVC
 from solver_cases import banana_like, chess_board, gram, judged, steps_of_smo, words
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
-from svmrepro.solvers.decomposition import pair_state, second_order_iteration
-from svmrepro.solvers.decomposition.pair_selection import DOWN, UP, best_partner, move_gradient
+from svmrepro.solvers.decomposition import _pair_state as pair_state
+from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, best_partner, move_gradient
 
 VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "decomposition.second_order"]
 

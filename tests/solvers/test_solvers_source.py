@@ -34,7 +34,7 @@ def look(package: Path) -> dict[str, str]:
     """The fingerprints of a copy, computed afresh."""
     copy = SourceCode(package.parent)
     prints = {name: copy.fingerprint_of_solver(name) for name in SOLVERS}
-    return {**prints, "all": copy.fingerprint(copy.modules("solvers"))}
+    return {**prints, "all": copy.fingerprint_of_package("solvers")}
 
 
 def test_what_a_solver_reaches_counts(copied: Path) -> None:
@@ -78,6 +78,13 @@ def defined(text: str) -> str:
 def test_code_may_move(copied: Path) -> None:
     """Moving a definition: to another name or folder, through a re-export, and into another module."""
     first = look(copied)
+    compiled = {first.pop("all")}
+
+    def unchanged() -> bool:
+        """Return whether no measurement is invalid; compiled code has another folder after each move."""
+        now = look(copied)
+        compiled.add(now.pop("all"))
+        return now == first
 
     def rewrite(change: Callable[[str], str]) -> None:
         for path in copied.rglob("*.py"):
@@ -92,11 +99,11 @@ def test_code_may_move(copied: Path) -> None:
     )
     exported = defined(products.read_text())
     (copied / "rooms" / "__init__.py").write_text(f"from .products import {exported}\n")
-    assert look(copied) == first
+    assert unchanged()
 
     (copied / "caches" / "lru.py").rename(copied / "caches" / "recently_used.py")
     rewrite(lambda text: re.sub(r"(\W)lru\b", r"\1recently_used", text))
-    assert look(copied) == first
+    assert unchanged()
 
     # A module split in two; the second half imports the first.
     whole = copied / "linear" / "dual_descent.py"
@@ -111,7 +118,8 @@ def test_code_may_move(copied: Path) -> None:
     whole.write_text(
         f"{''.join(imports)}from svmrepro.solvers.first_half import {moved}\n{''.join(lines[at:])}"
     )
-    assert look(copied) == first
+    assert unchanged()
+    assert len(compiled) == 4
 
 
 def test_another_definition_of_the_same_name_counts(copied: Path) -> None:

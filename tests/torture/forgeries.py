@@ -25,7 +25,7 @@ from unittest import mock
 import numpy as np
 from exact import HINGE, PAIRS, SQUARED, Exact
 from svmrepro.solvers import Certificate, Kernel, Problem, Solution, certify
-from svmrepro.solvers.certificate import lower_bounds
+from svmrepro.solvers.certificate import _lower_bounds as lower_bounds
 from torture_problems import Generator, Vector, power
 from verdicts import LENIENCE, gap_errors, kkt_errors, malformed
 

@@ -11,7 +11,7 @@ from svmrepro.workflow.analysis.results import Results
 
 LOW, WIDTH = -2.05, 0.1
 """Start of the first bin on the axis of Glasmachers 2008, Figure 3, and width of each bin; one bin is centred
-at 0. `svmrepro.solvers.decomposition.second_order_iteration.tally` fills the bins."""
+at 0. `svmrepro.solvers.decomposition._second_order_iteration.tally` fills the bins."""
 
 COUNTS = npt.NDArray[np.int64]
 

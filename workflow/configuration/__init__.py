@@ -1,9 +1,9 @@
 """The configuration: read, merged, validated, and what follows from it. The records of `model` are exported.
 
 model              the records that all steps share
-layers             merges YAML files and command-line settings; each value knows its origin
-settings           types of the configuration files
-resolve            turns the files into records
+_layers            merges YAML files and command-line settings; each value knows its origin
+_settings          types of the configuration files
+_resolve           turns the files into records
 plain_yaml         reads YAML as plain data
 typed_data         converts plain data to types
 contender_options  the options of a contender, set or default

@@ -201,7 +201,7 @@ def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None 
         For the first error: file, key and what is wrong, in one line.
     """
     # Imported late: it loads data sets and solvers, which takes a second. Steps read the result instead.
-    from svmrepro.workflow.configuration.resolve import load
+    from svmrepro.workflow.configuration._resolve import load
 
     return load(overrides or {}, folder or config_dir())
 

@@ -1,10 +1,10 @@
 """Claims and verdicts, and the comparison with a reference run.
 
-claims                  the claims of a paper and their verdicts
-findings                the value of a quantity, or the reason why there is none
-quantities              what a claim measures
-curve_quantities        quantities over n, C or eps
-permutation_quantities  quantities over permutations
-reference_check         comparison of this run with the reference run, and what counts as a fault
-check_file              reading a check.json
+claims                   the claims of a paper and their verdicts
+_findings                the value of a quantity, or the reason why there is none
+_quantities              what a claim measures
+_curve_quantities        quantities over n, C or eps
+_permutation_quantities  quantities over permutations
+reference_check          comparison of this run with the reference run, and what counts as a fault
+check_file               reading a check.json
 """

@@ -1,7 +1,7 @@
 """A paper's checkable sentences and their verdicts.
 
 ``config/claims/<paper>.yaml`` lists the claims: the place and words of the sentence, its reading as a
-quantity (`svmrepro.workflow.judgement.quantities`), the rule that decides, and the scales at which it is
+quantity (`svmrepro.workflow.judgement._quantities`), the rule that decides, and the scales at which it is
 judged. A rule is applied to intervals, not points:
 
 * *holds* - the whole interval satisfies the rule;
@@ -35,8 +35,8 @@ from svmrepro.workflow.configuration.model import Config, Paper
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement.findings import Finding
-from svmrepro.workflow.judgement.quantities import KINDS, needs_clock, value
+from svmrepro.workflow.judgement._findings import Finding
+from svmrepro.workflow.judgement._quantities import KINDS, needs_clock, value
 
 HOLDS, BREAKS, OPEN, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
 VERDICTS = (HOLDS, BREAKS, OPEN, UNMEASURED)

@@ -21,7 +21,7 @@ from svmrepro.solvers.interface import Prepares
 from svmrepro.solvers.registry import NotInstalled
 from svmrepro.workflow.configuration import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.measurement.flags import flag_reasons
+from svmrepro.workflow.measurement._flags import flag_reasons
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, counted, finite
 from svmrepro.workflow.measurement.machine import Meter, copy_bandwidth, load_average
 

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from svmrepro.workflow.configuration import Config, Contender, Experiment
 from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.errors import writing
-from svmrepro.workflow.measurement.forecast import Forecast, duration
+from svmrepro.workflow.measurement._forecast import Forecast, duration
 
 #: Seconds between updates during a long run, on a terminal and elsewhere.
 TICK_TERMINAL, TICK_PLAIN = 1.0, 60.0

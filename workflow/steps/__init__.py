@@ -1,14 +1,15 @@
 """The steps that Snakemake runs, each as ``python -m svmrepro.workflow.steps.<step>``.
 
-fetch      get raw files
-generate   check generated data
-compile    compile the solvers
-measure    measure a job
-analyse    records to measurements, exponents and ratios
-collect    join the files of a paper's experiments
-tabulate   tables
-plot       figures
-check      compare with the reference run
-compare    compare with another run
-closing    summary at the end of a run
+fetch          get raw files
+generate       check generated data
+compile        compile the solvers
+measure        measure a job
+analyse        records to measurements, exponents and ratios
+collect        join the files of a paper's experiments
+tabulate       tables
+plot           figures
+check          compare with the reference run
+compare        compare with another run
+closing        summary at the end of a run
+_command_line  what all steps share
 """

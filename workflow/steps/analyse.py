@@ -13,7 +13,7 @@ from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.analysis.tidy import collect_lines, to_csv
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.steps.command_line import run_step
+from svmrepro.workflow.steps._command_line import run_step
 
 
 def run(config: Config, paper: str, experiment: str) -> None:

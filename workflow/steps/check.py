@@ -42,7 +42,7 @@ from svmrepro.workflow.judgement.reference_check import (
     machine_records,
     summarise,
 )
-from svmrepro.workflow.steps.command_line import run_step
+from svmrepro.workflow.steps._command_line import run_step
 
 KEPT = 10
 """Permutations per problem that a committed reference keeps: enough to detect a fault, but small."""

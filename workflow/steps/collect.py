@@ -9,7 +9,7 @@ from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import join
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.files import atomic_path, atomic_write
-from svmrepro.workflow.steps.command_line import run_step
+from svmrepro.workflow.steps._command_line import run_step
 
 
 def run(config: Config, paper: str) -> None:

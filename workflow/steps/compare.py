@@ -24,7 +24,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import styled, write
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import clocked_claims
-from svmrepro.workflow.steps.command_line import run_step
+from svmrepro.workflow.steps._command_line import run_step
 from svmrepro.workflow.steps.tabulate import FORMS
 from svmrepro.workflow.tables.writers import render
 

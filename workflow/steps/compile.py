@@ -17,7 +17,7 @@ from svmrepro.workflow.configuration.needs import combinations
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement import machine
-from svmrepro.workflow.steps.command_line import run_step
+from svmrepro.workflow.steps._command_line import run_step
 
 
 def run(config: Config, output: Path) -> None:

@@ -18,7 +18,7 @@ from svmrepro.workflow.configuration.needs import data_sets
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import Marker, read_marker, register, write_marker
-from svmrepro.workflow.steps.command_line import run_step
+from svmrepro.workflow.steps._command_line import run_step
 
 
 def fetch(config: Config, name: str) -> Marker:

@@ -13,7 +13,7 @@ from svmrepro.workflow.configuration import Config
 from svmrepro.workflow.configuration.jobs import instances
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.measurement.data_sets import Marker, write_marker
-from svmrepro.workflow.steps.command_line import run_step
+from svmrepro.workflow.steps._command_line import run_step
 
 
 def generate(config: Config, name: str) -> Marker:

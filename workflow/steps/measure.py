@@ -30,7 +30,7 @@ from svmrepro.workflow.measurement.data_sets import NotAvailable, load_instance,
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS, NO_RESULT, SCHEMA, dump_lines
 from svmrepro.workflow.measurement.progress import Progress
-from svmrepro.workflow.steps.command_line import run_step
+from svmrepro.workflow.steps._command_line import run_step
 
 
 class _Last:

@@ -13,7 +13,7 @@ from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.artefact_kinds import figure_builder
 from svmrepro.workflow.figures.style import styled, write
-from svmrepro.workflow.steps.command_line import run_step
+from svmrepro.workflow.steps._command_line import run_step
 
 
 def run(config: Config, paper: str, artefact: Sequence[str]) -> None:

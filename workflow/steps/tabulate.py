@@ -11,7 +11,7 @@ from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.artefact_kinds import table_builder
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.steps.command_line import run_step
+from svmrepro.workflow.steps._command_line import run_step
 from svmrepro.workflow.tables.writers import to_csv, to_html, to_markdown
 
 FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}

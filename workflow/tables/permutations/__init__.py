@@ -4,5 +4,5 @@ problems   the data sets, and the support vectors of their solutions
 paired     two contenders, with paired tests
 variants   variants against a baseline
 encodings  encodings of the same data
-cells      common cells
+_cells     common cells
 """

@@ -16,7 +16,7 @@ from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, percent, printed, prose
 from svmrepro.workflow.tables.model import Column, Table, table_of
-from svmrepro.workflow.tables.permutations.cells import mean_cell, name_cells, name_columns, p_cells
+from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells
 
 QUANTITIES = {"seconds": (CPU, "CPU seconds", 3), "iterations": (permutations.ITERATIONS, "iterations", 4)}
 """Key of the columns -> column of the measurements, header, digits of a mean."""

@@ -7,7 +7,7 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.cells import BLANK, DASH, Cell, count, missing, percent
 from svmrepro.workflow.tables.model import Column, Table, beside_paper, table_of
-from svmrepro.workflow.tables.permutations.cells import count_cell, name_cells, name_columns
+from svmrepro.workflow.tables.permutations._cells import count_cell, name_cells, name_columns
 
 
 def build(results: Results, artefact: Artefact) -> Table:

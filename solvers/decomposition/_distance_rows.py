@@ -9,7 +9,8 @@ from __future__ import annotations
 from svmrepro.solvers.caches import active_set_rows
 from svmrepro.solvers.caches.lru import DISTANCE_CACHE
 from svmrepro.solvers.compilation.compiled import compiled, source
-from svmrepro.solvers.decomposition import gradient_rows, second_order_iteration
+from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
+from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 
 iterate = compiled(second_order_iteration.signature(DISTANCE_CACHE))(source(second_order_iteration.iterate))
 rearrange_rows = compiled(active_set_rows.signature(DISTANCE_CACHE))(source(active_set_rows.rearrange_rows))

@@ -16,7 +16,7 @@ import zlib
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final
 
-from svmrepro.datasets.download.lzw import MAGIC, decompress_lzw
+from svmrepro.datasets.download._lzw import MAGIC, decompress_lzw
 from svmrepro.datasets.errors import SourceError
 from svmrepro.datasets.files import CHUNK, storage_errors
 

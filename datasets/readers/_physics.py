@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.parsing import (
+from svmrepro.datasets.readers._parsing import (
     NUMBER,
     brief,
     complain_of_number,

@@ -11,8 +11,8 @@ from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.records import zeroed
-from svmrepro.solvers.decomposition.pair_selection import DOWN, NONE, UP
-from svmrepro.solvers.decomposition.pair_state import (
+from svmrepro.solvers.decomposition._pair_selection import DOWN, NONE, UP
+from svmrepro.solvers.decomposition._pair_state import (
     CALLS,
     STATE,
     place,

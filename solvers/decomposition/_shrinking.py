@@ -5,8 +5,8 @@ from __future__ import annotations
 from numba import types
 from svmrepro.solvers.caches.feature_columns import exchange
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.decomposition.pair_selection import DOWN, UP
-from svmrepro.solvers.decomposition.pair_state import STATE
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
+from svmrepro.solvers.decomposition._pair_state import STATE
 
 
 @compiled()

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.parsing import (
+from svmrepro.datasets.readers._parsing import (
     NUMBER,
     VALUE,
     brief,

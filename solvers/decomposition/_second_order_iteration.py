@@ -9,15 +9,15 @@ from numba import types
 from svmrepro.solvers.caches.active_set_rows import CACHE, fetch, kept
 from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.decomposition.pair_selection import DOWN, UP, best_partner, move_gradient
-from svmrepro.solvers.decomposition.pair_state import (
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, best_partner, move_gradient
+from svmrepro.solvers.decomposition._pair_state import (
     CALLS,
     STATE,
     clipped,
     place,
     room,
 )
-from svmrepro.solvers.decomposition.shrinking import mark_leavers
+from svmrepro.solvers.decomposition._shrinking import mark_leavers
 from svmrepro.solvers.storage.row_products import STORE
 
 RUNNING, SHRINK, CONVERGED, NEARLY = range(4)
@@ -49,7 +49,7 @@ def tally(lengths, ratio, planned):  # type: ignore[no-untyped-def]
 def best_exact(G, diagonal, row, status, beta, y, C, m, i, tiny):  # type: ignore[no-untyped-def]
     """Return the partner j of i with the largest gain of the clipped step, and twice that gain; or -1 and 0.
 
-    The exact counterpart of :func:`~svmrepro.solvers.decomposition.pair_selection.best_partner`, which
+    The exact counterpart of :func:`~svmrepro.solvers.decomposition._pair_selection.best_partner`, which
     ignores the bounds. ``tiny`` replaces a curvature that is smaller.
     """
     j, best = -1, 0.0

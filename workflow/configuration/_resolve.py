@@ -14,7 +14,15 @@ from msgspec import UNSET, UnsetType, to_builtins
 from svmrepro import datasets
 from svmrepro.datasets.validation import Fault, check_known, shown, under
 from svmrepro.solvers import MEASURES, SOLVERS, STORAGES, Kernel
-from svmrepro.workflow.configuration.layers import Layers
+from svmrepro.workflow.configuration._layers import Layers
+from svmrepro.workflow.configuration._settings import (
+    ArtefactSettings,
+    ContenderSettings,
+    PaperFile,
+    Settings,
+    WholeExperiment,
+    given,
+)
 from svmrepro.workflow.configuration.model import (
     Artefact,
     Config,
@@ -25,14 +33,6 @@ from svmrepro.workflow.configuration.model import (
     Paper,
 )
 from svmrepro.workflow.configuration.plain_yaml import plain, read_yaml
-from svmrepro.workflow.configuration.settings import (
-    ArtefactSettings,
-    ContenderSettings,
-    PaperFile,
-    Settings,
-    WholeExperiment,
-    given,
-)
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.fingerprints import solver_fingerprint
 

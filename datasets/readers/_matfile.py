@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.parsing import brief, map_labels, refuse_one_class
+from svmrepro.datasets.readers._parsing import brief, map_labels, refuse_one_class
 
 FIELDS: Final = ("x", "t", "train", "test")
 

@@ -23,7 +23,7 @@ from numba import typeof, types
 from svmrepro.solvers.caches.smo_rows import first_cache, longer
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import allocated, array, record
-from svmrepro.solvers.platt.example_lists import extremes, find, insert, locate, remove, set_support
+from svmrepro.solvers.platt._example_lists import extremes, find, insert, locate, remove, set_support
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_sums import PART, TOTAL, folded_weights, total_of
@@ -362,7 +362,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoRun:
     """Return a run at alpha = 0, or at given multipliers.
 
     The options are ``step_tol``: relative step below which a pair makes no progress; ``fold``: keep the
-    weight vector of a linear kernel; ``polish``: see :mod:`svmrepro.solvers.platt.free_set_cg`; ``seed``:
+    weight vector of a linear kernel; ``polish``: see :mod:`svmrepro.solvers.platt._free_set_cg`; ``seed``:
     seed of the random starts of the second choice; ``shrinking``: whether full passes skip examples whose
     slack exceeds the largest violation; ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none, unused if
     the weight vector is kept; ``start``: feasible initial multipliers, or None.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from svmrepro.workflow.analysis.curves import KEYS, Point, absent, curve, exponent
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.judgement.findings import Finding, Spec
+from svmrepro.workflow.judgement._findings import Finding, Spec
 
 OPTIONAL = KEYS | {"from", "to"}
 

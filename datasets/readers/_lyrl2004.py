@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.index_value_lines import LineBlock, Rows, read_blocks
-from svmrepro.datasets.readers.parsing import brief, line_blocks, show
+from svmrepro.datasets.readers._index_value_lines import LineBlock, Rows, read_blocks
+from svmrepro.datasets.readers._parsing import brief, line_blocks, show
 
 Documents = npt.NDArray[np.int64]
 

@@ -21,8 +21,8 @@ import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import allocated, array, record
-from svmrepro.solvers.platt.example_lists import extremes, set_support
-from svmrepro.solvers.platt.state import CALLS, STATE, SmoRun
+from svmrepro.solvers.platt._example_lists import extremes, set_support
+from svmrepro.solvers.platt._state import CALLS, STATE, SmoRun
 from svmrepro.solvers.quadratic_programs.projected_cg import weights_of
 from svmrepro.solvers.storage.row_products import STORE
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet, sorted_csr
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.parsing import brief, map_labels, refuse_one_class
+from svmrepro.datasets.readers._parsing import brief, map_labels, refuse_one_class
 
 BRIGHTEST: Final = 255.0
 """Divisor of pixel values, which scales them to [0, 1]."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from svmrepro.solvers.caches import active_set_rows
 from svmrepro.solvers.caches.lru import BYTE_CACHE
 from svmrepro.solvers.compilation.compiled import compiled, source
-from svmrepro.solvers.decomposition import second_order_iteration
+from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 
 iterate = compiled(second_order_iteration.signature(BYTE_CACHE))(source(second_order_iteration.iterate))
 rearrange_rows = compiled(active_set_rows.signature(BYTE_CACHE))(source(active_set_rows.rearrange_rows))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 from svmrepro.datasets.dataset import FloatArray
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers.parsing import NUMBER, VALUE, complain_of_number, line_blocks, show
+from svmrepro.datasets.readers._parsing import NUMBER, VALUE, complain_of_number, line_blocks, show
 from svmrepro.datasets.sparse_builder import GrowingRows
 
 Positions = npt.NDArray[np.int64]

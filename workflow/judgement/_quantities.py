@@ -17,9 +17,9 @@ from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.power_law import fit_power_law
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES
-from svmrepro.workflow.judgement import curve_quantities as curves
-from svmrepro.workflow.judgement import permutation_quantities as permutations
-from svmrepro.workflow.judgement.findings import Finding, Spec
+from svmrepro.workflow.judgement import _curve_quantities as curves
+from svmrepro.workflow.judgement import _permutation_quantities as permutations
+from svmrepro.workflow.judgement._findings import Finding, Spec
 
 
 def exponent(results: Results, spec: Spec) -> list[Finding]:

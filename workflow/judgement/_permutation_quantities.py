@@ -1,6 +1,6 @@
 """Quantities of claims about permutations: shares of significant data sets, mean ratios, counts.
 
-Each function is a kind of quantity, as in `svmrepro.workflow.judgement.quantities`. ``table`` names the
+Each function is a kind of quantity, as in `svmrepro.workflow.judgement._quantities`. ``table`` names the
 paper's file of printed numbers.
 """
 
@@ -14,7 +14,7 @@ from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
-from svmrepro.workflow.judgement.findings import Finding, Spec
+from svmrepro.workflow.judgement._findings import Finding, Spec
 
 DIRECTIONS = {"less": LARGER, "more": SMALLER}
 """Difference of the second contender -> the mark of the first against it."""

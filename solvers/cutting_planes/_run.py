@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from svmrepro.solvers.cutting_planes.planes import Planes
+from svmrepro.solvers.cutting_planes._planes import Planes
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.passes.sliced_passes import SlicedPasses, Weights
 from svmrepro.solvers.solution import Solution

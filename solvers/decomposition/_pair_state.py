@@ -9,7 +9,7 @@ from numba import typeof, types
 from svmrepro.solvers.caches.feature_columns import BLOCK, SHAPE
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import zeroed
-from svmrepro.solvers.decomposition.pair_selection import DOWN, UP, extremes
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, extremes
 
 _SNAP = 1e-15
 

@@ -11,7 +11,7 @@ from numba import types
 from svmrepro.solvers.caches.active_set_rows import CACHE
 from svmrepro.solvers.caches.feature_columns import PANEL, STRETCH
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.decomposition.pair_state import CALLS, STATE
+from svmrepro.solvers.decomposition._pair_state import CALLS, STATE
 from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
 
 
