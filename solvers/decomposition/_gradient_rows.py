@@ -59,7 +59,7 @@ def subtract_rows(G, cache, store, panel, block, shape, positions, changes, begi
         first = begin + at // count * STRETCH
         if first >= last:
             return -1
-        if done >= work:
+        if done > 0 and done >= work:
             return at
         size = min(STRETCH, last - first)
         change, i = changes[at % count], np.int64(order[positions[at % count]])

@@ -68,6 +68,7 @@ __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _WORTH = 10  # as in `second_order_iteration`
 _DEGENERATE = 1e-10
+_NEGLIGIBLE = 1e-20  # entry of p, whose newest are 1
 _NO_NAN = {"nnan", "nsz"}
 
 objective, steps = second_order.objective, second_order.steps
@@ -118,8 +119,17 @@ def forget(last):  # type: ignore[no-untyped-def]
 def _extend(last, mix, i, j):  # type: ignore[no-untyped-def]
     """Replace p by ``mix p + e_i - e_j``."""
     p, support, scalars = last.p, last.support, last.scalars
+    count = 0
     for k in range(scalars.count):
-        p[support[k]] *= mix
+        at = support[k]
+        p[at] *= mix
+        # Entries decay; without an end they would become subnormal numbers, which are slow.
+        if abs(p[at]) > _NEGLIGIBLE:
+            support[count] = at
+            count += 1
+        else:
+            p[at] = 0.0
+    scalars.count = count
     for sign, at in ((1.0, i), (-1.0, j)):
         if p[at] == 0.0:
             known = False
@@ -217,7 +227,8 @@ def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, ste
         row2 = rows[slot]
         # Find the direction and the step.
         slope = G[i] - G[j]
-        Q = max(diagonal[i] + diagonal[j] - 2.0 * row1[j], tiny)
+        own = diagonal[i] + diagonal[j] - 2.0 * row1[j]
+        Q = max(own, tiny)
         mix, curvature = 0.0, Q
         if last.scalars.count > 0:
             shared = last.product[i] - last.product[j]
@@ -243,7 +254,7 @@ def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, ste
             change = mu * last.p[at]
             place(beta, status, y, C, at, beta[at] + change, abs(beta[at]) + abs(change))
             scalars.drift += abs(change)
-        scalars.objective += (slope - 0.5 * curvature * mu) * mu
+        scalars.objective += (slope - 0.5 * (curvature - Q + own) * mu) * mu
         scalars.top, scalars.g_max, scalars.g_min = move_gradient(
             G, last.product, row1, row2, mix, mu, status, m
         )

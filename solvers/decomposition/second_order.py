@@ -60,6 +60,7 @@ eta               ``_ETA``, 0.9
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -313,7 +314,9 @@ def _restored(run: SecondOrderRun, done: PairRestoring) -> str | None:
 
 
 def objective(run: SecondOrderRun) -> float:
-    """Return the current dual objective W."""
+    """Return the current dual objective W; nan while that of given multipliers is being computed."""
+    if run.restoring is not None and run.restoring.why == BEGIN:
+        return math.nan
     return float(run.state.scalars.objective)
 
 

@@ -20,6 +20,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numba import types
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition import second_order
@@ -42,7 +43,7 @@ _SLICES = 16  # also at least this share of the run, because each look costs 0.0
 _PATIENCE = 2.0  # cost of steps between free multipliers before the first polish, as a multiple of its cost
 _MOST_PATIENCE, _LEAST_PATIENCE = 2.0**40, 0.5
 _SOONER, _LATER = 0.25, 2.0
-_STEPS = 50  # Newton steps of a polish, plus one for each bound met
+_OVERRUN = 3.0  # work at which a polish ends that meets many bounds, as a multiple of what was expected
 _TIGHTER = 0.1  # tolerance of a polish, as a share of eps
 # Costs in entries read: of a kernel value, of a multiplication in the factor, of an entry of a new row.
 _VALUE, _MULTIPLICATION, _ENTRY = 8.0, 0.7, 3.0
@@ -68,7 +69,7 @@ def fill_kernel(store, dots, transform, K, members, at, work, row):  # type: ign
     Return the row reached within about ``work`` entries, and the entries read. ``row`` is workspace.
     """
     touched, done = 0, 0
-    while at < members.size and done < work:
+    while at < members.size and done + touched < work:
         touched += dots(store, np.int64(members[at]), members, at + 1, row)
         transform(store, np.int64(members[at]), members, at + 1, row)
         for k in range(at + 1):
@@ -113,8 +114,8 @@ class Polish:
         self.changes: Any = None
         self.row = np.empty(run.problem.n)
 
-    def advance(self, run: SmoNewtonRun, work: int) -> bool:
-        """Continue for about ``work`` entries read; return whether it is done."""
+    def advance(self, run: SmoNewtonRun, work: int, most: int) -> bool:
+        """Continue for about ``work`` entries read and at most ``most`` steps; return whether it is done."""
         pairs, qp = run.pairs, self.newton
         k = self.positions.size
         if self.filled < k:
@@ -133,7 +134,8 @@ class Polish:
             return not newton.factor(qp, work)
         if self.changes is None:
             scale = abs(second_order.objective(pairs))
-            if newton.iterate(qp, _TIGHTER * run.eps, scale, work, _STEPS + k) == newton.DONE:
+            limit = int(_OVERRUN * _multiplications(k))
+            if newton.iterate(qp, _TIGHTER * run.eps, scale, work, most, limit) == newton.DONE:
                 self.changes = _take(run, self)
                 self.cost += _MULTIPLICATION * qp.scalars.work
             return False
@@ -215,12 +217,15 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoNewtonRun
 def advance(run: SmoNewtonRun, work: int, step_limit: int) -> str | None:
     """Continue for about ``work`` entries read; return a status when the run has ended."""
     if run.polish is not None:
-        if run.polish.advance(run, work):
+        if run.polish.advance(run, work, step_limit - steps(run)):
             _rate(run, run.polish)
             run.polish = None
         return None
+    pairs_limit = step_limit - run.newton_steps
+    if run.pairs.restoring is not None:
+        return second_order.advance(run.pairs, work, pairs_limit)
     ticks = int(run.pairs.state.scalars.ticks)
-    status = second_order.advance(run.pairs, min(work, run.look_at - ticks), step_limit)
+    status = second_order.advance(run.pairs, max(1, min(work, run.look_at - ticks)), pairs_limit)
     if status is None and run.pairs.restoring is None and run.pairs.state.scalars.ticks >= run.look_at:
         _consider(run)
     return status
@@ -240,7 +245,7 @@ def finish(run: SmoNewtonRun, status: str) -> Solution:
     """Return the current solution."""
     if run.polish is not None and run.polish.changes is not None:
         # The multipliers have moved already, and the gradient is in between.
-        while not run.polish.advance(run, 1 << 62):
+        while not run.polish.advance(run, 1 << 62, 0):
             pass
     solution = second_order.finish(run.pairs, status)
     info = {**solution.info, "newton_polishes": float(run.polishes), "newton_steps": float(run.newton_steps)}
@@ -263,13 +268,26 @@ def _consider(run: SmoNewtonRun) -> None:
     if run.problem.kernel.name != "linear":
         kept = np.count_nonzero(cache.slot_of[run.pairs.panel.order[free]] >= 0)
         entry += _ENTRY * (1.0 - kept / max(k, 1))
-    cost = k * m * entry + _VALUE * k * k / 2 + _MULTIPLICATION * (k**3 / 6 + 20.0 * k**2)
+    value = _VALUE + _stored_entries(run.problem)
+    cost = k * m * entry + value * k * k / 2 + _MULTIPLICATION * _multiplications(k)
     now = _work_between_free(run)
     due = run.begun + run.patience * cost
     if now >= due and 2 <= k <= _MOST_FREE:
         run.polish = Polish(run, free)
     else:
         _look_again(run, due - now)
+
+
+def _multiplications(k: int) -> float:
+    """Return about how many multiplications the factor and the steps of k free multipliers take."""
+    return k**3 / 6 + 20.0 * k**2
+
+
+def _stored_entries(problem: Problem) -> float:
+    """Return the stored entries that a dot product reads."""
+    if problem.storage in ("bits", "precomputed"):
+        return 1.0 + problem.d / 64 if problem.storage == "bits" else 1.0
+    return problem.X.nnz / problem.n if sp.issparse(problem.X) else float(problem.d)
 
 
 def _look_again(run: SmoNewtonRun, work: float) -> None:

@@ -221,8 +221,8 @@ def _spread(state):  # type: ignore[no-untyped-def]
     return top - bottom
 
 
-@compiled(types.int64(NEWTON, types.float64, types.float64, types.int64, types.int64))
-def iterate(state, eps, objective, work, most):  # type: ignore[no-untyped-def]
+@compiled(types.int64(NEWTON, types.float64, types.float64, types.int64, types.int64, types.int64))
+def iterate(state, eps, objective, work, most, limit):  # type: ignore[no-untyped-def]
     """Take Newton steps until the gradient of the members is constant.
 
     Parameters
@@ -235,6 +235,8 @@ def iterate(state, eps, objective, work, most):  # type: ignore[no-untyped-def]
         About how many multiplications may be made.
     most : int
         Number of steps at which to end.
+    limit : int
+        Number of multiplications, the factor's included, at which to end.
 
     Returns
     -------
@@ -246,7 +248,7 @@ def iterate(state, eps, objective, work, most):  # type: ignore[no-untyped-def]
     done = 0
     while done < work:
         m = scalars.n_members
-        if m < 2 or scalars.steps >= most or _spread(state) <= eps:
+        if m < 2 or scalars.steps >= most or scalars.work >= limit or _spread(state) <= eps:
             return DONE
         _direction(state)
         _times(state)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.svm import SVC
-from solver_cases import banana_like, gram
+from solver_cases import banana_like, gram, judged, words
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.decomposition import smo_newton
@@ -41,7 +41,7 @@ def test_newton_steps_reach_the_optimum_of_what_stays_free(seed: int, rank: int,
     g, beta, scalars = state.g.copy(), state.beta.copy(), state.scalars
     while scalars.factored < k:
         assert newton.factor(state, work)
-    while newton.iterate(state, 1e-9, 1.0, work, 1000) != newton.DONE:
+    while newton.iterate(state, 1e-9, 1.0, work, 1000, 1 << 60) != newton.DONE:
         pass
     d = state.beta - beta
     assert abs(d.sum()) <= 1e-12 * np.abs(d).sum()
@@ -148,3 +148,37 @@ def test_an_indefinite_kernel() -> None:
     if solution.status == "optimal":
         assert certify(problem, solution).max_violation <= 1e-3
     assert np.isfinite(solution.alpha).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_look_at_the_free_set_while_the_gradient_is_restored(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Looks are so frequent that one often falls on the step after which the gradient has to be restored.
+    monkeypatch.setattr(smo_newton, "_LEAST_WORK", 1)
+    monkeypatch.setattr(smo_newton, "_SLICES", 1 << 30)
+    X, y = words(200, 100, seed=seed)
+    for C in (1.0, 100.0):
+        judged(Problem(X, y, C, Kernel.gaussian(gamma=0.05), storage="bits"), "smo-newton", cache_mb=1e-3)
+
+
+def test_no_more_steps_than_allowed() -> None:
+    problem = chess_board(500, 1e5)
+    whole = solve(problem, "smo-newton")
+    for limit in (1, 100, whole.iterations // 2, whole.iterations - 1):
+        solution = solve(problem, "smo-newton", iteration_limit=limit)
+        assert (solution.status, solution.iterations <= limit) == ("iteration_limit", True)
+        assert solution.info["objective"] == pytest.approx(certify(problem, solution).dual, rel=1e-9)
+
+
+def test_a_polish_that_meets_many_bounds_ends_early() -> None:
+    # Ten features and hundreds of free multipliers: nearly all of them have to reach a bound.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 10))
+    y = np.where(X @ rng.normal(size=10) + 3.0 * rng.normal(size=1500) > 0, 1.0, -1.0)
+    k, state = 400, newton_problem(0, 400, 5)
+    assert newton.factor(state, 10**12)
+    limit = int(smo_newton._OVERRUN * smo_newton._multiplications(k))
+    assert newton.iterate(state, 1e-9, 1.0, 10**12, 10**6, limit) == newton.DONE
+    assert state.scalars.work <= limit + 5 * k * k
+    judged(Problem(X, y, 20.0), "smo-newton")
