@@ -43,7 +43,7 @@ _SLICES = 16  # also at least this share of the run, because each look costs 0.0
 _PATIENCE = 2.0  # cost of steps between free multipliers before the first polish, as a multiple of its cost
 _MOST_PATIENCE, _LEAST_PATIENCE = 2.0**40, 0.5
 _SOONER, _LATER = 0.25, 2.0
-_OVERRUN = 3.0  # work at which a polish ends that meets many bounds, as a multiple of what was expected
+_OVERRUN = 1.5  # work at which a polish ends that meets many bounds, as a multiple of what was expected
 _TIGHTER = 0.1  # tolerance of a polish, as a share of eps
 # Costs in entries read: of a kernel value, of a multiplication in the factor, of an entry of a new row.
 _VALUE, _MULTIPLICATION, _ENTRY = 8.0, 0.7, 3.0
@@ -265,14 +265,17 @@ def _consider(run: SmoNewtonRun) -> None:
     free = np.flatnonzero(state.status[:m] == UP | DOWN)
     k = free.size
     entry = 1.0
-    if run.problem.kernel.name != "linear":
+    linear = run.problem.kernel.name == "linear"
+    if not linear:
         kept = np.count_nonzero(cache.slot_of[run.pairs.panel.order[free]] >= 0)
         entry += _ENTRY * (1.0 - kept / max(k, 1))
     value = _VALUE + _stored_entries(run.problem)
     cost = k * m * entry + value * k * k / 2 + _MULTIPLICATION * _multiplications(k)
     now = _work_between_free(run)
     due = run.begun + run.patience * cost
-    if now >= due and 2 <= k <= _MOST_FREE:
+    # Of more linearly dependent examples than that, most have to reach a bound, which pairs do for less.
+    most = run.problem.d + 1 if linear else _MOST_FREE
+    if now >= due and 2 <= k <= min(most, _MOST_FREE):
         run.polish = Polish(run, free)
     else:
         _look_again(run, due - now)
