@@ -39,10 +39,11 @@ __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _MOST_FREE = 3000  # above it, the two matrices would take more than 144 MB
 _LEAST_WORK = 1 << 20  # entries read between two looks at the free set, about 0.3 ms
-_SLICES = 16  # also at least this share of the run, because each look costs 0.05 ms
+_SLICES = 8  # unless the last polish was useful, also this share of the run: each look costs 0.05 ms
 _PATIENCE = 2.0  # cost of steps between free multipliers before the first polish, as a multiple of its cost
 _MOST_PATIENCE, _LEAST_PATIENCE = 2.0**40, 0.5
 _SOONER, _LATER = 0.25, 2.0
+_FREE_WORK = 5_000_000  # multiplications that a polish may take in any case, about 1 ms
 _OVERRUN = 1.5  # work at which a polish ends that meets many bounds, as a multiple of what was expected
 _TIGHTER = 0.1  # tolerance of a polish, as a share of eps
 # Costs in entries read: of a kernel value, of a multiplication in the factor, of an entry of a new row.
@@ -134,7 +135,7 @@ class Polish:
             return not newton.factor(qp, work)
         if self.changes is None:
             scale = abs(second_order.objective(pairs))
-            limit = int(_OVERRUN * _multiplications(k))
+            limit = int(_OVERRUN * _multiplications(k)) + _FREE_WORK
             if newton.iterate(qp, _TIGHTER * run.eps, scale, work, most, limit) == newton.DONE:
                 self.changes = _take(run, self)
                 self.cost += _MULTIPLICATION * qp.scalars.work
@@ -183,6 +184,8 @@ class SmoNewtonRun:
     look_at : int
         Work of all steps, in entries read, at which to look at the free set. It does not depend on the slices
         in which the run is made, so that a run can be repeated.
+    useful : bool
+        Whether the last polish gained more for its cost than the steps before it.
     begun, gain_then : float
         Their work and their gain at the end of the last polish.
     """
@@ -195,6 +198,7 @@ class SmoNewtonRun:
         self.patience = _PATIENCE
         self.begun, self.gain_then = 0.0, 0.0
         self.look_at = _LEAST_WORK
+        self.useful = False
         self.polishes = self.newton_steps = 0
 
 
@@ -296,7 +300,8 @@ def _stored_entries(problem: Problem) -> float:
 def _look_again(run: SmoNewtonRun, work: float) -> None:
     """Set when to look at the free set again: after some work, and not so often that looking costs much."""
     ticks = int(run.pairs.state.scalars.ticks)
-    run.look_at = ticks + int(max(work, _LEAST_WORK, ticks / _SLICES))
+    seldom = 0.0 if run.useful else ticks / _SLICES
+    run.look_at = ticks + int(max(work, _LEAST_WORK, seldom))
 
 
 def _take(run: SmoNewtonRun, polish: Polish) -> Any:
@@ -327,7 +332,8 @@ def _rate(run: SmoNewtonRun, polish: Polish) -> None:
     gain, cost = float(polish.newton.scalars.gain), max(polish.cost, 1.0)
     work = _work_between_free(run) - run.begun
     pairs_gain = float(scalars.between_free_gain) - run.gain_then
-    factor = _SOONER if gain * work > pairs_gain * cost else _LATER
+    run.useful = gain * work > pairs_gain * cost
+    factor = _SOONER if run.useful else _LATER
     run.patience = min(max(run.patience * factor, _LEAST_PATIENCE), _MOST_PATIENCE)
     run.begun, run.gain_then = _work_between_free(run), float(scalars.between_free_gain)
     run.polishes += 1
