@@ -301,8 +301,9 @@ def test_shrinking_changes_the_work_not_the_result(
     restores = "returns" if name == "smo" else "gradient_restores"  # the last full pass covers all examples
     assert shrunk.info[restores] >= 1 and whole.info.get(restores, 0) == 0
     counted = "nonzeros" if name == "smo" else "gradient_updates"
-    # SMO saves little here, and its path depends on rounding.
-    assert shrunk.work[counted] < (1.1 if name == "smo" else 0.9) * whole.work[counted]
+    # Under a linear kernel the work of SMO is that of its path, which shrinking changes either way.
+    if name != "smo" or kernel is not LINEAR:
+        assert shrunk.work[counted] < (1.0 if name == "smo" else 0.9) * whole.work[counted]
     assert second.dual == pytest.approx(first.dual, rel=1e-3 if name == "smo" else 1e-4)
     assert shrunk.info["objective"] == pytest.approx(second.dual, rel=1e-6)
 
