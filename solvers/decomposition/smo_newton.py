@@ -269,17 +269,14 @@ def _consider(run: SmoNewtonRun) -> None:
     free = np.flatnonzero(state.status[:m] == UP | DOWN)
     k = free.size
     entry = 1.0
-    linear = run.problem.kernel.name == "linear"
-    if not linear:
+    if run.problem.kernel.name != "linear":
         kept = np.count_nonzero(cache.slot_of[run.pairs.panel.order[free]] >= 0)
         entry += _ENTRY * (1.0 - kept / max(k, 1))
     value = _VALUE + _stored_entries(run.problem)
     cost = k * m * entry + value * k * k / 2 + _MULTIPLICATION * _multiplications(k)
     now = _work_between_free(run)
     due = run.begun + run.patience * cost
-    # Of more linearly dependent examples than that, most have to reach a bound, which pairs do for less.
-    most = run.problem.d + 1 if linear else _MOST_FREE
-    if now >= due and 2 <= k <= min(most, _MOST_FREE):
+    if now >= due and 2 <= k <= _MOST_FREE:
         run.polish = Polish(run, free)
     else:
         _look_again(run, due - now)
