@@ -42,7 +42,7 @@ def fill_packed(
 ) -> int:
     """Fill a packed row, from ``first`` to ``last``; ``wide`` is workspace. Return the entries read."""
     if packed.dtype == np.uint8:
-        return int(fill_distances(store, panel, i, first, last, packed))
+        return int(fill_distances(panel, i, first, last, packed))
     return int(fill_rounded(store, panel, block, shape, i, first, last, packed, wide))
 
 
@@ -50,7 +50,7 @@ def fill_packed(
 def _fill_packed(store, panel, block, shape, i, first, last, packed, wide):  # type: ignore[no-untyped-def]
     if packed.dtype == types.uint8:
         return lambda store, panel, block, shape, i, first, last, packed, wide: fill_distances(
-            store, panel, i, first, last, packed
+            panel, i, first, last, packed
         )
     return lambda store, panel, block, shape, i, first, last, packed, wide: fill_rounded(
         store, panel, block, shape, i, first, last, packed, wide

@@ -2,9 +2,9 @@
 
 A *panel* stores the examples in the order of a solver's active set, each feature contiguous. A row of the
 kernel matrix over the first m of them is then a few sums over contiguous memory, in vector registers; only
-the features in which x_i is nonzero are read. Binary features are bytes, and their dot products are counts of
-at most 255, added 64 at a time. Data too sparse or too wide for this use the functions of
-:mod:`svmrepro.solvers.storage.row_products`.
+the features in which x_i is nonzero are read. Binary features are bits, and their dot products are counts of
+at most 255, see :mod:`svmrepro.solvers.caches.bit_columns`. Data too sparse or too wide for this use the
+functions of :mod:`svmrepro.solvers.storage.row_products`.
 
 ``block(store, panel, i, first, last, out)``
     ``out[k - first] = x_i . x_order[k]`` for first <= k < last (or already the kernel value, if ``shape`` is
@@ -23,13 +23,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numba import typeof, types
+from svmrepro.solvers.caches import bit_columns
+from svmrepro.solvers.caches.bit_columns import STRETCH, add_common, exchange_bits, set_bits
 from svmrepro.solvers.compilation.compiled import compiled, first_class
 from svmrepro.solvers.compilation.table_lookup import shuffle_table
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.storage.kernel_transforms import exp_of_negative
 from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots_csr, dots_index
 
-STRETCH = 4096  # entries of a row computed at a time: they fit into the first-level cache
 _BYTE_LIMIT = 1 << 30  # bytes of binary columns; above it, packed bits or index lists are used
 _COLUMN_LIMIT = 1 << 30  # bytes of dense columns for sparse data
 _SMALL_TABLE = 256
@@ -49,7 +50,7 @@ class Panel(NamedTuple):
         Squared norms by position.
     columns : ndarray of float64, shape (d, n)
         Nonempty features of dense data by position; or empty.
-    bytes : ndarray of uint8, shape (d, n)
+    bits : BitColumns
         Nonempty features of binary data by position; or empty.
     at : ndarray of int64, shape (n + 1,)
         Where an example's own entries begin in ``features`` and ``values``.
@@ -57,10 +58,6 @@ class Panel(NamedTuple):
         The features in which an example is nonzero.
     values : ndarray of float64
         Their values; empty for binary data.
-    counts : ndarray of uint8, shape (STRETCH,)
-        Workspace.
-    ones : ndarray of uint8, shape (n,)
-        Number of ones of each example of binary data by position.
     distances : ndarray of uint16, shape (STRETCH,)
         Workspace.
     table : ndarray of float64, shape (256,)
@@ -71,12 +68,10 @@ class Panel(NamedTuple):
     order: Any
     norms: Any
     columns: Any
-    bytes: Any
+    bits: Any
     at: Any
     features: Any
     values: Any
-    counts: Any
-    ones: Any
     distances: Any
     table: Any
 
@@ -98,7 +93,7 @@ def build_panel(problem: Problem) -> Panel:
     """
     n, d = problem.n, problem.d
     store = problem.prepare()
-    columns, small = np.zeros((0, 0)), np.zeros((0, 0), dtype=np.uint8)
+    columns, bits = np.zeros((0, 0)), bit_columns.allocate(0, 0, np.zeros(0))
     at, features, values = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
     kind = form(problem)
     if kind in ("bytes", "columns"):
@@ -113,8 +108,8 @@ def build_panel(problem: Problem) -> Panel:
         number[used] = np.arange(used.size, dtype=np.uint32)
         at, features = csr.indptr.astype(np.int64), number[csr.indices]
         if kind == "bytes":
-            small = np.zeros((used.size, n), dtype=np.uint8)
-            small[features, np.repeat(np.arange(n), np.diff(csr.indptr))] = 1
+            bits = bit_columns.allocate(n, used.size, store.norms)
+            set_bits(bits, at, features, n)
         else:
             values = np.ascontiguousarray(csr.data, dtype=np.float64)
             X = store.dense if store.dense.size else csr.toarray()
@@ -123,12 +118,10 @@ def build_panel(problem: Problem) -> Panel:
         order=np.arange(n, dtype=np.uint32),
         norms=store.norms.copy(),
         columns=columns,
-        bytes=small,
+        bits=bits,
         at=at,
         features=features,
         values=values,
-        counts=np.zeros(STRETCH, dtype=np.uint8),
-        ones=np.minimum(store.norms, 255).astype(np.uint8),
         distances=np.zeros(STRETCH, dtype=np.uint16),
         table=_small_table(problem.kernel.gamma) if bytes_hold(problem) == "distances" else np.zeros(0),
     )
@@ -179,12 +172,10 @@ PANEL = typeof(
         np.zeros(1, dtype=np.uint32),
         np.zeros(1),
         np.zeros((1, 1)),
-        np.zeros((1, 1), dtype=np.uint8),
+        bit_columns.allocate(1, 1, np.zeros(1)),
         np.zeros(2, dtype=np.int64),
         np.zeros(1, dtype=np.uint32),
         np.zeros(1),
-        np.zeros(1, dtype=np.uint8),
-        np.zeros(1, dtype=np.uint8),
         np.zeros(1, dtype=np.uint16),
         np.zeros(1),
     )
@@ -245,35 +236,28 @@ def block_precomputed(store, panel, i, first, last, out):  # type: ignore[no-unt
 
 
 @compiled()
-def count_common(panel, i, first, last, counts):  # type: ignore[no-untyped-def]
-    """Write the number of ones that x_i shares with each example into ``counts``; return entries read."""
-    small, features = panel.bytes, panel.features
-    size = last - first
-    p, end = panel.at[i], panel.at[i + 1]
-    touched = (end - p) * size
-    for k in range(size):
-        counts[k] = 0
-    while p + 4 <= end:
-        c0 = small[features[p], first:last]
-        c1 = small[features[p + 1], first:last]
-        c2 = small[features[p + 2], first:last]
-        c3 = small[features[p + 3], first:last]
-        for k in range(size):
-            counts[k] = np.uint8(counts[k] + c0[k] + c1[k] + c2[k] + c3[k])
-        p += 4
-    while p < end:
-        c0 = small[features[p], first:last]
-        for k in range(size):
-            counts[k] = np.uint8(counts[k] + c0[k])
-        p += 1
-    return touched
+def count_common(panel, i, first, last):  # type: ignore[no-untyped-def]
+    """Count the ones that x_i shares with each example; return the entries read, and a view of the counts."""
+    bits = panel.bits
+    for k in range(bits.sums.size):
+        bits.sums[k] = 0
+    touched = add_common(bits, panel.at, panel.features, i, first, last, bits.sums, 0, 1)
+    return touched, bits.sums[first & 63 : (first & 63) + last - first]
+
+
+@compiled()
+def distances_from(panel, i, first, last):  # type: ignore[no-untyped-def]
+    """Compute ``|x_i - x_order[k]|^2`` modulo 256, at most ``STRETCH`` of them; return as `count_common`."""
+    bits, at = panel.bits, panel.at
+    begin, own = first & ~63, at[i + 1] - at[i]
+    touched = add_common(bits, at, panel.features, i, first, last, bits.ones[begin:], own, -2)
+    return touched, bits.sums[first & 63 : (first & 63) + last - first]
 
 
 @compiled(BLOCK)
 def block_bytes(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
     """Compute dot products of binary data as counts of common ones."""
-    touched = count_common(panel, i, first, last, panel.counts)
-    counts = panel.counts
+    touched, counts = count_common(panel, i, first, last)
     for k in range(last - first):
         out[k] = np.float64(counts[k])
     return touched
@@ -289,17 +273,18 @@ def look_up(table, distances, m, out):  # type: ignore[no-untyped-def]
 @compiled(BLOCK)
 def block_bytes_table(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
     """Look up Gaussian kernel values of binary data by integer distance."""
-    touched = count_common(panel, i, first, last, panel.counts)
     size = last - first
-    counts, table, ones, distances = panel.counts, store.table, panel.ones[first:last], panel.distances
+    if panel.table.size:
+        touched, near = distances_from(panel, i, first, last)
+        look_up(panel.table, near, size, out)
+        return touched
+    touched, counts = count_common(panel, i, first, last)
+    table, ones, distances = store.table, panel.bits.ones[first:last], panel.distances
     own = np.uint16(store.norms[i])
     for k in range(size):
         distances[k] = np.uint16(own + ones[k] - np.uint16(2) * counts[k])
-    if panel.table.size:
-        look_up(panel.table, distances, size, out)
-    else:
-        for k in range(size):
-            out[k] = table[distances[k]]
+    for k in range(size):
+        out[k] = table[distances[k]]
     return touched
 
 
@@ -398,18 +383,27 @@ def count_all(panel, i, first, last, out):  # type: ignore[no-untyped-def]
     touched = 0
     while first < last:
         end = min(first + STRETCH, last)
-        touched += count_common(panel, i, first, end, out[first:end])
+        read, counts = count_common(panel, i, first, end)
+        touched += read
+        part = out[first:end]
+        for k in range(end - first):
+            part[k] = counts[k]
         first = end
     return touched
 
 
 @compiled()
-def fill_distances(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def fill_distances(panel, i, first, last, out):  # type: ignore[no-untyped-def]
     """Write ``|x_i - x_order[k]|^2`` of binary data to the bytes ``out[k]`` for first <= k < last."""
-    touched = count_all(panel, i, first, last, out)
-    own, ones, part = np.uint8(store.norms[i]), panel.ones[first:last], out[first:last]
-    for k in range(last - first):
-        part[k] = np.uint8(own + ones[k] - np.uint8(2) * part[k])
+    touched = 0
+    while first < last:
+        end = min(first + STRETCH, last)
+        read, near = distances_from(panel, i, first, end)
+        touched += read
+        part = out[first:end]
+        for k in range(end - first):
+            part[k] = near[k]
+        first = end
     return touched
 
 
@@ -461,16 +455,15 @@ def exchange(array, pairs):  # type: ignore[no-untyped-def]
 def rearrange(panel, pairs):  # type: ignore[no-untyped-def]
     """Exchange positions, except in ``order``; see :func:`exchanges`."""
     exchange(panel.norms, pairs)
-    exchange(panel.ones, pairs)
     for c in range(panel.columns.shape[0]):
         exchange(panel.columns[c], pairs)
-    for c in range(panel.bytes.shape[0]):
-        exchange(panel.bytes[c], pairs)
+    if panel.bits.words.size:
+        exchange_bits(panel.bits, panel.at, panel.features, panel.order, pairs)
 
 
-@compiled(types.void(PANEL, VECTOR, types.uint8[::1]))
-def in_order(panel, doubles, bytes):  # type: ignore[no-untyped-def]
-    """Restore the original order of the examples; ``doubles`` and ``bytes``, shape (n,), are workspace."""
+@compiled(types.void(PANEL, VECTOR))
+def in_order(panel, doubles):  # type: ignore[no-untyped-def]
+    """Restore the original order of the examples; ``doubles``, shape (n,), is workspace."""
     order, n = panel.order, panel.order.size
     for c in range(-1, panel.columns.shape[0]):
         column = panel.columns[c] if c >= 0 else panel.norms
@@ -478,12 +471,7 @@ def in_order(panel, doubles, bytes):  # type: ignore[no-untyped-def]
             doubles[order[k]] = column[k]
         for k in range(n):
             column[k] = doubles[k]
-    for c in range(panel.bytes.shape[0]):
-        column8 = panel.bytes[c]
-        for k in range(n):
-            bytes[order[k]] = column8[k]
-        for k in range(n):
-            column8[k] = bytes[k]
+    if panel.bits.words.size:
+        set_bits(panel.bits, panel.at, panel.features, n)
     for k in range(n):
-        panel.ones[k] = np.uint8(min(panel.norms[k], 255.0))
         order[k] = np.uint32(k)

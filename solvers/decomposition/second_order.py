@@ -400,9 +400,8 @@ def _shrink(run: SecondOrderRun) -> None:
         run.panel = panel._replace(
             order=panel.order.copy(),
             norms=panel.norms.copy(),
-            ones=panel.ones.copy(),
             columns=panel.columns.copy(),
-            bytes=panel.bytes.copy(),
+            bits=panel.bits._replace(words=panel.bits.words.copy(), ones=panel.bits.ones.copy()),
         )
     pairs = exchanges(state.goes, m)
     rearrange(run.panel, pairs)
