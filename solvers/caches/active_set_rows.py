@@ -1,10 +1,10 @@
 """Least-recently-used cache of kernel rows, stored in the order of the active set.
 
 A row is as long as the active set was at its last request; if the set has grown since, only the missing end
-is computed. Entries are stored in double precision, or packed and unpacked at each request. In single
-precision twice as many rows fit; a row is rounded before its first use, so that every use sees the same
-matrix. For a Gaussian over binary data, the squared distances fit into bytes: writing a new row then takes an
-eighth of the memory traffic. Replacement is in :mod:`svmrepro.solvers.caches.lru`.
+is computed. Entries are stored in double precision, or packed. In single precision twice as many rows fit; a
+row is rounded before its first use, so that every use sees the same matrix, and widened at each request. For
+a Gaussian over binary data, the squared distances fit into bytes, an eighth of the memory traffic. The
+solvers' scans look them up, a span at a time. Replacement is in :mod:`svmrepro.solvers.caches.lru`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,18 @@ from svmrepro.solvers.caches.feature_columns import count_all, exchange, fill, f
 from svmrepro.solvers.caches.lru import CACHE, RowCache, build_cache, claim, forget, make_newest
 from svmrepro.solvers.compilation.compiled import compiled
 
-__all__ = ["CACHE", "RowCache", "build_cache", "fetch", "forget", "kept", "rearrange_rows"]
+__all__ = [
+    "CACHE",
+    "RowCache",
+    "build_cache",
+    "entry",
+    "fetch",
+    "forget",
+    "kept",
+    "rearrange_rows",
+    "row_of",
+    "span",
+]
 
 
 def fill_row(store: Any, panel: Any, block: Any, shape: Any, i: int, first: int, last: int, out: Any) -> int:
@@ -37,48 +48,13 @@ def _fill_row(store, panel, block, shape, i, first, last, out):  # type: ignore[
     )
 
 
-def fill_packed(
-    store: Any, panel: Any, block: Any, shape: Any, i: int, first: int, last: int, packed: Any, wide: Any
-) -> int:
-    """Fill a packed row, from ``first`` to ``last``; ``wide`` is workspace. Return the entries read."""
-    if packed.dtype == np.uint8:
-        return int(fill_distances(panel, i, first, last, packed))
-    return int(fill_rounded(store, panel, block, shape, i, first, last, packed, wide))
-
-
-@overload(fill_packed, inline="always")
-def _fill_packed(store, panel, block, shape, i, first, last, packed, wide):  # type: ignore[no-untyped-def]
-    if packed.dtype == types.uint8:
-        return lambda store, panel, block, shape, i, first, last, packed, wide: fill_distances(
-            panel, i, first, last, packed
-        )
-    return lambda store, panel, block, shape, i, first, last, packed, wide: fill_rounded(
-        store, panel, block, shape, i, first, last, packed, wide
-    )
-
-
 @compiled()
 def fill_rounded(store, panel, block, shape, i, first, last, packed, wide):  # type: ignore[no-untyped-def]
-    """Fill a row in single precision."""
+    """Fill a row in single precision; ``wide`` is workspace."""
     touched = fill_row(store, panel, block, shape, i, first, last, wide)
     for k in range(first, last):
         packed[k] = np.float32(wide[k])
     return touched
-
-
-def unpack(panel: Any, packed: Any, m: int, wide: Any) -> None:
-    """Write the first m entries of a packed row to ``wide``."""
-    if packed.dtype == np.uint8:
-        look_up(panel.table, packed, m, wide)
-    else:
-        widen(packed, m, wide)
-
-
-@overload(unpack, inline="always")
-def _unpack(panel, packed, m, wide):  # type: ignore[no-untyped-def]
-    if packed.dtype == types.uint8:
-        return lambda panel, packed, m, wide: look_up(panel.table, packed, m, wide)
-    return lambda panel, packed, m, wide: widen(packed, m, wide)
 
 
 @compiled()
@@ -88,14 +64,56 @@ def widen(packed, m, wide):  # type: ignore[no-untyped-def]
         wide[k] = np.float64(packed[k])
 
 
+# numba returns views without reference counts only within a tuple.
+
+
+def row_of(cache: Any, panel: Any, slot: int) -> Any:
+    """Return the row of a slot for :func:`entry` and :func:`span`: entries, or distances and their table."""
+    return (cache.packed[slot], panel.table) if cache.packed.dtype == np.uint8 else (cache.rows[slot],)
+
+
+@overload(row_of, inline="always")
+def _row_of(cache, panel, slot):  # type: ignore[no-untyped-def]
+    if cache.types[cache.fields.index("packed")].dtype == types.uint8:
+        return lambda cache, panel, slot: (cache.packed[slot], panel.table)
+    return lambda cache, panel, slot: (cache.rows[slot],)
+
+
+def entry(row: Any, k: int) -> Any:
+    """Return an entry of a row."""
+    return row[0][k] if len(row) == 1 else row[1][row[0][k]]
+
+
+@overload(entry, inline="always")
+def _entry(row, k):  # type: ignore[no-untyped-def]
+    return (lambda row, k: row[0][k]) if len(row) == 1 else (lambda row, k: row[1][row[0][k]])
+
+
+def span(row: Any, first: int, size: int, wide: Any) -> Any:
+    """Return some consecutive entries of a row, as a tuple of one; distances are looked up into ``wide``."""
+    if len(row) == 1:
+        return (row[0][first : first + size],)
+    look_up(row[1], row[0][first : first + size], size, wide)
+    return (wide[:size],)
+
+
+@overload(span, inline="always")
+def _span(row, first, size, wide):  # type: ignore[no-untyped-def]
+    def looked_up(row, first, size, wide):  # type: ignore[no-untyped-def]
+        look_up(row[1], row[0][first : first + size], size, wide)
+        return (wide[:size],)
+
+    return (lambda row, first, size, wide: (row[0][first : first + size],)) if len(row) == 1 else looked_up
+
+
 @compiled(forceinline=True)
 def kept(cache, i, m):  # type: ignore[no-untyped-def]
-    """Return the slot of a row that is complete and in double precision, like :func:`fetch`; -1 otherwise.
+    """Return the slot of a row that is complete and needs no widening, like :func:`fetch`; -1 otherwise.
 
     For a small active set, passing all the arguments of :func:`fetch` takes longer than an iteration.
     """
     slot = cache.slot_of[i]
-    if slot < 0 or cache.have[slot] < m or cache.packed.shape[0]:
+    if slot < 0 or cache.have[slot] < m or (cache.packed.shape[0] and cache.packed.itemsize > 1):
         return -1
     counts = cache.counts
     counts.calls += 1
@@ -107,10 +125,10 @@ def kept(cache, i, m):  # type: ignore[no-untyped-def]
 
 @compiled()
 def fetch(cache, store, panel, block, shape, i, m, which):  # type: ignore[no-untyped-def]
-    """Make ``cache.rows[r, :m]`` the row K(x_i, x_order[k]), k < m, and return r.
+    """Have the row K(x_i, x_order[k]), k < m, and return its slot, for :func:`row_of`.
 
-    The row stays valid until ``least`` other rows have been requested (see ``build_cache``). If rows are
-    packed, r is ``which``, a number below ``least``.
+    The row stays valid until ``least`` other rows have been requested (see ``build_cache``). In single
+    precision the slot is ``which``, a number below ``least``.
     """
     counts = cache.counts
     slot = claim(cache, i)
@@ -126,10 +144,15 @@ def fetch(cache, store, panel, block, shape, i, m, which):  # type: ignore[no-un
         if have < m:
             counts.touched += fill_row(store, panel, block, shape, i, have, m, cache.rows[slot])
         return slot
-    packed, wide = cache.packed[slot], cache.rows[which]
+    packed = cache.packed[slot]
+    if cache.packed.itemsize == 1:
+        if have < m:
+            counts.touched += fill_distances(panel, i, have, m, packed)
+        return slot
+    wide = cache.rows[which]
     if have < m:
-        counts.touched += fill_packed(store, panel, block, shape, i, have, m, packed, wide)
-    unpack(panel, packed, m, wide)
+        counts.touched += fill_rounded(store, panel, block, shape, i, have, m, packed, wide)
+    widen(packed, m, wide)
     return np.int64(which)
 
 

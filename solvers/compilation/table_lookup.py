@@ -1,13 +1,18 @@
-"""Looking numbers up in a table that fits into registers."""
+"""Looking numbers up in tables that fit into registers."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+
+def _has_avx512(context: Any) -> bool:
+    return "+avx512f" in context.codegen().magic_tuple()[2].split(",")
 
 
 def _shuffle_table(typing_context: Any, table: Any, index: Any, size: Any, out: Any) -> Any:
@@ -37,7 +42,7 @@ def _shuffle_table(typing_context: Any, table: Any, index: Any, size: Any, out: 
     )
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if "+avx512f" not in context.codegen().magic_tuple()[2].split(","):
+        if not _has_avx512(context):
             return ir.Constant(ir.IntType(64), 0)
         entries, numbers, count, results = arguments
         pointer_types = (signature.args[0], signature.args[1], signature.args[3])
@@ -67,8 +72,7 @@ def _shuffle_table(typing_context: Any, table: Any, index: Any, size: Any, out: 
             source = builder.bitcast(builder.gep(index_at, [first]), numbers_of.as_pointer())
             loaded = builder.load(source)
             loaded.align = 1
-            number = builder.zext(loaded, words)
-            ones = builder.and_(number, ir.Constant(words, [15] * 8))
+            ones = number = builder.zext(loaded, words)  # the permutation reads four bits of it
             sixteens = builder.lshr(number, ir.Constant(words, [4] * 8))
             value = builder.fmul(
                 builder.call(permute, [low[0], ones, low[1]]),
@@ -81,9 +85,109 @@ def _shuffle_table(typing_context: Any, table: Any, index: Any, size: Any, out: 
     return types.int64(table, index, types.int64, out), build
 
 
+def _reaching(
+    typing_context: Any, table: Any, index: Any, values: Any, size: Any, scale: Any, shift: Any
+) -> Any:
+    """Tell where ``max(shift - scale * values[k], 0)^2 >= table[min(index[k], 31)]``, by blocks of sixteen.
+
+    With AVX-512, a block takes a dozen instructions and reads the table from registers.
+
+    Parameters
+    ----------
+    table : ndarray of float32, shape (32,)
+        Nonnegative numbers.
+    index : ndarray of uint8
+        Positions in the table.
+    values : ndarray of float32
+        Numbers, or infinity.
+    size : int
+        A multiple of sixteen, at most 1024.
+    scale, shift : float
+        Rounded to single precision.
+
+    Returns
+    -------
+    uint64
+        Bit b is set if that holds somewhere in the block from 16 b on.
+    """
+    lanes = 16
+    floats, words = ir.VectorType(ir.FloatType(), lanes), ir.VectorType(ir.IntType(32), lanes)
+    bytes_, long = ir.VectorType(ir.IntType(8), lanes), ir.IntType(64)
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        entries, numbers, summands, count, factor, start = arguments
+        table_at, index_at, values_at = (
+            context.make_array(kind)(context, builder, value).data
+            for kind, value in zip(signature.args[:3], (entries, numbers, summands), strict=True)
+        )
+
+        def call(name: str, kinds: list[Any], *values: Any) -> Any:
+            kind = ir.FunctionType(floats, kinds)
+            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), values)
+
+        def everywhere(value: Any) -> Any:
+            lane = builder.insert_element(
+                ir.Constant(floats, ir.Undefined), value, ir.Constant(ir.IntType(32), 0)
+            )
+            return builder.shuffle_vector(lane, lane, ir.Constant(words, [0] * lanes))
+
+        def vector(pointer: Any, kind: Any) -> Any:
+            loaded = builder.load(builder.bitcast(pointer, kind.as_pointer()))
+            loaded.align = 1
+            return loaded
+
+        def looked_up(number: Any) -> Any:
+            if wide:
+                return call("llvm.x86.avx512.vpermi2var.ps.512", [floats, words, floats], low, number, high)
+            found: Any = ir.Constant(floats, ir.Undefined)
+            for lane in (ir.Constant(ir.IntType(32), k) for k in range(lanes)):
+                entry = builder.load(builder.gep(table_at, [builder.extract_element(number, lane)]))
+                found = builder.insert_element(found, entry, lane)
+            return found
+
+        def difference(value: Any) -> Any:
+            if wide:
+                return call("llvm.fma.v16f32", [floats] * 3, value, minus, shifts)
+            return builder.fadd(builder.fmul(value, minus), shifts)
+
+        wide = _has_avx512(context)
+        low = vector(table_at, floats)
+        high = vector(builder.gep(table_at, [ir.Constant(long, lanes)]), floats)
+        minus = everywhere(builder.fptrunc(builder.fneg(factor), ir.FloatType()))
+        shifts = everywhere(builder.fptrunc(start, ir.FloatType()))
+        zero, last = ir.Constant(floats, [0.0] * lanes), ir.Constant(bytes_, [31] * lanes)
+        found = cgutils.alloca_once_value(builder, ir.Constant(long, 0))
+        with cgutils.for_range(builder, builder.udiv(count, ir.Constant(long, lanes))) as loop:
+            first = builder.mul(loop.index, ir.Constant(long, lanes))
+            number = vector(builder.gep(index_at, [first]), bytes_)
+            number = builder.select(builder.icmp_unsigned("<", number, last), number, last)
+            bound = looked_up(builder.zext(number, words))
+            value = vector(builder.gep(values_at, [first]), floats)
+            slope = difference(value)
+            slope = builder.select(builder.fcmp_ordered(">", slope, zero), slope, zero)
+            reached = builder.fcmp_ordered(">=", builder.fmul(slope, slope), bound)
+            some = builder.icmp_unsigned(
+                "!=", builder.bitcast(reached, ir.IntType(16)), ir.Constant(ir.IntType(16), 0)
+            )
+            builder.store(
+                builder.or_(builder.load(found), builder.shl(builder.zext(some, long), loop.index)), found
+            )
+        return builder.load(found)
+
+    return types.uint64(table, index, values, types.int64, types.float64, types.float64), build
+
+
 def _nothing(table: Any, index: Any, size: Any, out: Any) -> int:
     return 0
 
 
+def _reaching_in_python(table: Any, index: Any, values: Any, size: int, scale: float, shift: float) -> Any:
+    slope = np.maximum(np.float32(shift) - np.float32(scale) * values[:size], np.float32(0.0))
+    reached = slope * slope >= table[np.minimum(index[:size], 31)]
+    return np.uint64(sum(1 << b for b in np.flatnonzero(reached.reshape(-1, 16).any(axis=1)).tolist()))
+
+
 #: :func:`_shuffle_table`; without numba's JIT it does nothing, as on other processors.
 shuffle_table: Any = _nothing if config.DISABLE_JIT else intrinsic(_shuffle_table)
+#: :func:`_reaching`, or the same in Python without numba's JIT.
+reaching: Any = _reaching_in_python if config.DISABLE_JIT else intrinsic(_reaching)

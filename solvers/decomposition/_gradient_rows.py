@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
-from svmrepro.solvers.caches.active_set_rows import CACHE
+from svmrepro.solvers.caches.active_set_rows import CACHE, row_of, span
 from svmrepro.solvers.caches.feature_columns import PANEL, STRETCH
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition._pair_state import CALLS, STATE
@@ -67,8 +67,9 @@ def subtract_rows(G, cache, store, panel, block, shape, positions, changes, begi
         part, new = G[first : first + size], row[:size]
         slot = cache.slot_of[i]
         done += size
-        if cache.packed.shape[0] == 0 and slot >= 0 and cache.have[slot] >= first + size:
-            known = cache.rows[slot, first : first + size]
+        exact = cache.packed.shape[0] == 0 or cache.packed.itemsize == 1
+        if exact and slot >= 0 and cache.have[slot] >= first + size:
+            known = span(row_of(cache, panel, slot), first, size, new)[0]
             for k in range(size):
                 part[k] -= change * known[k]
             continue

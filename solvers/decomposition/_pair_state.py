@@ -9,7 +9,7 @@ from numba import typeof, types
 from svmrepro.solvers.caches.feature_columns import BLOCK, SHAPE
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import zeroed
-from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, extremes
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, Screen, build_screen, extremes
 
 _SNAP = 1e-15
 
@@ -32,6 +32,7 @@ class PairScalars:
     # The extremes of G over the active set.
     top: int  # argmax over I_up
     g_max: float
+    bottom: int  # argmin over I_down, or -1 if it is not known
     g_min: float  # over I_down
     # The last step.
     planned: bool  # whether it was planned ahead
@@ -70,6 +71,7 @@ class PairState(NamedTuple):
     curvature: Any  # float64
     scalars: PairScalars
     lengths: Any  # int64, (2, bins or 0), step lengths relative to Newton's: plain, planned
+    screen: Screen
 
 
 def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> PairState:
@@ -108,6 +110,7 @@ def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> PairSta
         curvature=np.zeros(sets + 1),
         scalars=zeroed(PairScalars),
         lengths=np.zeros((2, bins), dtype=np.int64),
+        screen=build_screen(0, np.zeros(0), 0.0),
     )
 
 
@@ -146,6 +149,8 @@ def place(beta, status, y, C, i, value, scale):  # type: ignore[no-untyped-def]
 
 
 def look(state: PairState) -> None:
-    """Update the extremes of the gradient over the active set."""
+    """Update what is known of the gradient over the active set."""
     scalars = state.scalars
-    scalars.top, scalars.g_max, scalars.g_min = extremes(state.G, state.status, scalars.n_active)
+    scalars.top, scalars.g_max, scalars.bottom, scalars.g_min = extremes(
+        state.G, state.status, scalars.n_active, state.screen.low
+    )

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from numba import types
-from svmrepro.solvers.caches.active_set_rows import CACHE, fetch, kept
+from svmrepro.solvers.caches.active_set_rows import CACHE, entry, fetch, kept, row_of
 from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, best_partner, move_gradient
@@ -57,7 +57,7 @@ def best_exact(G, diagonal, row, status, beta, y, C, m, i, tiny):  # type: ignor
         slope = G[i] - G[k]
         if (status[k] & DOWN) == 0 or slope <= 0.0:
             continue
-        curvature = max(diagonal[i] + diagonal[k] - 2.0 * row[k], tiny)
+        curvature = max(diagonal[i] + diagonal[k] - 2.0 * entry(row, k), tiny)
         low, high = room(beta, y, C, i, k)
         mu = clipped(slope / curvature, low, high)
         twice_gain = (2.0 * slope - curvature * mu) * mu
@@ -107,7 +107,7 @@ def step_ahead(state, row1, row2, m, i, j, slope, Q, low, high):  # type: ignore
         if a >= m or b >= m:
             continue
         Q2 = curvature[age]
-        cross = 1.0 * row1[a] - row1[b] - row2[a] + row2[b]
+        cross = 1.0 * entry(row1, a) - entry(row1, b) - entry(row2, a) + entry(row2, b)
         determinant = Q * Q2 - cross * cross
         if determinant <= _DEGENERATE * Q * Q2:
             continue
@@ -156,7 +156,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
     """
     y, C, beta, G = state.y, state.C, state.beta, state.G
     diagonal, status = state.diagonal, state.status
-    scalars, order, rows = state.scalars, panel.order, cache.rows
+    scalars, order = state.scalars, panel.order
     plan, offer = scalars.plan, scalars.offer
     stretch, tiny = scalars.stretch, scalars.tiny
     m = scalars.n_active
@@ -179,25 +179,28 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         slot = kept(cache, order[i], m)
         if slot < 0:
             slot = fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)
-        row1 = rows[slot]
+        row1 = row_of(cache, panel, slot)
         offering = offer == 3 or (offer == 1 and scalars.planned) or (offer == 2 and not scalars.planned)
         exact = offering and offer != 3 and not (1.0 - _ETA <= scalars.ratio <= 1.0 + _ETA)
         if exact:
             j, gain = best_exact(G, diagonal, row1, status, beta, y, C, m, i, tiny)
         else:
-            j, gain = best_partner(G, diagonal, row1, status, m, i, tiny)
+            j, gain = best_partner(
+                G, diagonal, row1, status, m, i, tiny, cache.rows, state.screen, scalars.bottom
+            )
         if offering:
             i, j, chosen = offered(state, m, exact, i, j, gain)
             if chosen >= 0:
                 scalars.offered_taken += 1
-                row1 = rows[fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)]
+                slot = fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)
+                row1 = row_of(cache, panel, slot)
         slot = kept(cache, order[j], m)
         if slot < 0:
             slot = fetch(cache, store, panel, block, shape, np.int64(order[j]), m, 1)
-        row2 = rows[slot]
+        row2 = row_of(cache, panel, slot)
         # Find the step.
         slope = G[i] - G[j]
-        Q = max(diagonal[i] + diagonal[j] - 2.0 * row1[j], tiny)
+        Q = max(diagonal[i] + diagonal[j] - 2.0 * entry(row1, j), tiny)
         low, high = room(beta, y, C, i, j)
         newton = slope / Q
         mu, planned = 0.0, False
@@ -213,7 +216,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
             tally(state.lengths, scalars.ratio, planned)
         remember(state, np.int64(order[i]), np.int64(order[j]), Q)
         # Take it.
-        gained = (slope - 0.5 * (diagonal[i] + diagonal[j] - 2.0 * row1[j]) * mu) * mu
+        gained = (slope - 0.5 * (diagonal[i] + diagonal[j] - 2.0 * entry(row1, j)) * mu) * mu
         if status[i] == UP | DOWN and status[j] == UP | DOWN:
             scalars.between_free += 1
             scalars.between_free_entries += m
@@ -222,7 +225,9 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         place(beta, status, y, C, j, beta[j] - mu, abs(beta[j]) + abs(mu))
         scalars.objective += gained
         scalars.drift += abs(mu)
-        scalars.top, scalars.g_max, scalars.g_min = move_gradient(G, row1, row2, mu, status, m)
+        scalars.top, scalars.g_max, scalars.bottom, scalars.g_min = move_gradient(
+            G, row1, row2, mu, status, m, cache.rows, state.screen.low
+        )
         scalars.steps += 1
         scalars.updates += m
         scalars.ticks += ITERATION + ENTRIES * m + cache.counts.touched - computed

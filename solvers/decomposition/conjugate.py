@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
-from svmrepro.solvers.caches.active_set_rows import fetch, kept
+from svmrepro.solvers.caches.active_set_rows import entry, fetch, kept, row_of, span
 from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.caches.lru import BYTE_CACHE, CACHE, DISTANCE_CACHE
 from svmrepro.solvers.compilation.compiled import compiled, source
@@ -47,7 +47,7 @@ from svmrepro.solvers.decomposition._pair_selection import (
     SPAN,
     UP,
     best_partner,
-    last_highest,
+    places,
 )
 from svmrepro.solvers.decomposition._pair_state import CALLS, STATE, place
 from svmrepro.solvers.decomposition._second_order_iteration import (
@@ -156,19 +156,21 @@ def _limit(last, beta, y, C, mu):  # type: ignore[no-untyped-def]
 
 
 @compiled(fastmath=_NO_NAN)
-def move_gradient(G, product, row1, row2, mix, mu, status, m):  # type: ignore[no-untyped-def]
+def move_gradient(G, product, row1, row2, mix, mu, status, m, wide, low):  # type: ignore[no-untyped-def]
     """``product = row1 - row2 + mix product; G -= mu product``; return the extremes of G.
 
     See :func:`svmrepro.solvers.decomposition._pair_selection.move_gradient`.
     """
-    top, bottom, where = NONE, -NONE, -1
+    top, bottom, above, below = NONE, -NONE, -1, -1
+    screened = low.size > 0
     for first in range(0, m, SPAN):
         size = min(SPAN, m - first)
+        near = low[first : first + size]
         g, q, a, b, s = (
             G[first : first + size],
             product[first : first + size],
-            row1[first : first + size],
-            row2[first : first + size],
+            span(row1, first, size, wide[0])[0],
+            span(row2, first, size, wide[1])[0],
             status[first : first + size],
         )
         highest, lowest = NONE, -NONE
@@ -180,12 +182,13 @@ def move_gradient(G, product, row1, row2, mix, mu, status, m):  # type: ignore[n
             falls = value if (s[k] & DOWN) != 0 else -NONE
             highest = larger(rises, highest)
             lowest = smaller(falls, lowest)
+            if screened:
+                near[k] = np.float32(falls)
         if highest >= top and highest > NONE:
-            top, where = highest, first
-        bottom = lowest if lowest < bottom else bottom
-    if where < 0:
-        return -1, NONE, bottom
-    return last_highest(G, status, where, min(where + SPAN, m), top), top, bottom
+            top, above = highest, first
+        if lowest < bottom:
+            bottom, below = lowest, first
+    return places(G, status, m, above, top, below, bottom)
 
 
 def signature(cache):  # type: ignore[no-untyped-def]
@@ -198,7 +201,7 @@ def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, ste
     """Iterate until the caller has to act; return as ``second_order_iteration.iterate``."""
     y, C, beta, G = state.y, state.C, state.beta, state.G
     diagonal, status = state.diagonal, state.status
-    scalars, order, rows = state.scalars, panel.order, cache.rows
+    scalars, order = state.scalars, panel.order
     tiny, m = scalars.tiny, scalars.n_active
     stop_at = scalars.ticks + slice_work
     while True:
@@ -219,15 +222,15 @@ def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, ste
         slot = kept(cache, order[i], m)
         if slot < 0:
             slot = fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)
-        row1 = rows[slot]
-        j, _ = best_partner(G, diagonal, row1, status, m, i, tiny)
+        row1 = row_of(cache, panel, slot)
+        j, _ = best_partner(G, diagonal, row1, status, m, i, tiny, cache.rows, state.screen, scalars.bottom)
         slot = kept(cache, order[j], m)
         if slot < 0:
             slot = fetch(cache, store, panel, block, shape, np.int64(order[j]), m, 1)
-        row2 = rows[slot]
+        row2 = row_of(cache, panel, slot)
         # Find the direction and the step.
         slope = G[i] - G[j]
-        own = diagonal[i] + diagonal[j] - 2.0 * row1[j]
+        own = diagonal[i] + diagonal[j] - 2.0 * entry(row1, j)
         Q = max(own, tiny)
         mix, curvature = 0.0, Q
         if last.scalars.count > 0:
@@ -255,8 +258,8 @@ def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, ste
             place(beta, status, y, C, at, beta[at] + change, abs(beta[at]) + abs(change))
             scalars.drift += abs(change)
         scalars.objective += (slope - 0.5 * (curvature - Q + own) * mu) * mu
-        scalars.top, scalars.g_max, scalars.g_min = move_gradient(
-            G, last.product, row1, row2, mix, mu, status, m
+        scalars.top, scalars.g_max, scalars.bottom, scalars.g_min = move_gradient(
+            G, last.product, row1, row2, mix, mu, status, m, cache.rows, state.screen.low
         )
         if mu < newton:
             forget(last)

@@ -76,7 +76,7 @@ from svmrepro.solvers.caches.feature_columns import (
     rearrange,
 )
 from svmrepro.solvers.decomposition._gradient_rows import restore_folded, subtract_rows
-from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_screen
 from svmrepro.solvers.decomposition._pair_state import (
     PairState,
     allocate,
@@ -222,6 +222,9 @@ class SecondOrderRun:
         scalars.stretch = options["stretch"]
         scalars.tiny = _DEGENERATE * min(1.0, float(np.abs(self.state.diagonal).max()) or 1.0)
         scalars.ratio = 1.0
+        if precision == "distance":
+            screen = build_screen(n, self.panel.table, float(scalars.tiny))
+            self.state = self.state._replace(screen=screen)
         self.own = False
         self.tried = False
         self.restoring: PairRestoring | None = None

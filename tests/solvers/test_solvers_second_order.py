@@ -80,7 +80,7 @@ def test_the_planned_step_gains_most_together_with_the_next_one() -> None:
         state.first[0], state.second[0], state.curvature[0] = 2, 3, Q[1, 1]
         state.scalars.ages = state.scalars.sets = 1
         slopes = V @ state.G
-        pair = (state, K[0], K[1], 4, 0, 1, slopes[0], Q[0, 0])
+        pair = (state, (K[0],), (K[1],), 4, 0, 1, slopes[0], Q[0, 0])
         mu, planned = second_order_iteration.step_ahead(*pair, -1e6, 1e6)
         assert planned and mu == pytest.approx(np.linalg.solve(Q, slopes)[0], rel=1e-9)
         # Without room in the box there is no such step.
@@ -88,19 +88,19 @@ def test_the_planned_step_gains_most_together_with_the_next_one() -> None:
 
 
 def test_scans_against_numpy() -> None:
-    rng = np.random.default_rng(0)
+    rng, wide = np.random.default_rng(0), np.empty((2, 512))
     for m in (1, 7, 512, 513, 2000):
         G, row = rng.normal(size=m), rng.normal(size=m) * 0.1
         status = rng.integers(0, 4, size=m).astype(np.uint8)
         diagonal = np.ones(m)
         i = int(np.argmax(G))
-        j, gain = best_partner(G, diagonal, row, status, m, i, 1e-12)
+        j, gain = best_partner(G, diagonal, (row,), status, m, i, 1e-12, wide, NO_SCREEN, hint)
         slopes = np.where((status & DOWN) != 0, G[i] - G, 0.0)
         gains = np.where(slopes > 0, slopes**2 / np.maximum(1.0 + diagonal - 2 * row, 1e-12), 0.0)
         assert (j == -1 and gains.max() == 0.0) or (gains[j] == gains.max() and gain == gains[j])
         other = rng.normal(size=m)
         expected = G - 0.3 * (row - other)
-        where, top, bottom = move_gradient(G, row, other, 0.3, status, m)
+        where, top, _, bottom = move_gradient(G, (row,), (other,), 0.3, status, m, wide, NO_SCREEN.low)
         assert pytest.approx(expected, abs=1e-15) == G
         ups, downs = (status & UP) != 0, (status & DOWN) != 0
         assert (where == -1) == (not ups.any())
