@@ -4,4 +4,5 @@ lru              replacement by last use, within a memory limit
 active_set_rows  rows in the order of the active set (second order, decomposition)
 smo_rows         rows over the non-bound examples (Platt's SMO)
 feature_columns  the examples laid out feature by feature, from which rows are computed
+bit_columns      the same for binary data, as bits
 """

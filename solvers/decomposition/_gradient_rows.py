@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 from svmrepro.solvers.caches.active_set_rows import CACHE, row_of, span
-from svmrepro.solvers.caches.feature_columns import PANEL, STRETCH
+from svmrepro.solvers.caches.bit_columns import STRETCH
+from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition._pair_state import CALLS, STATE
 from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR

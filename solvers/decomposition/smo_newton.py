@@ -194,6 +194,7 @@ class SmoNewtonRun:
         fixed = {"plan": 1, "offer": 1, "sets": 1, "stretch": 1.0, "lengths": False}
         self.problem, self.eps = problem, eps
         self.pairs: SecondOrderRun = second_order.start(problem, eps, {**fixed, **options})
+        self.pairs.tried = True  # checking the whole set near the end costs more than it saves
         self.polish: Polish | None = None
         self.patience = _PATIENCE
         self.begun, self.gain_then = 0.0, 0.0

@@ -57,8 +57,8 @@ from typing import Any
 import numpy as np
 from svmrepro.solvers.caches import active_set_rows
 from svmrepro.solvers.caches.active_set_rows import build_cache
+from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.feature_columns import (
-    STRETCH,
     block_of,
     build_panel,
     cheap_rows,

@@ -12,7 +12,14 @@ from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
 from svmrepro.solvers.decomposition import _pair_state as pair_state
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
-from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, best_partner, move_gradient
+from svmrepro.solvers.decomposition._pair_selection import (
+    DOWN,
+    UP,
+    best_partner,
+    build_screen,
+    extremes,
+    move_gradient,
+)
 
 VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "decomposition.second_order"]
 
@@ -87,25 +94,32 @@ def test_the_planned_step_gains_most_together_with_the_next_one() -> None:
         assert not second_order_iteration.step_ahead(*pair, mu, mu)[1]
 
 
-def test_scans_against_numpy() -> None:
-    rng, wide = np.random.default_rng(0), np.empty((2, 512))
-    for m in (1, 7, 512, 513, 2000):
-        G, row = rng.normal(size=m), rng.normal(size=m) * 0.1
+@pytest.mark.parametrize("kind", ["values", "distances"])
+def test_scans_against_numpy(kind: str) -> None:
+    rng, wide = np.random.default_rng(0), np.empty((2, 2000))
+    table = np.outer(np.exp(-0.8 * np.arange(16)), np.exp(-0.05 * np.arange(16))).ravel()
+    for m in (1, 7, 16, 511, 513, 2000) * 4:
+        G = rng.normal(size=m) * 10.0 ** rng.integers(-3, 4)
         status = rng.integers(0, 4, size=m).astype(np.uint8)
-        diagonal = np.ones(m)
-        i = int(np.argmax(G))
-        j, gain = best_partner(G, diagonal, (row,), status, m, i, 1e-12, wide, NO_SCREEN, hint)
-        slopes = np.where((status & DOWN) != 0, G[i] - G, 0.0)
-        gains = np.where(slopes > 0, slopes**2 / np.maximum(1.0 + diagonal - 2 * row, 1e-12), 0.0)
-        assert (j == -1 and gains.max() == 0.0) or (gains[j] == gains.max() and gain == gains[j])
-        other = rng.normal(size=m)
+        diagonal, i = np.ones(m), int(np.argmax(G))
+        first, second = rng.integers(0, 90, size=(2, m)).astype(np.uint8)
+        row, other = table[first], table[second]
+        rows = [(row,), (other,)] if kind == "values" else [(first, table), (second, table)]
+        screen = build_screen(m, table if kind == "distances" else np.zeros(0), 1e-12)
+        *_, hint, _ = extremes(G, status, m, screen.low)
+        for good in (-1, hint):
+            j, gain = best_partner(G, diagonal, rows[0], status, m, i, 1e-12, wide, screen, good)
+            slopes = np.where((status & DOWN) != 0, G[i] - G, 0.0)
+            gains = np.where(slopes > 0, slopes**2 / np.maximum(1.0 + diagonal - 2 * row, 1e-12), 0.0)
+            assert (j == -1 and gains.max() == 0.0) or (gains[j] == gains.max() and gain == gains[j])
         expected = G - 0.3 * (row - other)
-        where, top, _, bottom = move_gradient(G, (row,), (other,), 0.3, status, m, wide, NO_SCREEN.low)
-        assert pytest.approx(expected, abs=1e-15) == G
+        where, top, _, bottom = move_gradient(G, *rows, 0.3, status, m, wide, screen.low)
+        assert pytest.approx(expected, rel=1e-14, abs=1e-15) == G
         ups, downs = (status & UP) != 0, (status & DOWN) != 0
         assert (where == -1) == (not ups.any())
         assert not ups.any() or (top == G[ups].max() and G[where] == top)
         assert not downs.any() or bottom == G[downs].min()
+        assert kind == "values" or (screen.low[downs] == G[downs].astype(np.float32)).all()
 
 
 @pytest.mark.parametrize("C", [10.0, 1e4, 1e6])
