@@ -10,7 +10,6 @@ from pathlib import Path
 import analysis_support as synthetic
 import pytest
 from support import rows_of, write_rows
-from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns, ratio_of_ratios
@@ -18,6 +17,7 @@ from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
+from svmrepro.workflow.statistics.intervals import Interval
 from svmrepro.workflow.steps import check, compare
 from svmrepro.workflow.tables.writers import to_csv
 

@@ -2,8 +2,8 @@ import itertools
 
 import pytest
 from scipy.stats import rankdata
-from svmrepro.workflow.analysis.intervals import Interval, mean_interval
-from svmrepro.workflow.analysis.paired_tests import LARGER, SMALLER, holm, signed_rank
+from svmrepro.workflow.statistics.intervals import Interval, mean_interval
+from svmrepro.workflow.statistics.paired_tests import LARGER, SMALLER, holm, signed_rank
 
 
 def exact(differences):

@@ -11,13 +11,13 @@ from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem, solve
 from svmrepro.solvers.metrics import roc_area
 from svmrepro.workflow.analysis import fits as fits_of
-from svmrepro.workflow.analysis.power_law import fit_power_law
 from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement import reference_check
 from svmrepro.workflow.measurement import data_sets
 from svmrepro.workflow.measurement._forecast import Forecast
+from svmrepro.workflow.statistics.power_law import fit_power_law
 from svmrepro.workflow.steps import analyse
 
 QUICK = {"a": solver("quick")}

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from svmrepro.workflow.analysis.intervals import Interval, mean_interval
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.paired_tests import (
+from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
+from svmrepro.workflow.analysis.runs import Group, pairs
+from svmrepro.workflow.statistics.intervals import Interval, mean_interval
+from svmrepro.workflow.statistics.paired_tests import (
     FEWEST,
     LARGER,
     LEVEL,
@@ -21,8 +23,6 @@ from svmrepro.workflow.analysis.paired_tests import (
     holm,
     signed_rank,
 )
-from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
-from svmrepro.workflow.analysis.runs import Group, pairs
 
 DUAL = "certificate.dual"
 ITERATIONS = "iterations"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svmrepro.workflow.analysis.intervals import Interval, mean_interval
 from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
+from svmrepro.workflow.statistics.intervals import Interval, mean_interval
 from svmrepro.workflow.tables.cells import BLANK, Cell, count, estimate, prose
 from svmrepro.workflow.tables.model import Column
 

@@ -8,12 +8,12 @@ from functools import partial
 
 from svmrepro.workflow.analysis import permutations
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL, SMALLER
 from svmrepro.workflow.analysis.permutations import Family, PermutedProblem
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.statistics.paired_tests import LARGER, LEVEL, SMALLER
 from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, percent, printed, prose
 from svmrepro.workflow.tables.model import Column, Table, table_of
 from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells

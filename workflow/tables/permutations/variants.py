@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from svmrepro.workflow.analysis import permutations
-from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL, SMALLER
 from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.statistics.paired_tests import LARGER, LEVEL, SMALLER
 from svmrepro.workflow.tables.cells import DASH, Cell, missing, percent, prose
 from svmrepro.workflow.tables.model import Column, Table, table_of
 from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells
