@@ -105,7 +105,7 @@ def digests() -> dict[str, str]:
 
 def steps() -> list[Step]:
     """Return the steps to run."""
-    files = (path.relative_to(ROOT).as_posix() for path in sorted(ROOT.glob("tests/*/test_*.py")))
+    files = (path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests").rglob("test_*.py")))
     return [*(Step(file) for file in files), *(Step(file, given, jit=False) for file, given in TOYS)]
 
 
