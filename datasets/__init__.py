@@ -45,7 +45,7 @@ from svmrepro.datasets.loading import (
 )
 from svmrepro.datasets.permutations import permute
 from svmrepro.datasets.readers.libsvm import read_libsvm, write_libsvm
-from svmrepro.datasets.registry.model import DownloadedEntry, GeneratedEntry
+from svmrepro.datasets.registry import DownloadedEntry, GeneratedEntry
 
 __all__ = [
     "ENCODINGS",

@@ -11,7 +11,7 @@ from svmrepro.datasets.download.search import ensure_file
 from svmrepro.datasets.errors import DatasetUnavailable
 from svmrepro.datasets.prepared import read_stored
 from svmrepro.datasets.readers.adult import MISSING, AdultEncoder, AdultRecords, describe_bins, read_adult
-from svmrepro.datasets.registry.parse import registry
+from svmrepro.datasets.registry import registry
 
 ComparisonRow = dict[str, str | int]
 

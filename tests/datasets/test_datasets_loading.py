@@ -12,7 +12,7 @@ from support import ran
 from svmrepro import datasets
 from svmrepro.datasets import DataError, DatasetUnavailable, loading
 from svmrepro.datasets.readers import by_name
-from svmrepro.datasets.registry.model import Registry
+from svmrepro.datasets.registry import Registry
 
 FILES = {"small": libsvm_text(20), "large": libsvm_text(50), "toy.t": libsvm_text(8, skip=100)}
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from svmrepro.workflow.measurement.journal_line import counted, shown
-from svmrepro.workflow.statistics.intervals import Interval
+from svmrepro.workflow.statistics import Interval
 
 Kind = Callable[[str], object]
 """Parses a text; raises ValueError."""

@@ -23,8 +23,7 @@ from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs, pairs, read_rows
 from svmrepro.workflow.configuration.model import Experiment
-from svmrepro.workflow.statistics.intervals import Interval, Scatter, pooled_scatter, ratio_interval
-from svmrepro.workflow.statistics.power_law import Fit, fit_power_law
+from svmrepro.workflow.statistics import Fit, Interval, Scatter, fit_power_law, pooled_scatter, ratio_interval
 
 _FIT_KEY = ("experiment", "contender", "quantity", "source")
 _RATIO_KEY = ("experiment", "n", "numerator", "denominator", "quantity")

@@ -13,14 +13,15 @@ from functools import cached_property
 from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import Group, pairs
-from svmrepro.workflow.statistics.intervals import Interval, mean_interval
-from svmrepro.workflow.statistics.paired_tests import (
+from svmrepro.workflow.statistics import (
     FEWEST,
     LARGER,
-    LEVEL,
+    SIGNIFICANCE,
     SMALLER,
+    Interval,
     SignedRank,
     holm,
+    mean_interval,
     signed_rank,
 )
 
@@ -163,8 +164,8 @@ def tally(what: str, family_: Family, contenders: Sequence[str]) -> str:
     marks, held = family_.marks(), family_.marks(corrected=True)
     return (
         f"{what}, {second} against {first}: significantly less on {marks.count(LARGER)} of {family_.tested} "
-        f"data sets, more on {marks.count(SMALLER)} (p < {LEVEL:g}, uncorrected); after Holm's correction on "
-        f"{held.count(LARGER)} and {held.count(SMALLER)}."
+        f"data sets, more on {marks.count(SMALLER)} (p < {SIGNIFICANCE:g}, uncorrected); after Holm's correction "
+        f"on {held.count(LARGER)} and {held.count(SMALLER)}."
     )
 
 

@@ -17,8 +17,7 @@ from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import NO_DATA, NOT_INSTALLED, Group, Runs, read_runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Experiment, Paper
-from svmrepro.workflow.statistics.intervals import Interval
-from svmrepro.workflow.statistics.power_law import Fit
+from svmrepro.workflow.statistics import Fit, Interval
 
 ACRONYMS = {
     "smo": "SMO",

@@ -19,7 +19,7 @@ from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.errors import StepError, reading_table
 from svmrepro.workflow.measurement.journal_line import STATUSES
-from svmrepro.workflow.statistics.intervals import Interval, median_interval
+from svmrepro.workflow.statistics import Interval, median_interval
 
 CPU, WORK = "cpu_seconds", "work"
 QUANTITIES = (CPU, WORK)

@@ -16,8 +16,7 @@ from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
 from svmrepro.workflow.judgement.reference_check import Entry, machine_identity, summarise
-from svmrepro.workflow.statistics.intervals import Interval
-from svmrepro.workflow.statistics.power_law import Fit
+from svmrepro.workflow.statistics import Fit, Interval
 
 FitKey = tuple[str, str, str, str]
 """Paper, experiment, contender, quantity."""

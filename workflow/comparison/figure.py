@@ -18,7 +18,7 @@ from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
 from svmrepro.workflow.figures.style import GHOST, LOOKS, PAGE, Look, bar, entry, new_figure, stripes
-from svmrepro.workflow.statistics.intervals import median_interval
+from svmrepro.workflow.statistics import median_interval
 
 COUNTS = {
     "iterations": (0.25, "iterations"),

@@ -25,8 +25,7 @@ from svmrepro.workflow.judgement.reference_check import (
     agree,
     compare,
 )
-from svmrepro.workflow.statistics.intervals import Interval, median_interval
-from svmrepro.workflow.statistics.power_law import Fit
+from svmrepro.workflow.statistics import Fit, Interval, median_interval
 
 SAME, CLOSE, ELSEWHERE, DIFFERS = "equal", "within 2 %", "another path", "differs"
 """Verdicts on a row's counts. The third means: the same result within 2 %, on a path steered by rounding."""

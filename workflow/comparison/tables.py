@@ -27,8 +27,7 @@ from svmrepro.workflow.comparison.paired_runs import (
     ratio_of_ratios,
 )
 from svmrepro.workflow.judgement.claims import SCALES_WITHOUT_CLOCK, UNMEASURED
-from svmrepro.workflow.statistics.intervals import Interval
-from svmrepro.workflow.statistics.power_law import Fit
+from svmrepro.workflow.statistics import Fit, Interval
 from svmrepro.workflow.tables.cells import BLANK, DASH, Cell, count, estimate, exponent, missing, prose
 from svmrepro.workflow.tables.claims import MARKS
 from svmrepro.workflow.tables.model import Column, Table, TableSection

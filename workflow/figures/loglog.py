@@ -16,7 +16,7 @@ from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures import style
 from svmrepro.workflow.figures.style import GHOST, Look, entry
-from svmrepro.workflow.statistics.intervals import Interval
+from svmrepro.workflow.statistics import Interval
 
 
 def build(results: Results, artefact: Artefact) -> Figure:

@@ -13,8 +13,7 @@ from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
 from svmrepro.workflow.judgement._findings import Finding, Spec
-from svmrepro.workflow.statistics.intervals import Interval, mean_ratio
-from svmrepro.workflow.statistics.paired_tests import FEWEST, LARGER, SMALLER
+from svmrepro.workflow.statistics import FEWEST, LARGER, SMALLER, Interval, mean_ratio
 
 DIRECTIONS = {"less": LARGER, "more": SMALLER}
 """Difference of the second contender -> the mark of the first against it."""

@@ -18,8 +18,7 @@ from svmrepro.workflow.analysis.runs import CPU, QUANTITIES
 from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
 from svmrepro.workflow.judgement._findings import Finding, Spec
-from svmrepro.workflow.statistics.intervals import Interval
-from svmrepro.workflow.statistics.power_law import fit_power_law
+from svmrepro.workflow.statistics import Interval, fit_power_law
 
 
 def exponent(results: Results, spec: Spec) -> list[Finding]:

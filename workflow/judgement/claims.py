@@ -36,7 +36,7 @@ from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement._findings import Finding
 from svmrepro.workflow.judgement._quantities import KINDS, needs_clock, value
-from svmrepro.workflow.statistics.intervals import Interval
+from svmrepro.workflow.statistics import Interval
 
 HOLDS, BREAKS, OPEN, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
 VERDICTS = (HOLDS, BREAKS, OPEN, UNMEASURED)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.statistics.intervals import Interval
+from svmrepro.workflow.statistics import Interval
 
 DASH = "–"
 

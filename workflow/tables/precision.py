@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from svmrepro.workflow.analysis.results import Results, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.statistics.intervals import Interval
+from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.tables.cells import Cell, count, estimate, missing, number, prose
 from svmrepro.workflow.tables.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import suspect_notes

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.statistics.intervals import median_interval
+from svmrepro.workflow.statistics import median_interval
 from svmrepro.workflow.tables.cells import Cell, count, estimate, missing, prose
 from svmrepro.workflow.tables.model import Column, Table, table_of
 

@@ -17,7 +17,7 @@ from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.artefact_kinds import figure_builder, table_builder
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.statistics.intervals import Interval
+from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.tables import contenders, scaling, sparse, support_vectors, timing
 from svmrepro.workflow.tables.cells import (
     DASH,

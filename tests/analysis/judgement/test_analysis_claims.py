@@ -18,7 +18,7 @@ from svmrepro.workflow.judgement.claims import (
     judge,
     read_claims,
 )
-from svmrepro.workflow.statistics.intervals import Interval
+from svmrepro.workflow.statistics import Interval
 
 CLAIMS = paths.config_dir() / "claims" / "platt1998.yaml"
 

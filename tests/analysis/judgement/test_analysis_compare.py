@@ -17,7 +17,7 @@ from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
-from svmrepro.workflow.statistics.intervals import Interval
+from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.steps import check, compare
 from svmrepro.workflow.tables.writers import to_csv
 

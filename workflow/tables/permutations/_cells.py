@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
-from svmrepro.workflow.statistics.intervals import Interval, mean_interval
+from svmrepro.workflow.statistics import Interval, mean_interval
 from svmrepro.workflow.tables.cells import BLANK, Cell, count, estimate, prose
 from svmrepro.workflow.tables.model import Column
 

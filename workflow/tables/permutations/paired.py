@@ -13,7 +13,7 @@ from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.statistics.paired_tests import LARGER, LEVEL, SMALLER
+from svmrepro.workflow.statistics import LARGER, SIGNIFICANCE, SMALLER
 from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, percent, printed, prose
 from svmrepro.workflow.tables.model import Column, Table, table_of
 from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells
@@ -148,8 +148,8 @@ def _notes(families: Mapping[str, Family], contenders: Sequence[str]) -> list[st
     marks, held = objective.marks(), objective.marks(corrected=True)
     notes = [
         "Means over the permutations with 95 % intervals; both contenders solved each of them side by side. "
-        f"{LARGER}: the left mean is larger, p < {LEVEL:g} by Wilcoxon's paired, two-sided signed-rank test, "
-        "uncorrected as in the paper. Below each p: after Holm's correction over all rows. Pairs that met "
+        f"{LARGER}: the left mean is larger, p < {SIGNIFICANCE:g} by Wilcoxon's paired, two-sided signed-rank "
+        "test, uncorrected as in the paper. Below each p: after Holm's correction over all rows. Pairs that met "
         "other load on the machine count for seconds only where there are no others.",
         permutations.tally("Iterations", families["iterations"], contenders),
         permutations.tally("CPU seconds", families["seconds"], contenders),
