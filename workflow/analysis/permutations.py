@@ -164,8 +164,8 @@ def tally(what: str, family_: Family, contenders: Sequence[str]) -> str:
     marks, held = family_.marks(), family_.marks(corrected=True)
     return (
         f"{what}, {second} against {first}: significantly less on {marks.count(LARGER)} of {family_.tested} "
-        f"data sets, more on {marks.count(SMALLER)} (p < {SIGNIFICANCE:g}, uncorrected); after Holm's correction "
-        f"on {held.count(LARGER)} and {held.count(SMALLER)}."
+        f"data sets, more on {marks.count(SMALLER)} (p < {SIGNIFICANCE:g}, uncorrected); after Holm's "
+        f"correction on {held.count(LARGER)} and {held.count(SMALLER)}."
     )
 
 
