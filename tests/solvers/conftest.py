@@ -1,1 +1,0 @@
-"""Pytest puts this folder on the path: the folders below share `solver_cases`."""
