@@ -28,9 +28,20 @@ from svmrepro.workflow.comparison.paired_runs import (
 )
 from svmrepro.workflow.judgement.claims import SCALES_WITHOUT_CLOCK, UNMEASURED
 from svmrepro.workflow.statistics import Fit, Interval
-from svmrepro.workflow.tables.cells import BLANK, DASH, Cell, count, estimate, exponent, missing, prose
 from svmrepro.workflow.tables.claims import MARKS
-from svmrepro.workflow.tables.model import Column, Table, TableSection
+from svmrepro.workflow.tables.layout import (
+    BLANK,
+    DASH,
+    Cell,
+    Column,
+    Table,
+    TableSection,
+    count,
+    estimate,
+    exponent,
+    missing,
+    prose,
+)
 
 HERE, THERE = "here", "there"
 COMPATIBLE = AGREE, DISAGREE = "agree", "differ"

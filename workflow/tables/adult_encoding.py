@@ -5,8 +5,7 @@ from __future__ import annotations
 from svmrepro import datasets
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.cells import count, missing, prose
-from svmrepro.workflow.tables.model import Column, Table, TableSection
+from svmrepro.workflow.tables.layout import Column, Table, TableSection, count, missing, prose
 
 COLUMNS = (
     Column("part", "files", prose=True),

@@ -19,18 +19,20 @@ from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.tables import contenders, scaling, sparse, support_vectors, timing
-from svmrepro.workflow.tables.cells import (
+from svmrepro.workflow.tables.contenders import varying_option
+from svmrepro.workflow.tables.layout import (
     DASH,
     Cell,
+    Column,
+    Table,
+    TableSection,
     count,
     missing,
     number,
     printed,
     prose,
 )
-from svmrepro.workflow.tables.contenders import varying_option
-from svmrepro.workflow.tables.model import Column, Table, TableSection
-from svmrepro.workflow.tables.writers import to_csv, to_html, to_markdown
+from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_markdown
 
 
 def rows_in(html):

@@ -19,7 +19,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.steps import check, compare
-from svmrepro.workflow.tables.writers import to_csv
+from svmrepro.workflow.tables.layout.writers import to_csv
 
 PAPER = synthetic.PAPER
 OTHER_MACHINE = {"machine.cpu": "Other CPU"}

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
 from svmrepro.workflow.statistics import Interval, mean_interval
-from svmrepro.workflow.tables.cells import BLANK, Cell, count, estimate, prose
-from svmrepro.workflow.tables.model import Column
+from svmrepro.workflow.tables.layout import BLANK, Cell, Column, count, estimate, prose
 
 
 def name_columns() -> list[Column]:
