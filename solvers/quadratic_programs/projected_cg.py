@@ -15,8 +15,9 @@ reads |F| rows of Q; or all rows (``whole``), as a plain matrix-vector routine d
 the cost. A bend reads only one row: when variable i leaves, ``d_i Q_i`` is subtracted from ``Q d``, and a
 multiple of ``Q y_F`` accounts for the new projection of d.
 
-All gradients are multiplied by weights ``p_i`` (:func:`svmrepro.solvers.quadratic_programs.chunk_qp.weigh`).
-The curvature of d is compared with ``sum d_i^2 Q_ii``, to which its rounding error is relative.
+All gradients are multiplied by weights ``p_i``. They are 1 unless the diagonal of Q spans many orders of
+magnitude, see :mod:`svmrepro.solvers.quadratic_programs.chunk_qp`. The curvature of d is compared with
+``sum d_i^2 Q_ii``, to which its rounding error is relative.
 
 The loop is a state machine of *stages*, so that a slice can end in the middle of a product over a large face.
 The multipliers and the gradient are consistent between any two stages.
