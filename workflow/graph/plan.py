@@ -41,10 +41,12 @@ class Plan:
     ----------
     overrides
         Settings from the command line.
+    folder
+        The folder ``config/``; None for the project's own.
     """
 
-    def __init__(self, overrides: Mapping[str, Any]) -> None:
-        self.config: Config = load_config(overrides)
+    def __init__(self, overrides: Mapping[str, Any], folder: Path | None = None) -> None:
+        self.config: Config = load_config(overrides, folder)
         register(self.config)
         check_own(self.config)
         if self.config.against is not None:
