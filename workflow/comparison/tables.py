@@ -29,19 +29,8 @@ from svmrepro.workflow.comparison.paired_runs import (
 from svmrepro.workflow.judgement.claims import SCALES_WITHOUT_CLOCK, UNMEASURED
 from svmrepro.workflow.statistics import Fit, Interval
 from svmrepro.workflow.tables.claims import MARKS
-from svmrepro.workflow.tables.layout import (
-    BLANK,
-    DASH,
-    Cell,
-    Column,
-    Table,
-    TableSection,
-    count,
-    estimate,
-    exponent,
-    missing,
-    prose,
-)
+from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, count, estimate, exponent, missing, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 
 HERE, THERE = "here", "there"
 COMPATIBLE = AGREE, DISAGREE = "agree", "differ"

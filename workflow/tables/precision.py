@@ -14,17 +14,8 @@ from svmrepro.workflow.analysis.results import Results, describe_problem, displa
 from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.statistics import Interval
-from svmrepro.workflow.tables.layout import (
-    Cell,
-    Column,
-    Table,
-    count,
-    estimate,
-    missing,
-    number,
-    prose,
-    table_of,
-)
+from svmrepro.workflow.tables.layout.cells import Cell, count, estimate, missing, number, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import suspect_notes
 
 BOUNDS = ("certificate.dual", "certificate.relaxed")

@@ -20,18 +20,8 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.tables import contenders, scaling, sparse, support_vectors, timing
 from svmrepro.workflow.tables.contenders import varying_option
-from svmrepro.workflow.tables.layout import (
-    DASH,
-    Cell,
-    Column,
-    Table,
-    TableSection,
-    count,
-    missing,
-    number,
-    printed,
-    prose,
-)
+from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, number, printed, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_markdown
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
 from svmrepro.workflow.statistics import Interval, mean_interval
-from svmrepro.workflow.tables.layout import BLANK, Cell, Column, count, estimate, prose
+from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, estimate, prose
+from svmrepro.workflow.tables.layout.model import Column
 
 
 def name_columns() -> list[Column]:

@@ -11,18 +11,8 @@ from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name, plural
 from svmrepro.workflow.configuration.model import Artefact, Contender, Experiment
 from svmrepro.workflow.statistics import Interval, mean_interval
-from svmrepro.workflow.tables.layout import (
-    DASH,
-    Cell,
-    Column,
-    Table,
-    beside_paper,
-    count,
-    missing,
-    percent,
-    prose,
-    table_of,
-)
+from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, beside_paper, table_of
 from svmrepro.workflow.tables.permutations._cells import count_cell, name_cells, name_columns
 
 HEADERS = {**{key: header for key, (_, header) in COUNTS.items()}, ITERATIONS: "iterations"}

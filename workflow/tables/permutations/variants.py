@@ -10,7 +10,8 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.statistics import LARGER, SIGNIFICANCE, SMALLER
-from svmrepro.workflow.tables.layout import DASH, Cell, Column, Table, missing, percent, prose, table_of
+from svmrepro.workflow.tables.layout.cells import DASH, Cell, missing, percent, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells
 
 QUANTITIES = {
