@@ -16,7 +16,7 @@ prepared        parsed arrays cached on disk
 download/       finding, downloading, unpacking and verifying raw files
 readers/        file formats
 encodings       other encodings of the same columns
-generators      generated data sets; ``documents`` generates RCV1-like ones
+generators/     generated data sets
 permutations    random orders of the examples, and nested subsets
 registry/       the data sets that are known by name
 sparse_builder  sparse matrices built piece by piece
@@ -45,7 +45,7 @@ from svmrepro.datasets.loading import (
 )
 from svmrepro.datasets.permutations import permute
 from svmrepro.datasets.readers.libsvm import read_libsvm, write_libsvm
-from svmrepro.datasets.registry.model import DownloadedEntry, GeneratedEntry
+from svmrepro.datasets.registry import DownloadedEntry, GeneratedEntry
 
 __all__ = [
     "ENCODINGS",

@@ -11,21 +11,19 @@ from svmrepro.datasets.download.search import ensure_file
 from svmrepro.datasets.errors import DatasetUnavailable
 from svmrepro.datasets.prepared import read_stored
 from svmrepro.datasets.readers.adult import MISSING, AdultEncoder, AdultRecords, describe_bins, read_adult
-from svmrepro.datasets.registry.parse import registry
+from svmrepro.datasets.registry import registry
 
 ComparisonRow = dict[str, str | int]
 
 
-def compare_encoding(
-    data_dir: str | Path = "data", mirror: str | Path | None = None, *, download: bool = True
-) -> list[ComparisonRow]:
+def compare_encoding(data_dir: str | Path = "data", mirror: str | Path | None = None) -> list[ComparisonRow]:
     """Compare our encoding of adult.data with a9a, and of adult.test with a9a.t (123 columns each).
 
     Row i of a9a is row i of adult.data. Both parts use the quintiles of adult.data.
 
     Parameters
     ----------
-    data_dir, mirror, download
+    data_dir, mirror
         As for :func:`svmrepro.datasets.load`.
 
     Returns
@@ -45,10 +43,10 @@ def compare_encoding(
     encoder: AdultEncoder | None = None
     table: list[ComparisonRow] = []
     for ours, theirs in (("adult.data", "a9a"), ("adult.test", "a9a.t")):
-        raw = ensure_file(entry, ours, data_dir, mirror, download=download)
+        raw = ensure_file(entry, ours, data_dir, mirror)
         records = read_adult(raw.path)
         encoder = encoder or AdultEncoder.fit(records)
-        stored = ensure_file(entry, theirs, data_dir, mirror, download=download)
+        stored = ensure_file(entry, theirs, data_dir, mirror)
         # A file that this same encoder turns into a9a would prove nothing.
         if stored.form.reader == "uci-adult":
             raise DatasetUnavailable(f"adult ({theirs})", ["only UCI's form of it is there"])

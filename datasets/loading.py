@@ -19,8 +19,7 @@ from svmrepro.datasets.permutations import subset_rows
 from svmrepro.datasets.prepared import read_stored
 from svmrepro.datasets.readers.by_name import READER_VERSION
 from svmrepro.datasets.readers.libsvm import DEFAULT_LABELS, read_libsvm
-from svmrepro.datasets.registry.model import DownloadedEntry, GeneratedEntry, Part
-from svmrepro.datasets.registry.parse import registry
+from svmrepro.datasets.registry import DownloadedEntry, GeneratedEntry, Part, registry
 from svmrepro.datasets.validation import did_you_mean
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from svmrepro.datasets.download.search import StoredFile
 from svmrepro.datasets.errors import DataError, StorageError
 from svmrepro.datasets.files import locked, replacing
 from svmrepro.datasets.readers.by_name import READER_VERSION, read_files
-from svmrepro.datasets.registry.model import DownloadedEntry, Part
+from svmrepro.datasets.registry import DownloadedEntry, Part
 
 
 def read_stored(

@@ -37,7 +37,7 @@ compilation/         compilation with numba
 
 from typing import TYPE_CHECKING, Any
 
-from svmrepro.solvers.certificate.judge import Certificate, certify, gram_matrix
+from svmrepro.solvers.certificate import Certificate, certify, gram_matrix
 from svmrepro.solvers.driver import solve, warm
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.metrics import MEASURES

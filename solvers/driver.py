@@ -109,7 +109,7 @@ def solve(
     solution = dataclasses.replace(solution, loss=spec.loss, promise=spec.promise)
     if solution.status != OPTIMAL or not verify:
         return solution
-    from svmrepro.solvers.certificate.judge import certify, worth_verifying
+    from svmrepro.solvers.certificate import certify, worth_verifying
 
     doubtful = verify != "auto" or worth_verifying(problem, solution, eps)
     if doubtful and not certify(problem, solution).passes(eps, spec.tolerance_factor):

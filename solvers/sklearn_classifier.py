@@ -42,7 +42,7 @@ except ImportError as error:
         f"SVMClassifier needs scikit-learn 1.6 or later, the extra svmrepro[estimator] ({error})"
     ) from error
 
-from svmrepro.solvers.certificate.judge import Certificate, certify
+from svmrepro.solvers.certificate import Certificate, certify
 from svmrepro.solvers.driver import solve
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem

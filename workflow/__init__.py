@@ -4,6 +4,7 @@ errors          failures outside the program's control, reported in one line
 files           files that are either complete or absent
 locks           locks between processes
 fingerprints    decides when a result is out of date
+statistics/     intervals, exponents, paired tests
 configuration/  what a run measures: read, merged, validated; its jobs and paths
 measurement/    one contender on one problem: clock, record, journal
 analysis/       from records to estimates with intervals

@@ -19,7 +19,7 @@ import msgspec
 from svmrepro.datasets.errors import DataError, SourceError
 from svmrepro.datasets.files import remove, sha256_of
 from svmrepro.datasets.readers.by_name import READERS, READERS_APART
-from svmrepro.datasets.registry.model import DownloadedEntry, FileEntry, FileForm
+from svmrepro.datasets.registry import DownloadedEntry, FileEntry, FileForm
 
 LEDGER = ".verified.json"
 

@@ -21,7 +21,7 @@ from svmrepro.datasets.download._unpack import copy_stream, decompress, extract_
 from svmrepro.datasets.download._verify import Ledger, check_content
 from svmrepro.datasets.errors import DatasetUnavailable, SourceError
 from svmrepro.datasets.files import CHUNK, locked, part_of, remove, replacing, sha256_of, storage_errors
-from svmrepro.datasets.registry.model import DownloadedEntry, FileEntry, FileForm, FileSource
+from svmrepro.datasets.registry import DownloadedEntry, FileEntry, FileForm, FileSource
 
 if TYPE_CHECKING:
     from svmrepro.datasets.download.http import Network

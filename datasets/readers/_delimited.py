@@ -20,7 +20,7 @@ from svmrepro.datasets.readers._parsing import (
     refuse_one_class,
     show,
 )
-from svmrepro.datasets.registry.model import Columns, Label
+from svmrepro.datasets.registry import Columns, Label
 
 # One match per line, in C, as for LIBSVM files; only a line that fails is examined field by field.
 _NUMBERS = re.compile(NUMBER + rb"(?:," + NUMBER + rb")*")

@@ -17,7 +17,7 @@ from svmrepro.datasets.readers._matfile import read_splits
 from svmrepro.datasets.readers._physics import read_physics
 from svmrepro.datasets.readers.adult import AdultEncoder, read_adult
 from svmrepro.datasets.readers.libsvm import read_libsvm
-from svmrepro.datasets.registry.model import DownloadedEntry
+from svmrepro.datasets.registry import DownloadedEntry
 
 READER_VERSION: Final = 1
 """Part of content keys and names of prepared files; incremented when a reader returns different arrays."""

@@ -23,7 +23,6 @@ def read_libsvm(
     *,
     features: int | None = None,
     labels: Mapping[float, float] = DEFAULT_LABELS,
-    source: str | None = None,
 ) -> ExampleSet:
     """Read a LIBSVM file.
 
@@ -35,8 +34,6 @@ def read_libsvm(
         Number of columns; a larger index is an error. By default the largest index in the file.
     labels
         Label in the file -> -1 or +1; any other label is an error.
-    source
-        Name of the file in messages; by default ``path``.
 
     Returns
     -------
@@ -53,17 +50,16 @@ def read_libsvm(
     OSError
         The file cannot be read.
     """
-    where = path if source is None else source
     rows = Rows(features)
     firsts = []
     signs = []
-    for block in read_blocks(path, where):
+    for block in read_blocks(path, path):
         firsts.append((block.numbers[0], block.head[0]))
-        signs.append(map_labels(block.head, labels, f"{where}:", block.numbers))
-        rows.add(block, where)
+        signs.append(map_labels(block.head, labels, f"{path}:", block.numbers))
+        rows.add(block, path)
     y = np.concatenate(signs)
     line, label = firsts[0]
-    refuse_one_class(y, f"{where}:{line}", f"label {brief(label)}")
+    refuse_one_class(y, f"{path}:{line}", f"label {brief(label)}")
     return ExampleSet(X=rows.matrix(), y=y)
 
 

@@ -23,7 +23,7 @@ from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import allocated, array, record
 from svmrepro.solvers.platt._example_lists import extremes, set_support
 from svmrepro.solvers.platt._state import CALLS, STATE, SmoRun
-from svmrepro.solvers.quadratic_programs.projected_cg import weights_of
+from svmrepro.solvers.quadratic_programs.chunk_qp import weights_of
 from svmrepro.solvers.storage.row_products import STORE
 
 _POLISH_EVERY = 20  # steps per example between two descents

@@ -52,7 +52,7 @@ from numba import types
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.quadratic_programs import projected_cg as pcg
-from svmrepro.solvers.quadratic_programs.projected_cg import ChunkQP
+from svmrepro.solvers.quadratic_programs.chunk_qp import ChunkQP, allocate, weigh
 from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_sums import fold, folded_weights
 from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, fill_diagonal, transform_of
@@ -142,7 +142,7 @@ class ChunkingRun:
         self.weights = np.zeros(problem.d + 1) if problem.kernel.name == "linear" else None
         self.every = np.arange(n, dtype=np.uint32)
         self.slot = np.full(n, -1, dtype=np.int64)  # of each example in the sub-problem, or -1
-        self.qp: ChunkQP = pcg.allocate(min(_FIRST_CAPACITY, n))
+        self.qp: ChunkQP = allocate(min(_FIRST_CAPACITY, n))
         self.larger: ChunkQP | None = None
         self.members = np.zeros(self.qp.y.size, dtype=np.uint32)  # the example in each slot
         self.used = 0  # length of the prefix of the arrays of ``qp`` that holds all slots
@@ -314,7 +314,7 @@ def _admit(run: ChunkingRun, new: npt.NDArray[np.int64]) -> None:
     run.at, run.phase = 0, FILLING
     if run.used > run.qp.y.size:
         run.phase = GROWING
-        run.larger = pcg.allocate(max(min(run.used + run.used // 4, run.problem.n), run.used))
+        run.larger = allocate(max(min(run.used + run.used // 4, run.problem.n), run.used))
         run.members = np.concatenate((run.members, np.zeros(run.larger.y.size - run.members.size, np.uint32)))
     run.members[run.slots] = new
 
@@ -347,7 +347,7 @@ def _fill(run: ChunkingRun, work: int) -> None:
         return
     run.evaluations += slots.size * m
     occupied, examples = _occupied(run)
-    pcg.weigh(qp, m)
+    weigh(qp, m)
     qp.a[:m] = qp.g[:m] = 0.0
     qp.a[occupied] = run.alpha[examples]
     qp.g[occupied] = problem.y[examples] * run.outputs[examples] - 1.0

@@ -2,6 +2,8 @@
 
 working_set_qp   a small working set, by an active-set method
 projected_cg     a chunk, by projected conjugate gradient
+_faces           its faces: which variables may move
+chunk_qp         its state
 free_set_newton  the free multipliers, by Newton steps
 plane_qp         the multipliers of cutting planes, by an active-set method
 """

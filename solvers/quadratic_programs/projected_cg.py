@@ -10,19 +10,14 @@ which conjugate gradient restarts from the projected gradient. Without ``bends``
 bound. Bound variables whose multipliers have the wrong sign are released together, either when their part of
 the projected gradient outweighs the part of the face or when the face is solved.
 
-The multiplier beta of the equality constraint is the mean of ``y_i g_i`` over the variables strictly between
-their bounds. If there are none, beta is taken from the projection of the negative gradient on the cone of
-feasible directions: ``d_i = -(g_i - beta y_i)`` where that is feasible and 0 elsewhere, with beta such that
-``y.d = 0``. This is a monotone equation in one unknown, and d = 0 only at a solution.
-
 Every product ``Q d`` covers all rows of the chunk, so that the gradient is known at bound variables too. It
 reads |F| rows of Q; or all rows (``whole``), as a plain matrix-vector routine does. These products dominate
 the cost. A bend reads only one row: when variable i leaves, ``d_i Q_i`` is subtracted from ``Q d``, and a
 multiple of ``Q y_F`` accounts for the new projection of d.
 
 All gradients are multiplied by weights ``p_i``. They are 1 unless the diagonal of Q spans many orders of
-magnitude, see :func:`weigh`. The curvature of d is compared with ``sum d_i^2 Q_ii``, to which its rounding
-error is relative.
+magnitude, see :mod:`svmrepro.solvers.quadratic_programs.chunk_qp`. The curvature of d is compared with
+``sum d_i^2 Q_ii``, to which its rounding error is relative.
 
 The loop is a state machine of *stages*, so that a slice can end in the middle of a product over a large face.
 The multipliers and the gradient are consistent between any two stages.
@@ -30,13 +25,18 @@ The multipliers and the gradient are consistent between any two stages.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
-import numpy.typing as npt
-from numba import typeof, types
+from numba import types
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.compilation.records import allocated, array, record
+from svmrepro.solvers.quadratic_programs._faces import (
+    drop,
+    drop_blocked,
+    mean_multiplier,
+    outweighed,
+    release,
+    weight_of_face,
+)
+from svmrepro.solvers.quadratic_programs.chunk_qp import CHUNK_QP, MET
 from svmrepro.solvers.storage.row_products import REASSOCIATE, VECTOR
 
 RUNNING, DONE = 0, 1
@@ -45,91 +45,6 @@ _LOOK = 8  # CG steps between checks of the bound variables
 _FLAT = 1e-12  # curvature below this times sum d_i^2 Q_ii is rounding
 _SHORT = 1e-6  # |d|^2 of a bent direction over its first value; below this rounding may look like curvature
 _STRETCH = 1024  # entries of q that fit into the first-level cache
-_MET = 2  # in ``ChunkQP.inside``: about to leave the face
-_SPAN = 1e8  # ratio of diagonal entries above which gradients are divided by the diagonal
-
-
-class ProjectedScalars:
-    """The scalars of a sub-problem."""
-
-    m: int  # slots
-    n_free: int  # variables in the face
-    n_before: int  # the same before a round of dropping
-    n_met: int  # variables that reached a bound
-    stage: int
-    at: int  # progress within the stage
-    fresh: bool  # whether the next direction is steepest descent
-    blocked: bool  # whether the direction reached a bound
-    has_qy: bool  # whether ``qy`` is up to date
-    objective: float
-    gain: float  # in the current face
-    line_gain: float  # along the current direction
-    residual: float  # squared length of the projected gradient of the last step
-    beta: float  # multiplier of the equality constraint
-    direction_length: float  # squared length of the direction
-    shortest: float  # squared length below which the direction is not followed
-    cg_steps: int
-    face_steps: int  # CG steps in the current face
-    releases: int  # number of faces
-    bends: int
-    entries: int  # entries of Q read
-    ticks: int  # other work, in the same unit
-
-
-class ChunkQP(NamedTuple):
-    """One sub-problem over ``m`` slots of arrays of capacity ``cap``.
-
-    Compiled loops bind its arrays to locals first (see :class:`svmrepro.solvers.platt._state.SmoState`).
-    """
-
-    Q: Any = array("cap", "cap")  # y_i y_j K_ij, both triangles
-    y: Any = array("cap")  # labels, 0 in an empty slot
-    C: Any = array("cap")  # bounds
-    h: Any = array("cap")  # |Q_ii|
-    p: Any = array("cap")  # weights of the gradient
-    py: Any = array("cap")  # weights times labels
-    r: Any = array("cap")  # 1 / p_i
-    a: Any = array("cap")  # multipliers
-    g: Any = array("cap")  # gradient Q a - 1
-    d: Any = array("cap")  # direction, 0 outside the face
-    q: Any = array("cap")  # Q d
-    qy: Any = array("cap")  # Q (p y) over the face, where ``scalars.has_qy``
-    free: Any = array("cap", dtype=np.int64)  # the slots of the face
-    every: Any = array("cap", dtype=np.int64)  # all slots
-    met: Any = array("cap", dtype=np.int64)  # positions in the face of the variables that reached a bound
-    inside: Any = array("cap", dtype=np.uint8)  # whether a slot is in the face
-    scalars: ProjectedScalars = record(ProjectedScalars)
-
-
-def allocate(capacity: int) -> ChunkQP:
-    """Return an empty sub-problem."""
-    qp = allocated(ChunkQP, cap=capacity)
-    qp.p[:] = qp.r[:] = 1.0
-    qp.every[:] = np.arange(capacity)
-    return qp
-
-
-CHUNK_QP = typeof(allocate(1))
-
-
-def weigh(qp: ChunkQP, m: int) -> None:
-    """Set the weights of m slots from their labels and ``h``."""
-    qp.p[:m] = weights_of(qp.h[:m])
-    qp.py[:m] = qp.p[:m] * qp.y[:m]
-    qp.r[:m] = 1.0 / qp.p[:m]
-
-
-def weights_of(diagonal: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the weights of the gradient, shape (m,), for an absolute diagonal.
-
-    All are 1, unless the diagonal spans more than eight orders of magnitude. Then they are the inverse of its
-    entries, up to a common factor: plain conjugate gradient would need many more steps.
-    """
-    positive = diagonal[diagonal > 0.0]
-    if not positive.size or positive.max() <= _SPAN * positive.min():
-        return np.ones(diagonal.size)
-    weights: npt.NDArray[np.float64] = np.median(positive) / np.maximum(diagonal, positive.min())
-    return weights
 
 
 # Reassociation only regroups the eight terms of an entry and lets them fuse; see row_products.
@@ -175,151 +90,6 @@ def multiply(Q, rows, count, d, begin, m, q):  # type: ignore[no-untyped-def]
             for c in range(last - first):
                 out[c] += scale * row[c]
             k += 1
-
-
-@compiled()
-def feasible(a, y, direction, C):  # type: ignore[no-untyped-def]
-    """Tell whether a multiplier can move along ``direction``."""
-    return y != 0.0 and ((direction > 0.0 and a < C) or (direction < 0.0 and a > 0.0))
-
-
-@compiled()
-def multiplier_of_equality(qp):  # type: ignore[no-untyped-def]
-    """Return beta with ``sum y_i d_i = 0`` for the projected gradient d, by bisection.
-
-    The sum increases with beta: each term is ``p_i (beta - y_i g_i)`` where feasible, else 0.
-    """
-    m, a, y, g, C = qp.scalars.m, qp.a, qp.y, qp.g, qp.C
-    low, high = np.inf, -np.inf
-    for i in range(m):
-        if y[i] != 0.0:
-            t = y[i] * g[i]
-            low = t if t < low else low
-            high = t if t > high else high
-    for _ in range(100):
-        beta = 0.5 * (low + high)
-        if not low < beta < high:
-            break
-        total = 0.0
-        for i in range(m):
-            direction = beta * y[i] - g[i]
-            if feasible(a[i], y[i], direction, C[i]):
-                total += qp.py[i] * direction
-        if total > 0.0:
-            high = beta
-        else:
-            low = beta
-    return 0.5 * (low + high)
-
-
-@compiled()
-def release(qp):  # type: ignore[no-untyped-def]
-    """Make a new face; return the number of variables that entered.
-
-    Beta is the mean over the variables between their bounds, like the threshold. A bound variable enters if
-    its multiplier has the wrong sign. If fewer than two variables could then move, beta is taken from the
-    projected gradient instead.
-    """
-    scalars, a, y, g, C = qp.scalars, qp.a, qp.y, qp.g, qp.C
-    total, between = 0.0, 0.0
-    for i in range(scalars.m):
-        if y[i] != 0.0 and 0.0 < a[i] < C[i]:
-            total += qp.py[i] * g[i]
-            between += qp.p[i]
-    entered = 0
-    if between > 0.0:
-        entered = enter(qp, total / between)
-    if scalars.n_free < 2 or between == 0.0:
-        entered = enter(qp, multiplier_of_equality(qp))
-    scalars.fresh = True
-    scalars.face_steps = 0
-    scalars.has_qy = False
-    scalars.releases += 1
-    scalars.ticks += 4 * scalars.m
-    scalars.gain = 0.0
-    return entered
-
-
-@compiled()
-def enter(qp, beta):  # type: ignore[no-untyped-def]
-    """Form the face for beta: variables between their bounds, and bound ones of the wrong sign."""
-    scalars, a, y, g, inside, free, C = qp.scalars, qp.a, qp.y, qp.g, qp.inside, qp.free, qp.C
-    entered, count = 0, 0
-    for i in range(scalars.m):
-        was = inside[i]
-        inside[i] = 0
-        if y[i] == 0.0:
-            continue
-        if 0.0 < a[i] < C[i] or feasible(a[i], y[i], beta * y[i] - g[i], C[i]):
-            inside[i] = 1
-            free[count] = i
-            count += 1
-            entered += 1 - was
-    scalars.n_free = count
-    return entered
-
-
-@compiled()
-def weight_of_face(qp):  # type: ignore[no-untyped-def]
-    """Return the sum of the weights over the face, 1 if it is empty."""
-    weight = 0.0 if qp.scalars.n_free else 1.0
-    for k in range(qp.scalars.n_free):
-        weight += qp.p[qp.free[k]]
-    return weight
-
-
-@compiled()
-def mean_multiplier(qp):  # type: ignore[no-untyped-def]
-    """Return beta, the weighted mean of ``y_i g_i`` over the face."""
-    free, py, g, count = qp.free, qp.py, qp.g, qp.scalars.n_free
-    total = 0.0
-    for k in range(count):
-        total += py[free[k]] * g[free[k]]
-    return total / weight_of_face(qp)
-
-
-@compiled()
-def drop(qp, k):  # type: ignore[no-untyped-def]
-    """Remove the k-th variable from the face."""
-    scalars, qy, free = qp.scalars, qp.qy, qp.free
-    i = free[k]
-    qp.inside[i] = 0
-    scalars.n_free -= 1
-    free[k] = free[scalars.n_free]
-    if scalars.has_qy:
-        row, label = qp.Q[i], qp.py[i]
-        for j in range(scalars.m):
-            qy[j] -= label * row[j]
-        scalars.entries += scalars.m
-
-
-@compiled()
-def drop_blocked(qp, stop_at):  # type: ignore[no-untyped-def]
-    """Remove variables at a bound whose direction is infeasible from the face, and update beta.
-
-    Each removal changes beta, the mean of ``y_i g_i`` over the face, so rounds repeat until none leaves.
-    Return whether this finished within the slice.
-    """
-    scalars, a, y, g, C, free = qp.scalars, qp.a, qp.y, qp.g, qp.C, qp.free
-    while True:
-        if scalars.at == 0:
-            scalars.beta = mean_multiplier(qp)
-            scalars.n_before = scalars.n_free
-        beta, k = scalars.beta, scalars.at
-        scalars.ticks += scalars.n_free - k
-        while k < scalars.n_free and scalars.entries + scalars.ticks < stop_at:
-            i = free[k]
-            direction = beta * y[i] - g[i]
-            if (a[i] <= 0.0 and direction < 0.0) or (a[i] >= C[i] and direction > 0.0):
-                drop(qp, k)
-            else:
-                k += 1
-        scalars.at = k
-        if k < scalars.n_free:
-            return False
-        scalars.at = 0
-        if scalars.n_free == scalars.n_before:
-            return True
 
 
 @compiled()
@@ -398,7 +168,7 @@ def step_along(qp, bends):  # type: ignore[no-untyped-def]
         i = free[k]
         if d[i] != 0.0 and room_along(a[i], d[i], C[i]) <= step:
             a[i] = C[i] if d[i] > 0.0 else 0.0
-            qp.inside[i] = _MET
+            qp.inside[i] = MET
             qp.met[scalars.n_met] = k
             scalars.n_met += 1
         else:
@@ -413,7 +183,7 @@ def meet(qp, stop_at):  # type: ignore[no-untyped-def]
     scalars, d, q, free = qp.scalars, qp.d, qp.q, qp.free
     while scalars.at < scalars.n_met and scalars.entries + scalars.ticks < stop_at:
         k = qp.met[scalars.at]
-        if k >= scalars.n_free or qp.inside[free[k]] != _MET:
+        if k >= scalars.n_free or qp.inside[free[k]] != MET:
             scalars.at += 1
             continue
         i = free[k]
@@ -439,20 +209,6 @@ def project(qp):  # type: ignore[no-untyped-def]
         d[free[k]] -= shift * qp.py[free[k]]
     for j in range(scalars.m):
         q[j] -= shift * qy[j]
-
-
-@compiled()
-def outweighed(qp, beta):  # type: ignore[no-untyped-def]
-    """Tell whether the projected gradient is larger over the bound variables than over the face."""
-    scalars, a, y, g, C, p, inside = qp.scalars, qp.a, qp.y, qp.g, qp.C, qp.p, qp.inside
-    inner, outer = 0.0, 0.0
-    for i in range(scalars.m):
-        direction = beta * y[i] - g[i]
-        if inside[i]:
-            inner += p[i] * direction * direction
-        elif feasible(a[i], y[i], direction, C[i]):
-            outer += p[i] * direction * direction
-    return outer > inner
 
 
 @compiled(forceinline=True)

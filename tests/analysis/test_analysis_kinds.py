@@ -5,11 +5,11 @@ import math
 
 import pytest
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
-from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP, read_rows, read_runs
 from svmrepro.workflow.comparison.paired_runs import ratio_of_ratios, ratios
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
+from svmrepro.workflow.statistics import Interval
 
 RUN = {
     "experiment": "one", "contender": "smo", "n": "50", "status": "optimal", "repeat": "0",

@@ -1,9 +1,9 @@
 import pytest
 from analysis_support import EXPERIMENTS
-from svmrepro.workflow.analysis.power_law import fit_power_law
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.statistics import fit_power_law
 
 PLATT = PaperNumbers(paths.config_dir() / "papers", "platt1998")
 

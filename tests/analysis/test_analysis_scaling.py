@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 from scipy import special
-from svmrepro.workflow.analysis import intervals
-from svmrepro.workflow.analysis.intervals import (
+from svmrepro.workflow.statistics import (
     Interval,
+    fit_power_law,
+    intervals,
     median_interval,
     pooled_scatter,
     ratio_interval,
     student_quantile,
 )
-from svmrepro.workflow.analysis.power_law import fit_power_law
 
 
 def draw(rng, sizes, repeats, scatter, noise, exponent=2.0):

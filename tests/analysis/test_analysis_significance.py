@@ -2,8 +2,7 @@ import itertools
 
 import pytest
 from scipy.stats import rankdata
-from svmrepro.workflow.analysis.intervals import Interval, mean_interval
-from svmrepro.workflow.analysis.paired_tests import LARGER, SMALLER, holm, signed_rank
+from svmrepro.workflow.statistics import LARGER, SMALLER, Interval, holm, mean_interval, signed_rank
 
 
 def exact(differences):

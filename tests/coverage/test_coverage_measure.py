@@ -1,9 +1,8 @@
-"""Which lines count as compiled; a line counts only while its file is unchanged."""
+"""Which lines count as compiled, and their share."""
 
 from __future__ import annotations
 
 import ast
-import json
 from pathlib import Path
 
 import coverage
@@ -50,27 +49,16 @@ def test_nothing_is_compiled_but_by_a_decorator_that_is_seen() -> None:
         assert not {"jit", "vectorize", "guvectorize", "cfunc", "stencil", "jitclass"} & {*names}, path.name
 
 
-def test_lines_of_a_file_that_has_changed_are_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(measure, "FOLDER", tmp_path)
-    step = measure.Step("tests/some/test_some.py")
-    assert measure.lines_run([step], {"solvers/smo.py": "a"}) == {"solvers/smo.py": set()}
-    data = coverage.CoverageData(basename=str(step.data))
-    data.add_lines({str(measure.ROOT / name): [1, 2] for name in ("solvers/smo.py", "solvers/lru.py")})
-    data.write()
-    seen = {"solvers/smo.py": "a", "solvers/lru.py": "b", "arguments": ""}
-    step.data.with_suffix(".json").write_text(json.dumps(seen))
-    now = {"solvers/smo.py": "a", "solvers/lru.py": "changed"}
-    assert measure.lines_run([step], now) == {"solvers/smo.py": {1, 2}, "solvers/lru.py": set()}
-    assert measure.lines_run([measure.Step(step.file, ("other",))], now)["solvers/smo.py"] == set()
-
-
 def test_the_share_is_of_the_lines_of_one_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "ROOT", tmp_path)
     (tmp_path / "pyproject.toml").write_text("")
-    (tmp_path / "some.py").write_text("a = 1\nif a:\n    a = 2\n\ndef f():\n    return a\n\nf = njit(f)\n")
-    (tmp_path / "other.py").write_text("a = 1\n\n@njit\ndef f():\n    b = a\n    return b\n")
-    run = {"some.py": {1, 2, 5, 6}, "other.py": {1, 3, 4, 5}}
-    assert measure.report("interpreted", run, False) == pytest.approx(100.0 * 7 / 9)
-    assert measure.report("compiled", run, True) == pytest.approx(50.0)
+    (tmp_path / "solvers").mkdir()
+    some, other = tmp_path / "solvers" / "some.py", tmp_path / "solvers" / "other.py"
+    some.write_text("a = 1\nif a:\n    a = 2\n\ndef f():\n    return a\n\nf = njit(f)\n")
+    other.write_text("a = 1\n\n@njit\ndef f():\n    b = a\n    return b\n")
+    for name in ("one", "two"):
+        data = coverage.CoverageData(basename=str(tmp_path / f"{name}.process"))
+        data.add_lines({str(some): [1, 2, 5, 6], str(other): [1, 3, 4, 5]})
+        data.write()
+    assert measure.report("interpreted", tmp_path / "one", False) == pytest.approx(100.0 * 7 / 9)
+    assert measure.report("compiled", tmp_path / "two", True) == pytest.approx(50.0)

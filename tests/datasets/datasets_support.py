@@ -23,8 +23,7 @@ import pytest
 from svmrepro.datasets import DataError, DatasetUnavailable, loading
 from svmrepro.datasets.download.http import Limits, Network
 from svmrepro.datasets.download.search import StoredFile, ensure_file
-from svmrepro.datasets.registry.model import DownloadedEntry, Registry
-from svmrepro.datasets.registry.parse import parse_registry
+from svmrepro.datasets.registry import DownloadedEntry, Registry, parse_registry
 
 ROWS = 120
 QUICK = Limits(connect=0.5, start=0.6, silence=0.4, back_off=0.01)

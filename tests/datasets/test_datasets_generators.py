@@ -9,8 +9,8 @@ from datasets_support import refused
 from scipy import sparse, stats
 from sklearn.svm import LinearSVC
 from svmrepro.datasets import GENERATORS, DataError, generate
-from svmrepro.datasets.documents import document_frequencies
 from svmrepro.datasets.generators import generator_key
+from svmrepro.datasets.generators.documents import document_frequencies
 
 NESTED = [name for name in GENERATORS if name != "chess-board"]
 

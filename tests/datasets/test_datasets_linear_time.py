@@ -8,8 +8,7 @@ from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import loading
 from svmrepro.datasets.readers._physics import NOT_AVAILABLE, read_physics
-from svmrepro.datasets.registry.model import Registry
-from svmrepro.datasets.registry.parse import registry
+from svmrepro.datasets.registry import Registry, registry
 
 SIGNS = {0.0: -1.0, 1.0: 1.0}
 FEATURES = 78

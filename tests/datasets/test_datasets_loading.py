@@ -2,17 +2,15 @@
 
 import resource
 import signal
-import sys
 
 import numpy as np
 import pytest
 from datasets_support import libsvm_text, make_entry, put, refused, sha, toy_file
 from scipy import sparse
-from support import ran
 from svmrepro import datasets
 from svmrepro.datasets import DataError, DatasetUnavailable, loading
 from svmrepro.datasets.readers import by_name
-from svmrepro.datasets.registry.model import Registry
+from svmrepro.datasets.registry import Registry
 
 FILES = {"small": libsvm_text(20), "large": libsvm_text(50), "toy.t": libsvm_text(8, skip=100)}
 
@@ -222,13 +220,6 @@ def test_keys_need_no_data_and_change_with_it(toy_registry, tmp_path):
     assert datasets.content_key("toy", 21) == keys[0], "a paper's size is that of its file"
     path.write_bytes(FILES["large"])
     assert datasets.content_key("mine", 20) not in keys
-
-
-def test_importing_is_light():
-    heavy = ["requests", "pandas", "matplotlib", "numba", "snakemake", "sklearn", "yaml"]
-    code = f"import sys, svmrepro.datasets; print([name for name in {heavy!r} if name in sys.modules])"
-    done = ran(sys.executable, "-c", code, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_a_dataset_with_shapes_that_do_not_fit():

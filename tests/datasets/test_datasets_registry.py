@@ -3,8 +3,7 @@
 import pytest
 from datasets_support import HEAD
 from svmrepro.datasets.readers.by_name import READERS, READERS_APART
-from svmrepro.datasets.registry.model import Columns
-from svmrepro.datasets.registry.parse import RegistryError, parse_registry, registry
+from svmrepro.datasets.registry import Columns, RegistryError, parse_registry, registry
 
 TOY = (
     HEAD.replace("SUBSETS", "[toy]")

@@ -12,8 +12,8 @@ from typing import Any
 import yaml
 from fuzz_inputs import TOKENS, Target, folder, mutated, nested, on_file, places
 from hypothesis import strategies as st
+from svmrepro.datasets.registry import RegistryError, parse_registry
 from svmrepro.datasets.registry import parse as known_sets
-from svmrepro.datasets.registry.parse import RegistryError, parse_registry
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.configuration.jobs import jobs

@@ -31,7 +31,7 @@ from svmrepro.workflow.figures.style import save, styled
 from svmrepro.workflow.judgement.reference_check import compare as compare_records
 from svmrepro.workflow.judgement.reference_check import machine_identity, summarise
 from svmrepro.workflow.steps import check
-from svmrepro.workflow.tables.writers import to_csv, to_html, to_markdown
+from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_markdown
 
 PAPER = "mini"
 RECORD = "check.json"

@@ -39,7 +39,7 @@ from svmrepro.datasets.readers._matfile import read_splits
 from svmrepro.datasets.readers._physics import read_physics
 from svmrepro.datasets.readers.adult import AdultEncoder, read_adult
 from svmrepro.datasets.readers.libsvm import read_libsvm
-from svmrepro.datasets.registry.model import Columns
+from svmrepro.datasets.registry import Columns
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "datasets"))
 from datasets_support import compress_lzw

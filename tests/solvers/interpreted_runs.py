@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from solver_cases import STORAGES, biased
 from svmrepro.solvers import SOLVERS, Blocks, Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.caches import lru, smo_rows
-from svmrepro.solvers.decomposition import svmlight
+from svmrepro.solvers.decomposition import smo_newton, svmlight
 from svmrepro.solvers.linear.dual_descent import descend
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.platt import _state as state
@@ -79,6 +79,10 @@ SMALL: tuple[Variant, ...] = (
     ("numbers", NARROW, "dense", 100.0, "smo-fixed-threshold", {}),
     ("numbers", LINEAR, "dense", 100.0, "svmlight", {"q": 2, "cache_mb": ROWS}),
     ("numbers", NARROW, "dense", 100.0, "smo2", {"shrinking": False}),
+    ("numbers", NARROW, "dense", 1e4, "smo-newton", {}),
+    ("far", WIDE, "dense", 10.0, "smo-newton", {"cache_mb": ROWS}),
+    ("numbers", WIDE, "dense", 10.0, "csmo", {"cache_mb": ROWS}),
+    ("numbers", NARROW, "csr", 10.0, "csmo", {"cache_mb": ROWS}),
     ("words", LINEAR, "csr", 1.0, "svmperf", {}),
     ("words", LINEAR, "index", 1.0, "svmperf-ordinal", {}),
 )
@@ -88,6 +92,8 @@ SIZES = (
     (smo_rows, "_FIRST_LENGTH", 8),
     (lru, "_FIRST_BYTES", 0),
     (row_passes, "RENEW", 3),
+    (smo_newton, "_LEAST_WORK", 1),
+    (smo_newton, "_PATIENCE", 0.0),
 )
 
 

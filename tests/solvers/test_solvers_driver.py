@@ -276,6 +276,7 @@ SHRINKING: dict[str, list[dict[str, Any]]] = {
     ],
     "smo2": [{}, {"single": True}, {"cache_mb": 0.25}],
     "pasmo": [{"cache_mb": 0.25}],
+    "csmo": [{}, {"single": True}, {"cache_mb": 0.25}],
 }
 
 

@@ -55,7 +55,8 @@ def test_what_a_solver_reaches_counts(copied: Path) -> None:
     runs = "str()"  # on import, so for all that reach the module
     assert changed("storage/row_products", runs) >= {"smo", "smo-fixed-threshold", "chunking", "all"}
     assert changed("driver", runs) == set(first)
-    chosen = changed("quadratic_programs/projected_cg", runs)
+    assert changed("quadratic_programs/projected_cg", runs) == {"chunking", "all"}
+    chosen = changed("quadratic_programs/chunk_qp", runs)
     assert chosen == {"chunking", "smo", "smo-fixed-threshold", "all"}
     assert changed("platt/fixed_threshold", runs) == {"smo-fixed-threshold", "all"}
     assert changed("registry", runs) == {"all"}

@@ -31,11 +31,11 @@ PROJECT = Path(__file__).resolve().parent.parent.parent
 TESTS = ("tests/solvers", "tests/torture")
 #: Tests that depend most on summation order and take only seconds.
 QUICK = (
-    "tests/solvers/test_solvers_cutting_plane.py",
-    "tests/solvers/test_solvers_squared_hinge.py",
+    "tests/solvers/algorithms/test_solvers_cutting_plane.py",
+    "tests/solvers/algorithms/test_solvers_squared_hinge.py",
     "tests/solvers/test_solvers_interpreted.py",
-    "tests/solvers/test_solvers_certificate.py",
-    "tests/solvers/test_solvers_certificate_gap.py",
+    "tests/solvers/certificate/test_solvers_certificate.py",
+    "tests/solvers/certificate/test_solvers_certificate_gap.py",
 )
 _AVX2 = frozenset({"avx2", "fma", "bmi2"})
 _AVX512 = frozenset({"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"})

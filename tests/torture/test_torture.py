@@ -47,7 +47,7 @@ def test_nobody_is_dishonest(family: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", ["smo", "smo-fixed-threshold", "chunking"])
+@pytest.mark.parametrize("name", ["smo", "smo-fixed-threshold", "chunking", "smo-newton"])
 @pytest.mark.parametrize(
     "family",
     ["scales", "copies", "contradictions", "tiny-class", "indefinite", "outlier", "decades", "own-bounds"],

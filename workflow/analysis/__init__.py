@@ -3,9 +3,6 @@
 runs             measured runs, by contender and size
 results          all inputs of tables, figures and claims
 printed_numbers  the papers' own numbers
-intervals        medians, means and ratios with intervals
-power_law        scaling exponents with intervals
-paired_tests     signed-rank tests and Holm's correction
 permutations     problems measured over permutations
 curves           a quantity over n, C or eps
 step_lengths     histograms of step lengths

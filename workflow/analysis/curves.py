@@ -24,11 +24,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from svmrepro.workflow.analysis.intervals import Interval, median_interval
-from svmrepro.workflow.analysis.power_law import Fit, fit_power_law
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU, Group, pairs
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.statistics import Fit, Interval, fit_power_law, median_interval
 
 AXES = {"n": "training examples", "C_total": "C (n times the bound of a multiplier)", "eps": "ε"}
 """Parameter -> axis label."""

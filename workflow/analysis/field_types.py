@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.measurement.journal_line import counted, shown
+from svmrepro.workflow.statistics import Interval
 
 Kind = Callable[[str], object]
 """Parses a text; raises ValueError."""

@@ -3,8 +3,8 @@
 ``fits.csv`` has one line per contender and quantity: ``cpu_seconds``, and ``work``, the counted elementary
 operations (`svmrepro.workflow.analysis.runs`). It also has a line for each column of seconds printed in the
 paper, refitted in the same way (``source`` is ``measured`` or ``paper``). The intervals are those of
-`svmrepro.workflow.analysis.power_law`. In an experiment with an axis, the fit is over the points of the axis
-at the largest size, and there are no ratios.
+`svmrepro.workflow.statistics.power_law`. In an experiment with an axis, the fit is over the points of the
+axis at the largest size, and there are no ratios.
 
 ``ratios.csv`` has one line per size, quantity and pair of contenders: the median ratio over runs on the same
 problem. Ratios of seconds are formed within one process. Each pair is written in one order only, as the other
@@ -20,11 +20,10 @@ from pathlib import Path
 
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
-from svmrepro.workflow.analysis.intervals import Interval, Scatter, pooled_scatter, ratio_interval
-from svmrepro.workflow.analysis.power_law import Fit, fit_power_law
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs, pairs, read_rows
 from svmrepro.workflow.configuration.model import Experiment
+from svmrepro.workflow.statistics import Fit, Interval, Scatter, fit_power_law, pooled_scatter, ratio_interval
 
 _FIT_KEY = ("experiment", "contender", "quantity", "source")
 _RATIO_KEY = ("experiment", "n", "numerator", "denominator", "quantity")

@@ -10,19 +10,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from svmrepro.workflow.analysis.intervals import Interval, mean_interval
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.paired_tests import (
-    FEWEST,
-    LARGER,
-    LEVEL,
-    SMALLER,
-    SignedRank,
-    holm,
-    signed_rank,
-)
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import Group, pairs
+from svmrepro.workflow.statistics import (
+    FEWEST,
+    LARGER,
+    SIGNIFICANCE,
+    SMALLER,
+    Interval,
+    SignedRank,
+    holm,
+    mean_interval,
+    signed_rank,
+)
 
 DUAL = "certificate.dual"
 ITERATIONS = "iterations"
@@ -163,8 +164,8 @@ def tally(what: str, family_: Family, contenders: Sequence[str]) -> str:
     marks, held = family_.marks(), family_.marks(corrected=True)
     return (
         f"{what}, {second} against {first}: significantly less on {marks.count(LARGER)} of {family_.tested} "
-        f"data sets, more on {marks.count(SMALLER)} (p < {LEVEL:g}, uncorrected); after Holm's correction on "
-        f"{held.count(LARGER)} and {held.count(SMALLER)}."
+        f"data sets, more on {marks.count(SMALLER)} (p < {SIGNIFICANCE:g}, uncorrected); after Holm's "
+        f"correction on {held.count(LARGER)} and {held.count(SMALLER)}."
     )
 
 

@@ -13,12 +13,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
-from svmrepro.workflow.analysis.intervals import Interval
-from svmrepro.workflow.analysis.power_law import Fit
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import NO_DATA, NOT_INSTALLED, Group, Runs, read_runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Experiment, Paper
+from svmrepro.workflow.statistics import Fit, Interval
 
 ACRONYMS = {
     "smo": "SMO",

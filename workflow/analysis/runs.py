@@ -17,9 +17,9 @@ from pathlib import Path
 
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
-from svmrepro.workflow.analysis.intervals import Interval, median_interval
 from svmrepro.workflow.errors import StepError, reading_table
 from svmrepro.workflow.measurement.journal_line import STATUSES
+from svmrepro.workflow.statistics import Interval, median_interval
 
 CPU, WORK = "cpu_seconds", "work"
 QUANTITIES = (CPU, WORK)
@@ -262,18 +262,15 @@ class Runs:
         """Return the contenders in order of appearance."""
         return tuple(dict.fromkeys(label for name, label, _, _ in self._groups if name == experiment))
 
-    def series(
-        self, experiment: str, contender: str, quantity: str, point: float | None = None
-    ) -> dict[float, list[float]]:
+    def series(self, experiment: str, contender: str, quantity: str) -> dict[float, list[float]]:
         """Return size -> values of the repeats, for `power_law.fit_power_law`, omitting sizes without values.
 
-        In an experiment with an axis, ``point`` selects one point of it; without ``point`` the result is that
-        of :meth:`along` at the largest size.
+        In an experiment with an axis the result is that of :meth:`along` at the largest size.
         """
         sizes = self.sizes(experiment)
-        if point is None and self.points(experiment):
+        if self.points(experiment):
             return self.along(experiment, contender, quantity, sizes[-1])
-        found = {n: self.group(experiment, contender, n, point).values(quantity) for n in sizes}
+        found = {n: self.group(experiment, contender, n).values(quantity) for n in sizes}
         return {n: values for n, values in found.items() if values}
 
     def along(self, experiment: str, contender: str, quantity: str, n: int) -> dict[float, list[float]]:

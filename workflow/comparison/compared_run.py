@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
-from svmrepro.workflow.analysis.intervals import Interval
-from svmrepro.workflow.analysis.power_law import Fit
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
 from svmrepro.workflow.judgement.reference_check import Entry, machine_identity, summarise
+from svmrepro.workflow.statistics import Fit, Interval
 
 FitKey = tuple[str, str, str, str]
 """Paper, experiment, contender, quantity."""

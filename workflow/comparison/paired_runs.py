@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from svmrepro.workflow.analysis.intervals import Interval, median_interval
-from svmrepro.workflow.analysis.power_law import Fit
 from svmrepro.workflow.analysis.runs import WORK, WORK_TERMS
 from svmrepro.workflow.comparison.compared_run import ComparedRun, FitKey, RatioKey
 from svmrepro.workflow.judgement.claims import UNMEASURED
@@ -27,6 +25,7 @@ from svmrepro.workflow.judgement.reference_check import (
     agree,
     compare,
 )
+from svmrepro.workflow.statistics import Fit, Interval, median_interval
 
 SAME, CLOSE, ELSEWHERE, DIFFERS = "equal", "within 2 %", "another path", "differs"
 """Verdicts on a row's counts. The third means: the same result within 2 %, on a path steered by rounding."""

@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.power_law import Fit
 from svmrepro.workflow.analysis.results import plural, short_commit
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK
 from svmrepro.workflow.comparison.paired_runs import (
@@ -29,9 +27,10 @@ from svmrepro.workflow.comparison.paired_runs import (
     ratio_of_ratios,
 )
 from svmrepro.workflow.judgement.claims import SCALES_WITHOUT_CLOCK, UNMEASURED
-from svmrepro.workflow.tables.cells import BLANK, DASH, Cell, count, estimate, exponent, missing, prose
+from svmrepro.workflow.statistics import Fit, Interval
 from svmrepro.workflow.tables.claims import MARKS
-from svmrepro.workflow.tables.model import Column, Table, TableSection
+from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, count, estimate, exponent, missing, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 
 HERE, THERE = "here", "there"
 COMPATIBLE = AGREE, DISAGREE = "agree", "differ"

@@ -17,7 +17,7 @@ from svmrepro.workflow.errors import StepError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from svmrepro.workflow.analysis.results import Results
-    from svmrepro.workflow.tables.model import Table
+    from svmrepro.workflow.tables.layout.model import Table
 
 Built = TypeVar("Built", covariant=True)
 

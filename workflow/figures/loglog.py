@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from svmrepro.workflow.analysis.fits import PAPER
-from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.results import Results, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures import style
 from svmrepro.workflow.figures.style import GHOST, Look, entry
+from svmrepro.workflow.statistics import Interval
 
 
 def build(results: Results, artefact: Artefact) -> Figure:

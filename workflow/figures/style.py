@@ -23,8 +23,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
-from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.files import atomic_path
+from svmrepro.workflow.statistics import Interval
 
 COLUMN, PAGE = 3.5, 7.2
 """Widths in inches: one column, and two columns with the gap between them."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from svmrepro.workflow.analysis.intervals import Interval
+from svmrepro.workflow.statistics import Interval
 
 Spec = Mapping[str, Any]
 """A quantity in the YAML: its kind and parameters."""

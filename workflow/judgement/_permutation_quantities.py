@@ -7,14 +7,13 @@ paper's file of printed numbers.
 from __future__ import annotations
 
 import numpy as np
-from svmrepro.workflow.analysis.intervals import Interval, mean_ratio
-from svmrepro.workflow.analysis.paired_tests import FEWEST, LARGER, SMALLER
 from svmrepro.workflow.analysis.permutations import PermutedProblem, family, mean_count, pair_up, problems
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
 from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.statistics import FEWEST, LARGER, SMALLER, Interval, mean_ratio
 
 DIRECTIONS = {"less": LARGER, "more": SMALLER}
 """Difference of the second contender -> the mark of the first against it."""

@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 from functools import partial
 
-from svmrepro.workflow.analysis.intervals import Interval
-from svmrepro.workflow.analysis.power_law import fit_power_law
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES
 from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
 from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.statistics import Interval, fit_power_law
 
 
 def exponent(results: Results, spec: Spec) -> list[Finding]:

@@ -26,7 +26,6 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import structs
-from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
@@ -37,6 +36,7 @@ from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement._findings import Finding
 from svmrepro.workflow.judgement._quantities import KINDS, needs_clock, value
+from svmrepro.workflow.statistics import Interval
 
 HOLDS, BREAKS, OPEN, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
 VERDICTS = (HOLDS, BREAKS, OPEN, UNMEASURED)

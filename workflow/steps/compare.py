@@ -26,7 +26,7 @@ from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import clocked_claims
 from svmrepro.workflow.steps._command_line import run_step
 from svmrepro.workflow.steps.tabulate import FORMS
-from svmrepro.workflow.tables.writers import render
+from svmrepro.workflow.tables.layout.writers import render
 
 
 def run(config: Config) -> None:

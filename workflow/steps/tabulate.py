@@ -12,7 +12,7 @@ from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.artefact_kinds import table_builder
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.steps._command_line import run_step
-from svmrepro.workflow.tables.writers import to_csv, to_html, to_markdown
+from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_markdown
 
 FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}
 

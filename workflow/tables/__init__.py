@@ -1,8 +1,6 @@
 """Tables: one module per kind; `svmrepro.workflow.configuration.artefact_kinds` lists them.
 
-cells            cells, and how numbers are formatted
-model            tables and columns
-writers          output formats; HTML by ``workflow/templates``
+layout/          tables as such: cells, columns, output
 timing           timing tables
 sparse           sparse and dense code
 scaling          scaling exponents

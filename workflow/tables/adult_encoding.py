@@ -5,8 +5,8 @@ from __future__ import annotations
 from svmrepro import datasets
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.cells import count, missing, prose
-from svmrepro.workflow.tables.model import Column, Table, TableSection
+from svmrepro.workflow.tables.layout.cells import count, missing, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 
 COLUMNS = (
     Column("part", "files", prose=True),

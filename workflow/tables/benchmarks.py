@@ -9,8 +9,8 @@ from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables import timing
-from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, number, prose
-from svmrepro.workflow.tables.model import Column, Table, table_of
+from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, number, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 
 
 def build(results: Results, artefact: Artefact) -> Table:

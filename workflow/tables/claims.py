@@ -9,8 +9,8 @@ from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.judgement import claims as judgement
 from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, VERDICTS, Claim, Verdict, rule_text
-from svmrepro.workflow.tables.cells import Cell, prose
-from svmrepro.workflow.tables.model import Column, Table, table_of
+from svmrepro.workflow.tables.layout.cells import Cell, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 
 MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open"}
 

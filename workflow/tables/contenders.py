@@ -8,8 +8,8 @@ from svmrepro.workflow.analysis.results import Results, SizeRow, describe_proble
 from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.cells import BLANK, DASH, Cell, count, missing, number, prose
-from svmrepro.workflow.tables.model import Column, Table, table_of
+from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, count, missing, number, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, suspect_notes
 
 HITS, MISSES = "info.cache_hits", "info.cache_misses"

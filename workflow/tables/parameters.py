@@ -12,8 +12,8 @@ from svmrepro.workflow.configuration.contender_options import own_options
 from svmrepro.workflow.configuration.model import Artefact, Config, Experiment
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_instance
 from svmrepro.workflow.tables.benchmarks import reached
-from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, percent, printed, prose
-from svmrepro.workflow.tables.model import Column, Table, beside_paper, table_of
+from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, printed, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, beside_paper, table_of
 from svmrepro.workflow.tables.timing import SUPPORT, size_cell
 
 WORDS = {"Y": "yes", "N": "no", "mix": "mixed"}

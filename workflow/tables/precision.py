@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.results import Results, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.cells import Cell, count, estimate, missing, number, prose
-from svmrepro.workflow.tables.model import Column, Table, table_of
+from svmrepro.workflow.statistics import Interval
+from svmrepro.workflow.tables.layout.cells import Cell, count, estimate, missing, number, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import suspect_notes
 
 BOUNDS = ("certificate.dual", "certificate.relaxed")

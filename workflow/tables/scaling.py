@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.cells import BLANK, Cell, prose
-from svmrepro.workflow.tables.model import Column, Table, table_of
+from svmrepro.workflow.tables.layout.cells import BLANK, Cell, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import dash_notes, exponent_columns, exponent_section, fit_cells
 
 

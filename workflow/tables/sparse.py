@@ -6,8 +6,8 @@ from svmrepro.workflow.analysis.printed_numbers import SPARSE, snake
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.cells import BLANK, Cell, missing, number, printed
-from svmrepro.workflow.tables.model import Column, Table, table_of
+from svmrepro.workflow.tables.layout.cells import BLANK, Cell, missing, number, printed
+from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, size_cell, suspect_notes
 
 FORMS = ("dense", "bits")

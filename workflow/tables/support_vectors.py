@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from svmrepro.workflow.analysis.results import Results, SizeRow
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, percent, prose
-from svmrepro.workflow.tables.model import Column, Table, beside_paper, table_of
+from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, beside_paper, table_of
 from svmrepro.workflow.tables.timing import SUPPORT, size_cell
 
 

@@ -10,7 +10,7 @@ from svmrepro.workflow.analysis.printed_numbers import SCALING, TIMINGS, snake
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.cells import (
+from svmrepro.workflow.tables.layout.cells import (
     BLANK,
     DASH,
     Cell,
@@ -22,7 +22,7 @@ from svmrepro.workflow.tables.cells import (
     printed,
     prose,
 )
-from svmrepro.workflow.tables.model import Column, Table, TableSection, beside_paper, table_of
+from svmrepro.workflow.tables.layout.model import Column, Table, TableSection, beside_paper, table_of
 
 SUPPORT = {"nonbound": ("certificate.n_nonbound", "non-bound"), "bound": ("certificate.n_bound", "bound")}
 """Kind of support vector -> column of the measurements, header."""

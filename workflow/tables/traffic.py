@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from svmrepro.workflow.analysis.intervals import median_interval
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.cells import Cell, count, estimate, missing, prose
-from svmrepro.workflow.tables.model import Column, Table, table_of
+from svmrepro.workflow.statistics import median_interval
+from svmrepro.workflow.tables.layout.cells import Cell, count, estimate, missing, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 
 BYTES, BANDWIDTH = "info.bytes_moved", "info.copy_bandwidth"
 

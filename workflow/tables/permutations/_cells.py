@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svmrepro.workflow.analysis.intervals import Interval, mean_interval
 from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
-from svmrepro.workflow.tables.cells import BLANK, Cell, count, estimate, prose
-from svmrepro.workflow.tables.model import Column
+from svmrepro.workflow.statistics import Interval, mean_interval
+from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, estimate, prose
+from svmrepro.workflow.tables.layout.model import Column
 
 
 def name_columns() -> list[Column]:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from svmrepro.workflow.analysis import permutations
-from svmrepro.workflow.analysis.intervals import Interval, mean_interval
 from svmrepro.workflow.analysis.permutations import COUNTS, ITERATIONS, PermutedProblem
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name, plural
 from svmrepro.workflow.configuration.model import Artefact, Contender, Experiment
-from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, percent, prose
-from svmrepro.workflow.tables.model import Column, Table, beside_paper, table_of
+from svmrepro.workflow.statistics import Interval, mean_interval
+from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, beside_paper, table_of
 from svmrepro.workflow.tables.permutations._cells import count_cell, name_cells, name_columns
 
 HEADERS = {**{key: header for key, (_, header) in COUNTS.items()}, ITERATIONS: "iterations"}

@@ -8,14 +8,14 @@ from functools import partial
 
 from svmrepro.workflow.analysis import permutations
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL, SMALLER
 from svmrepro.workflow.analysis.permutations import Family, PermutedProblem
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.cells import DASH, Cell, count, missing, percent, printed, prose
-from svmrepro.workflow.tables.model import Column, Table, table_of
+from svmrepro.workflow.statistics import LARGER, SIGNIFICANCE, SMALLER
+from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, printed, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells
 
 QUANTITIES = {"seconds": (CPU, "CPU seconds", 3), "iterations": (permutations.ITERATIONS, "iterations", 4)}
@@ -148,9 +148,9 @@ def _notes(families: Mapping[str, Family], contenders: Sequence[str]) -> list[st
     marks, held = objective.marks(), objective.marks(corrected=True)
     notes = [
         "Means over the permutations with 95 % intervals; both contenders solved each of them side by side. "
-        f"{LARGER}: the left mean is larger, p < {LEVEL:g} by Wilcoxon's paired, two-sided signed-rank test, "
-        "uncorrected as in the paper. Below each p: after Holm's correction over all rows. Pairs that met "
-        "other load on the machine count for seconds only where there are no others.",
+        f"{LARGER}: the left mean is larger, p < {SIGNIFICANCE:g} by Wilcoxon's paired, two-sided "
+        "signed-rank test, uncorrected as in the paper. Below each p: after Holm's correction over all rows. "
+        "Pairs that met other load on the machine count for seconds only where there are no others.",
         permutations.tally("Iterations", families["iterations"], contenders),
         permutations.tally("CPU seconds", families["seconds"], contenders),
         f"Dual objective of {display_name(contenders[1])}: significantly higher (better) on "

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from svmrepro.workflow.analysis import permutations
-from svmrepro.workflow.analysis.paired_tests import LARGER, LEVEL, SMALLER
 from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.cells import DASH, Cell, missing, percent, prose
-from svmrepro.workflow.tables.model import Column, Table, table_of
+from svmrepro.workflow.statistics import LARGER, SIGNIFICANCE, SMALLER
+from svmrepro.workflow.tables.layout.cells import DASH, Cell, missing, percent, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells
 
 QUANTITIES = {
@@ -63,7 +63,7 @@ def build(results: Results, artefact: Artefact) -> Table:
     ]
     notes = [
         f"Means over the permutations. Change: relative to the mean of {display_name(baseline)} on the same "
-        f"permutations. Fewer, more, faster, slower: p < {LEVEL:g} by Wilcoxon's paired, two-sided "
+        f"permutations. Fewer, more, faster, slower: p < {SIGNIFICANCE:g} by Wilcoxon's paired, two-sided "
         "signed-rank test, uncorrected. Below each change: p, and p after Holm's correction over all rows.",
         *filter(None, tallies),
         *permutations.size_notes(rows, results),

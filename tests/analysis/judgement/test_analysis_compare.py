@@ -10,7 +10,6 @@ from pathlib import Path
 import analysis_support as synthetic
 import pytest
 from support import rows_of, write_rows
-from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns, ratio_of_ratios
@@ -18,8 +17,9 @@ from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import read_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
+from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.steps import check, compare
-from svmrepro.workflow.tables.writers import to_csv
+from svmrepro.workflow.tables.layout.writers import to_csv
 
 PAPER = synthetic.PAPER
 OTHER_MACHINE = {"machine.cpu": "Other CPU"}

@@ -11,7 +11,7 @@ from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import DatasetUnavailable
 from svmrepro.datasets.download._verify import is_ordered_subsequence
-from svmrepro.datasets.registry.parse import registry
+from svmrepro.datasets.registry import registry
 
 MIRROR = os.environ.get("SVMREPRO_MIRROR", "")
 pytestmark = pytest.mark.skipif(not MIRROR, reason="SVMREPRO_MIRROR is not set: the real data are not here")

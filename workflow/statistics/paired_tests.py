@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LEVEL = 0.05
+SIGNIFICANCE = 0.05
 """Significance level, as in the paper."""
 
 FEWEST = 6
-"""Fewest pairs with which a two-sided test can reach `LEVEL`."""
+"""Fewest pairs with which a two-sided test can reach `SIGNIFICANCE`."""
 
 _ENUMERATED = 13
 
@@ -41,7 +41,7 @@ class SignedRank:
 
     def mark(self, p: float | None) -> str:
         """Return the mark for a p-value: `LARGER`, `SMALLER` or ""."""
-        if p is None or p >= LEVEL:
+        if p is None or p >= SIGNIFICANCE:
             return ""
         return {1: LARGER, -1: SMALLER}.get(self.sign, "")
 

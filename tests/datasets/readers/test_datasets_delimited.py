@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from datasets_support import put, refused
 from svmrepro.datasets.readers._delimited import read_delimited
-from svmrepro.datasets.registry.model import Columns
+from svmrepro.datasets.registry import Columns
 
 SIGNS = {1.0: 1.0, -1.0: -1.0}
 NUMBERS = Columns(label="first")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.number_text import significant
+from svmrepro.workflow.statistics import Interval
 
 DASH = "–"
 

@@ -6,24 +6,25 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from svmrepro.solvers.quadratic_programs import projected_cg as pcg
+from svmrepro.solvers.quadratic_programs.chunk_qp import ChunkQP, allocate, weigh
 
 Array = npt.NDArray[np.float64]
 
 
-def sub_problem(Q: Array, y: Array, a: Array) -> pcg.ChunkQP:
+def sub_problem(Q: Array, y: Array, a: Array) -> ChunkQP:
     """Return a program to be solved from the point ``a``."""
     m = y.size
-    qp = pcg.allocate(m)
+    qp = allocate(m)
     qp.Q[:], qp.y[:], qp.a[:] = Q, y, a
     qp.h[:] = np.abs(np.diagonal(Q))
-    pcg.weigh(qp, m)
+    weigh(qp, m)
     qp.g[:] = Q @ a - 1.0
     qp.scalars.m = m
     qp.scalars.objective = a.sum() - 0.5 * a @ Q @ a
     return qp
 
 
-def run(qp: pcg.ChunkQP, C: float, *, limit: int = 100_000, bends: bool = True, whole: bool = False) -> int:
+def run(qp: ChunkQP, C: float, *, limit: int = 100_000, bends: bool = True, whole: bool = False) -> int:
     """Run in slices, as the driver does."""
     qp.C[:] = C
     for _ in range(10_000):

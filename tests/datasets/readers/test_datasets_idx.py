@@ -9,7 +9,7 @@ from datasets_support import one_set, put, refused, sha, use_registry
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets.readers._idx import read_images
-from svmrepro.datasets.registry.parse import RegistryError, parse_registry
+from svmrepro.datasets.registry import RegistryError, parse_registry
 
 SIGNS = {float(digit): 1.0 if digit == 8 else -1.0 for digit in range(10)}
 ROWS = 40

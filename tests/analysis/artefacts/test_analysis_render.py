@@ -10,7 +10,6 @@ import pytest
 from analysis_support import without_numbers_that_are_none
 from support import rows_of
 from svmrepro.workflow.analysis.fits import PAPER
-from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import display_name, load
@@ -18,19 +17,12 @@ from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.artefact_kinds import figure_builder, table_builder
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.tables import contenders, scaling, sparse, support_vectors, timing
-from svmrepro.workflow.tables.cells import (
-    DASH,
-    Cell,
-    count,
-    missing,
-    number,
-    printed,
-    prose,
-)
 from svmrepro.workflow.tables.contenders import varying_option
-from svmrepro.workflow.tables.model import Column, Table, TableSection
-from svmrepro.workflow.tables.writers import to_csv, to_html, to_markdown
+from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, number, printed, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
+from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_markdown
 
 
 def rows_in(html):

@@ -22,8 +22,8 @@ waveform
     +1, the other two -1 (Breiman, Friedman, Olshen and Stone 1984).
 rcv1-like
     Sparse documents that imitate Reuters' RCV1, on which Joachims 2006 trains. A noisy linear rule labels
-    them; the share of positives can be set. :mod:`svmrepro.datasets.documents` lists the differences from
-    RCV1.
+    them; the share of positives can be set. :mod:`svmrepro.datasets.generators.documents` lists the
+    differences from RCV1.
 
 **Nested sizes.** Rows are drawn in blocks with a fixed number of candidates, each block from its own random
 stream, so that the first 500 rows are the same whether 500 or 20,000 are requested. Only the chess-board is
@@ -43,8 +43,8 @@ import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 from scipy import sparse
 from svmrepro.datasets.dataset import Dataset, FloatArray
-from svmrepro.datasets.documents import TERMS, Documents
 from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.generators.documents import TERMS, Documents
 from svmrepro.datasets.sparse_builder import GrowingRows
 
 GENERATOR_VERSION = 1

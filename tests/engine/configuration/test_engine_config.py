@@ -4,7 +4,7 @@ import shutil
 import pytest
 from engine_support import EXPERIMENT, refusal, snakemake, tiny
 from msgspec import inspect
-from svmrepro.datasets.registry.model import RegistryKeys
+from svmrepro.datasets.registry import RegistryKeys
 from svmrepro.workflow.configuration import _settings as structs
 from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.configuration.model import HeldOut, config_dir, load_config, read_config, write_config

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 """Confidence level of every interval in the project."""
 
 
@@ -91,7 +91,7 @@ def student_quantile(freedom: int) -> float:
         return _STUDENT[freedom - 1]
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, 0.5 + LEVEL / 2))
+    return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2))
 
 
 def median_interval(values: Sequence[float]) -> Interval:
@@ -198,7 +198,7 @@ def ratio_interval(
 
 def _sign_test_skip(count: int) -> int:
     """Return how many order statistics to skip on each side without losing 95 % coverage."""
-    tail, skip, mass = (1 - LEVEL) / 2, 0, 0.5**count
+    tail, skip, mass = (1 - CONFIDENCE) / 2, 0, 0.5**count
     while True:
         following = mass + math.comb(count, skip + 1) * 0.5**count
         if following > tail:

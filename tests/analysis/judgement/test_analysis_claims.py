@@ -3,7 +3,6 @@ from dataclasses import replace
 import analysis_support as synthetic
 import pytest
 import yaml
-from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
@@ -19,6 +18,7 @@ from svmrepro.workflow.judgement.claims import (
     judge,
     read_claims,
 )
+from svmrepro.workflow.statistics import Interval
 
 CLAIMS = paths.config_dir() / "claims" / "platt1998.yaml"
 

@@ -13,7 +13,7 @@ from datasets_support import CONTENT, ROWS, compress_lzw, left_in, make_entry, p
 from support import ran
 from svmrepro.datasets.download._unpack import extract_member
 from svmrepro.datasets.errors import SourceError
-from svmrepro.datasets.registry.parse import RegistryError
+from svmrepro.datasets.registry import RegistryError
 
 BOMB = 10 * 2**30
 _BLOCK = bytes(10 * 2**20)

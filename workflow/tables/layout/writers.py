@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from svmrepro.workflow.tables.cells import BLANK, DASH, Cell, prose
-from svmrepro.workflow.tables.model import Column, Table, TableSection
+from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 
-TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 
 
 def to_csv(table: Table) -> str:

@@ -98,15 +98,6 @@ def test_wrong_answers_fail(solved: tuple[Problem, Solution]) -> None:
         assert not certify(problem, dataclasses.replace(solution, **changes)).passes(1e-3, 2.0), changes
 
 
-def test_equality_constraint_alone_is_seen() -> None:
-    # Without a bias the optimum satisfies all constraints but the equality.
-    problem, free = (Problem([[1.0], [-2.0]], [1.0, -1.0], 10.0, bias=bias) for bias in (True, False))
-    solution, found = judged(free, "smo-fixed-threshold")
-    assert found.equality_residual == 0.0
-    assert certify(problem, solution).equality_residual > 0.1
-    assert not certify(problem, solution).passes(1e-3, 2.0)
-
-
 @pytest.mark.parametrize("wrong", [-1e-12, 1.0 + 1e-12, float("nan"), float("inf")])
 def test_alpha_outside_the_box_raises(solved: tuple[Problem, Solution], wrong: float) -> None:
     problem, solution = solved

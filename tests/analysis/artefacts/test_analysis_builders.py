@@ -13,7 +13,7 @@ from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES, figure_builder, table_builder
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.graph.plan import Plan
-from svmrepro.workflow.tables.model import Table
+from svmrepro.workflow.tables.layout.model import Table
 
 COMMON = {"kind", "form", "title", "caption", "experiment", "experiments"}
 

@@ -6,7 +6,6 @@ import pytest
 from analysis_support import without_numbers_that_are_none
 from permuted_support import PAPER
 from support import rows_of
-from svmrepro.workflow.analysis.intervals import Interval, mean_ratio
 from svmrepro.workflow.analysis.permutations import pair_up, problems
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import Runs
@@ -15,6 +14,7 @@ from svmrepro.workflow.figures.working_sets import build as build_working_sets
 from svmrepro.workflow.figures.working_sets import relative
 from svmrepro.workflow.judgement._quantities import KINDS, needs_clock
 from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, UNMEASURED, judge, read_claims
+from svmrepro.workflow.statistics import Interval, mean_ratio
 
 SOME = ("banana", "heart", "titanic", "connect-4", "chess-board-1000", "chess-board-10000", "internet-ads")
 

@@ -43,7 +43,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from svmrepro.workflow.analysis.intervals import LEVEL, NORMAL_QUANTILE, Interval, student_quantile
+from svmrepro.workflow.statistics.intervals import (
+    CONFIDENCE,
+    NORMAL_QUANTILE,
+    Interval,
+    student_quantile,
+)
 
 FLOATS = NDArray[np.float64]
 
@@ -116,7 +121,7 @@ def fit_power_law(
     weights = centred / spread  # slope = weights @ y, so a draw's deviation is weights @ its noise
     deviations = _residual_deviations(x, y - intercept - slope * x, weights, draws, rng)
     repeats = _repeat_deviations(list(usable.values()), weights, draws, rng)
-    half = float(np.quantile(np.abs(deviations + repeats), LEVEL))
+    half = float(np.quantile(np.abs(deviations + repeats), CONFIDENCE))
     method = METHOD_REPEATS if any(values.size > 1 for values in usable.values()) else METHOD_SINGLE
     exponent = Interval(slope, slope - half, slope + half)
     return Fit(exponent, intercept, m, n_min, n_max, method, note)

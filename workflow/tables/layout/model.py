@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from svmrepro.workflow.tables.cells import Cell
+from svmrepro.workflow.tables.layout.cells import Cell
 
 if TYPE_CHECKING:
     from svmrepro.workflow.analysis.results import Results

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pytest
-from sklearn.svm import SVC
-from solver_cases import banana_like, gram
+from solver_cases import gram
 from svmrepro import datasets
-from svmrepro.solvers import Kernel, Problem, certify, solve
+from svmrepro.solvers import Kernel, Problem, solve
 
 Vector = npt.NDArray[np.float64]
 
@@ -61,21 +58,6 @@ def test_steps_are_those_of_the_method() -> None:
     assert np.mean(ours) == pytest.approx(np.mean(expected), rel=0.05)
 
 
-@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
-def test_libsvm_agrees(C: float) -> None:
-    X, y = banana_like(400)
-    problem = Problem(X, y, C, Kernel.gaussian(0.5))
-    model = SVC(C=C, gamma=0.5, tol=1e-5).fit(X, y)
-    solution = solve(problem, "csmo", eps=1e-5)
-    alpha = np.zeros(400)
-    alpha[model.support_] = np.abs(model.dual_coef_[0])
-    reference = alpha.sum() - 0.5 * (y * alpha) @ gram(problem) @ (y * alpha)
-    certificate = certify(problem, solution)
-    assert certificate.passes(1e-5, 1.0)
-    assert certificate.dual == pytest.approx(reference, rel=1e-6)
-    assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-9)
-
-
 def test_fewer_steps_where_the_kernel_is_ill_conditioned() -> None:
     data = datasets.generate("chess-board", n=500, seed=0)
     problem = Problem(data.X, data.y, 1e5, Kernel.gaussian(gamma=0.5))
@@ -83,27 +65,3 @@ def test_fewer_steps_where_the_kernel_is_ill_conditioned() -> None:
     assert conjugate.status == plain.status == "optimal"
     assert conjugate.iterations <= 0.6 * plain.iterations
     assert conjugate.info["conjugate_steps"] > 0.3 * conjugate.iterations
-
-
-@pytest.mark.parametrize("options", [{}, {"cache_mb": 1e-6}, {"single": True}, {"shrinking": False}])
-@pytest.mark.parametrize("storage", ["dense", "csr", "bits"])
-@pytest.mark.parametrize("kernel", [Kernel.gaussian(gamma=0.05), Kernel.linear()])
-def test_any_storage(kernel: Kernel, storage: str, options: dict[str, Any]) -> None:
-    rng = np.random.default_rng(0)
-    X = (rng.random((600, 50)) < 0.3).astype(float)
-    X[300:340] = X[:40]
-    y = np.where((X - 0.3) @ rng.normal(size=50) + rng.normal(size=600) > 0, 1.0, -1.0)
-    problem = Problem(X, y, 10.0, kernel, storage=storage)
-    solution = solve(problem, "csmo", **options)
-    assert solution.status == "optimal"
-    assert certify(problem, solution).passes(1e-3, 1.0)
-
-
-def test_an_indefinite_kernel() -> None:
-    rng = np.random.default_rng(0)
-    A = rng.normal(size=(150, 150))
-    y = np.where(rng.random(150) < 0.5, 1.0, -1.0)
-    problem = Problem(A + A.T, y, 1.0, Kernel.precomputed())
-    solution = solve(problem, "csmo", iteration_limit=10**6)
-    assert solution.status == "optimal"
-    assert certify(problem, solution).max_violation <= 1e-3

@@ -21,11 +21,12 @@ from svmrepro.solvers.decomposition._pair_selection import (
     move_gradient,
 )
 
+SUCCESSORS = ("csmo", "smo-newton")
 VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "decomposition.second_order"]
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", [*VARIANTS, *SUCCESSORS])
 def test_libsvm_agrees(name: str, C: float) -> None:
     X, y = banana_like(400)
     problem = Problem(X, y, C, Kernel.gaussian(0.5))
@@ -147,6 +148,13 @@ def test_limits_leave_a_feasible_point(name: str) -> None:
         certificate = certify(problem, solution)
         assert certificate.equality_residual <= 1e-9 * 2000 * 100
         assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", SUCCESSORS)
+def test_an_indefinite_kernel(name: str) -> None:
+    A = np.random.default_rng(0).normal(size=(150, 150))
+    problem = Problem(A + A.T, np.where(np.arange(150) % 2, 1.0, -1.0), 1.0, Kernel.precomputed())
+    judged(problem, name, iteration_limit=10**6)
 
 
 def test_lengths_of_steps_are_counted_where_asked_for() -> None:

@@ -1,0 +1,47 @@
+"""Statistics of plain numbers, which know nothing of runs and experiments. What others use is exported.
+
+intervals     medians, means and ratios with intervals
+power_law     scaling exponents with intervals
+paired_tests  signed-rank tests and Holm's correction
+"""
+
+from svmrepro.workflow.statistics.intervals import (
+    Interval,
+    Scatter,
+    mean_interval,
+    mean_ratio,
+    median_interval,
+    pooled_scatter,
+    ratio_interval,
+    student_quantile,
+)
+from svmrepro.workflow.statistics.paired_tests import (
+    FEWEST,
+    LARGER,
+    SIGNIFICANCE,
+    SMALLER,
+    SignedRank,
+    holm,
+    signed_rank,
+)
+from svmrepro.workflow.statistics.power_law import Fit, fit_power_law
+
+__all__ = [
+    "FEWEST",
+    "LARGER",
+    "SIGNIFICANCE",
+    "SMALLER",
+    "Fit",
+    "Interval",
+    "Scatter",
+    "SignedRank",
+    "fit_power_law",
+    "holm",
+    "mean_interval",
+    "mean_ratio",
+    "median_interval",
+    "pooled_scatter",
+    "ratio_interval",
+    "signed_rank",
+    "student_quantile",
+]
