@@ -71,8 +71,9 @@ def load(overrides: Mapping[str, Any], folder: Path) -> Config:
             if name in RESERVED_PAPERS:
                 raise Fault(("papers", position), f"{name!r} is the name of a folder of the results")
             papers[name] = _paper(files[name], layers, settings)
-        for name in settings.experiments:
-            check_known(name, files, "paper", "experiments", name)
+        for key in ("experiments", "contenders"):
+            for name in getattr(settings, key):
+                check_known(name, files, "paper", key, name)
     except Fault as fault:
         raise layers.error(fault.at, fault.what) from None
     same = ("scale", "require_data", "timed_jobs", "job", "repeats", "against", "require_complete")
@@ -104,14 +105,23 @@ def _shown(path: Path) -> str:
 
 def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
     """Read a paper's file, with the configuration's overrides merged in."""
-    layers = Layers()
-    layers.add(read_yaml(path), _shown(path))
+    file, layers = Layers(), Layers()
+    file.add(read_yaml(path), _shown(path))
     # Not validated yet, because validation follows the merge.
-    entries = layers.content.get("experiments")
+    entries = file.content.get("experiments")
     entries = entries if isinstance(entries, dict) else {}
     paper_sizes = {name: _whole_numbers(entry) for name, entry in entries.items()}
     for name in settings.experiments.get(path.stem) or {}:
         check_known(name, paper_sizes, "experiment", "experiments", path.stem, name)
+    # The paper's contenders take part in each experiment, whose own entries have the last word.
+    everywhere = [
+        ("experiments", name, "contenders") for name, entry in entries.items() if isinstance(entry, dict)
+    ]
+    for place in everywhere:
+        layers.graft(file, ("contenders",), place)
+    layers.graft(file, (), ())
+    for place in everywhere:
+        layers.graft(above, ("contenders", path.stem), place)
     layers.graft(above, ("experiments", path.stem), ("experiments",))
     content = layers.convert(PaperFile)
     try:
