@@ -166,6 +166,8 @@ def _estimator(run: EstimatorRun, limit: int) -> Any:
     elif kernel.name == "polynomial":
         parameters |= {"gamma": kernel.a, "coef0": kernel.c, "degree": kernel.degree}
     if peer == "thundersvm":
+        if kernel.name == "polynomial":
+            parameters["kernel"] = "polynomial"  # not scikit-learn's name
         parameters |= {"max_mem_size": int(options["cache_mb"]), "n_jobs": 1}
         if not run.same:
             parameters["class_weight"] = class_bounds(run.problem, peer)

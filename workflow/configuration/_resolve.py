@@ -13,7 +13,8 @@ from typing import Any
 from msgspec import UNSET, UnsetType, to_builtins
 from svmrepro import datasets
 from svmrepro.datasets.validation import Fault, check_known, shown, under
-from svmrepro.solvers import MEASURES, SOLVERS, STORAGES, Kernel
+from svmrepro.solvers import MEASURES, SOLVERS, STORAGES, Kernel, user_functions
+from svmrepro.solvers.user_functions import UserSolverError
 from svmrepro.workflow.configuration._layers import Layers
 from svmrepro.workflow.configuration._settings import (
     ArtefactSettings,
@@ -300,18 +301,11 @@ def _contender(
     if contender.permutations is not None and experiment.permutations is UNSET:
         raise Fault(("permutations",), "the experiment has no permutations")
     check_known(contender.storage, ("auto", *STORAGES), "storage", "storage")
-    if ":" in contender.solver:
+    if contender.solver not in SOLVERS:
+        solver = _user_solver(contender.solver)
         if entry.iteration_limit is not UNSET:
             raise Fault(("iteration_limit",), "a solver of your own is told no number of steps")
-        module, _, function = contender.solver.partition(":")
-        if not (function.isidentifier() and all(part.isidentifier() for part in module.split("."))):
-            raise Fault(("solver",), f"{contender.solver!r} is no package.module:function")
-        try:
-            solver_fingerprint(contender.solver)
-        except StepError as error:
-            raise Fault(("solver",), str(error)) from error
-        return replace(contender, iteration_limit=None)
-    check_known(contender.solver, SOLVERS, "solver", "solver")
+        return replace(contender, solver=solver, iteration_limit=None)
     spec = SOLVERS[contender.solver]
     for option in contender.options:
         check_known(option, spec.options, f"option of {contender.solver!r}:", "options", option)
@@ -321,6 +315,22 @@ def _contender(
     except ValueError as error:
         raise Fault(("solver",), str(error)) from error
     return contender
+
+
+def _user_solver(name: str) -> str:
+    """Return the ``package.module:function`` of a solver that is not in SOLVERS, after a check of its name."""
+    user = None
+    try:
+        if ":" not in name:
+            check_known(name, [*SOLVERS, *user_functions.declared()], "solver", "solver")
+        user = user_functions.find(name)
+        user.check_name()
+        solver_fingerprint(user.function)
+    except UserSolverError as error:
+        raise Fault(("solver",), str(error)) from error
+    except StepError as error:
+        raise Fault(("solver",), f"{user}: {error}" if user and user.name else str(error)) from error
+    return user.function
 
 
 def _steps(limit: Number | None) -> Number | None:
