@@ -30,6 +30,9 @@ from svmrepro.solvers.solution import OPTIMAL, Solution
 #: Group of entry points by which packages declare solvers.
 GROUP = "svmrepro.solvers"
 
+#: Largest violation, in units of eps, with which the certificate accepts a user's solver.
+TOLERANCE_FACTOR = 2.0
+
 _MOST_COUNTED = 10**18
 
 

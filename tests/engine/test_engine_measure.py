@@ -147,7 +147,9 @@ def test_peers_where_they_are_installed(monkeypatch):
     config = prepare({"there": {"solver": "libsvm"}, "gone": {"solver": "thundersvm"}}, sizes=[20, 30])
     lines, _ = measure(config)
     assert statuses(lines, "there") == [(n, "optimal", None) for n in (20, 20, 30, 30)]
-    assert statuses(lines, "gone") == [(n, "not_run", "not installed: thundersvm-cpu (extra peers)") for n in (20, 30)]
+    assert statuses(lines, "gone") == [
+        (n, "not_run", "not installed: thundersvm-cpu (extra peers)") for n in (20, 30)
+    ]
     assert all(line["certificate"]["passed"] for line in lines if line["contender"] == "there")
     assert measure(config) == (lines, "")
 

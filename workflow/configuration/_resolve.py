@@ -318,7 +318,7 @@ def _contender(
 
 
 def _user_solver(name: str) -> str:
-    """Return the ``package.module:function`` of a solver that is not in SOLVERS, after a check of its name."""
+    """Return the ``package.module:function`` of a solver that is not in SOLVERS; it must exist."""
     user = None
     try:
         if ":" not in name:

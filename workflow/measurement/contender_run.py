@@ -34,9 +34,6 @@ from svmrepro.workflow.measurement._flags import flag_reasons
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, finite
 from svmrepro.workflow.measurement.machine import Meter, copy_bandwidth, load_average
 
-#: Largest violation, in units of eps, with which the certificate accepts a user's own solver.
-USER_TOLERANCE = 2.0
-
 #: A result still counts if it exceeds its time limit by up to this factor ...
 OVERRUN = 1.1
 #: ... and this many seconds, because solvers check the clock only now and then.
@@ -262,7 +259,7 @@ def _verdict(
         return {"status": "time_limit", "reason": _limit_reason("time_limit", contender, solution)}
     certificate = certify(problem, solution, gram)
     spec = SOLVERS.get(contender.solver)
-    factor = spec.tolerance_factor if spec else USER_TOLERANCE
+    factor = spec.tolerance_factor if spec else user_functions.TOLERANCE_FACTOR
     passed = certificate.passes(eps, factor)
     found = {**finite(asdict(certificate)), "passed": passed}
     if passed:
