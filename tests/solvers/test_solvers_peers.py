@@ -109,7 +109,9 @@ def test_random_problems(seed: int) -> None:
     if not case.definite or case.C > 1e3:
         return
     for name in HERE:
-        if name == "thundersvm":  # the certificate refuses every fourth of its solutions of such small problems
+        if (
+            name == "thundersvm"
+        ):  # the certificate refuses every fourth of its solutions of such small problems
             continue
         if suits(name, case.kernel):
             # oneDAL mishandles empty CSR rows.
