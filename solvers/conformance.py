@@ -197,7 +197,9 @@ class _Tested:
         except (Exception, SystemExit) as error:
             outcome.raised = f"{type(error).__name__}: {error}"
         after = _arrays(problem)
-        outcome.changed = [name for name, old in before.items() if not np.array_equal(old, after.get(name))]
+        outcome.changed = [
+            name for name, old in before.items() if name not in after or not np.array_equal(old, after[name])
+        ]
         return outcome
 
 
@@ -213,7 +215,9 @@ def _arrays(problem: Problem) -> dict[str, npt.NDArray[Any]]:
 def _malformed(problem: Problem, solution: Solution) -> str:
     """Return what is wrong with the form of a solution; "" if nothing is."""
     alpha, weights = solution.alpha, solution.weights
-    if alpha is None or np.shape(alpha) != (problem.n,):
+    if alpha is None:
+        return "there is no alpha"
+    if np.shape(alpha) != (problem.n,):
         return f"alpha has shape {np.shape(alpha)}, must have ({problem.n},)"
     if not np.isfinite(alpha).all() or not np.isfinite(solution.bias):
         return "alpha or bias is not finite"
@@ -419,7 +423,7 @@ def _option(text: str) -> tuple[str, Any]:
 def main(arguments: list[str] | None = None) -> int:
     """Check a solver and print the findings; return 1 if any failed, 2 if it cannot be found."""
     parser = argparse.ArgumentParser(
-        prog="python -m svmrepro.solvers.conformance", description=check.__doc__.splitlines()[0]
+        prog="python -m svmrepro.solvers.conformance", description="Check a solver of your own."
     )
     parser.add_argument("solver", help="package.module:function, or the name of an entry point")
     parser.add_argument("--option", type=_option, action="append", default=[], metavar="NAME=VALUE")

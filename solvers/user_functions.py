@@ -158,7 +158,7 @@ def _cpu_seconds() -> float:
 
 
 def _as_solution(name: str, answer: Any) -> Solution:
-    counts = {key: _counted(name, key, answer) for key in ("iterations", "kernel_evaluations")}
+    iterations, evaluations = (_counted(name, key, answer) for key in ("iterations", "kernel_evaluations"))
     if isinstance(answer, Solution):
         return answer
     if not (hasattr(answer, "alpha") and hasattr(answer, "bias")):
@@ -168,7 +168,7 @@ def _as_solution(name: str, answer: Any) -> Solution:
     except (TypeError, ValueError) as error:
         raise UserSolverError(f"{name} returned alpha and bias that are no numbers: {error}") from None
     status = getattr(answer, "status", OPTIMAL)
-    return Solution(alpha, getattr(answer, "weights", None), bias, status, **counts)
+    return Solution(alpha, getattr(answer, "weights", None), bias, status, iterations, evaluations)
 
 
 def _counted(name: str, key: str, answer: Any) -> int:

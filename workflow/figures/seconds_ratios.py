@@ -10,6 +10,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from svmrepro.workflow.analysis.intervals import Interval
 from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, NOT_INSTALLED
@@ -18,7 +19,8 @@ from svmrepro.workflow.figures import style
 from svmrepro.workflow.figures.style import Look
 
 _COLOURS = ("#4b5563", "#a16207", "#0f766e", "#be185d", "#1d4ed8")
-"""Colours of solvers without a look of their own; labels of one solver differ by their markers."""
+_MARKERS = ("s", "^", "v", "h", "d", "p", "P", "X")
+"""Looks of solvers without one of their own: a colour per solver, a marker per label."""
 
 _BAND = 0.8
 """Share of a problem's height over which its solvers are spread."""
@@ -41,29 +43,36 @@ def build(results: Results, artefact: Artefact) -> Figure:
     """
     baseline: str = artefact.settings["baseline"]
     experiments = [results.experiment(name) for name in artefact.experiments]
-    looks = _looks(experiments)
-    others = {label: look for label, look in looks.items() if label != baseline}
-    height = 0.16 + 0.075 * len(others)
+    looks = {label: look for label, look in _looks(experiments).items() if label != baseline}
+    # What was run nowhere takes no room.
+    run = {each.contender for each in results.runs.runs if each.status != "not_run"}
+    panel_looks = {label: look for label, look in looks.items() if label in run}
+    height = max(0.3, 0.1 + 0.085 * len(panel_looks))
     figure = style.new_figure(style.PAGE, 1.5 + height * len(experiments))
     axes = figure.subplots()
-    panel = _Panel(axes, results, others, baseline)
+    panel = _Panel(axes, results, panel_looks, baseline)
     style.stripes(axes, range(0, len(experiments), 2))
-    absent: dict[str, list[str]] = {}
-    for place, experiment in enumerate(experiments):
-        for label, reason in _draw(panel, experiment, place).items():
-            absent.setdefault(f"{display_name(label)}: {reason}", []).append(experiment.title)
     axes.axvline(1.0, color="#333", linewidth=0.8, zorder=1)
     axes.set_xscale("log")
+    absent: dict[str, list[str]] = {}
+    bars: list[tuple[float, Interval, str]] = []
+    for place, experiment in enumerate(experiments):
+        for label, reason in _draw(panel, experiment, place, bars).items():
+            absent.setdefault(reason, []).append(f"{display_name(label)} ({experiment.title})")
+    # Intervals from few repeats can be wider than all points together: arrows mark where they are cut off.
+    axes.set_xlim(*axes.get_xlim())
+    for y, ratio, colour in bars:
+        style.bar(axes, y, ratio, colour, 0.8)
+        style.off_axis(axes, y, ratio.ends or (ratio.value, ratio.value), colour)
     style.powers_of_ten(axes.xaxis)
     axes.set_yticks(range(len(experiments)), [_heading(results, each, baseline) for each in experiments])
     axes.set_ylim(len(experiments) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(True, axis="x")
-    label = (
-        f"CPU seconds relative to {display_name(baseline)}'s (further right: slower; bars: 95 % intervals)"
-    )
-    axes.set_xlabel("\n".join([label, *_notes(absent, len(experiments))]), fontsize=7)
-    handles = _key(others, baseline)
+    label = f"CPU seconds relative to {display_name(baseline)}'s (further right: slower)"
+    bars_said = "Bars: 95 % intervals, which go on where they end in an arrow"
+    axes.set_xlabel("\n".join([label, bars_said, *_notes(results, looks, absent)]), fontsize=7)
+    handles = _key(panel_looks, baseline)
     figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=7)
     return figure
 
@@ -78,7 +87,7 @@ def _looks(experiments: list[Experiment]) -> dict[str, Look]:
                 looks[label] = style.SOLVER_LOOKS[label]
             elif label not in looks:
                 colour = colours.setdefault(contender.solver, _COLOURS[len(colours) % len(_COLOURS)])
-                marker = style.SIDE_MARKERS[len(looks) % len(style.SIDE_MARKERS)]
+                marker = _MARKERS[sum(each not in style.SOLVER_LOOKS for each in looks) % len(_MARKERS)]
                 looks[label] = Look(colour, marker, "none")
     return looks
 
@@ -96,29 +105,31 @@ def _heading(results: Results, experiment: Experiment, baseline: str) -> str:
     return "\n".join([*textwrap.wrap(experiment.title, 26), f"n = {n:,}{said}"])
 
 
-def _draw(panel: _Panel, experiment: Experiment, place: int) -> dict[str, str]:
-    """Draw the contenders of one problem; return the reasons of those that have no mark."""
+def _draw(
+    panel: _Panel, experiment: Experiment, place: int, bars: list[tuple[float, Interval, str]]
+) -> dict[str, str]:
+    """Draw the contenders of a problem, add their intervals to the bars; return why marks are missing."""
     results, name = panel.results, experiment.name
     n = _reached(results, experiment, panel.baseline)
     unit = results.group(name, panel.baseline, n).median(CPU)
     absent: dict[str, str] = {}
     for k, (label, look) in enumerate(panel.looks.items()):
-        y = place + _BAND * ((k + 0.5) / len(panel.looks) - 0.5)
         if label not in experiment.contenders:
             continue
-        group = results.group(name, label, n)
+        y = place + _BAND * ((k + 0.5) / len(panel.looks) - 0.5)
+        reason = results.group(name, label, n).briefly
         ratio = results.ratio(name, n, label, panel.baseline, CPU)
         limit = experiment.contenders[label].time_limit
         if ratio is not None:
-            style.bar(panel.axes, y, ratio, look.colour, 0.8)
             panel.axes.plot(ratio.value, y, zorder=4, **_mark(label, look))
-        elif unit and limit is not None and "time limit" in group.reason:
+            bars.append((y, ratio, look.colour))
+        elif unit and limit is not None and "time limit" in reason:
             panel.axes.plot(limit / unit, y, ">", color=look.colour, markersize=4.5, zorder=4)
-            said = f"{display_name(label)}: over {limit:g} s"
-            beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
-            panel.axes.annotate(said, (limit / unit, y), (5, 0), fontsize=5.5, color=look.colour, **beside)
-        else:
-            absent[label] = group.briefly or f"{display_name(panel.baseline)} has no seconds"
+            said = f"{display_name(label)}: over {limit:g} s "
+            beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": "right"}
+            panel.axes.annotate(said, (limit / unit, y), (-3, 0), fontsize=5.5, color=look.colour, **beside)
+        elif not NOT_INSTALLED.match(reason):
+            absent[label] = reason or f"{display_name(panel.baseline)} has no seconds"
     return absent
 
 
@@ -143,16 +154,15 @@ def _key(looks: Mapping[str, Look], baseline: str) -> list[Line2D]:
     ]
 
 
-def _notes(absent: Mapping[str, list[str]], problems: int) -> list[str]:
-    """Say why marks are missing, each reason once; what is not installed in a line of its own."""
-    lines, lacking = [], []
-    for said, titles in absent.items():
-        name, _, reason = said.partition(": ")
-        if (found := NOT_INSTALLED.match(reason)) is not None:
-            lacking.append(f"{name} ({found[1]})")
-        else:
-            where = "" if len(titles) == problems else f" on {', '.join(titles)}"
-            lines.append(f"{said}{where}")
-    if lacking:
-        lines.insert(0, f"not installed: {'; '.join(lacking)}")
-    return [line for text in lines for line in textwrap.wrap(text, 125)]
+def _notes(results: Results, looks: Mapping[str, Look], absent: Mapping[str, list[str]]) -> list[str]:
+    """Say why marks are missing: first what is not installed, with its package, then each other reason."""
+    packages: dict[str, list[str]] = {}
+    for label in looks:
+        reasons = [run.fields.get("reason", "") for run in results.runs.runs if run.contender == label]
+        found = next(filter(None, map(NOT_INSTALLED.match, reasons)), None)
+        if found is not None:
+            packages.setdefault(found[1], []).append(display_name(label))
+    lacking = [f"{', '.join(labels)} ({package})" for package, labels in packages.items()]
+    notes = [f"Not installed: {'; '.join(lacking)}"] if lacking else []
+    notes += [f"{reason[0].upper()}{reason[1:]}: {'; '.join(who)}" for reason, who in absent.items()]
+    return [line for note in notes for line in textwrap.wrap(note, 110, break_on_hyphens=False)]

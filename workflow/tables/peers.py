@@ -31,6 +31,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("ratio", relative),
         Column("gap", "relative duality gap", group="certificate"),
         Column("violation", "largest KKT violation", group="certificate"),
+        Column("beyond", "at the next size", prose=True),
         Column("package", "package", prose=True, shown=False),
     ]
     rows = [
@@ -60,6 +61,8 @@ def _row(results: Results, name: str, label: str, baseline: str) -> Mapping[str,
     row = reached(results, name, label)
     absent = results.why_missing(name, label, row)
     group = results.group(name, label, row.n)
+    larger = [n for n in results.experiment(name).sizes if row.n is not None and n > row.n]
+    beyond = results.group(name, label, larger[0]).briefly if larger and not absent else ""
     return {
         "experiment": prose(results.experiment(name).title),
         "contender": prose(display_name(label)),
@@ -68,6 +71,7 @@ def _row(results: Results, name: str, label: str, baseline: str) -> Mapping[str,
         "ratio": BLANK if label == baseline else ratio_cell(results, name, row, label, baseline, CPU),
         "gap": number(group.median(RELATIVE_GAP), digits=2),
         "violation": number(group.median("certificate.max_violation"), digits=2),
+        "beyond": prose(f"n = {larger[0]:,}: {beyond}") if beyond else BLANK,
         "package": prose(", ".join(packages(results, label))),
     }
 
