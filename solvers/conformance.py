@@ -11,7 +11,7 @@ or from a test::
 
 :data:`CHECKS` lists the checks. A solver may refuse a problem by raising an exception, except all easy ones,
 and it may give up on a hard one with a status that says so. It must never call a result ``optimal`` that
-:func:`~svmrepro.solvers.certificate.judge.certify` refuses.
+:func:`~svmrepro.solvers.certify` refuses.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import time
-from collections.abc import Callable
-from importlib import metadata
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -172,43 +173,42 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 # -- entry points
 
 
-def entry(name: str, value: str, package: str) -> Any:
-    """Return an entry point as an installed package declares it."""
-    made = SimpleNamespace(name=name, value=value, dist=SimpleNamespace(name=package, version="1.2"))
-    return made
-
-
 @pytest.fixture
-def declare(monkeypatch: pytest.MonkeyPatch) -> Any:
-    def install(*entries: Any) -> None:
-        found = {user_functions.GROUP: entries}
-        monkeypatch.setattr(metadata, "entry_points", lambda group: found[group])
+def declare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Return a function that installs a package, version 1.2, with the given entry points."""
+
+    def forget() -> None:
+        importlib.invalidate_caches()
         user_functions.declared.cache_clear()
         user_functions.find.cache_clear()
 
+    def install(package: str, **entries: str) -> None:
+        folder = tmp_path / f"{package}-1.2.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.2\n")
+        lines = [f"{name.replace('_', '-')} = {value}" for name, value in entries.items()]
+        (folder / "entry_points.txt").write_text("\n".join([f"[{user_functions.GROUP}]", *lines, ""]))
+        forget()
+
+    monkeypatch.syspath_prepend(tmp_path)
     yield install
     monkeypatch.undo()
-    user_functions.declared.cache_clear()
-    user_functions.find.cache_clear()
+    forget()
 
 
 def test_an_entry_point_is_found_by_name_and_by_function(declare: Any) -> None:
-    declare(entry("my-svm", f"{HERE}:good", "my-package"))
+    declare("my_package", my_svm=f"{HERE}:good")
     named = user_functions.find("my-svm")
     assert named == user_functions.find(f"{HERE}:good")
-    assert (named.package, named.version, named.load()) == ("my-package", "1.2", good)
+    assert (named.package, named.version, named.load()) == ("my_package", "1.2", good)
     assert not check("my-svm", without=[name for name in CHECKS if name != "result"]).failed
 
 
 def test_faults_of_an_entry_point_name_package_and_entry(declare: Any) -> None:
-    declare(
-        entry("gone", "no_such_module:f", "first"),
-        entry("odd", "module", "first"),
-        entry("lost", f"{HERE}:f", "x"),
-    )
+    declare("first", gone="no_such_module:f", odd="module", lost=f"{HERE}:f")
     for name, said in (
         ("gone", r"solver 'gone' \(no_such_module:f\), an entry point of first 1\.2: ModuleNotFoundError"),
-        ("lost", r"solver 'lost' .* of x 1\.2: AttributeError"),
+        ("lost", r"solver 'lost' .* of first 1\.2: AttributeError"),
         (
             "odd",
             r"solver 'odd' \(module\), an entry point of first 1\.2: 'module' is no package\.module:function",
@@ -217,8 +217,7 @@ def test_faults_of_an_entry_point_name_package_and_entry(declare: Any) -> None:
     ):
         with pytest.raises(user_functions.UserSolverError, match=said):
             check(name)
-    declare(entry("same", "a:f", "first"), entry("same", "b:f", "second"))
-    with pytest.raises(
-        user_functions.UserSolverError, match=r"two packages .* 'same': first \(a:f\) and second"
-    ):
-        user_functions.find("same")
+    declare("second", gone="b:f")
+    said = r"two packages declare the solver 'gone': (first|second) \(.*\) and (first|second) \("
+    with pytest.raises(user_functions.UserSolverError, match=said):
+        user_functions.find("gone")
