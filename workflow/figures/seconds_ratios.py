@@ -73,7 +73,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     bars_said = "Bars: 95 % intervals, which go on where they end in an arrow"
     axes.set_xlabel("\n".join([label, bars_said, *_notes(results, looks, absent)]), fontsize=7)
     handles = _key(panel_looks, baseline)
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=7)
+    figure.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=7)
     return figure
 
 
