@@ -43,8 +43,8 @@ def build(results: Results, artefact: Artefact) -> Table:
         "Medians over the repeats at the largest size that the solver reached within its time limit, with "
         "the 95 % interval; ratios are medians of ratios within one process, at that size. The certificate "
         "is recomputed from the data, for every solver alike.",
-        "All solvers promise a KKT violation, not a gap: where the optimum is tiny, as on MNIST, the relative "
-        "gap is large within the tolerance.",
+        "All solvers bound the KKT violation, not the gap: where the optimum is tiny, as on MNIST, the "
+        "relative gap is large within the tolerance.",
         "LIBSVM has two rows by scikit-learn, for its dense and sparse code; the faster one counts.",
         *suspect_notes(results, names),
     ]
