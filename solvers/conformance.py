@@ -20,6 +20,7 @@ import argparse
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ _SAME = 1e-8
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """Outcome of one check on one problem."""
 
     check: str
@@ -76,10 +77,10 @@ class Finding:
 class Report:
     """All findings about a solver."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckResult, ...]
 
     @property
-    def failed(self) -> tuple[Finding, ...]:
+    def failed(self) -> tuple[CheckResult, ...]:
         """The findings that failed."""
         return tuple(finding for finding in self.findings if not finding.passed)
 
@@ -127,7 +128,7 @@ def check(
     options: Mapping[str, Any] | None = None,
     *,
     without: Collection[str] = (),
-    progress: Callable[[Finding], None] | None = None,
+    progress: Callable[[CheckResult], None] | None = None,
 ) -> Report:
     """Check a solver.
 
@@ -195,7 +196,7 @@ class _Tested:
         except UserSolverError as error:
             outcome.malformed = str(error)
         except (Exception, SystemExit) as error:
-            outcome.raised = f"{type(error).__name__}: {error}"
+            outcome.raised = shorten(f"{type(error).__name__}: {error}", 100)
         after = _arrays(problem)
         outcome.changed = [
             name for name, old in before.items() if name not in after or not np.array_equal(old, after[name])
@@ -249,7 +250,7 @@ def _dishonest(case: _Case, solution: Solution) -> str:
     return f"called optimal at eps {case.eps:g}: {certificate.summary(case.eps, TOLERANCE_FACTOR)}"
 
 
-def _findings(tested: _Tested, without: Collection[str]) -> Iterator[Finding]:
+def _findings(tested: _Tested, without: Collection[str]) -> Iterator[CheckResult]:
     """Yield all findings; checks that need runs of their own are not made in vain."""
     solved = 0
     easy, hard = _easy(), _hard()
@@ -261,76 +262,78 @@ def _findings(tested: _Tested, without: Collection[str]) -> Iterator[Finding]:
             solved += found.passed and not outcome.raised
             yield found
     if not solved:
-        yield Finding("solves", "easy problems", False, "not one was solved")
+        yield CheckResult("solves", "easy problems", False, "not one was solved")
     if "repeatable" not in without:
         for case in (easy[0], easy[3]):
             yield _repeatable(case, tested)
     for name, case in (("bounds", _bounded()), ("bias", _unbiased())):
         if name not in without:
             found = _solved(case, tested.call(case))
-            yield Finding(name, case.name, found.passed, found.said)
+            yield CheckResult(name, case.name, found.passed, found.said)
     if "time" not in without:
         yield _timed(tested)
 
 
-def _basic(case: _Case, outcome: _Outcome) -> Iterator[Finding]:
+def _basic(case: _Case, outcome: _Outcome) -> Iterator[CheckResult]:
     """Yield the findings that each call gives."""
-    yield Finding("inputs", case.name, not outcome.changed, _told("changed: ", ", ".join(outcome.changed)))
+    yield CheckResult(
+        "inputs", case.name, not outcome.changed, _told("changed: ", ", ".join(outcome.changed))
+    )
     if outcome.raised:
         return
-    yield Finding("result", case.name, not outcome.malformed, outcome.malformed)
+    yield CheckResult("result", case.name, not outcome.malformed, outcome.malformed)
     if outcome.solution is not None and not outcome.malformed:
         lie = _dishonest(case, outcome.solution)
-        yield Finding("honest", case.name, not lie, lie)
+        yield CheckResult("honest", case.name, not lie, lie)
 
 
 def _told(before: str, text: str) -> str:
     return before + text if text else ""
 
 
-def _solved(case: _Case, outcome: _Outcome) -> Finding:
+def _solved(case: _Case, outcome: _Outcome) -> CheckResult:
     """Return whether a problem was solved, or refused; a lie is found elsewhere."""
     if outcome.raised:
-        return Finding("solves", case.name, True, f"refused: {outcome.raised}")
+        return CheckResult("solves", case.name, True, f"refused: {outcome.raised}")
     solution = outcome.solution
     if solution is None or outcome.malformed:
-        return Finding("solves", case.name, False, outcome.malformed)
+        return CheckResult("solves", case.name, False, outcome.malformed)
     if solution.status != OPTIMAL:
-        return Finding("solves", case.name, False, f"status {solution.status!r}")
+        return CheckResult("solves", case.name, False, f"status {solution.status!r}")
     lie = _dishonest(case, solution)
-    return Finding("solves", case.name, not lie, lie)
+    return CheckResult("solves", case.name, not lie, lie)
 
 
-def _repeatable(case: _Case, tested: _Tested) -> Finding:
+def _repeatable(case: _Case, tested: _Tested) -> CheckResult:
     first, second = tested.call(case), tested.call(case)
     if first.solution is None or second.solution is None:
-        return Finding("repeatable", case.name, first.raised == second.raised, first.raised)
+        return CheckResult("repeatable", case.name, first.raised == second.raised, first.raised)
     one, other = np.asarray(first.solution.alpha), np.asarray(second.solution.alpha)
     if one.shape != other.shape:
-        return Finding("repeatable", case.name, False, "alpha has another shape in the second run")
+        return CheckResult("repeatable", case.name, False, "alpha has another shape in the second run")
     apart = float(np.abs(one - other).max(initial=0.0))
     same = apart <= _SAME * float(np.max(case.C))
-    return Finding("repeatable", case.name, same, "" if same else f"alpha differs by up to {apart:.2g}")
+    return CheckResult("repeatable", case.name, same, "" if same else f"alpha differs by up to {apart:.2g}")
 
 
-def _timed(tested: _Tested) -> Finding:
+def _timed(tested: _Tested) -> CheckResult:
     """Return the finding at the smallest problem that takes longer than the limit."""
     for n in (200, 400, 800, 1600, 3200):
         case = _board(n)
         outcome = tested.call(case, _LIMIT)
         solution = outcome.solution
         if outcome.raised:
-            return Finding("time", case.name, True, f"refused: {outcome.raised}")
+            return CheckResult("time", case.name, True, f"refused: {outcome.raised}")
         if solution is None or outcome.malformed:
-            return Finding("time", case.name, False, outcome.malformed)
+            return CheckResult("time", case.name, False, outcome.malformed)
         if lie := _dishonest(case, solution):
-            return Finding("time", case.name, False, lie)
+            return CheckResult("time", case.name, False, lie)
         if solution.cpu_seconds > _ALLOWED:
             took = f"{solution.cpu_seconds:.2f} s of CPU at a limit of {_LIMIT} s"
-            return Finding("time", case.name, False, took)
+            return CheckResult("time", case.name, False, took)
         if solution.status == TIME_LIMIT:
-            return Finding("time", case.name, True)
-    return Finding("time", case.name, True, "the limit was never reached")
+            return CheckResult("time", case.name, True)
+    return CheckResult("time", case.name, True, "the limit was never reached")
 
 
 # -- problems ---------------------------------------------------------------------------------------------

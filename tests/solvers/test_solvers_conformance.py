@@ -126,7 +126,7 @@ BAD: dict[str, tuple[Callable[..., Any], str, str]] = {
 
 
 def test_a_good_solver_conforms() -> None:
-    told: list[conformance.Finding] = []
+    told: list[conformance.CheckResult] = []
     report = check(good, progress=told.append)
     assert report.passed and str(report).startswith("conforms: 0 of "), report
     assert {finding.check for finding in told} == set(CHECKS) and tuple(told) == report.findings
