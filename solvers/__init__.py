@@ -14,9 +14,11 @@ based on ``solve``, needs scikit-learn, which is imported on first use.
 The modules and packages, from the interface down:
 
 sklearn_classifier   ``SVMClassifier``
+conformance          checks for a solver of your own
 driver               ``solve``: slices, limits, progress, clocks
 registry             the solvers by name, as data
 interface            the functions that a solver's module provides
+user_functions       solvers outside this project: by ``package.module:function`` or as entry points
 problem, kernel      the training problem
 solution             the result of a solver
 certificate/         the quality of a solution, from the data alone

@@ -234,7 +234,7 @@ _PEERS = (
         "oneDAL on one thread, as scikit-learn-intelex's SVC",
         _KERNEL_OPTIONS,
     ),
-    _peer("thundersvm", "thundersvm", "ThunderSVM on one thread", {"cache_mb": 200.0}),
+    _peer("thundersvm", "thundersvm-cpu", "ThunderSVM on one thread", {"cache_mb": 200.0}),
 )
 
 _cutting_planes = partial(SolverSpec, needs=(LINEAR, NO_BIAS), tolerance_factor=1.0, promise=GAP, blocks=True)

@@ -28,7 +28,9 @@ def measurement(**fields: Any) -> dict[str, Any]:
     """Return all fields of a record of a solved run without numbers."""
     return {
         **dict.fromkeys((*_TEXTS, "fingerprint"), "x"),
-        **dict.fromkeys(("n_paper", "seed", "time_limit", "memory_limit_mb", "encoding", "axis", "point")),
+        **dict.fromkeys(
+            ("n_paper", "seed", "time_limit", "memory_limit_mb", "encoding", "axis", "point", "package")
+        ),
         **{"schema": SCHEMA, "n": 10, "repeat": 0, "C": 1.0, "bias": True, "eps": 1e-3},
         **{"options": {}, "kernel": {}, "machine": {}, **NO_RESULT, "status": "optimal"},
         **fields,

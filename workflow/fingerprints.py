@@ -54,6 +54,19 @@ def solver_fingerprint(solver: str) -> str:
 
 
 @cache
+def package_of(solver: str) -> str | None:
+    """Return name and version of the package that contains a solver, which is named as above.
+
+    None for a solver of this project, a module outside any package, and a package that is not installed.
+    """
+    from svmrepro.solvers import SOLVERS
+    from svmrepro.solvers.user_functions import find
+
+    found = find(solver) if ":" in solver else SOLVERS[solver]
+    return f"{found.package} {found.version}" if found.package and found.version else None
+
+
+@cache
 def step_fingerprint(*modules: str) -> str:
     """Hash the source of modules, such as ``steps.plot`` and ``figures.loglog``, and of all that they use.
 

@@ -5,6 +5,9 @@ CSR. The arrays are built before the clock starts. The packages run to their end
 only checked afterwards, there are no intermediate objectives, and the only counted work is the number of
 steps. LIBSVM and LIBLINEAR are compiled into scikit-learn, so its version is their fingerprint. oneDAL
 (2026.2) occasionally returns a wrong solution for CSR data with empty examples; the certificate rejects it.
+ThunderSVM's package for processors (thundersvm-cpu 0.3.3) returns wrong solutions for all CSR data, so these
+are refused; it reports no number of steps, and its ``max_iter`` limits nothing. Its multipliers are in single
+precision: what this rounds off their balance is spread over those between the bounds.
 
 Bounds that differ between examples are passed as example weights, at C = 1. ThunderSVM has no example
 weights; it accepts bounds that are equal within each class, as class weights. Row pointers are passed as
@@ -38,6 +41,7 @@ __all__ = ["advance", "complete", "finish", "objective", "prepare", "start", "st
 _MOST_STEPS = 2**31 - 1  # a C int
 _MOST_STORED = 2**31 - 1  # largest number of entries for 32-bit row pointers
 _MOST_ENTRIES = 2e9  # largest number of entries read to find multipliers: a few seconds
+_SINGLE = 1e-6  # relative rounding of multipliers in single precision
 _KERNELS = {"linear": "linear", "gaussian": "rbf", "polynomial": "poly"}
 _MODULES = {"libsvm": "sklearn.svm", "onedal": "sklearnex.svm", "thundersvm": "thundersvm"}
 
@@ -49,8 +53,8 @@ class EstimatorRun:
         self.problem, self.eps, self.options = problem, eps, options
         self.X = problem.layout("peers", _build)
         self.same = bool((problem.bounds == problem.bounds[0]).all())
-        if not self.same and options["peer"] == "thundersvm":
-            class_bounds(problem, "thundersvm")  # refuses what it cannot take
+        if options["peer"] == "thundersvm":
+            _check_thundersvm(problem, self.same)
         self.model: Any = None
         self.steps = 0
 
@@ -69,6 +73,14 @@ def class_bounds(problem: Problem, name: str) -> dict[int, float]:
             raise ValueError(f"solver {name!r} needs one C for all examples of a class")
         found[label] = float(own[0])
     return found
+
+
+def _check_thundersvm(problem: Problem, same: bool) -> None:
+    """Raise ValueError for what ThunderSVM cannot take."""
+    if not same:
+        class_bounds(problem, "thundersvm")
+    if problem.storage != "dense":
+        raise ValueError("solver 'thundersvm' needs storage='dense': its package misreads sparse examples")
 
 
 def check_entries(X: Any) -> Any:
@@ -124,7 +136,19 @@ def finish(run: EstimatorRun, status: str) -> Solution:
     # The coefficients are sparse if the examples are.
     alpha[model.support_] = np.abs(sp.csr_array(model.dual_coef_).toarray()[0])
     np.minimum(alpha, problem.bounds, out=alpha)
+    if run.options["peer"] == "thundersvm":
+        _undo_rounding(alpha, problem)
     return Solution(alpha, None, float(model.intercept_[0]), status, run.steps, 0)
+
+
+def _undo_rounding(alpha: npt.NDArray[np.float64], problem: Problem) -> None:
+    """Make multipliers in single precision feasible again: at their bounds exactly, and balanced."""
+    bounds = problem.bounds
+    np.copyto(alpha, bounds, where=alpha >= bounds * (1.0 - _SINGLE))
+    free = np.flatnonzero((alpha > 0.0) & (alpha < bounds))
+    if free.size:
+        shares = problem.y[free] * float(problem.y @ alpha) / free.size
+        alpha[free] = np.clip(alpha[free] - shares, 0.0, bounds[free])
 
 
 def complete(run: EstimatorRun, solution: Solution) -> Solution:
@@ -166,6 +190,8 @@ def _estimator(run: EstimatorRun, limit: int) -> Any:
     elif kernel.name == "polynomial":
         parameters |= {"gamma": kernel.a, "coef0": kernel.c, "degree": kernel.degree}
     if peer == "thundersvm":
+        if kernel.name == "polynomial":
+            parameters["kernel"] = "polynomial"  # not scikit-learn's name
         parameters |= {"max_mem_size": int(options["cache_mb"]), "n_jobs": 1}
         if not run.same:
             parameters["class_weight"] = class_bounds(run.problem, peer)

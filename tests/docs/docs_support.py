@@ -11,9 +11,15 @@ from typing import Any
 
 import pytest
 from support import ran
+from svmrepro.workflow.configuration.model import config_dir, load_config
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = ("solvers", "datasets", "workflow")
+
+
+def papers() -> list[str]:
+    """Return the published papers of the main job; other names in it, such as `peers`, have no claims."""
+    return [name for name in load_config().papers if (config_dir() / "claims" / f"{name}.yaml").is_file()]
 
 
 def text_of(page: str) -> str:

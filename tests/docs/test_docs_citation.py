@@ -4,8 +4,7 @@ import re
 import tomllib
 
 import yaml
-from docs_support import PROJECT
-from svmrepro.workflow.configuration.model import load_config
+from docs_support import PROJECT, papers
 
 CITATION = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
 # Keys of the Citation File Format 1.2.0 that are used here.
@@ -26,7 +25,7 @@ def test_the_papers():
     assert [
         f"{reference['authors'][0]['family-names'].lower()}{reference['year']}"
         for reference in CITATION["references"]
-    ] == list(load_config().papers)
+    ] == papers()
     for reference in CITATION["references"]:
         assert set(reference) <= set(REFERENCE.split()) and reference["title"]
         assert reference["type"] in {"conference-paper", "report"}

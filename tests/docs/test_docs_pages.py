@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 import yaml
-from docs_support import PROJECT, Tree, blocks, run, text_of, the_block
+from docs_support import PROJECT, Tree, blocks, papers, run, text_of, the_block
 from support import rows_of
 from svmrepro import datasets
 from svmrepro.workflow.configuration.model import load_config
@@ -19,7 +19,7 @@ PAGES = sorted(
     str(file.relative_to(PROJECT)) for folder in (PROJECT, PROJECT / "docs") for file in folder.glob("*.md")
 )
 # Arguments of ./run that are not targets.
-COMMANDS = {"test", "sums", "docs", "python", "pytest", "ruff", "snakefmt"}
+COMMANDS = {"test", "sums", "docs", "python", "pip", "pytest", "ruff", "snakefmt"}
 COMMAND_LINES = sorted(
     {
         line
@@ -53,8 +53,9 @@ def test_commands_ask_for_what_there_is(line):
     settings = {
         key: yaml.safe_load(value) for key, _, value in (word.partition("=") for word in after.split())
     }
-    paper = load_config(settings).papers["platt1998"]
-    assert set(targets) <= {*RULES, "platt1998", *paper.experiments, *paper.artefacts}
+    every = load_config(settings).papers
+    paper = every["platt1998"]
+    assert set(targets) <= {*RULES, *every, *paper.experiments, *paper.artefacts}
 
 
 def test_settings_in_a_file():
@@ -76,6 +77,10 @@ def test_settings_in_a_file():
 def test_python_examples_run(section, printed, tmp_path):
     example = the_block("docs/python.md", "python", section)
     assert re.search(printed, run(sys.executable, "-c", example, cwd=tmp_path), re.M)
+
+
+def test_the_conformance_test_of_the_page_passes(tmp_path):
+    run(sys.executable, "-c", the_block("docs/peers.md", "python", "Conformance"), cwd=tmp_path)
 
 
 def test_your_own_data(tmp_path):
@@ -132,7 +137,7 @@ def test_findings_are_of_the_committed_runs():
     text = text_of("FINDINGS.md")
     sections = re.findall(r"^## (\w+) (\d{4}) \((\w+) scale, commit (\w+)\)$", text, re.M)
     assert len(sections) == text.count("\n## ")
-    assert [name.lower() + year for name, year, _, _ in sections] == list(load_config().papers)
+    assert [name.lower() + year for name, year, _, _ in sections] == papers()
     for name, year, scale, commit in sections:
         claims = REFERENCE / scale / (name.lower() + year) / "claims.md"
         assert f"commit {commit}" in claims.read_text(encoding="utf-8").splitlines()[-1], claims
@@ -157,4 +162,4 @@ def test_links_lead_somewhere(page):
 
 def test_every_paper_is_listed():
     named = re.findall(r"\]\(papers/(\w+)\.md\) \|", text_of("docs/papers.md"))
-    assert named == list(load_config().papers)
+    assert named == papers()

@@ -115,7 +115,7 @@ def test_unwritable_folder_is_named(tmp_path):
     assert names(results) == set()
 
 
-ADDED = {"encoding": None, "axis": None, "point": None, "performance": {}}
+ADDED = {"encoding": None, "axis": None, "point": None, "performance": {}, "package": None}
 
 
 def test_every_field_is_checked():

@@ -136,7 +136,7 @@ def test_faults_of_one_contender_do_not_stop_the_others():
 
 
 def test_peers_where_they_are_installed(monkeypatch):
-    absent, installed = "thundersvm", metadata.version
+    absent, installed = "thundersvm-cpu", metadata.version
 
     def version(package):
         if package == absent:
@@ -144,10 +144,12 @@ def test_peers_where_they_are_installed(monkeypatch):
         return installed(package)
 
     monkeypatch.setattr(metadata, "version", version)
-    config = prepare({"there": {"solver": "libsvm"}, "gone": {"solver": absent}}, sizes=[20, 30])
+    config = prepare({"there": {"solver": "libsvm"}, "gone": {"solver": "thundersvm"}}, sizes=[20, 30])
     lines, _ = measure(config)
     assert statuses(lines, "there") == [(n, "optimal", None) for n in (20, 20, 30, 30)]
-    assert statuses(lines, "gone") == [(n, "not_run", "not installed: thundersvm") for n in (20, 30)]
+    assert statuses(lines, "gone") == [
+        (n, "not_run", "not installed: thundersvm-cpu (extra peers)") for n in (20, 30)
+    ]
     assert all(line["certificate"]["passed"] for line in lines if line["contender"] == "there")
     assert measure(config) == (lines, "")
 

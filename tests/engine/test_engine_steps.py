@@ -38,12 +38,12 @@ def test_a_fault_of_ours_keeps_its_traceback():
 
 
 def test_what_is_not_installed_is_not_compiled_and_says_how_to_get_it(tmp_path, monkeypatch):
-    installed, absent = metadata.version, {"libsvm-official", "thundersvm"}
+    installed, absent = metadata.version, {"libsvm-official", "thundersvm-cpu"}
 
     def version(package):
         if package in absent:
             raise metadata.PackageNotFoundError(package)
-        return "1.0" if package in ("libsvm-official", "thundersvm") else installed(package)
+        return "1.0" if package in ("libsvm-official", "thundersvm-cpu") else installed(package)
 
     monkeypatch.setattr(metadata, "version", version)
     # Compiled by the smoke scale as well.
@@ -56,7 +56,7 @@ def test_what_is_not_installed_is_not_compiled_and_says_how_to_get_it(tmp_path, 
     assert output.read_text() == "smo linear index\n"
     assert contender_run.not_installed("libsvm-package") == "not installed: libsvm-official (extra peers)"
     assert contender_run.not_installed("onedal") == "not installed: scikit-learn-intelex (extra peers)"
-    assert contender_run.not_installed("thundersvm") == "not installed: thundersvm"
+    assert contender_run.not_installed("thundersvm") == "not installed: thundersvm-cpu (extra peers)"
     # Once installed, it is compiled: the file that records what is compiled gets another name.
     absent.clear()
     assert "libsvm-package linear csr" in Plan(overrides).combinations

@@ -13,7 +13,8 @@ from typing import Any
 from msgspec import UNSET, UnsetType, to_builtins
 from svmrepro import datasets
 from svmrepro.datasets.validation import Fault, check_known, shown, under
-from svmrepro.solvers import MEASURES, SOLVERS, STORAGES, Kernel
+from svmrepro.solvers import MEASURES, SOLVERS, STORAGES, Kernel, user_functions
+from svmrepro.solvers.user_functions import UserSolverError
 from svmrepro.workflow.configuration._layers import Layers
 from svmrepro.workflow.configuration._settings import (
     ArtefactSettings,
@@ -71,8 +72,9 @@ def load(overrides: Mapping[str, Any], folder: Path) -> Config:
             if name in RESERVED_PAPERS:
                 raise Fault(("papers", position), f"{name!r} is the name of a folder of the results")
             papers[name] = _paper(files[name], layers, settings)
-        for name in settings.experiments:
-            check_known(name, files, "paper", "experiments", name)
+        for key in ("experiments", "contenders"):
+            for name in getattr(settings, key):
+                check_known(name, files, "paper", key, name)
     except Fault as fault:
         raise layers.error(fault.at, fault.what) from None
     same = ("scale", "require_data", "timed_jobs", "job", "repeats", "against", "require_complete")
@@ -104,14 +106,23 @@ def _shown(path: Path) -> str:
 
 def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
     """Read a paper's file, with the configuration's overrides merged in."""
-    layers = Layers()
-    layers.add(read_yaml(path), _shown(path))
+    file, layers = Layers(), Layers()
+    file.add(read_yaml(path), _shown(path))
     # Not validated yet, because validation follows the merge.
-    entries = layers.content.get("experiments")
+    entries = file.content.get("experiments")
     entries = entries if isinstance(entries, dict) else {}
     paper_sizes = {name: _whole_numbers(entry) for name, entry in entries.items()}
     for name in settings.experiments.get(path.stem) or {}:
         check_known(name, paper_sizes, "experiment", "experiments", path.stem, name)
+    # The paper's contenders take part in each experiment, whose own entries have the last word.
+    everywhere = [
+        ("experiments", name, "contenders") for name, entry in entries.items() if isinstance(entry, dict)
+    ]
+    for place in everywhere:
+        layers.graft(file, ("contenders",), place)
+    layers.graft(file, (), ())
+    for place in everywhere:
+        layers.graft(above, ("contenders", path.stem), place)
     layers.graft(above, ("experiments", path.stem), ("experiments",))
     content = layers.convert(PaperFile)
     try:
@@ -290,18 +301,11 @@ def _contender(
     if contender.permutations is not None and experiment.permutations is UNSET:
         raise Fault(("permutations",), "the experiment has no permutations")
     check_known(contender.storage, ("auto", *STORAGES), "storage", "storage")
-    if ":" in contender.solver:
+    if contender.solver not in SOLVERS:
+        solver = _user_solver(contender.solver)
         if entry.iteration_limit is not UNSET:
             raise Fault(("iteration_limit",), "a solver of your own is told no number of steps")
-        module, _, function = contender.solver.partition(":")
-        if not (function.isidentifier() and all(part.isidentifier() for part in module.split("."))):
-            raise Fault(("solver",), f"{contender.solver!r} is no package.module:function")
-        try:
-            solver_fingerprint(contender.solver)
-        except StepError as error:
-            raise Fault(("solver",), str(error)) from error
-        return replace(contender, iteration_limit=None)
-    check_known(contender.solver, SOLVERS, "solver", "solver")
+        return replace(contender, solver=solver, iteration_limit=None)
     spec = SOLVERS[contender.solver]
     for option in contender.options:
         check_known(option, spec.options, f"option of {contender.solver!r}:", "options", option)
@@ -311,6 +315,22 @@ def _contender(
     except ValueError as error:
         raise Fault(("solver",), str(error)) from error
     return contender
+
+
+def _user_solver(name: str) -> str:
+    """Return the ``package.module:function`` of a solver that is not in SOLVERS; it must exist."""
+    user = None
+    try:
+        if ":" not in name:
+            check_known(name, [*SOLVERS, *user_functions.declared()], "solver", "solver")
+        user = user_functions.find(name)
+        user.check_name()
+        solver_fingerprint(user.function)
+    except UserSolverError as error:
+        raise Fault(("solver",), str(error)) from error
+    except StepError as error:
+        raise Fault(("solver",), f"{user}: {error}" if user and user.name else str(error)) from error
+    return user.function
 
 
 def _steps(limit: Number | None) -> Number | None:

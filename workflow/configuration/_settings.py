@@ -138,6 +138,7 @@ class Settings(FileSection, kw_only=True):
     repeat_budget: Limit = None
     time_limit: Limit = None
     datasets: dict[Name, OwnData] = {}
+    contenders: dict[Name, dict[Name, ContenderSettings | None]] = {}
     experiments: dict[Name, dict[Name, ExperimentSettings | None] | None] = {}
 
 
@@ -175,11 +176,12 @@ class ArtefactSettings(FileSection, forbid_unknown_fields=False):
     experiments: Names | UnsetType = UNSET
 
 
-class PaperFile(FileSection):
+class PaperFile(FileSection, kw_only=True):
     """A file of ``config/experiments``."""
 
     paper: Name
     title: Text
+    contenders: dict[Name, ContenderSettings | None] = {}
     experiments: dict[Name, WholeExperiment | None]
     artefacts: dict[Name, ArtefactSettings]
 

@@ -65,6 +65,7 @@ TABLES: Mapping[str, str] = {
     "traffic": "tables.traffic:build",
     "benchmarks": "tables.benchmarks:build",
     "precision": "tables.precision:build",
+    "peers": "tables.peers:build",
     "parameters": "tables.parameters:build",
     "adult-encoding": "tables.adult_encoding:build",
 }
@@ -79,6 +80,7 @@ FIGURES: Mapping[str, str] = {
     "gain": "figures.step_path:build_gain",
     "step-lengths": "figures.step_lengths:build",
     "settings": "figures.settings:build",
+    "seconds-ratios": "figures.seconds_ratios:build",
 }
 
 

@@ -8,4 +8,5 @@ working_sets  several working sets
 step_path     planning ahead on three examples
 step_lengths  histograms of step lengths
 settings      effect of each setting
+seconds_ratios  solvers relative to one of them
 """

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import resource
-import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from svmrepro.solvers import MEASURES, SOLVERS, Kernel, Problem, Solution, certify, gram_matrix, solve, warm
+from svmrepro.solvers import (
+    MEASURES,
+    SOLVERS,
+    Kernel,
+    Problem,
+    Solution,
+    certify,
+    gram_matrix,
+    solve,
+    user_functions,
+    warm,
+)
 from svmrepro.solvers.interface import Prepares
 from svmrepro.solvers.registry import NotInstalled
+from svmrepro.solvers.user_functions import UserSolverError, find
 from svmrepro.workflow.configuration import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.measurement._flags import flag_reasons
-from svmrepro.workflow.measurement.journal_line import NO_RESULT, counted, finite
+from svmrepro.workflow.measurement.journal_line import NO_RESULT, finite
 from svmrepro.workflow.measurement.machine import Meter, copy_bandwidth, load_average
-
-#: Largest violation, in units of eps, with which the certificate accepts a user's own solver.
-USER_TOLERANCE = 2.0
 
 #: A result still counts if it exceeds its time limit by up to this factor ...
 OVERRUN = 1.1
@@ -189,15 +195,9 @@ def _solver(contender: Contender, eps: float) -> Callable[[Problem], Solution]:
             verify=False,  # every result is certified in this module
             **contender.options,
         )
-    function = _user_function(contender.solver)
-
-    def run(problem: Problem) -> Solution:
-        wall, cpu = time.perf_counter(), _cpu_seconds()
-        answer = function(problem, eps, contender.time_limit, **contender.options)
-        cpu, wall = _cpu_seconds() - cpu, time.perf_counter() - wall
-        return replace(_as_solution(contender.solver, answer), cpu_seconds=cpu, wall_seconds=wall)
-
-    return run
+    user = find(contender.solver)
+    user.load()  # not timed
+    return lambda problem: user_functions.run(user, problem, eps, contender.time_limit, contender.options)
 
 
 def not_installed(solver: str) -> str:
@@ -211,26 +211,9 @@ def not_installed(solver: str) -> str:
     return f"not installed: {package}" + (f" (extra {extras[0]})" if extras else "")
 
 
-def _user_function(name: str) -> Callable[..., Any]:
-    module, _, attribute = name.partition(":")
-    try:
-        function = getattr(importlib.import_module(module), attribute)
-    except (Exception, SystemExit) as error:
-        raise StepError(f"solver {name!r}: {type(error).__name__}: {one_line(error)}") from error
-    if not callable(function):
-        raise StepError(f"solver {name!r} is no function")
-    return function  # type: ignore[no-any-return]
-
-
-def _cpu_seconds() -> float:
-    """Return the CPU time of all threads of this process and of its child processes."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
-
-
 def _reason(error: BaseException, contender: Contender) -> str:
     """Describe an error in one line, with its place if it is in a user's own code."""
-    if isinstance(error, StepError):
+    if isinstance(error, StepError | UserSolverError):
         return one_line(error)
     package = contender.solver.partition(":")[0].partition(".")[0]
     places = [
@@ -239,27 +222,6 @@ def _reason(error: BaseException, contender: Contender) -> str:
         if str(frame.f_globals.get("__name__")).partition(".")[0] == package
     ]
     return f"{type(error).__name__}: {one_line(error)}{places[-1] if places else ''}"
-
-
-def _as_solution(solver: str, answer: Any) -> Solution:
-    """Convert a user's result to a Solution; it may be any object with ``alpha`` and ``bias``."""
-    for name in ("iterations", "kernel_evaluations"):
-        try:
-            counted(getattr(answer, name, 0))
-        except (TypeError, ValueError) as error:
-            raise StepError(f"solver {solver!r} returned {name}: {one_line(error)}") from None
-    if isinstance(answer, Solution):
-        return answer
-    if not (hasattr(answer, "alpha") and hasattr(answer, "bias")):
-        raise StepError(f"solver {solver!r} returned {type(answer).__name__}, without alpha and bias")
-    return Solution(
-        alpha=np.asarray(answer.alpha, dtype=np.float64),
-        weights=getattr(answer, "weights", None),
-        bias=float(answer.bias),
-        status=getattr(answer, "status", "optimal"),
-        iterations=int(getattr(answer, "iterations", 0)),
-        kernel_evaluations=int(getattr(answer, "kernel_evaluations", 0)),
-    )
 
 
 def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
@@ -297,7 +259,7 @@ def _verdict(
         return {"status": "time_limit", "reason": _limit_reason("time_limit", contender, solution)}
     certificate = certify(problem, solution, gram)
     spec = SOLVERS.get(contender.solver)
-    factor = spec.tolerance_factor if spec else USER_TOLERANCE
+    factor = spec.tolerance_factor if spec else user_functions.TOLERANCE_FACTOR
     passed = certificate.passes(eps, factor)
     found = {**finite(asdict(certificate)), "passed": passed}
     if passed:

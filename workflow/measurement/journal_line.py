@@ -66,6 +66,7 @@ class Measurement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     time_limit: Number | None
     memory_limit_mb: Number | None
     fingerprint: str  # of the solver's source
+    package: str | None = None  # name and version of the package with the solver; None for this project's
     status: Status
     reason: str | None
     cpu_seconds: Number | None

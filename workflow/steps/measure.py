@@ -188,6 +188,7 @@ class Measurer:
             "time_limit": contender.time_limit,
             "memory_limit_mb": contender.memory_limit_mb,
             "fingerprint": fingerprints.solver_fingerprint(contender.solver),
+            "package": fingerprints.package_of(contender.solver),
             "machine": self._machine,
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             **result,

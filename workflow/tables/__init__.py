@@ -11,6 +11,7 @@ traffic          bytes moved
 adult_encoding   our encoding of Adult compared with the published one
 benchmarks       solvers over all experiments
 precision        solvers at equal precision
+peers            our solvers and others, with packages
 parameters       parameters of the experiments
 permutations/    problems measured over permutations
 """

@@ -5,6 +5,8 @@ import pytest
 from engine_support import EXPERIMENT, refusal, snakemake, tiny
 from msgspec import inspect
 from svmrepro.datasets.registry import RegistryKeys
+from svmrepro.solvers import user_functions
+from svmrepro.solvers.user_functions import UserSolver
 from svmrepro.workflow.configuration import _settings as structs
 from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.configuration.model import HeldOut, config_dir, load_config, read_config, write_config
@@ -241,6 +243,9 @@ def test_texts_of_the_command_line_are_read_as_yaml_reads_them():
     assert found.contenders["chunking"].options["bends"] is True
 
 
+LIBRARIES = ("libsvm", "libsvm-package", "onedal", "thundersvm")
+
+
 def test_peers_compete_on_equal_terms():
     for scale in ("smoke", "default", "paper"):
         for experiment in (
@@ -248,9 +253,46 @@ def test_peers_compete_on_equal_terms():
         ):
             contenders = experiment.contenders.values()
             solvers = {contender.solver for contender in contenders}
-            assert solvers == {"smo2", "pasmo", "smo-newton", "libsvm", "libsvm-package", "onedal"}
+            assert solvers == {"smo2", "pasmo", "smo-newton", *LIBRARIES}
             assert {contender.options["cache_mb"] for contender in contenders} == {200}
             assert len({(contender.bias, contender.time_limit) for contender in contenders}) == 1
+
+
+def test_contenders_of_a_paper_join_every_experiment(folder):
+    replace(folder / PLATT, "experiments:", "contenders:\n  more: {solver: smo2}\nexperiments:")
+    everywhere = {"contenders": {"platt1998": {"own": {"solver": "engine_solvers:quick"}, "chunking": None}}}
+    special = experiment(contenders={"own": {"storage": "dense"}, "more": {"options": {"cache_mb": 1}}})
+    found = load_config({**everywhere, **special}, folder).papers["platt1998"].experiments
+    assert all({"own", "more"} <= set(each.contenders) for each in found.values())
+    assert not any("chunking" in each.contenders for each in found.values())
+    linear, gaussian = found["adult-linear"].contenders, found["adult-gaussian"].contenders
+    assert (linear["own"].storage, gaussian["own"].storage) == ("dense", "auto")
+    assert (linear["more"].options, gaussian["more"].options) == ({"cache_mb": 1}, {})
+    assert next(iter(gaussian)) == "more"  # the paper's before the experiment's
+    for wrong, said in (
+        (
+            {"platt1998": {"own": {"solver": "sno"}}},
+            "--config: contenders.platt1998.own.solver: unknown solver",
+        ),
+        ({"plat1998": {}}, "--config: contenders.plat1998: unknown paper 'plat1998'"),
+        ({"platt1998": 3}, "--config: contenders.platt1998: must be a mapping"),
+    ):
+        assert said in refusal({"contenders": wrong})
+    replace(folder / PLATT, "  more: {solver: smo2}", "  more: {solver: smo3}")
+    assert f"{PLATT}: contenders.more.solver: unknown solver 'smo3'" in refusal({}, folder)
+
+
+def test_a_solver_that_a_package_declares_is_found_by_name(monkeypatch):
+    quick = UserSolver("engine_solvers:quick", "my-svm", "my-package", "1.2")
+    gone = UserSolver("no_such_module:f", "gone", "my-package", "1.2")
+    monkeypatch.setattr(user_functions, "declared", lambda: {"my-svm": quick, "gone": gone})
+    user_functions.find.cache_clear()
+    found = load_config(contender("own", solver="my-svm")).experiment("platt1998", "adult-linear")
+    assert found.contenders["own"].solver == "engine_solvers:quick"
+    said = "solver 'gone' (no_such_module:f), an entry point of my-package 1.2: there is no module"
+    assert f"{AT}.contenders.own.solver: {said}" in refusal(contender("own", solver="gone"))
+    assert "unknown solver 'my-swm'; did you mean 'my-svm'?" in refusal(contender("own", solver="my-swm"))
+    user_functions.find.cache_clear()
 
 
 def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path):

@@ -1,0 +1,450 @@
+"""Conformance test for a solver of your own: what the workflow relies on, checked on some twenty problems.
+
+From a shell, with the solver as ``package.module:function`` or by the name of its entry point::
+
+    python -m svmrepro.solvers.conformance my_package.training:train --option cache_mb=40
+
+or from a test::
+
+    report = check("my_package.training:train")
+    assert report.passed, report
+
+:data:`CHECKS` lists the checks. A solver may refuse a problem by raising an exception, except all easy ones,
+and it may give up on a hard one with a status that says so. It must never call a result ``optimal`` that
+:func:`~svmrepro.solvers.certify` refuses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from textwrap import shorten
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from svmrepro.solvers import solution as statuses
+from svmrepro.solvers.certificate.judge import certify
+from svmrepro.solvers.driver import solve
+from svmrepro.solvers.kernel import Kernel
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.registry import SOLVERS
+from svmrepro.solvers.solution import OPTIMAL, TIME_LIMIT, Solution
+from svmrepro.solvers.user_functions import TOLERANCE_FACTOR, UserSolver, UserSolverError, find, run
+
+CHECKS: Mapping[str, str] = {
+    "result": "alpha has shape (n,), all numbers are finite, the status is known, weights agree with alpha",
+    "honest": "whatever is called optimal passes the certificate at the tolerance asked for",
+    "solves": "easy problems are solved, unless refused",
+    "inputs": "the problem's arrays are unchanged",
+    "repeatable": "the same call gives the same result",
+    "bounds": "C per example is respected or refused",
+    "bias": "a problem without a bias is solved or refused",
+    "time": "the time limit ends the run",
+}
+"""Name of each check, and what it asks for."""
+
+_KNOWN = (OPTIMAL, TIME_LIMIT, statuses.MEMORY_LIMIT, statuses.ITERATION_LIMIT, statuses.STALLED)
+
+_PATIENCE = 10.0
+"""Time limit in CPU seconds for problems on which time is not checked."""
+
+_LIMIT, _ALLOWED = 0.25, 1.0
+"""The limit that the check of time sets, and the CPU seconds that it allows."""
+
+_SAME = 1e-8
+"""Largest difference between two equal runs, relative to C: threads may add in another order."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """Outcome of one check on one problem."""
+
+    check: str
+    problem: str
+    passed: bool
+    said: str = ""
+
+    def __str__(self) -> str:
+        line = f"{'ok' if self.passed else 'FAILED':<6} {self.check:<10} {self.problem}"
+        return f"{line}: {self.said}" if self.said else line
+
+
+@dataclass(frozen=True)
+class Report:
+    """All findings about a solver."""
+
+    findings: tuple[CheckResult, ...]
+
+    @property
+    def failed(self) -> tuple[CheckResult, ...]:
+        """The findings that failed."""
+        return tuple(finding for finding in self.findings if not finding.passed)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failed
+
+    def __str__(self) -> str:
+        count = f"{len(self.failed)} of {len(self.findings)} findings failed"
+        return "\n".join([*map(str, self.failed), count if self.failed else f"conforms: {count}"])
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A problem by name, with the tolerance asked for."""
+
+    name: str
+    X: Any
+    y: npt.NDArray[np.float64]
+    C: Any
+    kernel: Kernel
+    eps: float = 1e-3
+    bias: bool = True
+
+    def problem(self) -> Problem:
+        """Return the problem, with arrays of its own."""
+        storage = "csr" if sp.issparse(self.X) else "dense"
+        C = np.array(self.C) if np.ndim(self.C) else self.C
+        return Problem(self.X.copy(), self.y.copy(), C, self.kernel, bias=self.bias, storage=storage)
+
+
+@dataclass
+class _Outcome:
+    """What a call came to: a solution, or what was raised or is wrong with what was returned."""
+
+    solution: Solution | None = None
+    raised: str = ""
+    malformed: str = ""
+    changed: list[str] = field(default_factory=list)
+
+
+def check(
+    solver: str | Callable[..., Any],
+    options: Mapping[str, Any] | None = None,
+    *,
+    without: Collection[str] = (),
+    progress: Callable[[CheckResult], None] | None = None,
+) -> Report:
+    """Check a solver.
+
+    Parameters
+    ----------
+    solver : str or callable
+        ``package.module:function``, the name of an entry point or of a solver in ``SOLVERS``, or the function
+        itself: see :mod:`svmrepro.solvers.user_functions`.
+    options : mapping, optional
+        Options passed in every call, such as a seed.
+    without : collection of str
+        Names of :data:`CHECKS` to leave out: ``time`` for a solver that cannot be interrupted.
+    progress : callable, optional
+        Called with each finding as it is made.
+
+    Returns
+    -------
+    Report
+        Its ``passed`` says whether the solver conforms; its text lists what failed.
+
+    Raises
+    ------
+    ValueError
+        If the solver cannot be found or imported, or a check is unknown.
+    """
+    if unknown := [name for name in without if name not in CHECKS]:
+        raise ValueError(f"check {unknown[0]!r} unknown; known: {', '.join(CHECKS)}")
+    tested = _Tested(_resolved(solver), dict(options or {}))
+    findings = []
+    for finding in _findings(tested, without):
+        if finding.check not in without:
+            findings.append(finding)
+            if progress is not None:
+                progress(finding)
+    return Report(tuple(findings))
+
+
+def _resolved(solver: str | Callable[..., Any]) -> UserSolver | Callable[..., Any]:
+    if not isinstance(solver, str):
+        return solver
+    if solver in SOLVERS:
+        return lambda problem, eps, time_limit, **options: solve(
+            problem, solver, eps=eps, time_limit=time_limit, verify=False, **options
+        )
+    found = find(solver)
+    found.check_name()
+    found.load()
+    return found
+
+
+class _Tested:
+    """The solver under test."""
+
+    def __init__(self, solver: UserSolver | Callable[..., Any], options: dict[str, Any]) -> None:
+        self._solver, self._options = solver, options
+
+    def call(self, case: _Case, time_limit: float | None = _PATIENCE) -> _Outcome:
+        """Run the solver on a copy of a problem."""
+        problem = case.problem()
+        before = _arrays(problem)
+        outcome = _Outcome()
+        try:
+            outcome.solution = run(self._solver, problem, case.eps, time_limit, self._options)
+            outcome.malformed = _malformed(case.problem(), outcome.solution)
+        except UserSolverError as error:
+            outcome.malformed = str(error)
+        except (Exception, SystemExit) as error:
+            outcome.raised = shorten(f"{type(error).__name__}: {error}", 100)
+        after = _arrays(problem)
+        outcome.changed = [
+            name for name, old in before.items() if name not in after or not np.array_equal(old, after[name])
+        ]
+        return outcome
+
+
+def _arrays(problem: Problem) -> dict[str, npt.NDArray[Any]]:
+    """Return copies of a problem's arrays."""
+    X = problem.X
+    parts = (
+        {"X": X} if not sp.issparse(X) else {f"X.{k}": getattr(X, k) for k in ("data", "indices", "indptr")}
+    )
+    return {name: np.array(array) for name, array in {**parts, "y": problem.y, "C": problem.C}.items()}
+
+
+def _malformed(problem: Problem, solution: Solution) -> str:
+    """Return what is wrong with the form of a solution; "" if nothing is."""
+    alpha, weights = solution.alpha, solution.weights
+    if alpha is None:
+        return "there is no alpha"
+    if np.shape(alpha) != (problem.n,):
+        return f"alpha has shape {np.shape(alpha)}, must have ({problem.n},)"
+    if not np.isfinite(alpha).all() or not np.isfinite(solution.bias):
+        return "alpha or bias is not finite"
+    if solution.status not in _KNOWN:
+        return f"unknown status {solution.status!r}; known: {', '.join(_KNOWN)}"
+    if weights is None:
+        return ""
+    if problem.kernel.name != "linear":
+        return "weights are for a linear kernel only"
+    exact = np.asarray(problem.X.T @ (problem.y * alpha)).ravel()
+    if np.shape(weights) != exact.shape:
+        return f"weights have shape {np.shape(weights)}, must have {exact.shape}"
+    scale = np.asarray(abs(problem.X).T @ alpha).ravel().max(initial=0.0)
+    if not (np.abs(np.asarray(weights) - exact) <= 1e-6 * scale).all():
+        return "weights are not sum_i y_i alpha_i x_i"
+    return ""
+
+
+def _dishonest(case: _Case, solution: Solution) -> str:
+    """Return why the certificate refuses a solution that is called optimal; "" if it does not."""
+    if solution.status != OPTIMAL:
+        return ""
+    try:
+        certificate = certify(case.problem(), solution)
+    except ValueError as error:  # no solution of this problem at all
+        return f"called optimal: {error}"
+    if certificate.passes(case.eps, TOLERANCE_FACTOR):
+        return ""
+    return f"called optimal at eps {case.eps:g}: {certificate.summary(case.eps, TOLERANCE_FACTOR)}"
+
+
+def _findings(tested: _Tested, without: Collection[str]) -> Iterator[CheckResult]:
+    """Yield all findings; checks that need runs of their own are not made in vain."""
+    solved = 0
+    easy, hard = _easy(), _hard()
+    for case in (*easy, *hard):
+        outcome = tested.call(case)
+        yield from _basic(case, outcome)
+        if case in easy:
+            found = _solved(case, outcome)
+            solved += found.passed and not outcome.raised
+            yield found
+    if not solved:
+        yield CheckResult("solves", "easy problems", False, "not one was solved")
+    if "repeatable" not in without:
+        for case in (easy[0], easy[3]):
+            yield _repeatable(case, tested)
+    for name, case in (("bounds", _bounded()), ("bias", _unbiased())):
+        if name not in without:
+            found = _solved(case, tested.call(case))
+            yield CheckResult(name, case.name, found.passed, found.said)
+    if "time" not in without:
+        yield _timed(tested)
+
+
+def _basic(case: _Case, outcome: _Outcome) -> Iterator[CheckResult]:
+    """Yield the findings that each call gives."""
+    yield CheckResult(
+        "inputs", case.name, not outcome.changed, _told("changed: ", ", ".join(outcome.changed))
+    )
+    if outcome.raised:
+        return
+    yield CheckResult("result", case.name, not outcome.malformed, outcome.malformed)
+    if outcome.solution is not None and not outcome.malformed:
+        lie = _dishonest(case, outcome.solution)
+        yield CheckResult("honest", case.name, not lie, lie)
+
+
+def _told(before: str, text: str) -> str:
+    return before + text if text else ""
+
+
+def _solved(case: _Case, outcome: _Outcome) -> CheckResult:
+    """Return whether a problem was solved, or refused; a lie is found elsewhere."""
+    if outcome.raised:
+        return CheckResult("solves", case.name, True, f"refused: {outcome.raised}")
+    solution = outcome.solution
+    if solution is None or outcome.malformed:
+        return CheckResult("solves", case.name, False, outcome.malformed)
+    if solution.status != OPTIMAL:
+        return CheckResult("solves", case.name, False, f"status {solution.status!r}")
+    lie = _dishonest(case, solution)
+    return CheckResult("solves", case.name, not lie, lie)
+
+
+def _repeatable(case: _Case, tested: _Tested) -> CheckResult:
+    first, second = tested.call(case), tested.call(case)
+    if first.solution is None or second.solution is None:
+        return CheckResult("repeatable", case.name, first.raised == second.raised, first.raised)
+    one, other = np.asarray(first.solution.alpha), np.asarray(second.solution.alpha)
+    if one.shape != other.shape:
+        return CheckResult("repeatable", case.name, False, "alpha has another shape in the second run")
+    apart = float(np.abs(one - other).max(initial=0.0))
+    same = apart <= _SAME * float(np.max(case.C))
+    return CheckResult("repeatable", case.name, same, "" if same else f"alpha differs by up to {apart:.2g}")
+
+
+def _timed(tested: _Tested) -> CheckResult:
+    """Return the finding at the smallest problem that takes longer than the limit."""
+    for n in (200, 400, 800, 1600, 3200):
+        case = _board(n)
+        outcome = tested.call(case, _LIMIT)
+        solution = outcome.solution
+        if outcome.raised:
+            return CheckResult("time", case.name, True, f"refused: {outcome.raised}")
+        if solution is None or outcome.malformed:
+            return CheckResult("time", case.name, False, outcome.malformed)
+        if lie := _dishonest(case, solution):
+            return CheckResult("time", case.name, False, lie)
+        if solution.cpu_seconds > _ALLOWED:
+            took = f"{solution.cpu_seconds:.2f} s of CPU at a limit of {_LIMIT} s"
+            return CheckResult("time", case.name, False, took)
+        if solution.status == TIME_LIMIT:
+            return CheckResult("time", case.name, True)
+    return CheckResult("time", case.name, True, "the limit was never reached")
+
+
+# -- problems ---------------------------------------------------------------------------------------------
+
+
+def _labels(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.where(values > 0, 1.0, -1.0)
+
+
+def _easy() -> list[_Case]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    clear, noisy = _labels(X[:, 0] - 0.5 * X[:, 1]), _labels(X[:, 0] + rng.normal(size=80))
+    ring = _labels((X[:, :2] ** 2).sum(axis=1) - 1.5)
+    words = sp.random_array((100, 30), density=0.2, format="csr", rng=rng)
+    topics = _labels(words @ rng.normal(size=30))
+    gaussian = Kernel.gaussian(gamma=0.5)
+    return [
+        _Case("separable, linear", X, clear, 10.0, Kernel.linear()),
+        _Case("overlapping, linear", X, noisy, 1.0, Kernel.linear()),
+        _Case("sparse, linear", words, topics, 1.0, Kernel.linear()),
+        _Case("ring, Gaussian", X, ring, 1.0, gaussian),
+        _Case("sparse, Gaussian", words, topics, 10.0, gaussian),
+        _Case("ring, polynomial", X, ring, 1.0, Kernel.polynomial(2, c=1.0)),
+    ]
+
+
+def _hard() -> list[_Case]:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 3))
+    noisy = _labels(X[:, 0] + rng.normal(size=60))
+    thrice, torn = np.repeat(X, 3, axis=0), np.repeat(noisy, 3)
+    torn[::7] *= -1
+    lonely = np.full(60, -1.0)
+    lonely[17] = 1.0
+    empty = sp.random_array((60, 20), density=0.1, format="csr", rng=rng)
+    grid = np.repeat(np.arange(12.0), 5)[:, None]
+    gaussian = Kernel.gaussian(gamma=0.5)
+    return [
+        _board(150),
+        _Case("repeated and contradictory examples", thrice, torn, 100.0, Kernel.linear()),
+        _Case("one positive example", X, lonely, 1e3, gaussian),
+        _Case("columns of very different scale", X * [1.0, 1e2, 1e-2], noisy, 1.0, Kernel.linear()),
+        _Case("rows without entries", empty, noisy, 10.0, Kernel.linear()),
+        _Case("few distinct values", grid, _labels(np.sin(grid[:, 0])), 1e4, gaussian),
+        _Case("nearly constant kernel", X, noisy, 1e3, Kernel.gaussian(gamma=1e-5)),
+        _Case("small tolerance, linear", X, noisy, 1.0, Kernel.linear(), eps=1e-6),
+        _Case("small tolerance, Gaussian", X, noisy, 10.0, gaussian, eps=1e-6),
+        _Case("large tolerance, Gaussian", X, noisy, 10.0, gaussian, eps=0.1),
+    ]
+
+
+def _board(n: int) -> _Case:
+    """Return a chess board of 4 by 4 fields at C = 10^6, after Glasmachers: ill-conditioned."""
+    X = np.random.default_rng(n).uniform(0.0, 4.0, size=(n, 2))
+    fields = np.floor(X).sum(axis=1) % 2 - 0.5
+    return _Case(f"chess board of {n}, C = 1e6", X, _labels(fields), 1e6, Kernel.gaussian(gamma=0.5))
+
+
+def _bounded() -> _Case:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 3))
+    C = np.where(np.arange(60) % 3 == 0, 0.05, 2.0)
+    return _Case("C per example", X, _labels(X[:, 0] + rng.normal(size=60)), C, Kernel.gaussian(gamma=0.5))
+
+
+def _unbiased() -> _Case:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 3)) + 0.5
+    return _Case(
+        "without a bias", X, _labels(X[:, 0] + rng.normal(size=60)), 1.0, Kernel.linear(), bias=False
+    )
+
+
+# -- command ----------------------------------------------------------------------------------------------
+
+
+def _option(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not (equals and name.isidentifier()):
+        raise argparse.ArgumentTypeError(f"must be name=value, not {text!r}")
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            pass
+    return name, {"true": True, "false": False}.get(value.lower(), value)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check a solver and print the findings; return 1 if any failed, 2 if it cannot be found."""
+    parser = argparse.ArgumentParser(
+        prog="python -m svmrepro.solvers.conformance", description="Check a solver of your own."
+    )
+    parser.add_argument("solver", help="package.module:function, or the name of an entry point")
+    parser.add_argument("--option", type=_option, action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--without", choices=tuple(CHECKS), action="append", default=[])
+    given = parser.parse_args(arguments)
+    try:
+        report = check(
+            given.solver,
+            dict(given.option),
+            without=given.without,
+            progress=lambda found: print(found, flush=True),
+        )
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(report)
+    return 0 if report.passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

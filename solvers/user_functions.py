@@ -1,0 +1,181 @@
+"""Other people's solvers: functions given as ``package.module:function``, or declared by a package.
+
+A package declares its solvers as entry points of the group :data:`GROUP`, in its ``pyproject.toml``::
+
+    [project.entry-points."svmrepro.solvers"]
+    my-svm = "my_package.training:train"
+
+The function is called as ``train(problem, eps, time_limit, **options)``: a
+:class:`~svmrepro.solvers.problem.Problem`, the tolerance on the KKT conditions, and CPU seconds or None. It
+returns a :class:`~svmrepro.solvers.solution.Solution`, or any object with ``alpha``, shape (n,), and
+``bias``; ``weights``, ``status``, ``iterations`` and ``kernel_evaluations`` are optional.
+:mod:`svmrepro.solvers.conformance` checks such a function.
+"""
+
+from __future__ import annotations
+
+import importlib
+import resource
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.solution import OPTIMAL, Solution
+
+#: Group of entry points by which packages declare solvers.
+GROUP = "svmrepro.solvers"
+
+#: Largest violation, in units of eps, with which the certificate accepts a user's solver.
+TOLERANCE_FACTOR = 2.0
+
+_MOST_COUNTED = 10**18
+
+
+class UserSolverError(ValueError):
+    """A user's solver cannot be loaded, or returned something other than a solution."""
+
+
+@dataclass(frozen=True)
+class UserSolver:
+    """A solver outside this project.
+
+    Attributes
+    ----------
+    function : str
+        ``package.module:function``.
+    name : str
+        Name of its entry point; empty if no package declares it.
+    package : str
+        Distribution that declares or contains it; empty if it belongs to none.
+    version : str or None
+        Version of that distribution.
+    """
+
+    function: str
+    name: str = ""
+    package: str = ""
+    version: str | None = None
+
+    def __str__(self) -> str:
+        if not self.name:
+            return f"solver {self.function!r}"
+        return f"solver {self.name!r} ({self.function}), an entry point of {self.package} {self.version}"
+
+    @property
+    def module(self) -> str:
+        """The module of the function."""
+        return self.function.partition(":")[0]
+
+    def check_name(self) -> None:
+        """Raise UserSolverError unless the function is given as ``package.module:function``."""
+        module, _, function = self.function.partition(":")
+        if not (function.isidentifier() and all(part.isidentifier() for part in module.split("."))):
+            what = f"{self.function!r} is no package.module:function"
+            raise UserSolverError(f"{self}: {what}" if self.name else what)
+
+    def load(self) -> Callable[..., Any]:
+        """Import the function; raise UserSolverError if that fails."""
+        module, _, attribute = self.function.partition(":")
+        try:
+            function = getattr(importlib.import_module(module), attribute)
+        except (Exception, SystemExit) as error:
+            told = " ".join(str(error).split()) or type(error).__name__
+            raise UserSolverError(f"{self}: {type(error).__name__}: {told}") from error
+        if not callable(function):
+            raise UserSolverError(f"{self} is no function")
+        return function  # type: ignore[no-any-return]
+
+
+@cache
+def declared() -> Mapping[str, UserSolver]:
+    """Return the solvers that installed packages declare, by name.
+
+    Raises
+    ------
+    UserSolverError
+        If two packages declare the same name.
+    """
+    found: dict[str, UserSolver] = {}
+    for entry in metadata.entry_points(group=GROUP):
+        package = entry.dist.name if entry.dist else ""
+        solver = UserSolver(entry.value, entry.name, package, entry.dist.version if entry.dist else None)
+        other = found.setdefault(entry.name, solver)
+        if (other.function, other.package) != (solver.function, solver.package):
+            packages = f"{other.package} ({other.function}) and {package} ({entry.value})"
+            raise UserSolverError(f"two packages declare the solver {entry.name!r}: {packages}")
+    return found
+
+
+@cache
+def find(name: str) -> UserSolver:
+    """Return the solver that a text names: an entry point, or ``package.module:function``.
+
+    Raises
+    ------
+    UserSolverError
+        If there is no such entry point.
+    """
+    solvers = declared()
+    if ":" not in name:
+        if name not in solvers:
+            known = ", ".join(solvers) or "none"
+            raise UserSolverError(f"no package declares the solver {name!r}; declared: {known}")
+        return solvers[name]
+    entry = next((solver for solver in solvers.values() if solver.function == name), None)
+    if entry is not None:
+        return entry
+    packages = metadata.packages_distributions().get(name.partition(":")[0].partition(".")[0], [])
+    if not packages:
+        return UserSolver(name)
+    return UserSolver(name, package=packages[0], version=metadata.version(packages[0]))
+
+
+def run(
+    solver: UserSolver | Callable[..., Any],
+    problem: Problem,
+    eps: float,
+    time_limit: float | None,
+    options: Mapping[str, Any],
+) -> Solution:
+    """Call a user's solver; the solution's CPU seconds include those of its threads and child processes."""
+    function = solver.load() if isinstance(solver, UserSolver) else solver
+    name = str(solver) if isinstance(solver, UserSolver) else "the solver"
+    wall, cpu = time.perf_counter(), _cpu_seconds()
+    answer = function(problem, eps, time_limit, **options)
+    cpu, wall = _cpu_seconds() - cpu, time.perf_counter() - wall
+    return replace(_as_solution(name, answer), cpu_seconds=cpu, wall_seconds=wall)
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU time of all threads of this process and of its child processes."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def _as_solution(name: str, answer: Any) -> Solution:
+    iterations, evaluations = (_counted(name, key, answer) for key in ("iterations", "kernel_evaluations"))
+    if isinstance(answer, Solution):
+        return answer
+    if not (hasattr(answer, "alpha") and hasattr(answer, "bias")):
+        raise UserSolverError(f"{name} returned {type(answer).__name__}, without alpha and bias")
+    try:
+        alpha, bias = np.asarray(answer.alpha, dtype=np.float64), float(answer.bias)
+    except (TypeError, ValueError) as error:
+        raise UserSolverError(f"{name} returned alpha and bias that are no numbers: {error}") from None
+    status = getattr(answer, "status", OPTIMAL)
+    return Solution(alpha, getattr(answer, "weights", None), bias, status, iterations, evaluations)
+
+
+def _counted(name: str, key: str, answer: Any) -> int:
+    value = getattr(answer, key, 0)
+    try:
+        if 0 <= value <= _MOST_COUNTED and value == int(value):
+            return int(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise UserSolverError(f"{name} returned {key}: {value!r} is no count")

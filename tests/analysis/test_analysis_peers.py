@@ -1,0 +1,99 @@
+"""Our solvers and others on the same problems: the table and the figure."""
+
+from dataclasses import replace
+
+from curve_support import experiment, results, run
+from svmrepro.workflow.analysis.fits import compare_contenders
+from svmrepro.workflow.statistics.intervals import Interval
+from svmrepro.workflow.configuration.model import Artefact, Contender
+from svmrepro.workflow.figures import seconds_ratios
+from svmrepro.workflow.tables import peers
+
+CONTENDERS = {
+    "smo-newton": Contender("smo-newton", "smo-newton", time_limit=30.0),
+    "libsvm-dense": Contender("libsvm-dense", "libsvm", time_limit=30.0),
+    "onedal-dense": Contender("onedal-dense", "onedal", time_limit=30.0),
+    "mine": Contender("mine", "my_package.training:train", time_limit=30.0),
+}
+MISSING = {
+    "status": "not_run",
+    "reason": "not installed: scikit-learn-intelex (extra peers)",
+    "cpu_seconds": "",
+}
+LATE = {"status": "time_limit", "reason": "passed its time limit of 30 s", "time_limit": 30.0}
+CERTIFICATE = {"certificate.gap": 0.5, "certificate.primal": 100.0, "certificate.max_violation": 4e-4}
+
+
+def runs(*, last=LATE):
+    for n in (1000, 2000, 4000):
+        for repeat in range(3):
+            common = {"repeat": repeat, **CERTIFICATE}
+            yield run("set", "smo-newton", n, cpu_seconds=0.1 * n, **common)
+            yield run("set", "libsvm-dense", n, cpu_seconds=0.5 * n, package="scikit-learn 1.9", **common)
+            if n < 4000:
+                yield run("set", "mine", n, cpu_seconds=0.2 * n, package="my-package 1.2", **common)
+        yield run("set", "onedal-dense", n, **MISSING)
+    yield run("set", "mine", 4000, package="my-package 1.2", **last)
+
+
+def found(**settings):
+    described = replace(experiment("set"), contenders=CONTENDERS)
+    made = results(list(runs(**settings)), described)
+    ratios = {
+        (line["experiment"], line["n"], line["numerator"], line["denominator"], line["quantity"]): Interval(
+            line["ratio"], line["low"], line["high"]
+        )
+        for line in compare_contenders(
+            made.runs,
+            described,
+        )
+    }
+    return replace(made, ratios=ratios)
+
+
+def artefact(form):
+    return Artefact("peers", "peers", form, ("set",), "Peers", "", {"baseline": "smo-newton"})
+
+
+def test_each_solver_has_seconds_ratio_certificate_and_package():
+    problems, solvers = peers.build(found(), artefact("table")).sections
+    ours, libsvm, onedal, mine = problems.rows
+    assert (ours["n"].value, ours["seconds"].value, ours["ratio"].text) == (4000, 400.0, "–")
+    assert (libsvm["ratio"].value, libsvm["gap"].value, libsvm["violation"].value) == (5.0, 0.005, 4e-4)
+    assert onedal["seconds"].reason == "not installed: scikit-learn-intelex (extra peers)"
+    assert (mine["n"].value, mine["ratio"].value) == (2000, 2.0)
+    assert mine["beyond"].text == "n = 4,000: stopped: time limit of 30 s"
+    assert [row["package"].text for row in solvers.rows] == [
+        "this project",
+        "scikit-learn 1.9",
+        "not installed: scikit-learn-intelex (extra peers)",
+        "my-package 1.2",
+    ]
+    assert [row["solved"].text for row in solvers.rows] == ["1 of 1", "1 of 1", "0 of 1", "0 of 1"]
+    assert (
+        solvers.rows[1]["ratio"].value == 5.0
+        and solvers.rows[3]["description"].text == CONTENDERS["mine"].solver
+    )
+
+
+def texts(figure):
+    (axes,) = figure.axes
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    return axes.get_xlabel(), [text.get_text() for text in axes.texts], legend
+
+
+def test_the_figure_says_what_has_no_mark_and_why():
+    label, beside, legend = texts(seconds_ratios.build(found(), artefact("figure")))
+    assert "Not installed: oneDAL, dense (scikit-learn-intelex)" in label
+    assert [text.strip() for text in beside] == ["Mine: over 30 s"]
+    assert legend == ["SMO-Newton = 1", "LIBSVM, dense", "Mine"]
+    failed = {"status": "uncertified", "reason": "certificate failed at eps 0.001: ..."}
+    label, beside, _ = texts(seconds_ratios.build(found(last=failed), artefact("figure")))
+    assert "No timing: certificate failed: Mine (Set)" in label and not beside
+
+
+def test_without_measurements_there_are_a_table_and_a_figure():
+    empty = results([], replace(experiment("set"), contenders=CONTENDERS))
+    problems, _ = peers.build(empty, artefact("table")).sections
+    assert {row["seconds"].text for row in problems.rows} == {"not run: no measurement"}
+    seconds_ratios.build(empty, artefact("figure"))

@@ -1,0 +1,223 @@
+"""The conformance test accepts a good solver, and finds out each of several bad ones."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from svmrepro.solvers import conformance, gram_matrix, user_functions
+from svmrepro.solvers.conformance import CHECKS, check, main
+from svmrepro.solvers.problem import Problem
+
+HERE = "test_solvers_conformance"
+
+
+def good(problem: Problem, eps: float, time_limit: float | None, steps: int = 4000) -> Any:
+    """Maximal violating pairs on the whole kernel matrix."""
+    if not problem.bias:
+        raise ValueError("needs a bias")
+    K, y, C = gram_matrix(problem), problem.y, problem.bounds
+    low, high = np.minimum(0, y * C), np.maximum(0, y * C)
+    signed, gradient = np.zeros(len(y)), y.copy()
+    began, status = time.process_time(), "iteration_limit"
+    for _ in range(steps):
+        up, down = np.flatnonzero(signed < high), np.flatnonzero(signed > low)
+        i, j = up[np.argmax(gradient[up])], down[np.argmin(gradient[down])]
+        gap = gradient[i] - gradient[j]
+        if gap <= eps:
+            status = "optimal"
+            break
+        if time_limit is not None and time.process_time() - began > time_limit:
+            status = "time_limit"
+            break
+        step = gap / max(K[i, i] + K[j, j] - 2 * K[i, j], 1e-12)
+        up_to, down_to = high[i] - signed[i], signed[j] - low[j]
+        step = min(step, up_to, down_to)
+        signed[i] = high[i] if step == up_to else signed[i] + step
+        signed[j] = low[j] if step == down_to else signed[j] - step
+        gradient -= step * (K[i] - K[j])
+    return SimpleNamespace(alpha=np.abs(signed), bias=(gradient[i] + gradient[j]) / 2, status=status)
+
+
+def changed(**fields: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return a solver whose result differs from the good one's in some fields."""
+
+    def solver(problem: Problem, eps: float, time_limit: float | None) -> Any:
+        answer = good(problem, eps, time_limit)
+        for name, change in fields.items():
+            setattr(answer, name, change(answer))
+        return answer
+
+    return solver
+
+
+def loose(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    return good(problem, max(eps, 0.01), time_limit)
+
+
+def hasty(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    answer = good(problem, eps, time_limit, steps=300)
+    answer.status = "optimal"
+    return answer
+
+
+def one_bound(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    same = Problem(problem.X, problem.y, float(np.max(problem.C)), problem.kernel, bias=problem.bias)
+    return good(same, eps, time_limit)
+
+
+def with_bias(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    return good(Problem(problem.X, problem.y, problem.C, problem.kernel), eps, time_limit)
+
+
+def careless(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    answer = good(problem, eps, time_limit)
+    problem.y *= -1
+    return answer
+
+
+def restless(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    return good(problem, eps * np.random.default_rng().uniform(0.01, 1.0), time_limit)
+
+
+def stubborn(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    answer, began = good(problem, eps, None), time.process_time()
+    while time_limit is not None and time_limit < 1 and time.process_time() - began < 1.5:
+        pass
+    return answer
+
+
+def refusing(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    raise NotImplementedError("not today")
+
+
+def leaving(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    raise SystemExit("no licence")
+
+
+BAD: dict[str, tuple[Callable[..., Any], str, str]] = {
+    "short": (changed(alpha=lambda found: found.alpha[:-1]), "result", "alpha has shape"),
+    "nan": (changed(bias=lambda _: np.nan), "result", "not finite"),
+    "words": (changed(alpha=lambda _: "many"), "result", "no numbers"),
+    "nothing": (lambda problem, eps, time_limit: None, "result", "returned NoneType"),
+    "status": (changed(status=lambda _: "converged"), "result", "unknown status 'converged'"),
+    "count": (changed(iterations=lambda _: -1), "result", "iterations: -1 is no count"),
+    "weights": (changed(weights=lambda found: np.ones(4)), "result", "weights"),
+    "zeros": (changed(alpha=lambda found: 0 * found.alpha), "honest", "called optimal"),
+    "bias": (changed(bias=lambda found: found.bias + 0.1), "honest", "called optimal"),
+    "above": (changed(alpha=lambda found: 1.01 * found.alpha), "honest", "called optimal: alpha"),
+    "loose": (loose, "honest", "called optimal at eps"),
+    "hasty": (hasty, "honest", "called optimal at eps"),
+    "gives up": (changed(status=lambda _: "time_limit"), "solves", "status 'time_limit'"),
+    "refusing": (refusing, "solves", "not one was solved"),
+    "leaving": (leaving, "solves", "not one was solved"),
+    "one bound": (one_bound, "bounds", "called optimal: alpha"),
+    "with bias": (with_bias, "bias", "called optimal: bias must be 0"),
+    "careless": (careless, "inputs", "changed: y"),
+    "restless": (restless, "repeatable", "alpha differs"),
+    "stubborn": (stubborn, "time", "s of CPU at a limit of 0.25 s"),
+}
+
+
+def test_a_good_solver_conforms() -> None:
+    told: list[conformance.CheckResult] = []
+    report = check(good, progress=told.append)
+    assert report.passed and str(report).startswith("conforms: 0 of "), report
+    assert {finding.check for finding in told} == set(CHECKS) and tuple(told) == report.findings
+    (refused,) = [finding for finding in told if finding.check == "bias"]
+    assert refused.said == "refused: ValueError: needs a bias"
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_solver_is_found_out(name: str) -> None:
+    solver, failing, said = BAD[name]
+    others = [each for each in ("time", "bounds", "bias", "repeatable") if each != failing]
+    failed = [finding for finding in check(solver, without=others).failed if finding.check == failing]
+    assert failed and any(said in finding.said for finding in failed), failed
+
+
+def test_every_check_has_a_bad_solver() -> None:
+    assert {failing for _, failing, _ in BAD.values()} == set(CHECKS)
+
+
+@pytest.mark.parametrize("name", ["smo-newton", "pasmo"])
+def test_our_solvers_conform(name: str) -> None:
+    report = check(name, without=["time"])  # their limits have tests of their own
+    assert report.passed, report
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    skipped = [f"--without={name}" for name in CHECKS if name not in ("result", "solves")]
+    assert main([f"{HERE}:good", "--option", "steps=4000", *skipped]) == 0
+    assert "conforms: 0 of " in capsys.readouterr().out
+    assert main([f"{HERE}:refusing", *skipped]) == 1
+    assert "not one was solved" in capsys.readouterr().out
+    for wrong, said in (
+        ("no_such_module:f", "ModuleNotFoundError"),
+        (f"{HERE}:HERE", "is no function"),
+        ("no-entry", "no package declares the solver 'no-entry'"),
+        ("my-module:f", "'my-module:f' is no package.module:function"),
+    ):
+        assert main([wrong]) == 2
+        assert said in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([f"{HERE}:good", "--option", "steps"])
+
+
+# -- entry points
+
+
+@pytest.fixture
+def declare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Return a function that installs a package, version 1.2, with the given entry points."""
+
+    def forget() -> None:
+        importlib.invalidate_caches()
+        user_functions.declared.cache_clear()
+        user_functions.find.cache_clear()
+
+    def install(package: str, **entries: str) -> None:
+        folder = tmp_path / f"{package}-1.2.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.2\n")
+        lines = [f"{name.replace('_', '-')} = {value}" for name, value in entries.items()]
+        (folder / "entry_points.txt").write_text("\n".join([f"[{user_functions.GROUP}]", *lines, ""]))
+        forget()
+
+    monkeypatch.syspath_prepend(tmp_path)
+    yield install
+    monkeypatch.undo()
+    forget()
+
+
+def test_an_entry_point_is_found_by_name_and_by_function(declare: Any) -> None:
+    declare("my_package", my_svm=f"{HERE}:good")
+    named = user_functions.find("my-svm")
+    assert named == user_functions.find(f"{HERE}:good")
+    assert (named.package, named.version, named.load()) == ("my_package", "1.2", good)
+    assert not check("my-svm", without=[name for name in CHECKS if name != "result"]).failed
+
+
+def test_faults_of_an_entry_point_name_package_and_entry(declare: Any) -> None:
+    declare("first", gone="no_such_module:f", odd="module", lost=f"{HERE}:f")
+    for name, said in (
+        ("gone", r"solver 'gone' \(no_such_module:f\), an entry point of first 1\.2: ModuleNotFoundError"),
+        ("lost", r"solver 'lost' .* of first 1\.2: AttributeError"),
+        (
+            "odd",
+            r"solver 'odd' \(module\), an entry point of first 1\.2: 'module' is no package\.module:function",
+        ),
+        ("none", "no package declares the solver 'none'; declared: gone, odd, lost"),
+    ):
+        with pytest.raises(user_functions.UserSolverError, match=said):
+            check(name)
+    declare("second", gone="b:f")
+    said = r"two packages declare the solver 'gone': (first|second) \(.*\) and (first|second) \("
+    with pytest.raises(user_functions.UserSolverError, match=said):
+        user_functions.find("gone")

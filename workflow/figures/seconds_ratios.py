@@ -1,0 +1,168 @@
+"""Solvers on many problems at a glance: their seconds relative to those of one of them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from svmrepro.workflow.statistics.intervals import Interval
+from svmrepro.workflow.analysis.number_text import significant
+from svmrepro.workflow.analysis.results import Results, display_name
+from svmrepro.workflow.analysis.runs import CPU, NOT_INSTALLED
+from svmrepro.workflow.configuration.model import Artefact, Experiment
+from svmrepro.workflow.figures import style
+from svmrepro.workflow.figures.style import Look
+
+_COLOURS = ("#4b5563", "#a16207", "#0f766e", "#be185d", "#1d4ed8")
+_MARKERS = ("s", "^", "v", "h", "d", "p", "P", "X")
+"""Looks of solvers without one of their own: a colour per solver, a marker per label."""
+
+_BAND = 0.8
+"""Share of a problem's height over which its solvers are spread."""
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """What is drawn: one band per problem, one mark per contender."""
+
+    axes: Axes
+    results: Results
+    looks: Mapping[str, Look]
+    baseline: str
+
+
+def build(results: Results, artefact: Artefact) -> Figure:
+    """Draw a line per experiment, at the largest size that the baseline reached; a dot per contender.
+
+    Setting of the artefact: ``baseline``, the contender to whose seconds the others' are compared.
+    """
+    baseline: str = artefact.settings["baseline"]
+    experiments = [results.experiment(name) for name in artefact.experiments]
+    looks = {label: look for label, look in _looks(experiments).items() if label != baseline}
+    # What was run nowhere takes no room.
+    run = {each.contender for each in results.runs.runs if each.status != "not_run"}
+    panel_looks = {label: look for label, look in looks.items() if label in run}
+    height = max(0.3, 0.1 + 0.085 * len(panel_looks))
+    figure = style.new_figure(style.PAGE, 1.5 + height * len(experiments))
+    axes = figure.subplots()
+    panel = _Panel(axes, results, panel_looks, baseline)
+    style.stripes(axes, range(0, len(experiments), 2))
+    axes.axvline(1.0, color="#333", linewidth=0.8, zorder=1)
+    axes.set_xscale("log")
+    absent: dict[str, list[str]] = {}
+    bars: list[tuple[float, Interval, str]] = []
+    for place, experiment in enumerate(experiments):
+        for label, reason in _draw(panel, experiment, place, bars).items():
+            absent.setdefault(reason, []).append(f"{display_name(label)} ({experiment.title})")
+    # Intervals from few repeats can be wider than all points together: arrows mark where they are cut off.
+    axes.set_xlim(*axes.get_xlim())
+    for y, ratio, colour in bars:
+        style.bar(axes, y, ratio, colour, 0.8)
+        style.off_axis(axes, y, ratio.ends or (ratio.value, ratio.value), colour)
+    style.powers_of_ten(axes.xaxis)
+    axes.set_yticks(range(len(experiments)), [_heading(results, each, baseline) for each in experiments])
+    axes.set_ylim(len(experiments) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(True, axis="x")
+    label = f"CPU seconds relative to {display_name(baseline)}'s (further right: slower)"
+    bars_said = "Bars: 95 % intervals, which go on where they end in an arrow"
+    axes.set_xlabel("\n".join([label, bars_said, *_notes(results, looks, absent)]), fontsize=7)
+    handles = _key(panel_looks, baseline)
+    figure.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=7)
+    return figure
+
+
+def _looks(experiments: list[Experiment]) -> dict[str, Look]:
+    """Return label -> look: a solver of ours has its own, another one a colour, and a marker per label."""
+    looks: dict[str, Look] = {}
+    colours: dict[str, str] = {}
+    for experiment in experiments:
+        for label, contender in experiment.contenders.items():
+            if label in style.SOLVER_LOOKS:
+                looks[label] = style.SOLVER_LOOKS[label]
+            elif label not in looks:
+                colour = colours.setdefault(contender.solver, _COLOURS[len(colours) % len(_COLOURS)])
+                marker = _MARKERS[sum(each not in style.SOLVER_LOOKS for each in looks) % len(_MARKERS)]
+                looks[label] = Look(colour, marker, "none")
+    return looks
+
+
+def _reached(results: Results, experiment: Experiment, baseline: str) -> int:
+    """Return the largest size that the baseline solved, or the largest of all if it solved none."""
+    solved = [n for n in experiment.sizes if results.group(experiment.name, baseline, n).solved]
+    return max(solved or experiment.sizes)
+
+
+def _heading(results: Results, experiment: Experiment, baseline: str) -> str:
+    n = _reached(results, experiment, baseline)
+    seconds = results.group(experiment.name, baseline, n).median(CPU)
+    said = "" if seconds is None else f", 1 = {significant(seconds, 2)} s"
+    return "\n".join([*textwrap.wrap(experiment.title, 26), f"n = {n:,}{said}"])
+
+
+def _draw(
+    panel: _Panel, experiment: Experiment, place: int, bars: list[tuple[float, Interval, str]]
+) -> dict[str, str]:
+    """Draw the contenders of a problem, add their intervals to the bars; return why marks are missing."""
+    results, name = panel.results, experiment.name
+    n = _reached(results, experiment, panel.baseline)
+    unit = results.group(name, panel.baseline, n).median(CPU)
+    absent: dict[str, str] = {}
+    for k, (label, look) in enumerate(panel.looks.items()):
+        if label not in experiment.contenders:
+            continue
+        y = place + _BAND * ((k + 0.5) / len(panel.looks) - 0.5)
+        reason = results.group(name, label, n).briefly
+        ratio = results.ratio(name, n, label, panel.baseline, CPU)
+        limit = experiment.contenders[label].time_limit
+        if ratio is not None:
+            panel.axes.plot(ratio.value, y, zorder=4, **_mark(label, look))
+            bars.append((y, ratio, look.colour))
+        elif unit and limit is not None and "time limit" in reason:
+            panel.axes.plot(limit / unit, y, ">", color=look.colour, markersize=4.5, zorder=4)
+            said = f"{display_name(label)}: over {limit:g} s "
+            beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": "right"}
+            panel.axes.annotate(said, (limit / unit, y), (-3, 0), fontsize=5.5, color=look.colour, **beside)
+        elif not NOT_INSTALLED.match(reason):
+            absent[label] = reason or f"{display_name(panel.baseline)} has no seconds"
+    return absent
+
+
+def _mark(label: str, look: Look) -> dict[str, Any]:
+    """Return the marker of a contender: filled for a solver of ours, hollow for another one."""
+    face = look.colour if label in style.SOLVER_LOOKS else "white"
+    return {
+        "marker": look.marker,
+        "color": look.colour,
+        "markerfacecolor": face,
+        "markersize": 4.5,
+        "linestyle": "none",
+        "markeredgewidth": 0.9,
+    }
+
+
+def _key(looks: Mapping[str, Look], baseline: str) -> list[Line2D]:
+    line = Line2D([], [], color="#333", linewidth=0.8, label=f"{display_name(baseline)} = 1")
+    return [
+        line,
+        *(Line2D([], [], label=display_name(label), **_mark(label, look)) for label, look in looks.items()),
+    ]
+
+
+def _notes(results: Results, looks: Mapping[str, Look], absent: Mapping[str, list[str]]) -> list[str]:
+    """Say why marks are missing: first what is not installed, with its package, then each other reason."""
+    packages: dict[str, list[str]] = {}
+    for label in looks:
+        reasons = [run.fields.get("reason", "") for run in results.runs.runs if run.contender == label]
+        found = next(filter(None, map(NOT_INSTALLED.match, reasons)), None)
+        if found is not None:
+            packages.setdefault(found[1], []).append(display_name(label))
+    lacking = [f"{', '.join(labels)} ({package})" for package, labels in packages.items()]
+    notes = [f"Not installed: {'; '.join(lacking)}"] if lacking else []
+    notes += [f"{reason[0].upper()}{reason[1:]}: {'; '.join(who)}" for reason, who in absent.items()]
+    return [line for note in notes for line in textwrap.wrap(note, 110, break_on_hyphens=False)]
