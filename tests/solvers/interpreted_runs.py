@@ -15,7 +15,7 @@ from solver_cases import STORAGES, biased
 from svmrepro.solvers import SOLVERS, Blocks, Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.caches import lru, smo_rows
 from svmrepro.solvers.decomposition import svmlight
-from svmrepro.solvers.linear.dual_descent import descend
+from svmrepro.solvers.linear.dual_search import descend
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.platt import _state as state
 from svmrepro.solvers.registry import GAP
