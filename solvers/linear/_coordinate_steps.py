@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.intrinsics import prefetch
-from svmrepro.solvers.compilation.random_numbers import draw
+from svmrepro.solvers.compilation.random_numbers import quick_draw
 from svmrepro.solvers.storage.row_products import REASSOCIATE
 from svmrepro.solvers.storage.row_sums import (
     add_at_bits,
@@ -147,39 +147,83 @@ def _length(store, storage, i):  # type: ignore[no-untyped-def]
 def _shuffle(order, active, random):  # type: ignore[no-untyped-def]
     """Put the active examples in random order."""
     for k in range(active - 1):
-        other = k + draw(random, active - k)
+        other = k + quick_draw(random, active - k)
         order[k], order[other] = order[other], order[k]
 
 
 @compiled(forceinline=True)
-def _step(store, storage, examples, i, v, state):  # type: ignore[no-untyped-def]
-    """Optimise one multiplier; return whether the example stays active."""
-    alpha, top = examples[i, ALPHA], examples[i, C]
-    y, square = examples[i, LABEL], examples[i, SQUARE]
-    slope = y * _product(store, storage, i, v) - 1.0
-    state.visits += 1
-    wrong = slope
-    if alpha <= 0.0:
-        if slope > state.above:
-            return False
-        wrong = min(slope, 0.0)
-    elif alpha >= top:
-        if slope < state.below:
-            return False
-        wrong = max(slope, 0.0)
-    state.largest, state.smallest = max(state.largest, wrong), min(state.smallest, wrong)
-    if wrong == 0.0:
-        return True
-    state.gap += alpha * wrong if wrong > 0.0 else (alpha - top) * wrong
-    free = alpha - slope / square if square > 0.0 else top
-    new = top if free >= top else free if free > 0.0 else 0.0  # 0 also where the weights overflow
-    change = new - alpha
-    if change != 0.0:
-        examples[i, ALPHA] = new
-        state.dual -= change * (slope + 0.5 * change * square)
-        state.updates += 1
-        _add(store, storage, i, y * change, v)
-    return True
+def _visit(store, storage, examples, v, order, state, stop):  # type: ignore[no-untyped-def]
+    """Optimise the multipliers of the next active examples, until the sweep or the work ends."""
+    # In registers: the compiler cannot know that v does not overlap the record.
+    k, active, kept, entries, updates = state.at, state.active, state.kept, state.entries, state.updates
+    gap, dual, largest, smallest = state.gap, state.dual, state.largest, state.smallest
+    above, below = state.above, state.below
+    for j in range(k, min(k + _ROW_AHEAD, active)):
+        _request(store, storage, np.int64(order[j]))
+    while k < active and entries < stop:
+        if k + _EXAMPLE_AHEAD < active:
+            later = np.int64(order[k + _EXAMPLE_AHEAD])
+            prefetch(examples, 4 * later)
+            prefetch(store.indptr, later)
+        if k + _ROW_AHEAD < active:
+            _request(store, storage, np.int64(order[k + _ROW_AHEAD]))
+        i = np.int64(order[k])
+        alpha, y, square, top = examples[i, ALPHA], examples[i, LABEL], examples[i, SQUARE], examples[i, C]
+        slope = y * _product(store, storage, i, v) - 1.0
+        entries += 1 + _length(store, storage, i)
+        k += 1
+        wrong = slope
+        if alpha <= 0.0:
+            if slope > above:
+                continue
+            wrong = min(slope, 0.0)
+        elif alpha >= top:
+            if slope < below:
+                continue
+            wrong = max(slope, 0.0)
+        # Examples that leave collect between the kept ones and those not visited yet.
+        order[k - 1], order[kept] = order[kept], order[k - 1]
+        kept += 1
+        largest, smallest = max(largest, wrong), min(smallest, wrong)
+        if wrong == 0.0:
+            continue
+        gap += alpha * wrong if wrong > 0.0 else (alpha - top) * wrong
+        free = alpha - slope / square if square > 0.0 else top
+        new = top if free >= top else free if free > 0.0 else 0.0  # 0 also where the weights overflow
+        change = new - alpha
+        if change != 0.0:
+            examples[i, ALPHA] = new
+            dual -= change * (slope + 0.5 * change * square)
+            updates += 1
+            _add(store, storage, i, y * change, v)
+    state.visits += k - state.at
+    state.at, state.kept, state.entries, state.updates = k, kept, entries, updates
+    state.gap, state.dual, state.largest, state.smallest = gap, dual, largest, smallest
+
+
+@compiled()
+def select(examples, f, order, state):  # type: ignore[no-untyped-def]
+    """Make those examples active that scores f, shape (n,), do not shrink."""
+    active, shrunk = 0, f.size
+    for i in range(f.size):
+        alpha, slope = examples[i, ALPHA], examples[i, LABEL] * f[i] - 1.0
+        if alpha <= 0.0 and slope > state.above or alpha >= examples[i, C] and slope < state.below:
+            shrunk -= 1
+            order[shrunk] = i
+        else:
+            order[active] = i
+            active += 1
+    state.active = active
+
+
+@compiled()
+def sums(examples, f):  # type: ignore[no-untyped-def]
+    """Return ``sum_i alpha_i`` and ``sum_i C_i max(0, 1 - y_i f_i)``."""
+    total, loss = 0.0, 0.0
+    for i in range(f.size):
+        total += examples[i, ALPHA]
+        loss += examples[i, C] * max(0.0, 1.0 - examples[i, LABEL] * f[i])
+    return total, loss
 
 
 @compiled()
@@ -220,25 +264,8 @@ def sweep(store, storage, examples, v, mean, order, random, state, shrinking, re
             _shuffle(order, state.active, random)
             state.kept, state.gap, state.largest, state.smallest = 0, 0.0, -np.inf, np.inf
             state.began = state.entries
-        k, active = state.at, state.active
-        for j in range(k, min(k + _ROW_AHEAD, active)):
-            _request(store, storage, np.int64(order[j]))
-        while k < active and state.entries < stop:
-            if k + _EXAMPLE_AHEAD < active:
-                later = np.int64(order[k + _EXAMPLE_AHEAD])
-                prefetch(examples, 4 * later)
-                prefetch(store.indptr, later)
-            if k + _ROW_AHEAD < active:
-                _request(store, storage, np.int64(order[k + _ROW_AHEAD]))
-            i = np.int64(order[k])
-            if _step(store, storage, examples, i, v, state):
-                # Examples that leave collect between the kept ones and those not visited yet.
-                order[k], order[state.kept] = order[state.kept], order[k]
-                state.kept += 1
-            state.entries += 1 + _length(store, storage, i)
-            k += 1
-        state.at = k
-        if k < active:
+        _visit(store, storage, examples, v, order, state, stop)
+        if state.at < state.active:
             break
         state.at, state.active, state.estimate = 0, state.kept, state.gap
         state.sweeps += 1

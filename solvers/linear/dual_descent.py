@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.compilation.records import zeroed
-from svmrepro.solvers.linear._coordinate_steps import ALPHA, STORAGES, Descent, sweep, table
+from svmrepro.solvers.linear._coordinate_steps import ALPHA, STORAGES, Descent, select, sums, sweep, table
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.passes.sliced_passes import SlicedPasses
 from svmrepro.solvers.problem import Problem
@@ -75,7 +75,7 @@ class DualDescentRun:
         self.checks = self.futile = 0
         self.reached = 0.0  # D at the last check
         self.task = "sweep" if given is None else "renew"
-        self.activate(np.ones(n, dtype=bool))
+        self.activate(everyone=True)
 
     @property
     def alpha(self) -> Vector:
@@ -87,20 +87,19 @@ class DualDescentRun:
         """Whether the gap is within the tolerance."""
         return self.best - float(self.state.dual) <= self.eps * self.best
 
-    def activate(self, active: npt.NDArray[np.bool_]) -> None:
-        """Begin a sweep over some examples; if these are all, none is shrunk in it."""
+    def activate(self, everyone: bool) -> None:
+        """Begin a sweep over all examples, or over those that the scores do not shrink."""
         state = self.state
-        state.active = np.count_nonzero(active)
-        self.order[: state.active], self.order[state.active :] = np.flatnonzero(active), np.flatnonzero(~active)
-        if state.active == active.size:
+        if everyone:
             state.above, state.below = math.inf, -math.inf
+        select(self.examples, self.f, self.order, state)
 
-    def measure(self) -> None:
-        """Compute both objectives from v, and from w if its scores are f; keep the better w."""
-        bounds, y = self.problem.bounds, self.problem.y
-        self.state.dual = float(self.alpha.sum()) - 0.5 * float(self.v @ self.v)
-        primal = 0.5 * float(self.at @ self.at) + float(bounds @ np.maximum(0.0, 1.0 - y * self.f))
-        if primal < self.best:
+    def measure(self, scored: bool) -> None:
+        """Compute the dual objective from v, and if f are scores of the point, the primal one there."""
+        total, loss = sums(self.examples, self.f)
+        self.state.dual = total - 0.5 * float(self.v @ self.v)
+        primal = 0.5 * float(self.at @ self.at) + loss
+        if scored and primal < self.best:
             self.best, self.w[:] = primal, self.at
 
 
@@ -128,7 +127,7 @@ def _judge(run: DualDescentRun) -> str | None:
     """Test the gap after a score; if it is open, decide when to test again, and which examples are active."""
     state, before = run.state, run.reached
     run.checks += 1
-    run.measure()
+    run.measure(scored=True)
     run.reached = float(state.dual)
     if not (math.isfinite(run.reached) and math.isfinite(run.best)):
         return STALLED
@@ -142,7 +141,7 @@ def _judge(run: DualDescentRun) -> str | None:
 
 def _renewed(run: DualDescentRun) -> str | None:
     """Test the gap again after v has been computed from the multipliers."""
-    run.state.dual = float(run.alpha.sum()) - 0.5 * float(run.v @ run.v)
+    run.measure(scored=False)
     if run.closed:
         return OPTIMAL
     if run.futile >= _FUTILE:
@@ -159,9 +158,7 @@ def _continue(run: DualDescentRun) -> None:
         return
     needed = run.eps * run.best / max(run.best - float(state.dual), 1e-300)
     run.reach = min(max(needed, _LEAST), _MOST) * float(state.estimate) / max(float(state.dual), 1e-300)
-    slope = run.problem.y * run.f - 1.0
-    shrunk = (run.alpha <= 0.0) & (slope > state.above) | (run.alpha >= run.problem.bounds) & (slope < state.below)
-    run.activate(~shrunk if run.futile == 0 else np.ones_like(shrunk))
+    run.activate(everyone=run.futile > 0)
 
 
 def objective(run: DualDescentRun) -> float:
@@ -180,7 +177,7 @@ def finish(run: DualDescentRun, status: str) -> Solution:
         _begin_check(run)
         while not run.passes.score(run.at, run.f, 2**62):
             pass
-        run.measure()
+        run.measure(scored=True)
     state = run.state
     return Solution(
         alpha=run.alpha.copy(),
