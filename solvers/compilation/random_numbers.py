@@ -19,7 +19,7 @@ def draw(random, bound):  # type: ignore[no-untyped-def]
 
 @compiled()
 def quick_draw(random, bound):  # type: ignore[no-untyped-def]
-    """Return a pseudo-random integer in [0, bound), for bounds below 2^32; as ``draw``, without a division."""
+    """Return a pseudo-random integer in [0, bound), for bounds below 2^32, without a division."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
     z = random[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

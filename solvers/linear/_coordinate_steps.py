@@ -52,8 +52,9 @@ class Descent:
     ``active`` examples lead ``order``; a sweep has visited ``at`` of them and kept the first ``kept``, with
     the sum ``gap`` of their contributions to the duality gap, each at its own visit. ``largest`` and
     ``smallest`` are their extreme projected gradients. ``estimate`` is the sum of the last complete sweep.
-    ``dual`` is the dual objective. ``weight`` is the weight of the sum in ``mean``. ``began`` and ``checked``
-    are the entries read before this sweep and before the last check.
+    ``dual`` is the dual objective at the last check, ``rise`` the gain since. ``weight`` is the weight of the
+    sum in ``mean``. ``began`` and ``checked`` are the entries read before this sweep and before the last
+    check.
     """
 
     active: int
@@ -72,6 +73,7 @@ class Descent:
     above: float
     below: float
     dual: float
+    rise: float
     weight: float
 
 
@@ -121,7 +123,7 @@ def _add(store, storage, i, a, v):  # type: ignore[no-untyped-def]
 @compiled(forceinline=True)
 def _request(store, storage, i):  # type: ignore[no-untyped-def]
     """Request a row from memory, line by line."""
-    if storage == CSR or storage == INDEX:
+    if storage in (CSR, INDEX):
         for p in range(store.indptr[i], store.indptr[i + 1], 16):
             prefetch(store.indices, p)
     if storage == CSR:
@@ -138,7 +140,7 @@ def _request(store, storage, i):  # type: ignore[no-untyped-def]
 @compiled(forceinline=True)
 def _length(store, storage, i):  # type: ignore[no-untyped-def]
     """Return the number of stored entries of a row."""
-    if storage == CSR or storage == INDEX:
+    if storage in (CSR, INDEX):
         return store.indptr[i + 1] - store.indptr[i]
     return np.int64(store.bits.shape[1] if storage == BITS else store.dense.shape[1])
 
@@ -156,7 +158,7 @@ def _visit(store, storage, examples, v, order, state, stop):  # type: ignore[no-
     """Optimise the multipliers of the next active examples, until the sweep or the work ends."""
     # In registers: the compiler cannot know that v does not overlap the record.
     k, active, kept, entries, updates = state.at, state.active, state.kept, state.entries, state.updates
-    gap, dual, largest, smallest = state.gap, state.dual, state.largest, state.smallest
+    gap, rise, largest, smallest = state.gap, state.rise, state.largest, state.smallest
     above, below = state.above, state.below
     for j in range(k, min(k + _ROW_AHEAD, active)):
         _request(store, storage, np.int64(order[j]))
@@ -193,12 +195,12 @@ def _visit(store, storage, examples, v, order, state, stop):  # type: ignore[no-
         change = new - alpha
         if change != 0.0:
             examples[i, ALPHA] = new
-            dual -= change * (slope + 0.5 * change * square)
+            rise -= change * (slope + 0.5 * change * square)
             updates += 1
             _add(store, storage, i, y * change, v)
     state.visits += k - state.at
     state.at, state.kept, state.entries, state.updates = k, kept, entries, updates
-    state.gap, state.dual, state.largest, state.smallest = gap, dual, largest, smallest
+    state.gap, state.rise, state.largest, state.smallest = gap, rise, largest, smallest
 
 
 @compiled()
@@ -207,7 +209,8 @@ def select(examples, f, order, state):  # type: ignore[no-untyped-def]
     active, shrunk = 0, f.size
     for i in range(f.size):
         alpha, slope = examples[i, ALPHA], examples[i, LABEL] * f[i] - 1.0
-        if alpha <= 0.0 and slope > state.above or alpha >= examples[i, C] and slope < state.below:
+        top = examples[i, C]
+        if (alpha <= 0.0 and slope > state.above) or (alpha >= top and slope < state.below):
             shrunk -= 1
             order[shrunk] = i
         else:
@@ -280,6 +283,6 @@ def sweep(store, storage, examples, v, mean, order, random, state, shrinking, re
                 mean[c] = fading * mean[c] + v[c]
             state.weight = fading * state.weight + 1.0
         late = state.entries - state.checked >= most or state.active == 0
-        if late or state.estimate <= reach * state.dual:
+        if late or state.estimate <= reach * (state.dual + state.rise):
             return True
     return False

@@ -63,6 +63,8 @@ VARIANTS: tuple[Variant, ...] = (
     ("blocks", LINEAR, "dense", 1.0, "svmperf-ordinal", {}),
     ("single blocks", LINEAR, "dense", 1.0, "svmperf", {}),
     ("single sparse blocks", LINEAR, "csr", 1.0, "ocas", {}),
+    ("sparse", LINEAR, "csr", 1.0, "dual-descent", {"start": True}),
+    ("numbers", LINEAR, "dense", 1.0, "dual-descent", {"shrinking": False}),
     ("gram", Kernel.precomputed(), "auto", 1.0, "smo", {"start": True}),
     ("gram", Kernel.precomputed(), "auto", 1.0, "smo2", {}),
     ("far", WIDE, "dense", 1.0, "smo-fixed-threshold", {"start": True}),
