@@ -46,7 +46,7 @@ FADING = 0.6  # weight of the mean of earlier weights against the latest
 _EXAMPLE_AHEAD, _ROW_AHEAD = 8, 4
 
 
-class Descent:
+class SweepState:
     """The scalars of a run.
 
     ``active`` examples lead ``order``; a sweep has visited ``at`` of them and kept the first ``kept``, with
@@ -246,7 +246,7 @@ def sweep(store, storage, examples, v, mean, order, random, state, shrinking, re
     random : ndarray of uint64, shape (1,)
         State of the random numbers.
     state : record
-        See :class:`Descent`.
+        See :class:`SweepState`.
     shrinking : bool
         Whether an example at its bound leaves if its gradient is beyond all of the last sweep.
     reach : float

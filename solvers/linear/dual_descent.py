@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.compilation.records import zeroed
-from svmrepro.solvers.linear._coordinate_steps import ALPHA, STORAGES, Descent, select, sums, sweep, table
+from svmrepro.solvers.linear._coordinate_steps import ALPHA, STORAGES, SweepState, select, sums, sweep, table
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.passes.sliced_passes import SlicedPasses
 from svmrepro.solvers.problem import Problem
@@ -70,7 +70,7 @@ class DualDescentRun:
         self.examples = table(problem, store, np.zeros(n) if given is None else given)
         self.v, self.mean, self.f = np.zeros(d + 1), np.zeros(d + 1), np.zeros(n)
         self.order, self.random = np.arange(n, dtype=np.uint32), np.array([options["seed"]], dtype=np.uint64)
-        self.state = zeroed(Descent)
+        self.state = zeroed(SweepState)
         self.calls = (
             store,
             STORAGES[layout.storage],

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.compilation.records import zeroed
-from svmrepro.solvers.linear._coordinate_steps import STORAGES, Descent, sweep, table
+from svmrepro.solvers.linear._coordinate_steps import STORAGES, SweepState, sweep, table
 from svmrepro.solvers.problem import Problem
 
 
@@ -28,7 +28,7 @@ def descend(
     examples = table(problem, store, alpha)
     v = np.zeros(problem.d + 1)
     v[: problem.d] = np.asarray(problem.X.T @ (problem.y * alpha)).ravel()
-    order, random, state = members.astype(np.uint32), np.zeros(1, dtype=np.uint64), zeroed(Descent)
+    order, random, state = members.astype(np.uint32), np.zeros(1, dtype=np.uint64), zeroed(SweepState)
     state.active = order.size
     state.above, state.below = np.inf, -np.inf
     calls = store, STORAGES[problem.storage], examples, v, np.zeros_like(v), order, random, state, False
