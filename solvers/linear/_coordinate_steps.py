@@ -1,7 +1,7 @@
 """Sweeps of dual coordinate descent over the examples that are not shrunk (Hsieh et al. 2008, Algorithm 3).
 
 A sweep visits the active examples in a new random order, so that nothing is where the processor expects it:
-without prefetching, two thirds of the time go to waiting for memory. The order is drawn before the sweep, and
+without prefetching, half of the time goes to waiting for memory. The order is drawn before the sweep, and
 rows are requested some visits ahead; what a visit needs besides its row is side by side in one array.
 
 Symbols:
