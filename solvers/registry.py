@@ -326,6 +326,15 @@ _ALL = (
         memory_limited=True,
     ),
     SolverSpec(
+        "dual-descent",
+        "linear.dual_descent",
+        "dual coordinate descent with shrinking, ended by the duality gap, Hsieh et al. 2008",
+        {"shrinking": True, "seed": 0},
+        (LINEAR, NO_BIAS),
+        promise=RELATIVE_GAP,
+        starts=True,
+    ),
+    SolverSpec(
         "l2svm-mfn",
         "linear.l2svm_mfn",
         "modified finite Newton for the squared hinge, Keerthi and DeCoste 2005",

@@ -31,7 +31,7 @@ _NOT_MEASURED = (
     "solvers.registry",
     "solvers.certificate",
     "solvers.reference_kernels",
-    "solvers.linear.dual_descent",
+    "solvers.linear.dual_search",
     "solvers.source_code",
 )
 

@@ -93,7 +93,7 @@ def of_search(problem: Problem, w: Vector, loss: str) -> Bound:
     margins = problem.y * np.asarray(problem.X @ w).ravel()
     alpha = np.where(margins < 1.0, problem.bounds, 0.0)
     # A solver's code may be used here: only the objective counts, and it is computed below.
-    from svmrepro.solvers.linear.dual_descent import descend
+    from svmrepro.solvers.linear.dual_search import descend
 
     entries = problem.X.nnz if hasattr(problem.X, "nnz") else problem.n * problem.d
     most = min(_SEARCH_ENTRIES, _SEARCH_SWEEPS * entries)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import config, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 
@@ -72,3 +73,26 @@ _OF_DOUBLES = types.float64(types.float64, types.float64)
 #: The larger and the smaller of two doubles, which must not be NaN; loops over them vectorise.
 larger = _instruction(_OF_DOUBLES, lambda first, second: first if first > second else second, _select(">"))
 smaller = _instruction(_OF_DOUBLES, lambda first, second: first if first < second else second, _select("<"))
+
+
+def _prefetch(typing_context: Any, array: Any, position: Any) -> Any:
+    """Ask the memory for the cache line of an entry of an array, counted from its first; it may be any."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        instruction = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [address.type, number, number, number]),
+            "llvm.prefetch.p0i8",
+        )
+        to_read, keep, data_cache = (ir.Constant(number, value) for value in (0, 3, 1))
+        builder.call(instruction, [address, to_read, keep, data_cache])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), build
+
+
+#: A hint; nothing without numba's JIT.
+prefetch: Any = (lambda array, position: None) if config.DISABLE_JIT else intrinsic(_prefetch)

@@ -166,7 +166,7 @@ def complete(run: EstimatorRun, solution: Solution) -> Solution:
 
 def multipliers(problem: Problem, w: npt.NDArray[np.float64], eps: float) -> npt.NDArray[np.float64]:
     """Return multipliers that bound the optimum from below, by the rule in the module docstring."""
-    from svmrepro.solvers.linear.dual_descent import descend  # excluded from the fingerprint
+    from svmrepro.solvers.linear.dual_search import descend  # excluded from the fingerprint
 
     margins = problem.y * np.asarray(problem.X @ w).ravel()
     alpha = np.where(margins < 1.0, problem.bounds, 0.0)

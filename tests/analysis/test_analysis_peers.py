@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from curve_support import experiment, results, run
 from svmrepro.workflow.analysis.fits import compare_contenders
-from svmrepro.workflow.statistics.intervals import Interval
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.figures import seconds_ratios
+from svmrepro.workflow.statistics.intervals import Interval
 from svmrepro.workflow.tables import peers
 
 CONTENDERS = {

@@ -15,7 +15,7 @@ from solver_cases import STORAGES, biased
 from svmrepro.solvers import SOLVERS, Blocks, Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.caches import lru, smo_rows
 from svmrepro.solvers.decomposition import smo_newton, svmlight
-from svmrepro.solvers.linear.dual_descent import descend
+from svmrepro.solvers.linear.dual_search import descend
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.platt import _state as state
 from svmrepro.solvers.registry import GAP
@@ -63,6 +63,8 @@ VARIANTS: tuple[Variant, ...] = (
     ("blocks", LINEAR, "dense", 1.0, "svmperf-ordinal", {}),
     ("single blocks", LINEAR, "dense", 1.0, "svmperf", {}),
     ("single sparse blocks", LINEAR, "csr", 1.0, "ocas", {}),
+    ("sparse", LINEAR, "csr", 1.0, "dual-descent", {"start": True}),
+    ("numbers", LINEAR, "dense", 1.0, "dual-descent", {"shrinking": False}),
     ("gram", Kernel.precomputed(), "auto", 1.0, "smo", {"start": True}),
     ("gram", Kernel.precomputed(), "auto", 1.0, "smo2", {}),
     ("far", WIDE, "dense", 1.0, "smo-fixed-threshold", {"start": True}),

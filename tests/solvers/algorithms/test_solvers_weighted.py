@@ -13,7 +13,7 @@ from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, solve
 from svmrepro.solvers.peers import scikit_learn_interface
 
 HINGE = ("svmperf", "ocas")
-NAMES = (*HINGE, "l2svm-mfn", "lsvm")
+NAMES = (*HINGE, "dual-descent", "l2svm-mfn", "lsvm")
 KERNELLED = [name for name, spec in SOLVERS.items() if spec.package and name != "liblinear" and spec.version]
 SEEDS = range(12)
 
@@ -65,6 +65,8 @@ def test_as_liblinear_with_weights(name: str, seed: int) -> None:
         slack = np.maximum(0.0, 1.0 - y * (X @ solution.weights))
         assert solution.alpha == pytest.approx(bounds * slack, rel=1e-9, abs=1e-12)
         assert solution.info["objective"] == pytest.approx(best, rel=1e-6)
+    elif name not in HINGE:
+        assert best * (1 - eps) <= dual_within_bounds(problem, solution) <= best * (1 + 1e-9)
     else:
         assert solution.relaxed is not None and solution.relaxed <= best * (1 + 1e-9)
         assert dual_within_bounds(problem, solution) == pytest.approx(solution.relaxed, rel=1e-9)
