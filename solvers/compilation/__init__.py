@@ -4,5 +4,6 @@ compiled        the decorator, its cache, and functions as arguments
 records         the scalars of a state, by name
 intrinsics      machine instructions that numba does not provide
 table_lookup    look-up in a table held in registers
+vector_loops    loops in explicit vector instructions
 random_numbers  pseudo-random numbers for compiled code
 """
