@@ -25,10 +25,18 @@ import scipy.sparse as sp
 from numba import typeof, types
 from svmrepro.solvers.caches import bit_columns
 from svmrepro.solvers.caches.bit_columns import STRETCH, add_common, exchange_bits, set_bits
+from svmrepro.solvers.caches.example_levels import Levels, find_levels
+from svmrepro.solvers.caches.example_tiles import (
+    build_tiles,
+    differences,
+    exchange_in_tiles,
+    products,
+    products_by_parts,
+)
 from svmrepro.solvers.compilation.compiled import compiled, first_class
 from svmrepro.solvers.compilation.table_lookup import shuffle_table
+from svmrepro.solvers.compilation.vector_loops import exponentials
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.storage.kernel_transforms import exp_of_negative
 from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots_csr, dots_index
 
 _BYTE_LIMIT = 1 << 30  # bytes of binary columns; above it, packed bits or index lists are used
@@ -48,7 +56,7 @@ class Panel(NamedTuple):
         The example at each position.
     norms : ndarray of float64, shape (n,)
         Squared norms by position.
-    columns : ndarray of float64, shape (d, n)
+    tiles : Tiles
         Nonempty features of dense data by position; or empty.
     bits : BitColumns
         Nonempty features of binary data by position; or empty.
@@ -67,7 +75,7 @@ class Panel(NamedTuple):
 
     order: Any
     norms: Any
-    columns: Any
+    tiles: Any
     bits: Any
     at: Any
     features: Any
@@ -93,10 +101,10 @@ def build_panel(problem: Problem) -> Panel:
     """
     n, d = problem.n, problem.d
     store = problem.prepare()
-    columns, bits = np.zeros((0, 0)), bit_columns.allocate(0, 0, np.zeros(0))
+    tiles, bits = build_tiles(np.zeros((0, 0)), together=False), bit_columns.allocate(0, 0, np.zeros(0))
     at, features, values = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
     kind = form(problem)
-    if kind in ("bytes", "columns"):
+    if kind in ("bytes", "columns", "levels"):
         if problem.storage == "csr":  # perhaps centred
             csr = sp.csr_array((store.values, store.indices.astype(np.int64), store.indptr), shape=(n, d))
         else:
@@ -113,11 +121,12 @@ def build_panel(problem: Problem) -> Panel:
         else:
             values = np.ascontiguousarray(csr.data, dtype=np.float64)
             X = store.dense if store.dense.size else csr.toarray()
-            columns = np.ascontiguousarray((X if used.size == d else X[:, used]).T)
+            levels = problem.layout("levels", _levels) if kind == "levels" else None
+            tiles = build_tiles(X if used.size == d else X[:, used], levels, not problem.differences)
     return Panel(
         order=np.arange(n, dtype=np.uint32),
         norms=store.norms.copy(),
-        columns=columns,
+        tiles=tiles,
         bits=bits,
         at=at,
         features=features,
@@ -134,16 +143,25 @@ def _small_table(gamma: float) -> Any:
 
 
 def form(problem: Problem) -> str:
-    """Return how a panel holds the examples: "bytes", "columns" or the problem's storage."""
+    """Return how a panel holds the examples: "bytes", "levels", "columns" or the problem's storage."""
     store, n, d = problem.prepare(), problem.n, problem.d
     if problem.storage in ("bits", "index"):
         entries = n * problem.layout("columns in use", _columns_in_use)
         pays = entries <= _BYTE_LIMIT and store.norms.sum() >= _BYTES_FROM * entries
         return "bytes" if pays and store.norms.max() <= 255 else problem.storage
+    if problem.storage == "precomputed":
+        return "precomputed"
     if problem.storage == "csr":
         filled = store.values.size >= _DENSE_FROM * n * d
-        return "columns" if filled and 8 * n * d <= _COLUMN_LIMIT else "csr"
-    return "precomputed" if problem.storage == "precomputed" else "columns"
+        if not (filled and 8 * n * d <= _COLUMN_LIMIT):
+            return "csr"
+    return "levels" if not problem.differences and problem.layout("levels", _levels) else "columns"
+
+
+def _levels(problem: Problem) -> Levels | None:
+    """Return the levels of an example's values, if they have some."""
+    store = problem.prepare()
+    return find_levels(store.values if problem.storage == "csr" else store.dense, problem.d)
 
 
 def _columns_in_use(problem: Problem) -> int:
@@ -171,7 +189,7 @@ PANEL = typeof(
     Panel(
         np.zeros(1, dtype=np.uint32),
         np.zeros(1),
-        np.zeros((1, 1)),
+        build_tiles(np.zeros((1, 1))),
         bit_columns.allocate(1, 1, np.zeros(1)),
         np.zeros(2, dtype=np.int64),
         np.zeros(1, dtype=np.uint32),
@@ -183,47 +201,23 @@ PANEL = typeof(
 BLOCK = types.int64(STORE, PANEL, types.int64, types.int64, types.int64, VECTOR)
 SHAPE = types.void(STORE, PANEL, types.int64, types.int64, types.int64, VECTOR)
 
-# Contraction only fuses a product with the sum it enters.
-_FUSE = {"contract"}
 
-
-@compiled(BLOCK, fastmath=_FUSE)
+@compiled(BLOCK)
 def block_columns(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
-    """Add the columns in which x_i is nonzero, four at a time."""
-    columns, features, values = panel.columns, panel.features, panel.values
-    size = last - first
-    p, end = panel.at[i], panel.at[i + 1]
-    touched = (end - p) * size
-    out[:size] = 0.0
-    while p + 4 <= end:
-        a0, a1, a2, a3 = values[p], values[p + 1], values[p + 2], values[p + 3]
-        c0 = columns[features[p], first:last]
-        c1 = columns[features[p + 1], first:last]
-        c2 = columns[features[p + 2], first:last]
-        c3 = columns[features[p + 3], first:last]
-        for k in range(size):
-            out[k] += a0 * c0[k] + a1 * c1[k] + a2 * c2[k] + a3 * c3[k]
-        p += 4
-    while p < end:
-        a0, c0 = values[p], columns[features[p], first:last]
-        for k in range(size):
-            out[k] += a0 * c0[k]
-        p += 1
-    return touched
+    """Compute dot products with tiles of examples."""
+    return products(panel, i, first, last, out)
 
 
-@compiled(BLOCK, fastmath=_FUSE)
+@compiled(BLOCK)
+def block_levels(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Compute dot products with tiles of bytes."""
+    return products_by_parts(panel, i, first, last, out)
+
+
+@compiled(BLOCK)
 def block_differences(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
     """Write ``-|x_i - z|^2 / 2`` from the differences in each column; norms are 0."""
-    columns, x = panel.columns, store.dense[i]
-    size = last - first
-    out[:size] = 0.0
-    for c in range(x.size):
-        own, column = x[c], columns[c, first:last]
-        for k in range(size):
-            gap = own - column[k]
-            out[k] += -0.5 * gap * gap
-    return x.size * size
+    return differences(panel, store.dense[i], first, last, out)
 
 
 @compiled(BLOCK)
@@ -318,9 +312,9 @@ def shape_gaussian(store, panel, i, first, last, out):  # type: ignore[no-untype
     norms, gamma = panel.norms[first:last], store.parameters[0]
     own = store.norms[i]
     for k in range(last - first):
-        exponent = -gamma * (own + norms[k] - 2.0 * out[k])
-        # Rounding can leave a tiny negative distance between equal rows.
-        out[k] = exp_of_negative(exponent if exponent < 0.0 else 0.0)
+        out[k] = -gamma * (own + norms[k] - 2.0 * out[k])
+    # Rounding can leave a tiny negative distance between equal rows; its exponential is then 1.
+    exponentials(out, last - first)
 
 
 @compiled(SHAPE)
@@ -348,6 +342,7 @@ def block_of(problem: Problem) -> tuple[Any, Any]:
         return _passed(block_bytes_table, shape_none)
     block = {
         "columns": block_differences if problem.differences else block_columns,
+        "levels": block_levels,
         "precomputed": block_precomputed,
         "bytes": block_bytes,
         "bits": block_bits,
@@ -455,23 +450,30 @@ def exchange(array, pairs):  # type: ignore[no-untyped-def]
 def rearrange(panel, pairs):  # type: ignore[no-untyped-def]
     """Exchange positions, except in ``order``; see :func:`exchanges`."""
     exchange(panel.norms, pairs)
-    for c in range(panel.columns.shape[0]):
-        exchange(panel.columns[c], pairs)
+    exchange_in_tiles(panel.tiles, pairs)
     if panel.bits.words.size:
         exchange_bits(panel.bits, panel.at, panel.features, panel.order, pairs)
 
 
-@compiled(types.void(PANEL, VECTOR))
-def in_order(panel, doubles):  # type: ignore[no-untyped-def]
-    """Restore the original order of the examples; ``doubles``, shape (n,), is workspace."""
+def in_order(panel: Panel) -> None:
+    """Restore the original order of the examples."""
     order, n = panel.order, panel.order.size
-    for c in range(-1, panel.columns.shape[0]):
-        column = panel.columns[c] if c >= 0 else panel.norms
-        for k in range(n):
-            doubles[order[k]] = column[k]
-        for k in range(n):
-            column[k] = doubles[k]
+    pairs = np.empty((n, 2), dtype=np.int64)
+    pairs = pairs[: restore_order(order, pairs)]
+    exchange(panel.norms, pairs)
+    exchange_in_tiles(panel.tiles, pairs)
     if panel.bits.words.size:
         set_bits(panel.bits, panel.at, panel.features, n)
-    for k in range(n):
-        order[k] = np.uint32(k)
+
+
+@compiled(types.int64(types.uint32[::1], types.int64[:, ::1]))
+def restore_order(order, pairs):  # type: ignore[no-untyped-def]
+    """Sort ``order``; write the exchanges that do it to ``pairs`` and return their number."""
+    count = 0
+    for k in range(order.size):
+        while order[k] != k:
+            other = order[k]
+            pairs[count, 0], pairs[count, 1] = k, other
+            order[k], order[other] = order[other], other
+            count += 1
+    return count

@@ -5,5 +5,6 @@ records         the scalars of a state, by name
 intrinsics      machine instructions that numba does not provide
 table_lookup    look-up in a table held in registers
 bit_planes      bits of many numbers, turned into bytes
+vector_loops    loops in explicit vector instructions
 random_numbers  pseudo-random numbers for compiled code
 """

@@ -5,7 +5,6 @@ Each also has a Python implementation, for runs with numba's JIT switched off (`
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -56,12 +55,6 @@ trailing_zeros = _instruction(
     types.uint64(types.uint64),
     lambda word: np.uint64((int(word) & -int(word)).bit_length() - 1),
     lambda builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 1)),
-)
-#: The double with the bit pattern of a signed 64-bit word.
-float_from_bits = _instruction(
-    types.float64(types.int64),
-    lambda word: struct.unpack("d", struct.pack("q", int(word)))[0],
-    lambda builder, word: builder.bitcast(word, ir.DoubleType()),
 )
 #: The bit pattern of a double as a signed 64-bit word.
 bits_from_float = _instruction(

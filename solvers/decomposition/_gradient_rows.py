@@ -11,6 +11,7 @@ from numba import types
 from svmrepro.solvers.caches.active_set_rows import CACHE, row_of, span
 from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.feature_columns import PANEL
+from svmrepro.solvers.caches.rows_ahead import subtract_together
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition._pair_state import CALLS, STATE
 from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
@@ -56,11 +57,12 @@ def subtract_rows(G, cache, store, panel, block, shape, positions, changes, begi
         How many stretches of rows are done; -1 when all are.
     """
     order, count, done = panel.order, positions.size, 0
+    waiting, most = 0, panel.tiles.dots.shape[0]  # rows that are computed together
     while count > 0:
         first = begin + at // count * STRETCH
         if first >= last:
             return -1
-        if done > 0 and done >= work:
+        if waiting == 0 and done > 0 and done >= work:
             return at
         size = min(STRETCH, last - first)
         change, i = changes[at % count], np.int64(order[positions[at % count]])
@@ -69,18 +71,28 @@ def subtract_rows(G, cache, store, panel, block, shape, positions, changes, begi
         slot = cache.slot_of[i]
         done += size
         exact = cache.packed.shape[0] == 0 or cache.packed.itemsize == 1
+        touched = 0
         if exact and slot >= 0 and cache.have[slot] >= first + size:
             known = span(row_of(cache, panel, slot), first, size, new)[0]
             for k in range(size):
                 part[k] -= change * known[k]
-            continue
-        touched = block(store, panel, i, first, first + size, new)
-        shape(store, panel, i, first, first + size, new)
-        for k in range(size):
-            part[k] -= change * new[k]
+        elif most > 1:
+            panel.tiles.mates[waiting], panel.tiles.worst[waiting] = i, change
+            waiting += 1
+        else:
+            touched = block(store, panel, i, first, first + size, new)
+            shape(store, panel, i, first, first + size, new)
+            for k in range(size):
+                part[k] -= change * new[k]
+            cache.counts.entries += size
+        if waiting == most or (waiting > 0 and at % count == 0):
+            touched = subtract_together(
+                G, store, panel, shape, panel.tiles.worst, waiting, first, first + size
+            )
+            cache.counts.entries += waiting * size
+            waiting = 0
         done += touched
         cache.counts.touched += touched
-        cache.counts.entries += size
     return -1
 
 

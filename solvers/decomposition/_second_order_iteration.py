@@ -8,6 +8,7 @@ import numpy as np
 from numba import types
 from svmrepro.solvers.caches.active_set_rows import CACHE, entry, fetch, kept, row_of
 from svmrepro.solvers.caches.feature_columns import PANEL
+from svmrepro.solvers.caches.rows_ahead import fetch_ahead
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, best_partner, move_gradient
 from svmrepro.solvers.decomposition._pair_state import (
@@ -178,7 +179,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         i = scalars.top
         slot = kept(cache, order[i], m)
         if slot < 0:
-            slot = fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)
+            slot = fetch_ahead(state, cache, store, panel, block, shape, np.int64(order[i]), m, 0)
         row1 = row_of(cache, panel, slot)
         offering = offer == 3 or (offer == 1 and scalars.planned) or (offer == 2 and not scalars.planned)
         exact = offering and offer != 3 and not (1.0 - _ETA <= scalars.ratio <= 1.0 + _ETA)
@@ -196,7 +197,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
                 row1 = row_of(cache, panel, slot)
         slot = kept(cache, order[j], m)
         if slot < 0:
-            slot = fetch(cache, store, panel, block, shape, np.int64(order[j]), m, 1)
+            slot = fetch_ahead(state, cache, store, panel, block, shape, np.int64(order[j]), m, 1)
         row2 = row_of(cache, panel, slot)
         # Find the step.
         slope = G[i] - G[j]

@@ -66,6 +66,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from svmrepro.solvers.caches import active_set_rows
 from svmrepro.solvers.caches.active_set_rows import build_cache
+from svmrepro.solvers.caches.example_tiles import copy_of
 from svmrepro.solvers.caches.feature_columns import (
     block_of,
     build_panel,
@@ -105,6 +106,7 @@ _FUTILE = 30
 _ENTRY_BYTES = {
     "bytes": 1,
     "columns": 8,
+    "levels": 1,
     "bits": 8,
     "index": 4,
     "csr": 12,
@@ -403,8 +405,8 @@ def _shrink(run: SecondOrderRun) -> None:
         run.panel = panel._replace(
             order=panel.order.copy(),
             norms=panel.norms.copy(),
-            columns=panel.columns.copy(),
             bits=panel.bits._replace(words=panel.bits.words.copy(), ones=panel.bits.ones.copy()),
+            tiles=copy_of(panel.tiles),
         )
     pairs = exchanges(state.goes, m)
     rearrange(run.panel, pairs)

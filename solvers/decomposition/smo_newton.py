@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numba import types
+from svmrepro.solvers.caches.rows_ahead import looks_ahead
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition import second_order
 from svmrepro.solvers.decomposition._gradient_rows import move_folded
@@ -195,6 +196,7 @@ class SmoNewtonRun:
         self.problem, self.eps = problem, eps
         self.pairs: SecondOrderRun = second_order.start(problem, eps, {**fixed, **options})
         self.pairs.tried = True  # checking the whole set near the end costs more than it saves
+        self.pairs.state.scalars.ahead = looks_ahead(self.pairs.cache, self.pairs.panel)
         self.polish: Polish | None = None
         self.patience = _PATIENCE
         self.begun, self.gain_then = 0.0, 0.0

@@ -259,7 +259,7 @@ def finish(run: SvmLightRun, status: str) -> Solution:
     whole = scalars.n_active == problem.n and run.restoring is None
     value = float(0.5 * state.beta @ (state.y + state.G)) if whole else objective(run)
     if run.own and not run.folded:
-        in_order(run.panel, np.empty(problem.n))
+        in_order(run.panel)
         problem.give("panel", run.panel)
     weights = None
     if problem.kernel.name == "linear":

@@ -9,48 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from svmrepro.solvers.compilation.compiled import compiled, first_class
-from svmrepro.solvers.compilation.intrinsics import bits_from_float, float_from_bits
+from svmrepro.solvers.compilation.vector_loops import exponentials
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.storage.row_products import MEMBERS, STORE, VECTOR
 
 TRANSFORM = types.void(STORE, types.int64, MEMBERS, types.int64, VECTOR)
-
-_LOG2_E = 1.4426950408889634
-_LN2_HIGH = 6.93147180369123816490e-01  # Cody and Waite's split: the high part has 33 bits
-_LN2_LOW = 1.90821492927058770002e-10
-_ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, in the low bits
-_ROUND_BITS = 4843621399236968448  # its representation
-
-
-@njit(inline="always")
-def exp_of_negative(x):  # type: ignore[no-untyped-def]
-    """Return ``exp(x)`` for x <= 0 to about 1 ulp, without a branch, so that loops vectorise.
-
-    ``x = k ln 2 + r`` with |r| <= ln(2) / 2; the error of the Taylor sum to r^13 is below 1e-17. Arguments
-    below -708 (2^-1022) are replaced by -708.
-    """
-    x = x if x > -708.0 else -708.0  # a select: max() keeps the loop scalar
-    shifted = x * _LOG2_E + _ROUND
-    k = shifted - _ROUND
-    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-    p = 1.0 / 6227020800.0
-    p = p * r + 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
-    power = (bits_from_float(shifted) - _ROUND_BITS + 1023) << 52
-    return p * float_from_bits(power)
 
 
 @compiled(TRANSFORM)
@@ -65,11 +30,9 @@ def gaussian(store, i, members, m, out):  # type: ignore[no-untyped-def]
     norms, gamma = store.norms, store.parameters[0]
     own = norms[i]
     for k in range(m):
-        out[k] = own + norms[members[k]] - 2.0 * out[k]
-    for k in range(m):
-        exponent = -gamma * out[k]
-        # Rounding can leave a tiny negative distance between equal rows.
-        out[k] = exp_of_negative(exponent if exponent < 0.0 else 0.0)
+        out[k] = -gamma * (own + norms[members[k]] - 2.0 * out[k])
+    # Rounding can leave a tiny negative distance between equal rows; its exponential is then 1.
+    exponentials(out, m)
 
 
 @compiled(TRANSFORM)

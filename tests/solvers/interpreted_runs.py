@@ -69,6 +69,9 @@ VARIANTS: tuple[Variant, ...] = (
     ("gram", Kernel.precomputed(), "auto", 1.0, "smo2", {}),
     ("far", WIDE, "dense", 1.0, "smo-fixed-threshold", {"start": True}),
     ("far", WIDE, "dense", 1.0, "pasmo", {}),
+    ("wide", WIDE, "dense", 10.0, "smo-newton", {}),
+    ("grades", WIDE, "dense", 10.0, "smo-newton", {}),
+    ("grades", POLYNOMIAL, "csr", 1.0, "svmlight", {"q": 4, "cache_mb": ROWS}),
     ("words", LINEAR, "index", 1.0, "smo", {"start": True}),
     ("words", LINEAR, "csr", 1.0, "svmlight", {"fold": True, "start": True}),
 )
@@ -108,6 +111,8 @@ def examples(data: str) -> tuple[Any, Any]:
         X *= rng.normal(size=(N, d))
     if data in ("numbers", "far") or "blocks" in data:
         X = rng.normal(size=(N, 4)) * (rng.random((N, 4)) < 0.8)
+    if data in ("wide", "grades"):  # rows computed together
+        X = rng.normal(size=(N, 18)) if data == "wide" else rng.integers(-3, 6, size=(N, 18)).astype(float)
     f = X @ rng.normal(size=X.shape[1])
     if data != "words":
         f = 1.5 * (f - f.mean()) / f.std() + 0.5 * rng.normal(size=N)

@@ -1,0 +1,215 @@
+"""Dot products of examples that are laid out in tiles, for one example or for several at once.
+
+A tile holds 32 neighbours in the active order, feature by feature. Its products with an example are a block
+of sums in registers, and it is read once for four examples: a row over all examples is otherwise limited by
+the time that reading them takes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from svmrepro.solvers.caches.example_levels import Levels, exchange_in_levels, level_products, level_tiles_of
+from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER, dot_tiles, dot_tiles_of_four
+
+PART = 1024  # entries of a row computed at a time: four rows fit into the first-level cache
+
+
+class Tiles(NamedTuple):
+    """Examples in tiles, as doubles or as bytes, and the workspace for rows computed together.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (tiles, d, TILE)
+        Examples of any values; or empty.
+    levels : ndarray of int8, shape (tiles, ceil(d / 4), TILE, 4)
+        Examples of few values, see :mod:`svmrepro.solvers.caches.example_levels`; or empty.
+    sums : ndarray of float64, shape (tiles * TILE,)
+        Sums of their levels.
+    scale : ndarray of float64, shape (3,)
+        Their unit, their lowest level, and d.
+    dots : ndarray of float64, shape (TOGETHER, PART), or (1, PART) if rows are computed one by one
+        Workspace: parts of rows.
+    own, own_levels : ndarray of float64, shape (d, TOGETHER), and of uint8, shape (ceil(d / 4), TOGETHER, 4)
+        Workspace: the examples whose rows are computed.
+    used : ndarray of uint32, shape (d,)
+        Workspace: features in which one of them is not 0.
+    added : ndarray of float64, shape (TOGETHER,)
+        Workspace: what is added to sums of levels.
+    mates, slots, worst : ndarray of int64, int64, float64, shape (TOGETHER,)
+        Workspace of :mod:`svmrepro.solvers.caches.rows_ahead`: these examples, the slots of their rows, by
+        how much they violate.
+    """
+
+    values: Any
+    levels: Any
+    sums: Any
+    scale: Any
+    dots: Any
+    own: Any
+    own_levels: Any
+    used: Any
+    added: Any
+    mates: Any
+    slots: Any
+    worst: Any
+
+
+def build_tiles(X: Any, levels: Levels | None = None, together: bool = True) -> Tiles:
+    """Return examples, shape (n, d), in tiles.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n, d)
+        The examples.
+    levels : Levels, optional
+        Their levels, to store them as bytes.
+    together : bool
+        Whether rows can be computed together.
+    """
+    d = X.shape[1]
+    values, bytes_, sums = np.zeros((0, 0, 0)), np.zeros((0, 0, 0, 0), dtype=np.int8), np.zeros(0)
+    if levels is None:
+        values = _value_tiles(X)
+    else:
+        bytes_, sums = level_tiles_of(X, levels)
+    return Tiles(
+        values=values,
+        levels=bytes_,
+        sums=sums,
+        scale=np.array([levels.unit, levels.lowest, d] if levels else [1.0, 0.0, d]),
+        dots=np.zeros((TOGETHER if together else 1, PART)),
+        own=np.zeros((values.shape[1], TOGETHER)),
+        own_levels=np.zeros((bytes_.shape[1], TOGETHER, 4), dtype=np.uint8),
+        used=np.zeros(d, dtype=np.uint32),
+        added=np.zeros(TOGETHER),
+        mates=np.zeros(TOGETHER, dtype=np.int64),
+        slots=np.zeros(TOGETHER, dtype=np.int64),
+        worst=np.zeros(TOGETHER),
+    )
+
+
+def copy_of(tiles: Tiles) -> Tiles:
+    """Return tiles whose examples can be exchanged without changing the given ones."""
+    return tiles._replace(values=tiles.values.copy(), levels=tiles.levels.copy(), sums=tiles.sums.copy())
+
+
+def _value_tiles(X: Any) -> Any:
+    """Return examples as :class:`Tiles`' ``values``, padded with zeros."""
+    n, d = X.shape
+    tiles = np.zeros((-(-n // TILE), d, TILE))
+    whole = n // TILE
+    tiles[:whole] = X[: whole * TILE].reshape(whole, TILE, d).transpose(0, 2, 1)
+    if n % TILE:
+        tiles[whole, :, : n % TILE] = X[whole * TILE :].T
+    return tiles
+
+
+@compiled()
+def products(panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Write ``x_i . x_order[k]`` to ``out[k - first]`` for first <= k < last; return entries read."""
+    p, end = panel.at[i], panel.at[i + 1]
+    features, values, dots = panel.features[p:end], panel.values[p:end], panel.tiles.dots
+    at = first
+    while at < last:
+        tile = at // TILE
+        stop = min(tile + PART // TILE, (last + TILE - 1) // TILE)
+        dot_tiles(panel.tiles.values, tile, stop, features, values, end - p, dots)
+        row, next_ = dots[0, at - tile * TILE :], min(stop * TILE, last)
+        part = out[at - first : next_ - first]
+        for k in range(next_ - at):
+            part[k] = row[k]
+        at = next_
+    return (end - p) * (last - first)
+
+
+@compiled()
+def differences(panel, x, first, last, out):  # type: ignore[no-untyped-def]
+    """Write ``-|x - x_order[k]|^2 / 2`` to ``out[k - first]`` for first <= k < last; return entries read."""
+    out[: last - first] = 0.0
+    at = first
+    while at < last:
+        tile = at // TILE
+        next_ = min((tile + 1) * TILE, last)
+        part = out[at - first : next_ - first]
+        for c in range(x.size):
+            own, column = x[c], panel.tiles.values[tile, c, at - tile * TILE :]
+            for k in range(next_ - at):
+                gap = own - column[k]
+                part[k] += -0.5 * gap * gap
+        at = next_
+    return x.size * (last - first)
+
+
+@compiled()
+def _gather(panel, mates, count):  # type: ignore[no-untyped-def]
+    """Write the features of up to four examples to the panel's workspace; return how many there are."""
+    own, used = panel.tiles.own, panel.tiles.used
+    at, features, values = panel.at, panel.features, panel.values
+    own[:] = 0.0
+    for r in range(count):
+        for p in range(at[mates[r]], at[mates[r] + 1]):
+            own[features[p], r] = values[p]
+    size = 0
+    for c in range(own.shape[0]):
+        if own[c, 0] != 0.0 or own[c, 1] != 0.0 or own[c, 2] != 0.0 or own[c, 3] != 0.0:
+            used[size] = c
+            for r in range(TOGETHER):
+                own[size, r] = own[c, r]
+            size += 1
+    return size
+
+
+@compiled()
+def products_together(panel, mates, count, first, last):  # type: ignore[no-untyped-def]
+    """Write ``x_mates[r] . x_order[k]`` to ``dots[r, k - first // TILE * TILE]`` for first <= k < last.
+
+    ``last`` is at most :func:`part_end` of ``first``, and ``count`` at most TOGETHER. Returns the entries
+    that the rows would read one by one.
+    """
+    tiles, touched = panel.tiles, 0
+    if tiles.levels.shape[0]:
+        level_products(panel, mates, count, first, last)
+    else:
+        size, tile, stop = _gather(panel, mates, count), first // TILE, (last + TILE - 1) // TILE
+        dot_tiles_of_four(tiles.values, tile, stop, tiles.used, tiles.own, size, tiles.dots)
+    for r in range(count):
+        touched += (panel.at[mates[r] + 1] - panel.at[mates[r]]) * (last - first)
+    return touched
+
+
+@compiled()
+def products_by_parts(panel, i, first, last, out):  # type: ignore[no-untyped-def]
+    """Do what :func:`products` does, by :func:`products_together`."""
+    mates, at, touched = panel.tiles.mates, first, 0
+    mates[0] = i
+    while at < last:
+        next_ = part_end(at, last)
+        touched += products_together(panel, mates, 1, at, next_)
+        row, part = panel.tiles.dots[0, at % TILE :], out[at - first : next_ - first]
+        for k in range(next_ - at):
+            part[k] = row[k]
+        at = next_
+    return touched
+
+
+@compiled()
+def part_end(first, last):  # type: ignore[no-untyped-def]
+    """Return where the part of rows that begins at ``first`` ends, at most ``last``."""
+    return min(first // TILE * TILE + PART, last)
+
+
+@compiled()
+def exchange_in_tiles(tiles, pairs):  # type: ignore[no-untyped-def]
+    """Exchange examples."""
+    exchange_in_levels(tiles.levels, tiles.sums, pairs)
+    values = tiles.values
+    if values.shape[0] == 0:
+        return
+    for p in range(pairs.shape[0]):
+        a, b = pairs[p, 0], pairs[p, 1]
+        one, other, u, v = values[a // TILE], values[b // TILE], a % TILE, b % TILE
+        for c in range(values.shape[1]):
+            one[c, u], other[c, v] = other[c, v], one[c, u]

@@ -1,0 +1,136 @@
+"""Kernel rows computed before they are requested, together with one that is.
+
+SMO requests the rows of the examples that violate the most, so that those that violate now are the next ones.
+Computing several rows in one pass over the examples takes a third of the time of one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+from svmrepro.solvers.caches.active_set_rows import fetch
+from svmrepro.solvers.caches.example_tiles import PART, part_end, products_together
+from svmrepro.solvers.caches.feature_columns import Panel
+from svmrepro.solvers.caches.lru import RowCache, claim
+from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.intrinsics import larger
+from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
+
+UP, DOWN = 1, 2
+_LEAST_FEATURES = 16  # with fewer, reading the examples takes little of the time of a row
+
+
+def looks_ahead(cache: RowCache, panel: Panel) -> bool:
+    """Tell whether rows can be computed together, and enough of them kept."""
+    exact = cache.rows.dtype == np.float64 and not cache.packed.shape[0]
+    pays = panel.tiles.dots.shape[0] == TOGETHER and panel.tiles.used.size >= _LEAST_FEATURES
+    return exact and pays and cache.owner.size >= 4 * TOGETHER
+
+
+def fetch_ahead(
+    state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, i: Any, m: Any, which: int
+) -> int:
+    """Do what :func:`~svmrepro.solvers.caches.active_set_rows.fetch` does; compute other rows as well."""
+    if cache.packed.dtype == np.float32 and cache.rows.dtype == np.float64:
+        return int(_fetch_ahead(state, cache, store, panel, block, shape, i, m, which))
+    return int(fetch(cache, store, panel, block, shape, i, m, which))
+
+
+@overload(fetch_ahead, inline="always")
+def _fetch_ahead_of(state, cache, store, panel, block, shape, i, m, which):  # type: ignore[no-untyped-def]
+    fields = dict(zip(cache.fields, cache.types, strict=True))
+    if fields["packed"].dtype == types.float32 and fields["rows"].dtype == types.float64:
+        return lambda state, cache, store, panel, block, shape, i, m, which: _fetch_ahead(
+            state, cache, store, panel, block, shape, i, m, which
+        )
+    return lambda state, cache, store, panel, block, shape, i, m, which: fetch(
+        cache, store, panel, block, shape, i, m, which
+    )
+
+
+@compiled()
+def _fetch_ahead(state, cache, store, panel, block, shape, i, m, which):  # type: ignore[no-untyped-def]
+    slot, counts = cache.slot_of[i], cache.counts
+    have = cache.have[slot] if slot >= 0 else 0
+    if not state.scalars.ahead or have >= m:
+        return fetch(cache, store, panel, block, shape, i, m, which)
+    count = _next_rows(state, cache, panel, i, have, m)
+    mates, slots = panel.tiles.mates, panel.tiles.slots
+    for r in range(count - 1, -1, -1):  # the requested row is the newest
+        slots[r] = claim(cache, mates[r])
+        counts.misses += 1
+        counts.entries += m - have
+        cache.have[slots[r]] = m
+        cache.called[mates[r]] = counts.misses
+    first = have
+    while first < m:
+        last = part_end(first, m)
+        counts.touched += products_together(panel, mates, count, first, last)
+        for r in range(count):
+            part, dots = cache.rows[slots[r], first:last], panel.tiles.dots[r, first % TILE :]
+            for k in range(last - first):
+                part[k] = dots[k]
+            shape(store, panel, mates[r], first, last, part)
+        first = last
+    return slots[0]
+
+
+@compiled(fastmath={"nnan", "nsz"})
+def _excesses(G, status, middle, out):  # type: ignore[no-untyped-def]
+    """Write how far the gradient of each example is on the wrong side of ``middle``."""
+    for k in range(G.size):
+        excess = G[k] - middle
+        rises = excess if (status[k] & UP) != 0 else -1.0
+        falls = -excess if (status[k] & DOWN) != 0 else -1.0
+        out[k] = larger(rises, falls)
+
+
+@compiled()
+def _next_rows(state, cache, panel, i, have, m):  # type: ignore[no-untyped-def]
+    """Write i and the examples that violate most to the panel's ``mates``; return how many.
+
+    Only examples whose rows are as short as that of i are taken.
+    """
+    order, mates, worst, excesses = panel.order, panel.tiles.mates, panel.tiles.worst, panel.tiles.dots[0]
+    middle = 0.5 * (state.scalars.g_max + state.scalars.g_min)
+    count, least = 1, 0.0
+    mates[0] = i
+    for first in range(0, m, PART):
+        last = min(first + PART, m)
+        _excesses(state.G[first:last], state.status[first:last], middle, excesses)
+        for k in range(last - first):
+            excess = excesses[k]
+            if not excess > least:
+                continue
+            j = np.int64(order[first + k])
+            slot = cache.slot_of[j]
+            if j == i or (cache.have[slot] if slot >= 0 else 0) != have:
+                continue
+            count = min(count + 1, TOGETHER)
+            r = count - 1
+            while r > 1 and worst[r - 1] < excess:
+                mates[r], worst[r] = mates[r - 1], worst[r - 1]
+                r -= 1
+            mates[r], worst[r] = j, excess
+            least = worst[TOGETHER - 1] if count == TOGETHER else 0.0
+    return count
+
+
+@compiled()
+def subtract_together(G, store, panel, shape, changes, count, first, last):  # type: ignore[no-untyped-def]
+    """Subtract ``changes[r]`` times the row of the panel's ``mates[r]`` from G[first:last]."""
+    mates, touched = panel.tiles.mates, 0
+    while first < last:
+        end = part_end(first, last)
+        touched += products_together(panel, mates, count, first, end)
+        part = G[first:end]
+        for r in range(count):
+            row, change = panel.tiles.dots[r, first % TILE :], changes[r]
+            shape(store, panel, mates[r], first, end, row)
+            for k in range(end - first):
+                part[k] -= change * row[k]
+        first = end
+    return touched

@@ -1,0 +1,341 @@
+"""Loops in explicit vector instructions, where LLVM's own vectors are half as wide as the processor's.
+
+LLVM prefers vectors of 256 bits on processors that have 512, does not keep a block of sums in registers
+across a loop, and does not find the instruction that multiplies bytes and adds four products. Each loop also
+has a NumPy implementation, for runs with numba's JIT switched off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import config, types
+from numba.core import cgutils
+from numba.core.registry import cpu_target
+from numba.extending import intrinsic
+
+TILE = 32
+"""Examples of a tile, see :func:`dot_tiles`; a multiple of the block of every processor."""
+TOGETHER = 4
+"""Rows that :func:`dot_tiles_of_four` computes at once."""
+
+_WORD, _DOUBLE = ir.IntType(64), ir.DoubleType()
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH = 6.93147180369123816490e-01  # Cody and Waite's split: the high part has 33 bits
+_LN2_LOW = 1.90821492927058770002e-10
+_ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, in the low bits
+# Interpolation of exp at the Chebyshev points of |r| <= ln(2) / 2, from r^2 on; error below 4e-18.
+_SERIES = (
+    0.5000000000000019,
+    0.1666666666666668,
+    0.04166666666648795,
+    0.008333333333319589,
+    0.0013888888952352863,
+    0.00019841269890076403,
+    2.4801485441561313e-05,
+    2.755724088722987e-06,
+    2.763265472252779e-07,
+    2.511004920481866e-08,
+)
+
+
+class _Vectors:
+    """Vectors of doubles as wide as the processor's registers, in LLVM's instructions."""
+
+    def __init__(self, context: Any, builder: Any) -> None:
+        features = context.codegen().magic_tuple()[2].split(",")
+        wide = "+avx512f" in features
+        self.lanes = 8 if wide else 4 if "+avx" in features else 2
+        self.in_a_block = 4 if wide else 2  # vectors; with four rows, sums in 16 of 32, or 8 of 16 registers
+        self.builder = builder
+        self.kind = ir.VectorType(_DOUBLE, self.lanes)
+        self.words = ir.VectorType(_WORD, self.lanes)
+        self._fused = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(self.kind, [self.kind] * 3), f"llvm.fmuladd.v{self.lanes}f64"
+        )
+
+    def constant(self, value: float) -> Any:
+        return ir.Constant(self.kind, [value] * self.lanes)
+
+    def fused(self, a: Any, b: Any, c: Any) -> Any:
+        """Return ``a * b + c``, fused if the processor can."""
+        return self.builder.call(self._fused, [a, b, c])
+
+    def spread(self, value: Any) -> Any:
+        """Return a vector of copies of a number."""
+        builder, undefined = self.builder, ir.Constant(self.kind, ir.Undefined)
+        first = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
+        return builder.shuffle_vector(first, undefined, zeros)
+
+    def load(self, pointer: Any) -> Any:
+        value = self.builder.load(self.builder.bitcast(pointer, self.kind.as_pointer()))
+        value.align = 8
+        return value
+
+    def store(self, value: Any, pointer: Any) -> None:
+        self.builder.store(value, self.builder.bitcast(pointer, self.kind.as_pointer())).align = 8
+
+    def exponential(self, x: Any) -> Any:
+        """Return ``exp(min(x, 0))``, to 1 ulp; arguments below -708 are replaced by -708."""
+        builder, fused, constant = self.builder, self.fused, self.constant
+        x = builder.select(builder.fcmp_ordered("<", x, constant(0.0)), x, constant(0.0))
+        x = builder.select(builder.fcmp_ordered(">", x, constant(-708.0)), x, constant(-708.0))
+        shifted = builder.fadd(builder.fmul(x, constant(_LOG2_E)), constant(_ROUND))
+        k = builder.fsub(shifted, constant(_ROUND))
+        r = fused(k, constant(-_LN2_LOW), fused(k, constant(-_LN2_HIGH), x))
+        # Estrin's scheme: Horner's would wait for each product.
+        square = builder.fmul(r, r)
+        fourth = builder.fmul(square, square)
+        pairs = [fused(r, constant(_SERIES[c + 1]), constant(_SERIES[c])) for c in range(0, len(_SERIES), 2)]
+        low, high = fused(square, pairs[1], pairs[0]), fused(square, pairs[3], pairs[2])
+        rest = fused(fourth, fused(fourth, pairs[4], high), low)
+        value = builder.fadd(fused(square, rest, r), constant(1.0))
+        # Times 2^k: add k, the low bits of ``shifted``, to the exponent.
+        k_bits = builder.shl(builder.bitcast(shifted, self.words), ir.Constant(self.words, [52] * self.lanes))
+        return builder.bitcast(builder.add(builder.bitcast(value, self.words), k_bits), self.kind)
+
+
+def _data(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return context.make_array(kind)(context, builder, value).data
+
+
+def _at(builder: Any, pointer: Any, *terms: Any) -> Any:
+    """Return a pointer to the element whose position is the sum of the terms."""
+    position = ir.Constant(_WORD, 0)
+    for term in terms:
+        position = builder.add(position, ir.Constant(_WORD, term) if isinstance(term, int) else term)
+    return builder.gep(pointer, [position])
+
+
+def _exponentials(typing_context: Any, values: Any, size: Any) -> Any:
+    """Replace ``values[k]`` by ``exp(min(values[k], 0))`` for k < size; to 1 ulp, at least exp(-708).
+
+    Parameters
+    ----------
+    values : ndarray of float64
+        Exponents; each result depends on its exponent only, not on its place.
+    size : int
+        How many.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vectors = _Vectors(context, builder)
+        values, size = _data(context, builder, signature.args[0], arguments[0]), arguments[1]
+        lanes = ir.Constant(_WORD, vectors.lanes)
+        steps = builder.udiv(size, lanes)
+        with cgutils.for_range(builder, steps) as loop:
+            pointer = _at(builder, values, builder.mul(loop.index, lanes))
+            vectors.store(vectors.exponential(vectors.load(pointer)), pointer)
+        done = builder.mul(steps, lanes)
+        rest = builder.sub(size, done)
+        buffer = cgutils.alloca_once_value(builder, vectors.constant(0.0))
+        copy = builder.bitcast(buffer, _DOUBLE.as_pointer())
+        with cgutils.for_range(builder, rest) as loop:
+            builder.store(
+                builder.load(_at(builder, values, done, loop.index)), _at(builder, copy, loop.index)
+            )
+        vectors.store(vectors.exponential(vectors.load(copy)), copy)
+        with cgutils.for_range(builder, rest) as loop:
+            builder.store(
+                builder.load(_at(builder, copy, loop.index)), _at(builder, values, done, loop.index)
+            )
+        return context.get_dummy_value()
+
+    return types.void(values, types.int64), build
+
+
+def _interpreted_exponentials(values: Any, size: int) -> None:
+    values[:size] = np.exp(np.clip(values[:size], -708.0, 0.0))
+
+
+def _dot_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the code that multiplies ``rows`` examples with tiles, and the same in NumPy."""
+
+    def emit(
+        typing_context: Any, tiles: Any, first: Any, last: Any, features: Any, x: Any, size: Any, out: Any
+    ) -> Any:
+        """Multiply examples with tiles of examples.
+
+        ``out[r, t * TILE + k] = sum_p x[p, r] tiles[first + t, features[p], k]`` for t < last - first, p <
+        size; the sum runs in the order of p.
+
+        Parameters
+        ----------
+        tiles : ndarray of float64, shape (tiles, d, TILE)
+            Examples, feature by feature within each tile.
+        first, last : int
+            Tiles.
+        features : ndarray of uint32
+            The features of which the sum consists.
+        x : ndarray of float64, shape (size, rows)
+            The examples' values of these features.
+        size : int
+            Number of features.
+        out : ndarray of float64, shape (at least rows, at least (last - first) TILE)
+            Output.
+        """
+
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            vectors = _Vectors(context, builder)
+            lanes, in_a_block = vectors.lanes, vectors.in_a_block
+            _, first, last, _, _, size, _ = arguments
+            tile_at, feature_at, x_at, out_at = (
+                _data(context, builder, signature.args[place], arguments[place]) for place in (0, 3, 4, 6)
+            )
+            shapes = (
+                context.make_array(signature.args[place])(context, builder, arguments[place]).shape
+                for place in (0, 6)
+            )
+            d, width = (builder.extract_value(shape, 1) for shape in shapes)
+            one_tile = builder.mul(d, ir.Constant(_WORD, TILE))
+            sums = [
+                [cgutils.alloca_once_value(builder, vectors.constant(0.0)) for _ in range(in_a_block)]
+                for _ in range(rows)
+            ]
+            with cgutils.for_range(builder, builder.sub(last, first)) as outer:
+                tile = _at(builder, tile_at, builder.mul(builder.add(first, outer.index), one_tile))
+                for begin in range(0, TILE, in_a_block * lanes):
+                    for own in sums:
+                        for place in own:
+                            builder.store(vectors.constant(0.0), place)
+                    with cgutils.for_range(builder, size) as inner:
+                        feature = builder.zext(builder.load(_at(builder, feature_at, inner.index)), _WORD)
+                        column = _at(builder, tile, builder.mul(feature, ir.Constant(_WORD, TILE)), begin)
+                        block = [vectors.load(_at(builder, column, v * lanes)) for v in range(in_a_block)]
+                        values = _at(builder, x_at, builder.mul(inner.index, ir.Constant(_WORD, rows)))
+                        for r in range(rows):
+                            value = vectors.spread(builder.load(_at(builder, values, r)))
+                            for v in range(in_a_block):
+                                total = vectors.fused(value, block[v], builder.load(sums[r][v]))
+                                builder.store(total, sums[r][v])
+                    place = builder.mul(outer.index, ir.Constant(_WORD, TILE))
+                    for r in range(rows):
+                        row = builder.mul(width, ir.Constant(_WORD, r))
+                        for v in range(in_a_block):
+                            pointer = _at(builder, out_at, row, place, begin + v * lanes)
+                            vectors.store(builder.load(sums[r][v]), pointer)
+            return context.get_dummy_value()
+
+        return types.void(tiles, types.int64, types.int64, features, x, types.int64, out), build
+
+    def interpreted(tiles: Any, first: int, last: int, features: Any, x: Any, size: int, out: Any) -> None:
+        picked = tiles[first:last][:, features[:size]]
+        for r in range(rows):
+            own = np.reshape(x, (-1, rows))[:size, r]
+            out[r, : (last - first) * TILE] = np.einsum("tpk,p->tk", picked, own).ravel()
+
+    return emit, interpreted
+
+
+def _level_tiles() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the code of :func:`_dot_tiles` for four rows of small integers, and the same in NumPy."""
+    rows = TOGETHER
+
+    def emit(
+        typing_context: Any, tiles: Any, first: Any, last: Any, groups: Any, x: Any, size: Any, out: Any
+    ) -> Any:
+        """Multiply examples with tiles of examples whose values are bytes.
+
+        ``out[r, t * TILE + k] = sum_p,b x[p, r, b] tiles[first + t, groups[p], k, b]``, in integers of 32
+        bits. Only processors with the instruction for it have this code, see :func:`multiplies_bytes`.
+
+        Parameters
+        ----------
+        tiles : ndarray of int8, shape (tiles, ceil(d / 4), TILE, 4)
+            Examples, in groups of four features.
+        first, last : int
+            Tiles.
+        groups : ndarray of uint32
+            The groups of features of which the sum consists.
+        x : ndarray of uint8, shape (size, TOGETHER, 4)
+            The examples' values of these features.
+        size : int
+            Number of groups.
+        out : ndarray of float64, shape (at least TOGETHER, at least (last - first) TILE)
+            Output.
+        """
+
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            lanes = 16 if "+avx512vnni" in context.codegen().magic_tuple()[2].split(",") else 8
+            integer = ir.IntType(32)
+            kind, doubles = ir.VectorType(integer, lanes), ir.VectorType(_DOUBLE, lanes)
+            multiply_add = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.x86.avx512.vpdpbusd.{32 * lanes}"
+            )
+            zero, undefined = ir.Constant(kind, [0] * lanes), ir.Constant(kind, ir.Undefined)
+            _, first, last, _, _, size, _ = arguments
+            tile_at, group_at, x_at, out_at = (
+                _data(context, builder, signature.args[place], arguments[place]) for place in (0, 3, 4, 6)
+            )
+            shapes = (
+                context.make_array(signature.args[place])(context, builder, arguments[place]).shape
+                for place in (0, 6)
+            )
+            groups, width = (builder.extract_value(shape, 1) for shape in shapes)
+            x_at = builder.bitcast(x_at, integer.as_pointer())
+            one_group = ir.Constant(_WORD, 4 * TILE)
+            one_tile = builder.mul(groups, one_group)
+            vectors = range(TILE // lanes)
+            sums = [[cgutils.alloca_once_value(builder, zero) for _ in vectors] for _ in range(rows)]
+            with cgutils.for_range(builder, builder.sub(last, first)) as outer:
+                tile = _at(builder, tile_at, builder.mul(builder.add(first, outer.index), one_tile))
+                for own in sums:
+                    for place in own:
+                        builder.store(zero, place)
+                with cgutils.for_range(builder, size) as inner:
+                    group = builder.zext(builder.load(_at(builder, group_at, inner.index)), _WORD)
+                    column = _at(builder, tile, builder.mul(group, one_group))
+                    block = []
+                    for v in vectors:
+                        pointer = _at(builder, column, 4 * lanes * v)
+                        block.append(builder.load(builder.bitcast(pointer, kind.as_pointer())))
+                        block[-1].align = 4
+                    values = _at(builder, x_at, builder.mul(inner.index, ir.Constant(_WORD, rows)))
+                    for r in range(rows):
+                        four = builder.load(_at(builder, values, r))
+                        four.align = 1
+                        one = builder.insert_element(undefined, four, ir.Constant(integer, 0))
+                        value = builder.shuffle_vector(one, undefined, zero)
+                        for v in vectors:
+                            total = builder.call(multiply_add, [builder.load(sums[r][v]), value, block[v]])
+                            builder.store(total, sums[r][v])
+                place = builder.mul(outer.index, ir.Constant(_WORD, TILE))
+                for r in range(rows):
+                    row = builder.mul(width, ir.Constant(_WORD, r))
+                    for v in vectors:
+                        pointer = _at(builder, out_at, row, place, lanes * v)
+                        total = builder.sitofp(builder.load(sums[r][v]), doubles)
+                        builder.store(total, builder.bitcast(pointer, doubles.as_pointer())).align = 8
+            return context.get_dummy_value()
+
+        return types.void(tiles, types.int64, types.int64, groups, x, types.int64, out), build
+
+    def interpreted(tiles: Any, first: int, last: int, groups: Any, x: Any, size: int, out: Any) -> None:
+        picked = tiles[first:last][:, groups[:size]].astype(np.int64)
+        for r in range(rows):
+            own = x[:size, r].astype(np.int64)
+            out[r, : (last - first) * TILE] = np.einsum("tpkb,pb->tk", picked, own).ravel()
+
+    return emit, interpreted
+
+
+def multiplies_bytes() -> bool:
+    """Tell whether :func:`_level_tiles` can be compiled for this processor."""
+    if config.DISABLE_JIT:
+        return True
+    features = cpu_target.target_context.codegen().magic_tuple()[2].split(",")
+    return "+avx512vnni" in features or "+avxvnni" in features
+
+
+exponentials: Any = _interpreted_exponentials if config.DISABLE_JIT else intrinsic(_exponentials)
+_OF_ONE, _OF_FOUR = _dot_tiles(1), _dot_tiles(TOGETHER)
+#: The products of one example, and of four, with tiles; see :func:`_dot_tiles`.
+dot_tiles: Any = _OF_ONE[1] if config.DISABLE_JIT else intrinsic(_OF_ONE[0])
+dot_tiles_of_four: Any = _OF_FOUR[1] if config.DISABLE_JIT else intrinsic(_OF_FOUR[0])
+_LEVELS = _level_tiles()
+#: The products of four examples of small integers with tiles, see :func:`_level_tiles`.
+level_tiles: Any = _LEVELS[1] if config.DISABLE_JIT else intrinsic(_LEVELS[0])

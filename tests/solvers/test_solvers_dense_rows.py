@@ -1,0 +1,281 @@
+"""Kernel rows of dense examples: in tiles, of few values as bytes, and several at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numba import njit
+from sklearn.svm import SVC
+from solver_cases import judged
+from svmrepro.solvers import Kernel, Problem, solve
+from svmrepro.solvers.caches import example_levels as levels
+from svmrepro.solvers.caches import example_tiles as tiles
+from svmrepro.solvers.caches import feature_columns as panels
+from svmrepro.solvers.caches import rows_ahead
+from svmrepro.solvers.compilation.vector_loops import TOGETHER, exponentials, multiplies_bytes
+
+needs_bytes = pytest.mark.skipif(not multiplies_bytes(), reason="no instruction multiplies bytes")
+
+
+def labels(n: int) -> Any:
+    return np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+
+
+def rule(X: Any, seed: int = 0, noise: float = 0.3) -> Any:
+    """Return labels by a noisy function of examples that is not linear."""
+    rng = np.random.default_rng(seed)
+    Z = (X - X.mean(axis=0)) / (X.std(axis=0) + 1e-9)
+    f = np.tanh(Z @ rng.normal(size=(X.shape[1], 5)) / np.sqrt(X.shape[1])).sum(axis=1)
+    return np.where(f + noise * rng.normal(size=len(X)) > np.median(f), 1.0, -1.0)
+
+
+def rows_of(problem: Problem, order_seed: int | None = 0) -> None:
+    """Compare rows, one by one and together, over several parts of a shuffled panel, with NumPy's."""
+    n = problem.n
+    X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
+    panel = panels.build_panel(problem)
+    rng = np.random.default_rng(order_seed)
+    pairs = rng.integers(0, n, size=(n // 2, 2))
+    panels.rearrange(panel, pairs)
+    for a, b in pairs:
+        panel.order[[a, b]] = panel.order[[b, a]]
+    block, _ = panels.block_of(problem)
+    gram = X @ X.T
+    allowed = 1e-15 * X.shape[1] * (np.abs(X) @ np.abs(X).T)
+    for first, last in [(0, n), (0, 1), (n - 1, n), (n // 3, n // 3 + 1), (n // 5, n - n // 7)]:
+        here = panel.order[first:last]
+        for i in rng.integers(0, n, 3):
+            out = np.full(last - first, np.nan)
+            block(problem.prepare(), panel, i, first, last, out)
+            assert (np.abs(out - gram[i, here]) <= allowed[i, here]).all(), (first, last, i)
+        if panel.tiles.dots.shape[0] < TOGETHER:
+            continue
+        for count in range(1, TOGETHER + 1):
+            mates = rng.integers(0, n, count)
+            at = first
+            while at < last:
+                end = tiles.part_end(at, last)
+                tiles.products_together(panel, mates, count, at, end)
+                for r, i in enumerate(mates):
+                    found = panel.tiles.dots[r, at % 32 : at % 32 + end - at]
+                    expected = gram[i, panel.order[at:end]]
+                    assert (np.abs(found - expected) <= allowed[i, panel.order[at:end]]).all()
+                at = end
+    panels.in_order(panel)
+    fresh = panels.build_panel(problem)
+    assert np.array_equal(panel.order, np.arange(n))
+    for mine, new in zip(panel.tiles[:3], fresh.tiles[:3], strict=True):
+        assert np.array_equal(mine, new)
+
+
+@pytest.mark.parametrize("d", [1, 3, 9, 50])
+@pytest.mark.parametrize("n", [2, 31, 32, 33, 2100])
+def test_rows_in_tiles(n: int, d: int) -> None:
+    X = np.random.default_rng(n + d).normal(size=(n, d))
+    problem = Problem(X, labels(n), storage="dense")
+    assert panels.form(problem) == "columns"
+    rows_of(problem)
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_rows_of_examples_with_zeros(storage: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 40)) * (rng.random((300, 40)) < 0.3)
+    X[:, [3, 17]] = 0.0
+    X[[0, 5]] = 0.0
+    problem = Problem(sp.csr_array(X), labels(300), storage=storage)
+    assert panels.form(problem) == "columns"
+    rows_of(problem)
+
+
+@needs_bytes
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize("d", [16, 17, 50, 300])
+@pytest.mark.parametrize(
+    ("lowest", "highest", "unit"),
+    [(0, 255, 1 / 255), (0, 16, 1.0), (-255, 0, 0.25), (-128, 127, 1.0), (-3, 4, 1e-8), (0, 1, 3e5)],
+)
+def test_rows_of_few_values(lowest: int, highest: int, unit: float, d: int, storage: str) -> None:
+    rng = np.random.default_rng(d)
+    n = 130
+    X = unit * rng.integers(lowest, highest + 1, size=(n, d)) * (rng.random((n, d)) < 0.6)
+    X[0, :2] = unit * lowest, unit * highest
+    X[1] = 0.0
+    X[:, 5] = 0.0
+    problem = Problem(X, labels(n), storage=storage)
+    found = levels.find_levels(problem.X, d)
+    assert found is not None
+    assert found.unit == pytest.approx(unit, rel=1e-14)
+    assert panels.form(problem) == "levels"
+    rows_of(problem)
+
+
+@needs_bytes
+def test_sums_of_bytes_do_not_overflow() -> None:
+    n, d = 33, levels._MOST_FEATURES
+    X = np.full((n, d), 255.0)
+    X[1], X[2, ::2] = 1.0, 0.0
+    for sign in (1.0, -1.0):
+        problem = Problem(sign * X, labels(n))
+        assert panels.form(problem) == "levels"
+        panel, (block, _) = panels.build_panel(problem), panels.block_of(problem)
+        out = np.empty(n)
+        for i in range(3):
+            block(problem.prepare(), panel, i, 0, n, out)
+            assert np.array_equal(out, X @ X[i])  # integers below 2^53
+    assert levels.find_levels(X[:2], d + 1) is None
+
+
+@needs_bytes
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(257.0),  # 257 levels
+        np.array([-1.0, 255.0]),
+        1e9 + np.arange(3.0),  # far from 0, which is a value too
+        np.array([0.0, 1.0, 2.0 + 1e-9]),  # almost integers
+        np.array([0.0, 0.1, 0.25]),  # no common unit
+        np.array([0.0, 1e-300, 1.0]),
+        np.zeros(5),
+    ],
+)
+def test_other_values_have_no_levels(values: Any) -> None:
+    assert levels.find_levels(values, 20) is None
+
+
+@needs_bytes
+def test_levels_that_are_found() -> None:
+    assert levels.find_levels(np.array([0.0, 2.0, 5.0]), 20) == levels.Levels(1.0, 0)
+    assert levels.find_levels(np.array([7.0]), 20) == levels.Levels(7.0, 0)  # a constant
+    assert levels.find_levels(np.array([-1.5, 3.0]), 20) == levels.Levels(1.5, -1)
+    assert levels.find_levels(np.arange(5.0), 15) is None  # so few features do not pay
+    rare = np.ones(100_000)
+    rare[77_777] = 0.5 + 1e-7  # not among the values that are looked at first
+    assert levels.find_levels(rare, 20) is None
+
+
+def test_exponentials_do_not_depend_on_their_place() -> None:
+    @njit
+    def apply(x, size):  # type: ignore[no-untyped-def]
+        exponentials(x, size)
+
+    x = -(10.0 ** np.random.default_rng(0).uniform(-3, 2.5, 21))
+    whole = x.copy()
+    apply(whole, 21)
+    for first in range(1, 21):
+        for size in (0, 1, 21 - first):
+            part = x.copy()
+            apply(part[first:], size)
+            assert np.array_equal(part[:first], x[:first])
+            assert np.array_equal(part[first : first + size], whole[first : first + size])
+            assert np.array_equal(part[first + size :], x[first + size :])
+    above = np.array([0.0, 1e-9, 5.0])
+    apply(above, 3)
+    assert (above == 1.0).all()
+
+
+KERNELS = {
+    "linear": Kernel.linear(),
+    "gaussian": Kernel.gaussian(gamma=0.05),
+    "polynomial": Kernel.polynomial(3, a=0.05, c=1.0),
+}
+
+
+def examples(kind: str, n: int, d: int) -> Any:
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(n, d))
+    return np.clip(np.rint(3 * X), -128, 127) / 4 if kind == "levels" else X
+
+
+@pytest.mark.parametrize("options", [{}, {"shrinking": False}, {"cache_mb": 0.2}, {"cache_mb": 1e-6}])
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kind", ["columns", pytest.param("levels", marks=needs_bytes)])
+def test_the_optimum_with_rows_ahead(kind: str, kernel: str, options: dict[str, Any]) -> None:
+    X = examples(kind, 700, 20)
+    y = rule(X)
+    problem = Problem(X, y, 5.0, KERNELS[kernel])
+    assert panels.form(problem) == kind
+    _, certificate = judged(problem, "smo-newton", **options)
+    k = KERNELS[kernel]
+    name = "rbf" if kernel == "gaussian" else "poly" if kernel == "polynomial" else kernel
+    gamma = {"gaussian": k.gamma, "polynomial": k.a, "linear": 1.0}[kernel]
+    peer = SVC(C=5.0, kernel=name, gamma=gamma, coef0=k.c, degree=k.degree, tol=1e-3).fit(X, y)
+    beta = np.zeros(len(X))
+    beta[peer.support_] = peer.dual_coef_[0]
+    gram = X @ X.T
+    if kernel == "gaussian":
+        squares = np.diagonal(gram)
+        gram = np.exp(-k.gamma * (squares[:, None] + squares - 2 * gram))
+    elif kernel == "polynomial":
+        gram = (k.a * gram + k.c) ** k.degree
+    assert certificate.dual == pytest.approx(beta @ y - 0.5 * beta @ gram @ beta, rel=2e-4)
+
+
+@pytest.mark.parametrize("name", ["smo2", "pasmo", "csmo", "svmlight"])
+@pytest.mark.parametrize("kind", ["columns", pytest.param("levels", marks=needs_bytes)])
+def test_rows_one_by_one(kind: str, name: str) -> None:
+    X = examples(kind, 500, 20)
+    y = rule(X)
+    problem = Problem(X, y, 5.0, KERNELS["gaussian"])
+    _, certificate = judged(problem, name)
+    # The same examples with one more feature, a constant that is no level: the same distances.
+    other = Problem(np.hstack([X, np.full((500, 1), 0.123)]), y, 5.0, KERNELS["gaussian"])
+    assert panels.form(other) == "columns"
+    assert certificate.dual == pytest.approx(judged(other, name)[1].dual, rel=1e-5)
+
+
+def test_only_rows_that_fit_are_computed_ahead() -> None:
+    X = examples("columns", 600, 20)
+    problem = Problem(X, rule(X), 5.0, KERNELS["gaussian"])
+    row = 8 * 600 / 2**20
+    evaluations = []
+    for rows in (15.5, 600):
+        solution, _ = judged(problem, "smo-newton", cache_mb=rows * row, shrinking=False)
+        evaluations.append(solution.kernel_evaluations)
+        assert solution.info["cache_misses"] * 600 <= solution.kernel_evaluations
+    assert evaluations[1] <= 600 * 600 + evaluations[0]
+    few = Problem(X[:, :15], rule(X), 5.0, KERNELS["gaussian"])
+    panel = panels.build_panel(few)
+    assert not rows_ahead.looks_ahead(panels_cache(600), panel)
+    assert rows_ahead.looks_ahead(panels_cache(600), panels.build_panel(problem))
+
+
+def panels_cache(n: int) -> Any:
+    from svmrepro.solvers.caches.lru import build_cache
+
+    return build_cache(n, 1e9, "double")
+
+
+def test_the_most_violating_examples_come_first() -> None:
+    X = examples("columns", 300, 12)
+    problem = Problem(X, rule(X), 1.0, KERNELS["gaussian"])
+    from svmrepro.solvers.decomposition import smo_newton
+    from svmrepro.solvers.registry import get
+
+    run = smo_newton.start(problem, 1e-3, {**get("smo-newton").check(problem, {}), "start": None})
+    pairs = run.pairs
+    rng = np.random.default_rng(3)
+    pairs.state.G[:] = rng.normal(size=300)
+    pairs.state.status[:] = rng.integers(1, 4, 300)
+    pairs.state.scalars.g_max, pairs.state.scalars.g_min = 2.0, -1.0
+    G, status = pairs.state.G - 0.5, pairs.state.status
+    excess = np.maximum(np.where(status & 1, G, -1.0), np.where(status & 2, -G, -1.0))
+    for known in ([], [int(excess.argmax())]):
+        pairs.cache.slot_of[known] = 0
+        pairs.cache.have[0] = 300
+        count = rows_ahead._next_rows(pairs.state, pairs.cache, pairs.panel, 7, 0, 300)
+        candidates = [k for k in np.argsort(-excess) if k != 7 and k not in known]
+        assert pairs.panel.tiles.mates[:count].tolist() == [7, *candidates[: TOGETHER - 1]]
+
+
+def test_solutions_do_not_depend_on_what_is_computed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = examples("columns", 500, 16)
+    problem = Problem(X, rule(X), 10.0, KERNELS["gaussian"])
+    ahead = solve(problem, "smo-newton")
+    monkeypatch.setattr("svmrepro.solvers.decomposition.smo_newton.looks_ahead", lambda cache, panel: False)
+    alone = solve(problem, "smo-newton")
+    assert ahead.info["objective"] == pytest.approx(alone.info["objective"], rel=1e-5)
+    assert alone.kernel_evaluations < ahead.kernel_evaluations < 2 * alone.kernel_evaluations
