@@ -164,8 +164,8 @@ def _best_screened(G, diagonal, row, status, m, i, tiny, wide, screen, hint):  #
         known = max(known, best)
     j = -1
     for k in range(max(where, 0), min(where + _BLOCK, m) if where >= 0 else 0):
-        gain = _gain(top, own, G[k], diagonal[k], table[distances[k]], status[k], tiny)
-        j = k if gain == best else j
+        if _gain(top, own, G[k], diagonal[k], table[distances[k]], status[k], tiny) == best:
+            j = k
     return j, best
 
 
