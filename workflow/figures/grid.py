@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.grids import Cell, Place, cells, grid_runs
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import PAGE, Look, entry, new_figure, solver_looks
+from svmrepro.workflow.figures.style import PAGE, Look, entry, new_figure, powers_of_ten, solver_looks
 
 MOST = 32.0
 """Ratios beyond this or its inverse have the colour of this one."""
@@ -41,7 +41,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
             if runs:
                 each = [cells(run) for run in runs]
                 found[label] = {place: _middle(place, each) for place in each[0]}
-        title = f"{experiment.title}, n = {n:,}"
+        cold, warm = (display_name(label) for label in list(experiment.contenders)[1::-1])
+        title = f"{experiment.title}, n = {n:,}\nseconds, {cold} / {warm}"
         _ratios(left, [found.get(label, {}) for label in list(experiment.contenders)[:2]], title)
         for label, own in found.items():
             seconds = list(accumulate(cell.seconds for cell in own.values()))
@@ -52,7 +53,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
                 [place + 1 for place in failed], [seconds[place] for place in failed], "x", color="#333"
             )
         right.set_yscale("log")
-        right.set_ylabel("CPU seconds until then", fontsize=7)
+        powers_of_ten(right.yaxis)
+        right.set_title("CPU seconds until so many cells are solved", loc="left", fontsize=7.5)
         right.set_xlabel("cells solved", fontsize=7)
         right.grid(True)
     handles = [entry(display_name(label), look, marker="") for label, look in shown.items()]
@@ -81,15 +83,15 @@ def _ratios(axes: Axes, both: list[Mapping[Place, Cell]], title: str) -> None:
         axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", fontsize=7)
         return
     norm = LogNorm(1 / MOST, MOST, clip=True)
-    axes.imshow(values, origin="lower", aspect="auto", cmap="RdBu", norm=norm)
+    axes.pcolormesh(values, cmap="RdBu", norm=norm, edgecolors="white", linewidth=0.8)
     for (row, column), value in np.ndenumerate(values):
         text = "×" if math.isnan(value) else f"{value:.2g}" if value < 100 else f"{value:.0f}"
         dark = not math.isnan(value) and abs(math.log(value)) > 0.6 * math.log(MOST)
         axes.text(
             column, row, text, ha="center", va="center", fontsize=5.5, color="white" if dark else "#222"
         )
-    axes.set_xticks(range(len(widths)), [_power(gamma) for gamma in widths], fontsize=6)
-    axes.set_yticks(range(len(bounds)), [_power(C) for C in bounds], fontsize=6)
+    axes.set_xticks(np.arange(len(widths)) + 0.5, [_power(gamma) for gamma in widths], fontsize=6)
+    axes.set_yticks(np.arange(len(bounds)) + 0.5, [_power(C) for C in bounds], fontsize=6)
     axes.set_xlabel("gamma", fontsize=7)
     axes.set_ylabel("C", fontsize=7)
 

@@ -1,4 +1,4 @@
-"""One run of one contender over a grid of C and gamma: each cell is certified; seconds and counts are summed."""
+"""One run of one contender over a grid of C and gamma, certified cell by cell; seconds and counts are sums."""
 
 from __future__ import annotations
 
