@@ -115,29 +115,40 @@ def solve_grid(
         # What is solved: the same problem, perhaps with all kernel values.
         inner = first if shared is None else first.with_kernel_values(shared.matrix(kernel))
         inner.prepare()
-        start, before = seed, bounds[0]
+        start, before = seed, inner.bounds
         for bound in bounds:
             problem, solved = first.with_C(bound), inner.with_C(bound)
-            start = _scaled(start, before, solved)
+            start = scaled_start(start, before, solved)
             for tolerance in tolerances:
                 solution = solve(solved, name, eps=tolerance, start=start, verify=False, **options)
                 start = solution.end or solution.alpha
                 yield GridCell(problem, tolerance, verified(problem, solution, spec, tolerance, verify))
-            before = bound
+            before = solved.bounds
             if bound == bounds[0]:
                 seed = solution.alpha
 
 
-def _scaled(start: Start | npt.NDArray[np.float64] | None, C: float, problem: Problem) -> Any:
-    """Return a start for a problem from the end at a smaller C; see the module docstring."""
+def scaled_start(start: Any, before: npt.NDArray[np.float64], problem: Problem) -> Any:
+    """Return a start for a problem from the end of one that differs in C alone; see the module docstring.
+
+    Parameters
+    ----------
+    start : Start, array_like or None
+        The final multipliers there, with or without their gradient.
+    before : ndarray of float64, shape (n,)
+        The bounds of the multipliers there: those of the problem times a constant.
+    problem : Problem
+        The problem to start.
+    """
     alpha = start.alpha if isinstance(start, Start) else start
-    if alpha is None or problem.C == C or alpha.shape != problem.y.shape:
+    if alpha is None or alpha.shape != before.shape:
         return start
-    at_C = alpha == C
+    factor = problem.bounds[0] / before[0]
+    at_C = alpha == before
     bound = np.count_nonzero(at_C)
-    if np.count_nonzero(alpha) - bound > _FREE * bound:
+    many_free = np.count_nonzero(alpha) - bound > _FREE * bound
+    if factor == 1.0 or (factor > 1.0 and many_free):
         return start
-    factor = problem.bounds[0] / C
     alpha = np.where(at_C, problem.bounds, np.minimum(factor * alpha, problem.bounds))
     if not isinstance(start, Start):
         return alpha

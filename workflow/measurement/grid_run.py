@@ -1,4 +1,4 @@
-"""One run of one contender over a grid of C and gamma, certified cell by cell; seconds and counts are sums."""
+"""One run over a grid of C and gamma: every cell is certified; seconds and counts are summed."""
 
 from __future__ import annotations
 
