@@ -108,6 +108,7 @@ def solve_grid(
     tolerances = sorted([eps] if isinstance(eps, int | float) else eps, reverse=True)
     shared: _KernelMatrices | None = None
     seed: npt.NDArray[np.float64] | None = None
+    start: Start | npt.NDArray[np.float64] | None
     for at, kernel in enumerate(kernels):
         first = Problem(X, y, bounds[0], kernel, bias=bias, storage=storage)
         if at == 0:
@@ -115,15 +116,15 @@ def solve_grid(
         # What is solved: the same problem, perhaps with all kernel values.
         inner = first if shared is None else first.with_kernel_values(shared.matrix(kernel))
         inner.prepare()
-        start, before = seed, inner.bounds
+        start = seed
         for bound in bounds:
-            problem, solved = first.with_C(bound), inner.with_C(bound)
-            start = scaled_start(start, before, solved)
+            before, inner = inner.bounds, inner.with_C(bound)
+            problem = first.with_C(bound)
+            start = scaled_start(start, before, inner)
             for tolerance in tolerances:
-                solution = solve(solved, name, eps=tolerance, start=start, verify=False, **options)
+                solution = solve(inner, name, eps=tolerance, start=start, verify=False, **options)
                 start = solution.end or solution.alpha
                 yield GridCell(problem, tolerance, verified(problem, solution, spec, tolerance, verify))
-            before = solved.bounds
             if bound == bounds[0]:
                 seed = solution.alpha
 
@@ -160,9 +161,9 @@ class _KernelMatrices:
 
     def __init__(self, X: Any) -> None:
         products = X @ X.T
-        self._products = products.toarray() if sp.issparse(products) else products
+        self._products: npt.NDArray[np.float64] = products.toarray() if sp.issparse(products) else products
         self._norms = np.diagonal(self._products).copy()
-        self._values = np.empty_like(self._products)
+        self._values: npt.NDArray[np.float64] = np.empty_like(self._products)
 
     @classmethod
     def of(cls, problem: Problem, kernels: Sequence[Kernel], limit_mb: float) -> _KernelMatrices | None:
