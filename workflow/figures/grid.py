@@ -32,6 +32,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     labels = dict.fromkeys(label for name in names for label in results.experiment(name).contenders)
     looks = solver_looks(labels)
     shown: dict[str, Look] = {}
+    drawn: list[Mapping[Place, Cell]] = []
     for name, (left, right) in zip(names, panels, strict=True):
         experiment = results.experiment(name)
         n = experiment.sizes[-1]
@@ -44,6 +45,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
         cold, warm = (display_name(label) for label in list(experiment.contenders)[1::-1])
         title = f"{experiment.title}, n = {n:,}\nseconds, {cold} / {warm}"
         _ratios(left, [found.get(label, {}) for label in list(experiment.contenders)[:2]], title)
+        drawn += found.values()
         for label, own in found.items():
             seconds = list(accumulate(cell.seconds for cell in own.values()))
             look = shown.setdefault(label, looks[label])
@@ -58,6 +60,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
         right.set_xlabel("cells solved", fontsize=7)
         right.grid(True)
     handles = [entry(display_name(label), look, marker="") for label, look in shown.items()]
+    if any(not cell.certified for own in drawn for cell in own.values()):
+        handles.append(entry("not certified", color="#333", marker="x"))
     figure.legend(handles=handles, loc="outside upper center", ncols=4, handlelength=2.6)
     return figure
 
@@ -88,7 +92,13 @@ def _ratios(axes: Axes, both: list[Mapping[Place, Cell]], title: str) -> None:
         text = "×" if math.isnan(value) else f"{value:.2g}" if value < 100 else f"{value:.0f}"
         dark = not math.isnan(value) and abs(math.log(value)) > 0.6 * math.log(MOST)
         axes.text(
-            column, row, text, ha="center", va="center", fontsize=5.5, color="white" if dark else "#222"
+            column + 0.5,
+            row + 0.5,
+            text,
+            ha="center",
+            va="center",
+            fontsize=5.5,
+            color="white" if dark else "#222",
         )
     axes.set_xticks(np.arange(len(widths)) + 0.5, [_power(gamma) for gamma in widths], fontsize=6)
     axes.set_yticks(np.arange(len(bounds)) + 0.5, [_power(C) for C in bounds], fontsize=6)
