@@ -13,7 +13,7 @@ Place = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Cell:
+class SolvedCell:
     """One problem of a grid."""
 
     certified: bool
@@ -21,10 +21,10 @@ class Cell:
     iterations: int
 
 
-def cells(run: MeasuredRun) -> Mapping[Place, Cell]:
+def cells(run: MeasuredRun) -> Mapping[Place, SolvedCell]:
     """Return the cells of a run, in the order in which they were solved; empty if it was not made."""
     return {
-        (each["gamma"], each["C"]): Cell(
+        (each["gamma"], each["C"]): SolvedCell(
             each["status"] == "optimal", float(each["cpu_seconds"]), int(each["iterations"])
         )
         for each in json.loads(run.fields.get("info.cells") or "[]")

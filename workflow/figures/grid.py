@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from svmrepro.workflow.analysis.grids import Cell, Place, cells, grid_runs
+from svmrepro.workflow.analysis.grids import Place, SolvedCell, cells, grid_runs
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures.style import PAGE, Look, entry, new_figure, powers_of_ten, solver_looks
@@ -32,7 +32,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     labels = dict.fromkeys(label for name in names for label in results.experiment(name).contenders)
     looks = solver_looks(labels)
     shown: dict[str, Look] = {}
-    drawn: list[Mapping[Place, Cell]] = []
+    drawn: list[Mapping[Place, SolvedCell]] = []
     for name, (left, right) in zip(names, panels, strict=True):
         experiment = results.experiment(name)
         n = experiment.sizes[-1]
@@ -66,13 +66,15 @@ def build(results: Results, artefact: Artefact) -> Figure:
     return figure
 
 
-def _middle(place: Place, runs: list[Mapping[Place, Cell]]) -> Cell:
+def _middle(place: Place, runs: list[Mapping[Place, SolvedCell]]) -> SolvedCell:
     """Return a cell with the median of its seconds."""
     own = [run[place] for run in runs]
-    return Cell(all(cell.certified for cell in own), median(cell.seconds for cell in own), own[0].iterations)
+    return SolvedCell(
+        all(cell.certified for cell in own), median(cell.seconds for cell in own), own[0].iterations
+    )
 
 
-def _ratios(axes: Axes, both: list[Mapping[Place, Cell]], title: str) -> None:
+def _ratios(axes: Axes, both: list[Mapping[Place, SolvedCell]], title: str) -> None:
     """Draw the ratio of seconds of two contenders, cold over warm, as a heat map with numbers."""
     warm, cold = both
     axes.set_title(title, loc="left", fontsize=7.5)
