@@ -5,9 +5,9 @@ from __future__ import annotations
 from statistics import median
 
 from svmrepro.workflow.analysis.grids import cells, compared, grid_runs
-from svmrepro.workflow.analysis.intervals import median_interval
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.statistics import median_interval
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, estimate, missing, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import suspect_notes
