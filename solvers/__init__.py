@@ -15,6 +15,7 @@ The modules and packages, from the interface down:
 
 sklearn_classifier   ``SVMClassifier``
 conformance          checks for a solver of your own
+paths                ``solve_grid``: warm starts over kernels, C and tolerances
 driver               ``solve``: slices, limits, progress, clocks
 registry             the solvers by name, as data
 interface            the functions that a solver's module provides
@@ -44,9 +45,10 @@ from svmrepro.solvers.driver import solve, warm
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.metrics import MEASURES
 from svmrepro.solvers.passes.dask_blocks import Spread
+from svmrepro.solvers.paths import GridCell, solve_grid
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import SOLVERS, SolverSpec
-from svmrepro.solvers.solution import Solution
+from svmrepro.solvers.solution import Solution, Start
 from svmrepro.solvers.source_code import fingerprint, fingerprint_all
 from svmrepro.solvers.storage.block_files import open_block, save_block
 from svmrepro.solvers.storage.blocks import Blocks
@@ -61,11 +63,13 @@ __all__ = [
     "STORAGES",
     "Blocks",
     "Certificate",
+    "GridCell",
     "Kernel",
     "Problem",
     "Solution",
     "SolverSpec",
     "Spread",
+    "Start",
     "certify",
     "fingerprint",
     "fingerprint_all",
@@ -73,6 +77,7 @@ __all__ = [
     "open_block",
     "save_block",
     "solve",
+    "solve_grid",
     "warm",
 ]
 

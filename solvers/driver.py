@@ -14,8 +14,8 @@ import numpy.typing as npt
 from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.registry import NO_BIAS, SQUARED_HINGE, get
-from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LIMIT, Solution
+from svmrepro.solvers.registry import NO_BIAS, SQUARED_HINGE, SolverSpec, get
+from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LIMIT, Solution, Start
 
 _SLICE_SECONDS = 0.05  # target length of a slice, and so the precision of time limits
 _FIRST_SLICE = 200_000  # entries read in the first slice: about 0.2 ms to 1 ms
@@ -39,7 +39,7 @@ def solve(
     iteration_limit: float | None = None,
     progress: Progress | None = None,
     trace: bool = False,
-    start: npt.ArrayLike | None = None,
+    start: npt.ArrayLike | Start | None = None,
     verify: bool | str = "auto",
     **options: Any,
 ) -> Solution:
@@ -67,9 +67,11 @@ def solve(
         lower bound as the objective.
     trace : bool
         Whether to record (CPU seconds, the same objective) after each slice.
-    start : array_like, shape (n,), optional
+    start : array_like, shape (n,), or Start, optional
         Feasible initial multipliers, for solvers with ``SOLVERS[name].starts``, in the order and number of
-        the solution's ``alpha``: one for each pair from ``svmlight-ordinal``. All 0 by default.
+        the solution's ``alpha``: one for each pair from ``svmlight-ordinal``. All 0 by default. The gradient
+        of a ``Start``, such as ``end`` of another solution, must be of these examples and this kernel: it is
+        not checked, and computed again only if its rounding errors could matter.
     verify : bool or "auto"
         Whether to check a result reported as optimal by :func:`~svmrepro.solvers.certify`, after the clock
         has stopped. If the check fails, the status becomes ``stalled``. "auto" checks if that is quick, or if
@@ -99,7 +101,9 @@ def solve(
         iteration_limit = max(_STEPS, _STEPS_AN_EXAMPLE * problem.n)
     solver = spec.load()
     if spec.starts:
-        full["start"] = None if start is None else _checked_start(problem, solver, spec.loss, start)
+        alpha = start.alpha if isinstance(start, Start) else start
+        full["start"] = None if alpha is None else _checked_start(problem, solver, spec.loss, alpha)
+        full["gradient"] = (start.gradient, start.drift) if isinstance(start, Start) else None
     if spec.memory_limited:
         full["memory_limit_bytes"] = _NO_LIMIT if memory_limit_mb is None else memory_limit_mb * 2**20
     problem.prepare()
@@ -107,6 +111,13 @@ def solve(
         solver.prepare(problem)
     solution = _drive(solver, problem, float(eps), full, time_limit, iteration_limit, progress, trace)
     solution = dataclasses.replace(solution, loss=spec.loss, promise=spec.promise)
+    return verified(problem, solution, spec, eps, verify)
+
+
+def verified(
+    problem: Problem, solution: Solution, spec: SolverSpec, eps: float, verify: bool | str
+) -> Solution:
+    """Return a solution, ``stalled`` if the certificate refuses it; see ``verify`` of :func:`solve`."""
     if solution.status != OPTIMAL or not verify:
         return solution
     from svmrepro.solvers.certificate import certify, worth_verifying

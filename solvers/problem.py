@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import numbers
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from svmrepro.solvers.storage.stores import (
 
 _MOST_COLUMNS = 2**32 - 2  # the next number is the padding of index lists
 _CHECKED_ROWS = 256
+_SHARED = ("columns in use", "panel")  # layouts that do not depend on C
 _SYMMETRIC = 1e-8  # largest relative difference between k(x, z) and k(z, x)
 
 
@@ -79,8 +81,7 @@ class Problem:
         self.X = _examples(X)
         self.y = _labels(y, self.X.shape[0])
         self.binary = bool((np.abs(self.y) == 1).all())
-        self.C, self.bounds = _bounds(C, self.X.shape[0])
-        self.total = self.C * self.X.shape[0] if isinstance(self.C, float) else float(self.bounds.sum())
+        self._bound(C)
         self.kernel = Kernel.linear() if kernel is None else kernel
         if not isinstance(self.kernel, Kernel):
             raise ValueError(f"kernel must be a Kernel, got {type(self.kernel).__name__}")
@@ -105,6 +106,30 @@ class Problem:
         self.differences = False
         self._store: Store | None = None
         self._layouts: dict[str, Any] = {}
+
+    def _bound(self, C: Any) -> None:
+        """Set the bounds of the multipliers."""
+        self.C, self.bounds = _bounds(C, self.n)
+        self.total = self.C * self.n if isinstance(self.C, float) else float(self.bounds.sum())
+
+    def with_C(self, C: Any) -> Problem:
+        """Return the problem with another C; it shares the examples and what is built from them."""
+        other = copy.copy(self)
+        other._bound(C)
+        other._layouts = {name: self._layouts[name] for name in _SHARED if name in self._layouts}
+        return other
+
+    def with_kernel_values(self, values: npt.NDArray[np.float64]) -> Problem:
+        """Return the problem with a precomputed kernel, whose values (n, n) are not checked."""
+        other = copy.copy(self)
+        other.X, other.kernel, other.storage, other.differences = (
+            values,
+            Kernel.precomputed(),
+            "precomputed",
+            False,
+        )
+        other._store, other._layouts = None, {}
+        return other
 
     @property
     def n(self) -> int:

@@ -20,6 +20,7 @@ Probabilities are Platt's sigmoids over decision values from a five-fold cross-v
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from itertools import combinations
 from typing import Any
@@ -45,6 +46,7 @@ except ImportError as error:
 from svmrepro.solvers.certificate import Certificate, certify
 from svmrepro.solvers.driver import solve
 from svmrepro.solvers.kernel import Kernel
+from svmrepro.solvers.paths import scaled_start
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import kernel_product
 from svmrepro.solvers.registry import KKT, NO_BIAS, PAIRS, get
@@ -97,6 +99,9 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Factor on C by label; "balanced": n_samples / (n_classes times the examples of the class).
     probability : bool
         Whether to provide ``predict_proba``; the fit then takes about six times as long.
+    warm_start : bool
+        Whether a fit to the same examples, labels, weights and kernel starts at the result of the last fit,
+        such as for another C or tolerance. Solvers that take no start ignore it.
     random_state : int, optional
         Seed of the cross-validation folds for probabilities.
     options : dict, optional
@@ -144,6 +149,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         time_limit: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
         probability: bool = False,
+        warm_start: bool = False,
         random_state: int | None = None,
         options: dict[str, Any] | None = None,
     ) -> None:
@@ -158,6 +164,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.time_limit = time_limit
         self.class_weight = class_weight
         self.probability = probability
+        self.warm_start = warm_start
         self.random_state = random_state
         self.options = options
 
@@ -197,7 +204,10 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         self.kernel_ = self._kernel(X)
         parts = self._parts(X, labels, self._weighed(X, sample_weight))
-        solutions = [self._solve(problem) for _, problem in parts]
+        starts = self._starts(parts)
+        solutions = [self._solve(problem, start) for (_, problem), start in zip(parts, starts, strict=True)]
+        ends = [(problem.bounds, each.end) for (_, problem), each in zip(parts, solutions, strict=True)]
+        self._ends = (self._essence(parts), ends) if self.warm_start else None
         signed = np.zeros((len(parts), labels.size))
         for row, (members, problem), solution in zip(signed, parts, solutions, strict=True):
             if solution.alpha is not None:
@@ -333,10 +343,32 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found.append((members, Problem(part, y, C, self.kernel_, bias=bias)))
         return found
 
+    def _starts(self, parts: list[tuple[Any, Problem]]) -> list[Any]:
+        """Return a start for each pair: the end of the last fit, if that was to the same data."""
+        last = getattr(self, "_ends", None) if self.warm_start else None
+        if last is None or not get(self.solver).starts or last[0] != self._essence(parts):
+            return [None] * len(parts)
+        return [
+            scaled_start(end, before, problem)
+            for (_, problem), (before, end) in zip(parts, last[1], strict=True)
+        ]
+
+    def _essence(self, parts: list[tuple[Any, Problem]]) -> str:
+        """Return a hash of the problems, without C and the tolerance."""
+        digest = hashlib.sha256(repr((self.solver, self.kernel_)).encode())
+        for _, problem in parts:
+            X = problem.X
+            for array in (X.indptr, X.indices, X.data) if sp.issparse(X) else (X,):
+                digest.update(f"{array.shape}{array.dtype}".encode())
+                digest.update(np.ascontiguousarray(array).data)
+            digest.update(problem.y.data)
+            digest.update(np.round(problem.bounds / problem.bounds[0], 12).data)
+        return digest.hexdigest()
+
     def _calibrate(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Return a classifier with probabilities: sigmoids over decision values of held-out examples."""
         folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=self.random_state)
-        plain = clone(self).set_params(probability=False)
+        plain = clone(self).set_params(probability=False, warm_start=False)
         calibrated = CalibratedClassifierCV(plain, method="sigmoid", cv=folds, ensemble=False)
         return calibrated.fit(X, y, sample_weight=sample_weight)
 
@@ -352,15 +384,20 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return Kernel.gaussian(gamma=gamma)
         return Kernel.polynomial(_plain(self.degree), a=gamma, c=_plain(self.coef0))
 
-    def _solve(self, problem: Problem) -> Solution:
-        """Solve one pair; warn if the tolerance is not met."""
+    def _solve(self, problem: Problem, start: Any) -> Solution:
+        """Solve one pair from a start; warn if the tolerance is not met."""
         if get(self.solver).loss == PAIRS:
             raise ValueError(f"solver {self.solver!r} orders examples, and SVMClassifier needs a threshold")
         options = dict(self.options or {})
         if self.cache_mb is not None:
             options["cache_mb"] = _plain(self.cache_mb)
         solution = solve(
-            problem, self.solver, eps=_plain(self.tol), time_limit=_plain(self.time_limit), **options
+            problem,
+            self.solver,
+            eps=_plain(self.tol),
+            time_limit=_plain(self.time_limit),
+            start=start,
+            **options,
         )
         if solution.alpha is None and solution.weights is None:
             raise ValueError(f"solver {self.solver!r} returns neither multipliers nor weights")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,25 @@ TIME_LIMIT = "time_limit"
 MEMORY_LIMIT = "memory_limit"
 ITERATION_LIMIT = "iteration_limit"
 STALLED = "stalled"
+
+
+class Start(NamedTuple):
+    """Multipliers with the gradient there, from which a solver continues without computing it.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64, shape (n,)
+        Multipliers.
+    gradient : ndarray of float64, shape (n,)
+        ``y_i - sum_j y_j alpha_j k(x_j, x_i)``.
+    drift : float
+        Total length of the steps since the gradient was last computed from the data; it bounds the rounding
+        error of the gradient.
+    """
+
+    alpha: npt.NDArray[np.float64]
+    gradient: npt.NDArray[np.float64]
+    drift: float
 
 
 @dataclass(frozen=True)
@@ -60,6 +79,9 @@ class Solution:
         The loss that ``weights`` minimise, see :mod:`svmrepro.solvers.certificate.judge`; set by the driver.
     promise : {"kkt", "gap", "relative gap"}
         What ``eps`` bounds, see :class:`~svmrepro.solvers.registry.SolverSpec`; set by the driver.
+    end : Start, optional
+        For SMO over pairs, the final multipliers with their gradient: a start for the same examples and
+        kernel with another C or eps.
     """
 
     alpha: npt.NDArray[np.float64] | None
@@ -78,6 +100,7 @@ class Solution:
     witness: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
     loss: str = "hinge"
     promise: str = "kkt"
+    end: Start | None = None
 
     def decision_function(self, problem: Any, X: Any) -> npt.NDArray[np.float64]:
         """Return ``f(x)`` for the rows of ``X``, shape (m,), by the definition above."""

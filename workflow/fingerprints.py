@@ -67,6 +67,14 @@ def package_of(solver: str) -> str | None:
 
 
 @cache
+def warm_starts_fingerprint() -> str:
+    """Hash the source of warm starts over a grid, without that of the solvers."""
+    from svmrepro.solvers.source_code import source
+
+    return source().fingerprint(("solvers.paths",), without=("solvers.registry", "solvers.certificate"))
+
+
+@cache
 def step_fingerprint(*modules: str) -> str:
     """Hash the source of modules, such as ``steps.plot`` and ``figures.loglog``, and of all that they use.
 

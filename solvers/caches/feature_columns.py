@@ -173,7 +173,7 @@ def _columns_in_use(problem: Problem) -> int:
 def cheap_rows(problem: Problem) -> bool:
     """Tell whether computing a kernel row takes about as long as reading it from memory."""
     kind = form(problem)
-    return kind == "bytes" or (kind == "columns" and problem.d < _CHEAP)
+    return kind in ("bytes", "precomputed") or (kind == "columns" and problem.d < _CHEAP)
 
 
 def bytes_hold(problem: Problem) -> str | None:

@@ -92,7 +92,7 @@ from svmrepro.solvers.decomposition._second_order_iteration import (
 )
 from svmrepro.solvers.decomposition._shrinking import rearrange_state
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
+from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution, Start
 from svmrepro.solvers.storage.kernel_transforms import fill_diagonal
 from svmrepro.solvers.storage.row_products import rows_of
 
@@ -233,7 +233,11 @@ class SecondOrderRun:
         self.futile = 0
         self.shrinks = self.restores = 0
         self.smallest = n
-        if options["start"] is None:
+        gradient = options.get("gradient")
+        if gradient is not None:
+            self.state.G[:], scalars.drift = gradient
+            scalars.objective = 0.5 * self.state.beta @ (self.state.y + self.state.G)
+        if options["start"] is None or gradient is not None:
             look(self.state)
         else:
             self.restoring = PairRestoring(self, 0, BEGIN)
@@ -261,7 +265,8 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SecondOrderR
     eps : float
         Tolerance on the maximal violation of a pair.
     options : dict
-        ``start``: initial multipliers, or None. ``lengths``: whether to count step lengths relative to
+        ``start``: initial multipliers, or None. ``gradient``, optional: the gradient there and its drift, see
+        :class:`~svmrepro.solvers.solution.Start`. ``lengths``: whether to count step lengths relative to
         Newton's, as in Figure 3. ``cache_mb``: megabytes (2^20) of kernel rows. ``single``: whether rows are
         cached in single precision. ``shrinking``: whether examples at a bound may leave the active set.
         ``plan``, ``offer``, ``sets``, ``stretch``: see the module.
@@ -334,8 +339,8 @@ def finish(run: SecondOrderRun, status: str) -> Solution:
     """Return the current solution."""
     state, problem, cache = run.state, run.problem, run.cache
     scalars = state.scalars
-    beta = np.empty(problem.n)
-    beta[run.panel.order] = state.beta
+    beta, gradient = np.empty((2, problem.n))
+    beta[run.panel.order], gradient[run.panel.order] = state.beta, state.G
     # After a limit G may be valid for the active examples only, or for none at a given start.
     known = 0 if run.restoring is not None and run.restoring.why == BEGIN else int(scalars.n_active)
     free = state.status[:known] == UP | DOWN
@@ -344,8 +349,10 @@ def finish(run: SecondOrderRun, status: str) -> Solution:
     whole_gradient = known == problem.n
     weights = np.asarray(problem.X.T @ beta).ravel() if problem.kernel.name == "linear" else None
     entries = int(cache.counts.entries)
+    alpha = problem.y * beta
     return Solution(
-        alpha=problem.y * beta,
+        alpha=alpha,
+        end=Start(alpha, gradient, float(scalars.drift)) if whole_gradient else None,
         weights=weights,
         bias=bias,
         status=status,

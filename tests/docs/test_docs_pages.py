@@ -70,6 +70,7 @@ def test_settings_in_a_file():
     ("section", "printed"),
     [
         ("Solving and certifying", r"^\d+ non-bound and \d+ bound support vectors$"),
+        ("A grid of C and gamma", r"^12 problems, \d+ steps$"),
         ("Linear problems, ranks, and more data than memory", r"^\d+ sweeps, within \S+ of the optimum$"),
         ("The scikit-learn classifier", r"^9\d\.\d% right, \d+ support vectors, \d+ steps$"),
     ],

@@ -276,3 +276,40 @@ def test_probabilities(n_classes: int) -> None:
         order = np.argsort(ours.decision_function(X))
         assert (np.diff(found[order, 1]) >= 0).all()
     assert not hasattr(SVMClassifier().fit(X, y), "predict_proba")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("weights", [None, "balanced"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_warm_start_gives_the_same_result_in_fewer_steps(
+    n_classes: int, weights: str | None, sparse: bool
+) -> None:
+    X, y = data(n_classes, 300)
+    X = sp.csr_matrix(X) if sparse else X
+    model = SVMClassifier(gamma=0.1, C=0.01, class_weight=weights, warm_start=True).fit(X, y)
+    for C in (0.04, 0.16, 0.02):
+        model.set_params(C=C).fit(X, y)
+        cold = SVMClassifier(gamma=0.1, C=C, class_weight=weights).fit(X, y)
+        for warm, plain in zip(certificates(model, X, y), certificates(cold, X, y), strict=True):
+            assert warm.passes(1e-3, 1.0)
+            assert abs(warm.dual - plain.dual) <= max(warm.gap, plain.gap)
+    model.fit(X, y)  # nothing has changed
+    assert (model.n_iter_ == 0).all()
+
+
+def test_a_warm_start_is_not_taken_from_other_data_or_another_kernel() -> None:
+    X, y = data(2)
+    Z = X[:, ::-1].copy()
+    model = SVMClassifier(gamma=0.1, warm_start=True).fit(X, y)
+    for changed in ({"gamma": 0.2}, {"solver": "smo2"}, {"kernel": "linear"}, {}):
+        model.set_params(**changed).fit(Z, -y)
+        cold = SVMClassifier(**model.get_params()).fit(Z, -y)
+        assert (model.n_iter_ == cold.n_iter_).all()
+        assert (model.dual_coef_ == cold.dual_coef_).all()
+        model.fit(X, y)
+    again = pickle.loads(pickle.dumps(model)).fit(X, y)
+    assert (again.n_iter_ == 0).all()
+    # A solver without a start, and one that returns no gradient.
+    for solver in ("libsvm", "smo"):
+        model.set_params(solver=solver).fit(X, y).fit(X, y)
+        assert all(each.passes(1e-3, 2.0) for each in certificates(model, X, y))

@@ -5,6 +5,7 @@ results          all inputs of tables, figures and claims
 printed_numbers  the papers' own numbers
 permutations     problems measured over permutations
 curves           a quantity over n, C or eps
+grids            cells of a grid
 step_lengths     histograms of step lengths
 tidy             records as tidy CSV
 parquet          a paper's results as Parquet, with typed columns

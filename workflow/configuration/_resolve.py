@@ -29,6 +29,7 @@ from svmrepro.workflow.configuration.model import (
     Config,
     Contender,
     Experiment,
+    Grid,
     HeldOut,
     Number,
     Paper,
@@ -158,6 +159,10 @@ def _experiment(
 ) -> Experiment:
     own = settings.datasets
     check_known(entry.dataset, [*datasets.names(), *own], "data set", "dataset")
+    grid = None
+    if not isinstance(entry.grid, UnsetType):
+        grid = Grid(tuple(sorted(map(float, entry.grid.C))), tuple(sorted(map(float, entry.grid.gamma))))
+        mapping = {**mapping, "gamma": grid.gamma[-1]}
     with under("kernel"):
         check_known(given(entry.kernel.name, None), ("linear", "gaussian", "polynomial"), "kernel", "name")
         try:
@@ -172,6 +177,8 @@ def _experiment(
         if each is not None:
             with under("contenders", label):
                 contenders[label] = _contender(label, each, entry, settings, kernel)
+                if each.warm and (grid is None or ":" in str(each.solver) or not _starts(each.solver)):
+                    raise Fault(("warm",), "needs a grid, and a solver that takes a start")
     permutations = given(entry.permutations, None)
     override = (settings.experiments.get(paper) or {}).get(name)
     # Settings for this particular experiment take precedence over the scale's maximum.
@@ -194,7 +201,7 @@ def _experiment(
         title=entry.title,
         dataset=entry.dataset,
         kernel=mapping,
-        C=_float(entry.C),
+        C=_float(entry.C) if grid is None else grid.C[-1],
         C_total=_float(entry.C_total),
         bias=entry.bias,
         eps=_float(entry.eps) or DEFAULT_EPS,
@@ -209,7 +216,12 @@ def _experiment(
         points=points,
         measures=given(entry.measures, ()),
         test=test,
+        grid=grid,
     )
+
+
+def _starts(solver: object) -> bool:
+    return SOLVERS[str(solver)].starts
 
 
 def _float(value: Number | UnsetType) -> float | None:
@@ -295,6 +307,7 @@ def _contender(
         encoding=given(entry.encoding, experiment.encoding),
         eps=_float(entry.eps),
         iteration_limit=_steps(given(entry.iteration_limit, experiment.iteration_limit)),
+        warm=entry.warm,
     )
     if contender.encoding is not None:
         check_known(contender.encoding, datasets.ENCODINGS, "encoding", "encoding")

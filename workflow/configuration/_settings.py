@@ -80,6 +80,14 @@ class ContenderSettings(FileSection):
     iteration_limit: Steps | UnsetType = UNSET
     memory_limit_mb: Limit = None
     permutations: Count | UnsetType = UNSET
+    warm: bool = False
+
+
+class GridSettings(FileSection):
+    """The cells of a grid."""
+
+    C: Points
+    gamma: Points
 
 
 class AxisSettings(FileSection):
@@ -108,6 +116,7 @@ class ExperimentSettings(FileSection):
     eps: Positive | UnsetType = UNSET
     sizes: Sizes | UnsetType = UNSET
     axis: AxisSettings | UnsetType = UNSET
+    grid: GridSettings | UnsetType = UNSET
     measures: Annotated[tuple[str, ...], Meta(min_length=1)] | UnsetType = UNSET
     test: HeldOut | UnsetType = UNSET
     seeds: Seeds | UnsetType = UNSET
@@ -159,10 +168,23 @@ class WholeExperiment(ExperimentSettings, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.C is UNSET) == (self.C_total is UNSET):
+        if self.grid is not UNSET:
+            self._check_grid()
+        elif (self.C is UNSET) == (self.C_total is UNSET):
             raise Fault((), "needs exactly one of C and C_total")
         if not any(self.contenders.values()):
             raise Fault(("contenders",), "must not be empty")
+
+    def _check_grid(self) -> None:
+        for name in ("C", "C_total", "axis", "measures"):
+            if getattr(self, name) is not UNSET:
+                raise Fault((name,), "an experiment with a grid has no such key")
+        if (
+            self.kernel.name != "gaussian"
+            or self.kernel.gamma is not UNSET
+            or self.kernel.sigma2 is not UNSET
+        ):
+            raise Fault(("kernel",), "a grid needs a gaussian kernel without gamma or sigma2")
 
 
 class ArtefactSettings(FileSection, forbid_unknown_fields=False):

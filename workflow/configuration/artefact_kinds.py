@@ -67,6 +67,7 @@ TABLES: Mapping[str, str] = {
     "precision": "tables.precision:build",
     "peers": "tables.peers:build",
     "parameters": "tables.parameters:build",
+    "grid": "tables.grid:build",
     "adult-encoding": "tables.adult_encoding:build",
 }
 
@@ -79,6 +80,7 @@ FIGURES: Mapping[str, str] = {
     "path": "figures.step_path:build",
     "gain": "figures.step_path:build_gain",
     "step-lengths": "figures.step_lengths:build",
+    "grid": "figures.grid:build",
     "settings": "figures.settings:build",
     "seconds-ratios": "figures.seconds_ratios:build",
 }

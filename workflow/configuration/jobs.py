@@ -90,6 +90,8 @@ class Instance:
         if experiment.test is not None:
             essence["test"] = _content_or_error(lambda: test_set_key(experiment, self.sample))
             essence["measures"] = list(experiment.measures)
+        if experiment.grid is not None:
+            essence["grid"] = {"C": experiment.grid.C, "gamma": experiment.grid.gamma}
         return digest(essence)
 
 
@@ -197,6 +199,8 @@ def _essence(contender: Contender) -> dict[str, Any]:
         essence["eps"] = contender.eps
     if contender.iteration_limit is not None:
         essence["iteration_limit"] = str(contender.iteration_limit)
+    if contender.warm:
+        essence["warm"] = fingerprints.warm_starts_fingerprint()
     if contender.encoding is not None:
         essence["encoding"] = f"{contender.encoding}, version {datasets.ENCODING_VERSION}"
     return essence

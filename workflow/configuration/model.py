@@ -40,6 +40,7 @@ class Contender:
     encoding: str | None = None  # None: the data set's own
     eps: float | None = None  # None: the experiment's, or the axis's
     iteration_limit: Number | None = None  # math.inf for no limit; None: the solver's own cap
+    warm: bool = False  # solves a grid with warm starts
 
 
 class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,6 +49,14 @@ class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dataset: str | None = None  # None: the test part of the experiment's data set
     skip: Annotated[int, msgspec.Meta(ge=0)] = 0
     rows: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values of C and gamma, ascending; a run solves the problems of all combinations."""
+
+    C: tuple[float, ...]
+    gamma: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,7 @@ class Experiment:
     points: tuple[float, ...] = ()  # the values of the axis, from the easiest to the hardest
     measures: tuple[str, ...] = ()
     test: HeldOut | None = None  # None if there are no measures
+    grid: Grid | None = None  # C and the kernel are then those of its last cell
 
     def seeds_of(self, contender: Contender) -> tuple[int | None, ...]:
         """Return the seeds, or permutations, in which a contender takes part."""

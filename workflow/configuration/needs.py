@@ -36,4 +36,9 @@ def combinations(config: Config) -> list[tuple[str, str, str]]:
                 for contender in experiment.contenders.values()
                 if ":" not in contender.solver and SOLVERS[contender.solver].version is not None
             }
+            found |= {
+                (contender.solver, "precomputed", "auto")
+                for contender in experiment.contenders.values()
+                if contender.warm
+            }
     return sorted(found)

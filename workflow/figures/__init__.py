@@ -7,6 +7,7 @@ exponents     exponents with intervals
 working_sets  several working sets
 step_path     planning ahead on three examples
 step_lengths  histograms of step lengths
+grid          warm and cold starts over a grid
 settings      effect of each setting
 seconds_ratios  solvers relative to one of them
 """

@@ -140,7 +140,7 @@ class ContenderRuns:
 
     def _warm(self, contender: Contender, problem: Problem) -> None:
         """Run a user's own solver on a few rows, so that its imports and compilation are not timed."""
-        solver = _solver(contender, self._tolerance(contender))
+        solver = solver_of(contender, self._tolerance(contender))
         labels = np.unique(problem.y)[[0, -1]]
         rows = np.sort([row for label in labels for row in np.flatnonzero(problem.y == label)[:_WARM_ROWS]])
         # An error here recurs in the run itself, or does not matter.
@@ -153,25 +153,35 @@ class ContenderRuns:
         If a contender raises, its status is ``error`` with the reason; for a peer that is not installed it is
         ``not_run``. The other contenders continue.
         """
-        result: dict[str, Any] = dict(NO_RESULT)
         try:
-            problem = self.prepare(contender)
-            solver = _solver(contender, self._tolerance(contender))
-            result["load_before"] = load_average()
-            given = self._copy(contender, problem) if ":" in contender.solver else problem
-            with Meter() as meter:
-                solution = solver(given)
-            result["load_after"] = load_average()
-            result |= _counts_and_times(solution, meter)
-            gram = self._gram(contender, problem)
-            result |= _verdict(problem, solution, contender, self._tolerance(contender), gram)
-            result["performance"] = self._performance(problem, solution)
+            return {**NO_RESULT, **self._measured(contender)}
         except NotInstalled:
             return {**NO_RESULT, "status": "not_run", "reason": not_installed(contender.solver)}
         except (Exception, SystemExit) as error:
             # Whatever a solver raises, also a user's own, is its result and must not end the job.
             return {**NO_RESULT, "status": "error", "reason": _reason(error, contender)}
-        return result
+
+    def _measured(self, contender: Contender) -> dict[str, Any]:
+        """Run a contender, and return what `run` does."""
+        problem = self.prepare(contender)
+        solver = solver_of(contender, self._tolerance(contender))
+        load_before = load_average()
+        given = self._given(contender, problem)
+        with Meter() as meter:
+            solution = solver(given)
+        return {
+            "load_before": load_before,
+            "load_after": load_average(),
+            **_counts_and_times(solution, meter),
+            **verdict(
+                problem, solution, contender, self._tolerance(contender), self._gram(contender, problem)
+            ),
+            "performance": self._performance(problem, solution),
+        }
+
+    def _given(self, contender: Contender, problem: Problem) -> Problem:
+        """Return the problem that a solver gets: for a user's own solver a copy."""
+        return self._copy(contender, problem) if ":" in contender.solver else problem
 
     def _performance(self, problem: Problem, solution: Solution) -> dict[str, Any]:
         """Return the experiment's measures on the test set, also for a run that met a limit."""
@@ -182,7 +192,7 @@ class ContenderRuns:
         return {name: MEASURES[name](y, values) for name in self._experiment.measures}
 
 
-def _solver(contender: Contender, eps: float) -> Callable[[Problem], Solution]:
+def solver_of(contender: Contender, eps: float) -> Callable[[Problem], Solution]:
     """Return the function to be timed."""
     if ":" not in contender.solver:
         return lambda problem: solve(
@@ -243,7 +253,7 @@ def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
     }
 
 
-def _verdict(
+def verdict(
     problem: Problem,
     solution: Solution,
     contender: Contender,

@@ -95,13 +95,15 @@ class Measurer:
     def _run(self, instance: Instance, stopped: dict[str, str]) -> None:
         # Load solvers and compiled code only if something is to be run.
         from svmrepro.workflow.measurement.contender_run import ContenderRuns
+        from svmrepro.workflow.measurement.grid_run import GridRuns
 
         config, test = self._config, None
         data = self._data.get((instance.n, instance.seed), lambda: load_instance(config, instance))
         if self._experiment.test is not None:
             which = (instance.sample, data.X.shape[1])
             test = self._test.get(which, lambda: load_test(config, instance, data.X.shape[1]))
-        contender_runs = ContenderRuns(
+        runs_of = ContenderRuns if self._experiment.grid is None else GridRuns
+        contender_runs = runs_of(
             self._experiment,
             data.X,
             data.y,

@@ -8,6 +8,7 @@ support_vectors  support vectors beside the paper
 contenders       contenders side by side
 claims           verdicts
 traffic          bytes moved
+grid             problems over a grid of C and gamma
 adult_encoding   our encoding of Adult compared with the published one
 benchmarks       solvers over all experiments
 precision        solvers at equal precision

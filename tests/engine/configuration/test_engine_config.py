@@ -132,6 +132,7 @@ def test_every_key_is_described():
         "paper": structs.PaperFile,
         "experiment": structs.ExperimentSettings,
         "axis": structs.AxisSettings,
+        "grid": structs.GridSettings,
         "test": HeldOut,
         "kernel": structs.KernelSettings,
         "contender": structs.ContenderSettings,

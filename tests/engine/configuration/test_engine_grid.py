@@ -1,0 +1,169 @@
+"""Experiments over a grid of C and gamma: one run solves, certifies and adds up all cells."""
+
+import io
+import json
+
+import pytest
+from engine_support import refusal
+from support import rows_of
+from svmrepro.workflow.analysis.grids import cells, compared
+from svmrepro.workflow.analysis.runs import read_runs
+from svmrepro.workflow.configuration import jobs, paths
+from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.measurement.data_sets import register
+from svmrepro.workflow.measurement.journal_line import read_lines
+from svmrepro.workflow.measurement.progress import Progress
+from svmrepro.workflow.steps import analyse, collect, plot, tabulate
+from svmrepro.workflow.steps.measure import measure_job
+
+NAME = "adult-grid"
+GRID = {"C": [1000, 1e-4, 1], "gamma": [0.5, 0.01]}
+ORDER = [(gamma, C) for gamma in (0.01, 0.5) for C in (1e-4, 1.0, 1000.0)]
+#: Bounded multipliers only need some n / 2 steps; those of the largest C need hundreds.
+CONTENDERS = {
+    "smo-newton-warm": {"solver": "smo-newton", "warm": True},
+    "smo-newton": {"solver": "smo-newton"},
+    "libsvm": None,
+    "onedal": None,
+    "short": {"solver": "smo2", "iteration_limit": 60},
+}
+
+
+def overrides(**changes):
+    """Return settings that leave one grid on generated data."""
+    experiment = {
+        "dataset": "noise",
+        "sizes": [60],
+        "repeats": 2,
+        "grid": GRID,
+        "contenders": CONTENDERS,
+        **changes,
+    }
+    return {"papers": ["grid"], "experiments": {"grid": {NAME: experiment, "spambase-grid": None}}}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A measured grid: its configuration, and its lines."""
+    folder = tmp_path_factory.mktemp("grid")
+    folders = {f"{name}_dir": str(folder / name) for name in ("results", "figures", "data")}
+    config = load_config({**overrides(), **folders})
+    register(config)
+    return config, measure(config, folder)
+
+
+def measure(config, folder):
+    experiment = config.experiment("grid", NAME)
+    part = jobs.job(config, experiment, "all")
+    with Progress(config, experiment, part, folder / "log.txt", io.StringIO()) as progress:
+        measure_job(config, experiment, part, progress)
+    return read_lines(paths.job_file(config, "grid", NAME, "all"))
+
+
+def test_a_run_solves_every_cell_and_adds_up(measured, tmp_path):
+    config, lines = measured
+    assert [(line["contender"], line["repeat"]) for line in lines] == [
+        ("smo-newton-warm", 0), ("smo-newton", 0), ("short", 0), ("smo-newton-warm", 1), ("smo-newton", 1),
+    ]  # fmt: skip
+    for line in lines:
+        own = line["info"]["cells"]
+        assert [(cell["gamma"], cell["C"]) for cell in own] == ORDER
+        for name in ("cpu_seconds", "iterations", "kernel_evaluations"):
+            assert line[name] == pytest.approx(sum(cell[name] for cell in own))
+        if line["contender"] != "short":
+            assert line["status"] == "optimal" and line["certificate"]["passed"]
+            assert line["certificate"]["pair_gap"] <= 1.001e-3
+            assert line["certificate"]["gap"] >= 0 and line["certificate"]["dual"] > 0
+    duals = {line["contender"]: line["certificate"] for line in lines}
+    warm, cold = duals["smo-newton-warm"], duals["smo-newton"]
+    assert abs(warm["dual"] - cold["dual"]) <= warm["gap"] + cold["gap"]
+    assert measure(config, tmp_path) == lines  # nothing is measured twice
+
+
+def test_a_limited_cell_does_not_end_the_grid(measured):
+    _, lines = measured
+    (line,) = (line for line in lines if line["contender"] == "short")  # a limit is not repeated
+    certified = [cell["status"] == "optimal" for cell in line["info"]["cells"]]
+    first = certified.index(False)
+    gamma, C = ORDER[first]
+    assert line["status"] == "iteration_limit" and not line["certificate"]["passed"]
+    assert line["reason"] == (
+        f"{sum(certified)} of 6 cells certified; C = {C:g}, gamma = {gamma:g}: stopped at its cap of 60 steps"
+    )
+    assert sum(certified) > 0 and any(certified[first:])  # smaller C of the next gamma are solved again
+
+
+def test_table_and_figure_show_certified_cells_and_compare_what_both_solved(measured):
+    config, lines = measured
+    analyse.run(config, "grid", NAME)
+    collect.run(config, "grid")
+    tabulate.run(config, "grid", ["grid-seconds"])
+    plot.run(config, "grid", ["grid-cells"])
+    table = paths.table(config, "grid", "grid-seconds")
+    warm, cold, short = rows_of(table["csv"])
+    assert [row["certified"] for row in (warm, cold)] == ["6", "6"]
+    certified = sum(cell["status"] == "optimal" for cell in lines[2]["info"]["cells"])
+    assert int(short["certified"]) == certified < int(short["cells"]) == 6
+    assert warm["ratio"] == "" and float(cold["ratio"]) > 0
+    runs = read_runs([paths.measurements(config, "grid", NAME)])
+    groups = {label: runs.group(NAME, label, 60) for label in runs.contenders(NAME)}
+    above, below, count = compared(groups["short"], groups["smo-newton-warm"])
+    assert (len(above), len(below), count) == (1, 1, certified)
+    own, other = (cells(groups[label].runs[0]) for label in ("short", "smo-newton-warm"))
+    both = [place for place in ORDER if own[place].certified]
+    assert above == [pytest.approx(sum(own[place].seconds for place in both))]
+    assert below == [pytest.approx(sum(other[place].seconds for place in both))]
+    for path in paths.figure(config, "grid", "grid-cells").values():
+        assert path.stat().st_size > 10_000
+
+
+def test_without_data_table_and_figure_say_so(tmp_path):
+    folders = {f"{name}_dir": str(tmp_path / name) for name in ("results", "figures", "data")}
+    config = load_config({**overrides(dataset="adult", sizes=[1605]), **folders})
+    register(config)
+    (line, *_) = measure(config, tmp_path)
+    assert line["status"] == "not_run"
+    analyse.run(config, "grid", NAME)
+    collect.run(config, "grid")
+    tabulate.run(config, "grid", ["grid-seconds"])
+    plot.run(config, "grid", ["grid-cells"])
+    text = paths.table(config, "grid", "grid-seconds")["md"].read_text()
+    assert text.count("not run: data set adult (a1a) is not available") == 3
+
+
+def test_the_grid_and_warm_starts_decide_what_is_measured():
+    def key(**changes):
+        config = load_config(overrides(**changes))
+        (instance,) = jobs.instances(config.experiment("grid", NAME))
+        return instance.key
+
+    cold = {**CONTENDERS, "smo-newton-warm": {"solver": "smo-newton", "warm": False}}
+    more = {**GRID, "C": [1000, 1e-4, 1, 2]}
+    assert len({key(), key(contenders=cold), key(grid=more)}) == 3
+    assert key() == key(grid={name: GRID[name][::-1] for name in GRID}, title="another")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"C": 1}, "an experiment with a grid has no such key"),
+        ({"axis": {"C": [1, 2]}}, "an experiment with a grid has no such key"),
+        ({"kernel": {"gamma": 1}}, "a grid needs a gaussian kernel without gamma or sigma2"),
+        ({"grid": {"C": []}}, "C"),
+        ({"contenders": {"libsvm": {"solver": "libsvm", "warm": True}}}, "a solver that takes a start"),
+        (
+            {"contenders": {"own": {"solver": "engine_solvers:quick", "warm": True}}},
+            "a solver that takes a start",
+        ),
+    ],
+)
+def test_grids_that_cannot_be_are_refused(changes, message):
+    assert message in refusal(overrides(**changes))
+
+
+def test_warm_needs_a_grid():
+    contenders = {"smo": {"solver": "smo", "warm": True}}
+    said = refusal(
+        {"papers": ["platt1998"], "experiments": {"platt1998": {"adult-linear": {"contenders": contenders}}}}
+    )
+    assert "needs a grid" in said and json.dumps(said)

@@ -1,0 +1,120 @@
+"""Warm starts over a grid: results as of cold solves, each with its own status."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from solver_cases import banana_like, cloud, words
+from svmrepro.solvers import Kernel, Problem, certify, solve, solve_grid
+from svmrepro.solvers.solution import OPTIMAL
+
+BOUNDS = (0.03, 1.0, 30.0)
+WIDTHS = (0.02, 0.5)
+GAUSSIANS = tuple(Kernel.gaussian(gamma=gamma) for gamma in WIDTHS)
+#: Cheap rows, expensive rows whose dot products are shared, and sparse ones of the same kind.
+EXAMPLES = {
+    "cheap": banana_like(150),
+    "binary": words(150),
+    "wide": cloud(120, d=40),
+    "sparse": (lambda X, y: (sp.csr_array(X), y))(*cloud(120, d=40, share=0.1)),
+}
+
+
+def agree(cell, cold, eps):
+    """Two solutions to eps: both certified, with objectives no further apart than their gaps."""
+    warm, plain = certify(cell.problem, cell.solution), certify(cell.problem, cold)
+    assert warm.passes(eps, 2.0) and plain.passes(eps, 2.0)
+    assert abs(warm.dual - plain.dual) <= max(warm.gap, plain.gap) + 1e-9 * abs(plain.dual)
+
+
+@pytest.mark.parametrize("examples", EXAMPLES)
+@pytest.mark.parametrize("name", ["smo-newton", "smo2", "csmo", "chunking"])
+def test_every_cell_is_solved_as_a_cold_solve_does(examples, name):
+    X, y = EXAMPLES[examples]
+    cells = list(solve_grid(X, y, reversed(BOUNDS), GAUSSIANS, name, verify=True))
+    assert [(cell.problem.kernel.gamma, cell.problem.C) for cell in cells] == [
+        (gamma, C) for gamma in WIDTHS for C in BOUNDS
+    ]
+    for cell in cells:
+        assert cell.solution.status == OPTIMAL
+        agree(cell, solve(Problem(X, y, cell.problem.C, cell.problem.kernel), name), 1e-3)
+
+
+@pytest.mark.parametrize("kernel", [Kernel.linear(), Kernel.polynomial(3, a=0.1, c=1.0)])
+def test_other_kernels_have_paths_over_C(kernel):
+    X, y = EXAMPLES["wide"]
+    for cell in solve_grid(X, y, BOUNDS, [kernel]):
+        agree(cell, solve(Problem(X, y, cell.problem.C, kernel), "smo-newton"), 1e-3)
+        np.testing.assert_allclose(
+            cell.solution.decision_function(cell.problem, X[:5]),
+            X[:5] @ cell.solution.weights + cell.solution.bias
+            if kernel.name == "linear"
+            else (0.1 * X[:5] @ X.T + 1.0) ** 3 @ (y * cell.solution.alpha) + cell.solution.bias,
+        )
+
+
+def test_tolerances_go_from_loose_to_tight():
+    X, y = EXAMPLES["cheap"]
+    cells = list(solve_grid(X, y, [1.0, 10.0], GAUSSIANS[1:], eps=[1e-5, 1e-2, 1e-3]))
+    assert [(cell.problem.C, cell.eps) for cell in cells] == [
+        (C, eps) for C in (1.0, 10.0) for eps in (1e-2, 1e-3, 1e-5)
+    ]
+    for cell in cells:
+        assert certify(cell.problem, cell.solution).passes(cell.eps, 1.0)
+
+
+def test_scaling_saves_the_steps_of_a_cold_start_where_most_multipliers_are_bounded():
+    X, y = cloud(400, d=5, noise=3.0)
+    kernel = Kernel.gaussian(gamma=0.01)
+    cells = list(solve_grid(X, y, [0.001, 0.004], [kernel]))
+    cold = solve(cells[1].problem, "smo-newton")
+    assert cells[1].solution.iterations < 0.5 * cold.iterations
+
+
+def test_a_limited_cell_has_its_own_status_and_the_grid_goes_on():
+    X, y = EXAMPLES["cheap"]
+    cells = list(solve_grid(X, y, BOUNDS, GAUSSIANS, iteration_limit=100, verify=True))
+    statuses = [cell.solution.status for cell in cells]
+    assert len(cells) == 6 and "iteration_limit" in statuses
+    for cell in cells:
+        certificate = certify(cell.problem, cell.solution)
+        assert certificate.passes(1e-3, 1.0) == (cell.solution.status == OPTIMAL)
+    # The rest of the way is made from there.
+    alpha = next(cell for cell in cells if cell.solution.status != OPTIMAL)
+    agree(alpha._replace(solution=solve(alpha.problem, "smo-newton", start=alpha.solution.alpha)),
+          solve(alpha.problem, "smo-newton"), 1e-3)  # fmt: skip
+
+
+def test_a_given_gradient_is_used_and_a_drifting_one_renewed():
+    X, y = EXAMPLES["cheap"]
+    problem = Problem(X, y, 1.0, GAUSSIANS[1])
+    solution = solve(problem, "smo-newton")
+    again = solve(problem, "smo-newton", start=solution.end)
+    assert (again.iterations, again.kernel_evaluations) == (0, 0)
+    assert again.status == OPTIMAL and (again.alpha == solution.alpha).all()
+    # A gradient whose error is said to be large is computed again before the end.
+    wrong = solution.end._replace(gradient=np.zeros(problem.n), drift=1e15)
+    repaired = solve(problem, "smo-newton", start=wrong, verify=False)
+    assert repaired.kernel_evaluations > 0 and certify(problem, repaired).passes(1e-3, 1.0)
+
+
+def test_matrices_are_shared_only_within_their_limit():
+    X, y = EXAMPLES["wide"]
+    ours = [cell.solution for cell in solve_grid(X, y, BOUNDS, GAUSSIANS, matrix_mb=0.1)]
+    shared = [cell.solution for cell in solve_grid(X, y, BOUNDS, GAUSSIANS)]
+    # Kernel values that are there are not computed, but copied: entries read are those of the matrix.
+    assert sum(each.work["nonzeros"] for each in shared) < 0.2 * sum(each.work["nonzeros"] for each in ours)
+
+
+def test_distances_that_cancel_are_not_shared():
+    X, y = cloud(60, d=40)
+    far = X + 1e9  # moved back to the origin
+    spread = np.where(np.arange(60)[:, None] < 30, 1e9, -1e9) + X
+    for examples in (far, spread):
+        for cell in solve_grid(examples, y, [1.0], [Kernel.gaussian(gamma=0.1)] * 2, verify=True):
+            assert cell.solution.status == OPTIMAL
+
+
+def test_solvers_without_a_start_are_refused():
+    X, y = EXAMPLES["cheap"]
+    with pytest.raises(ValueError, match="solver 'libsvm' cannot go on from given multipliers"):
+        next(solve_grid(X, y, BOUNDS, GAUSSIANS, "libsvm"))

@@ -1,0 +1,138 @@
+"""One run over a grid of C and gamma: every cell is certified; seconds and counts are summed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, gram_matrix, solve_grid, warm
+from svmrepro.solvers.interface import Prepares
+from svmrepro.workflow.configuration import Contender
+from svmrepro.workflow.measurement._flags import flag_reasons
+from svmrepro.workflow.measurement.contender_run import GRAM_BYTES, ContenderRuns, solver_of, verdict
+from svmrepro.workflow.measurement.machine import Meter, load_average
+
+#: Fields of a certificate that are summed over the cells.
+_SUMS = ("dual", "primal", "gap")
+#: Fields of which the largest is kept.
+_LARGEST = ("max_violation", "pair_gap", "equality_residual")
+
+
+class GridRuns(ContenderRuns):
+    """The contenders of one row of an experiment with a grid."""
+
+    def _measured(self, contender: Contender) -> dict[str, Any]:
+        """Solve all cells; limits hold for each cell.
+
+        The status is ``optimal`` if all cells are certified, else that of the first one that is not.
+        ``info.cells`` has each cell's C, gamma, status, CPU seconds, iterations and violation, in the order
+        in which they were solved.
+        """
+        self.prepare(contender)
+        if contender.warm:
+            warm(contender.solver, Kernel.precomputed())
+        eps, load_before = self._tolerance(contender), load_average()
+        cells: list[dict[str, Any]] = []
+        certificates: list[dict[str, Any]] = []
+        seconds = wall_seconds = 0.0
+        failed: dict[str, Any] | None = None
+        gram, gamma = None, None
+        with Meter() as meter:  # the certificates' own time is no other process's
+            for problem, solution in self._solutions(contender):
+                if problem.kernel.gamma != gamma and 8 * problem.n**2 <= GRAM_BYTES:
+                    gram = None  # not two of them at once
+                    gram = gram_matrix(problem)
+                gamma = problem.kernel.gamma
+                found = verdict(problem, solution, contender, eps, gram)
+                seconds += solution.cpu_seconds
+                wall_seconds += solution.wall_seconds
+                certificate = found.get("certificate") or {}
+                certificates.append(certificate)
+                if found["status"] != "optimal" and failed is None:
+                    place = f"C = {problem.C:g}, gamma = {gamma:g}"
+                    failed = {"status": found["status"], "reason": f"{place}: {found['reason']}"}
+                cells.append(
+                    {
+                        "C": problem.C,
+                        "gamma": gamma,
+                        "status": found["status"],
+                        "cpu_seconds": solution.cpu_seconds,
+                        "iterations": int(solution.iterations),
+                        "kernel_evaluations": int(solution.kernel_evaluations),
+                        "violation": certificate.get("max_violation"),
+                    }
+                )
+        reasons = flag_reasons(wall_seconds, seconds, meter.other_cores)
+        certified = sum(cell["status"] == "optimal" for cell in cells)
+        if failed is not None:
+            failed["reason"] = f"{certified} of {len(cells)} cells certified; {failed['reason']}"
+        return {
+            "load_before": load_before,
+            "load_after": load_average(),
+            "cpu_seconds": seconds,
+            "wall_seconds": wall_seconds,
+            "iterations": sum(cell["iterations"] for cell in cells),
+            "kernel_evaluations": sum(cell["kernel_evaluations"] for cell in cells),
+            "info": {"cells": cells},
+            "certificate": _joined(certificates, certified == len(cells)),
+            "flagged": bool(reasons),
+            "flag_reason": "; ".join(reasons) or None,
+            **(failed or {"status": "optimal"}),
+        }
+
+    def _solutions(self, contender: Contender) -> Iterator[tuple[Problem, Solution]]:
+        """Solve cell by cell: by ascending gamma, then by ascending C.
+
+        The seconds of warm starts include everything: what the cells share, and the layout of the examples,
+        which other solvers get ready-made.
+        """
+        grid, eps = self._experiment.grid, self._tolerance(contender)
+        assert grid is not None
+        X, kernels = self._encoded(contender.encoding), [Kernel.gaussian(gamma=gamma) for gamma in grid.gamma]
+        if contender.warm:
+            path = solve_grid(
+                X,
+                self._y,
+                grid.C,
+                kernels,
+                contender.solver,
+                eps=eps,
+                bias=contender.bias,
+                storage=contender.storage,
+                time_limit=contender.time_limit,
+                memory_limit_mb=contender.memory_limit_mb,
+                iteration_limit=contender.iteration_limit,
+                verify=False,
+                **contender.options,
+            )
+            while True:
+                wall, cpu = time.perf_counter(), time.thread_time()
+                cell = next(path, None)
+                cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
+                if cell is None:
+                    return
+                yield cell.problem, replace(cell.solution, cpu_seconds=cpu, wall_seconds=wall)
+        solver = solver_of(contender, eps)
+        own = SOLVERS[contender.solver].load() if ":" not in contender.solver else None
+        for kernel in kernels:
+            first = Problem(X, self._y, grid.C[0], kernel, bias=contender.bias, storage=contender.storage)
+            for C in grid.C:
+                first.prepare()
+                if isinstance(own, Prepares):
+                    own.prepare(first)  # shared where it does not depend on C
+                problem = first.with_C(C)
+                if isinstance(own, Prepares):
+                    own.prepare(problem)
+                yield problem, solver(self._given(contender, problem))
+
+
+def _joined(certificates: list[dict[str, Any]], passed: bool) -> dict[str, Any]:
+    """Return one certificate for all cells: sums, largest violations, and whether every cell passed."""
+    found: dict[str, Any] = {"passed": passed}
+    for names, join in ((_SUMS, sum), (_LARGEST, max)):
+        for name in names:
+            values = [each[name] for each in certificates if each.get(name) is not None]
+            found[name] = join(values) if len(values) == len(certificates) else None
+    return found
