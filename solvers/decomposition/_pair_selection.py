@@ -160,7 +160,7 @@ def _best_screened(G, diagonal, row, status, m, i, tiny, wide, screen, hint):  #
             for k in range(size):
                 highest = larger(_gain(top, own, g[k], d[k], values[k], s[k], tiny), highest)
             if highest > 0.0 and highest >= best:
-                best, where = highest, begin
+                best, where = highest, int(begin)
         known = max(known, best)
     j = -1
     for k in range(max(where, 0), min(where + _BLOCK, m) if where >= 0 else 0):
