@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from svmrepro.solvers.caches.feature_columns import cheap_rows
 from svmrepro.solvers.driver import solve, verified
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
@@ -168,6 +167,10 @@ class _KernelMatrices:
     @classmethod
     def of(cls, problem: Problem, kernels: Sequence[Kernel], limit_mb: float) -> _KernelMatrices | None:
         """Return the matrices, or None if they do not pay, or would be too large or too inaccurate."""
+        from svmrepro.solvers.caches.feature_columns import (
+            cheap_rows,
+        )  # compiled code, loaded when it is used
+
         names = {kernel.name for kernel in kernels}
         if len(names) > 1 or names & {"linear", "precomputed"} or problem.blocks or cheap_rows(problem):
             return None
