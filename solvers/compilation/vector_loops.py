@@ -260,7 +260,9 @@ def _level_tiles() -> tuple[Callable[..., Any], Callable[..., Any]]:
         """
 
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            lanes = 16 if "+avx512vnni" in context.codegen().magic_tuple()[2].split(",") else 8
+            lanes = _byte_lanes(context)
+            if not lanes:
+                return context.get_dummy_value()  # never called, see `multiplies_bytes`
             integer = ir.IntType(32)
             kind, doubles = ir.VectorType(integer, lanes), ir.VectorType(_DOUBLE, lanes)
             multiply_add = cgutils.get_or_insert_function(
@@ -323,12 +325,15 @@ def _level_tiles() -> tuple[Callable[..., Any], Callable[..., Any]]:
     return emit, interpreted
 
 
+def _byte_lanes(context: Any) -> int:
+    """Return how many sums of four products of bytes the processor adds at once; 0 if it cannot."""
+    features = context.codegen().magic_tuple()[2].split(",")
+    return 16 if {"+avx512vnni", "+avx512f"} <= {*features} else 8 if "+avxvnni" in features else 0
+
+
 def multiplies_bytes() -> bool:
     """Tell whether :func:`_level_tiles` can be compiled for this processor."""
-    if config.DISABLE_JIT:
-        return True
-    features = cpu_target.target_context.codegen().magic_tuple()[2].split(",")
-    return "+avx512vnni" in features or "+avxvnni" in features
+    return config.DISABLE_JIT or bool(_byte_lanes(cpu_target.target_context))
 
 
 exponentials: Any = _interpreted_exponentials if config.DISABLE_JIT else intrinsic(_exponentials)
