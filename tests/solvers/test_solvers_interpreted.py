@@ -34,4 +34,5 @@ def test_the_interpreter_takes_the_same_steps() -> None:
         # With another summation order, both results are within their promise of the optimum, but not closer
         # to each other.
         assert abs(run["primal"] - other["primal"]) <= run["allowed"], name
-        assert run["iterations"] == pytest.approx(other["iterations"], rel=0.2, abs=3), name
+        # Nobody promises a number of steps; rounding breaks the ties of integer data.
+        assert run["iterations"] == pytest.approx(other["iterations"], rel=0.5, abs=3), name
