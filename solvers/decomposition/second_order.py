@@ -104,7 +104,7 @@ BEGIN, RENEW = -1, -2  # reasons to compute the gradient, besides return values 
 _ROUNDING = {"double": 2.3e-16, "single": 6.0e-8, "byte": 2.3e-16, "distance": 2.3e-16}  # of a kept entry
 _FUTILE = 30
 _ENTRY_BYTES = {
-    "bytes": 1,
+    "bytes": 1 / 8,
     "columns": 8,
     "levels": 1,
     "bits": 8,
@@ -380,19 +380,20 @@ def finish(run: SecondOrderRun, status: str) -> Solution:
 def _bytes_moved(run: SecondOrderRun) -> int:
     """Return the bytes that the run reads and writes, without processor caches.
 
-    Selecting the partner reads G, K_ii, a row and a status for each active example. The gradient update reads
-    G, two rows and the status, and writes G. Computing a row reads stored entries of examples and writes the
-    row.
+    Selecting the partner reads G, K_ii, a row and a status for each active example; of distances, the screen
+    and the row. The gradient update reads G, two rows and the status, and writes G, and the screen. Computing
+    a row reads stored entries of examples and writes the row.
     """
     counts = run.cache.counts
     entry = _ENTRY_BYTES[form(run.problem)]
-    row = run.cache.rows.itemsize
+    row = new_entry = run.cache.rows.itemsize
     steps = (2 * 8 + row + 1) + (2 * 8 + 2 * row + 1)
-    new_entry = row
-    if run.cache.packed.shape[0]:  # unpacked for each step
-        packed = run.cache.packed.itemsize
-        steps += 2 * (packed + row)
-        new_entry = packed
+    if run.state.screen.low.size:
+        new_entry = 1
+        steps = (4 + 1) + (2 * 8 + 2 * 1 + 1 + 4)
+    elif run.cache.packed.shape[0]:  # widened for each step
+        new_entry = run.cache.packed.itemsize
+        steps += 2 * (new_entry + row)
     return int(steps * run.state.scalars.updates + entry * counts.touched + new_entry * counts.entries)
 
 

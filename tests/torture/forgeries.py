@@ -116,8 +116,8 @@ def true_and_stated(
         alpha = exact.multipliers_of(solution.weights) if solution.alpha is None else solution.alpha
         true = exact.conditions(alpha, solution.bias)
         return [
-            ("violation", true.violation, max(found.max_violation, ROUNDING * eps)),
-            ("pair gap", true.pair_gap, max(found.pair_gap, ROUNDING * eps)),
+            ("violation", true.violation, max(found.max_violation + found.rounding, ROUNDING * eps)),
+            ("pair gap", true.pair_gap, max(found.pair_gap + 2.0 * found.rounding, ROUNDING * eps)),
         ]
     primal = exact.primal(solution.weights)
     true_gap = float(primal - exact.optimum.upper)
