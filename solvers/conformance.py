@@ -192,11 +192,15 @@ class _Tested:
         outcome = _Outcome()
         try:
             outcome.solution = run(self._solver, problem, case.eps, time_limit, self._options)
-            outcome.malformed = _malformed(case.problem(), outcome.solution)
         except UserSolverError as error:
             outcome.malformed = str(error)
         except (Exception, SystemExit) as error:
             outcome.raised = shorten(f"{type(error).__name__}: {error}", 100)
+        else:
+            try:
+                outcome.malformed = _malformed(case.problem(), outcome.solution)
+            except (TypeError, ValueError) as error:
+                outcome.malformed = f"the solution cannot be read: {error}"
         after = _arrays(problem)
         outcome.changed = [
             name for name, old in before.items() if name not in after or not np.array_equal(old, after[name])

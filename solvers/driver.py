@@ -103,7 +103,7 @@ def solve(
     if spec.starts:
         alpha = start.alpha if isinstance(start, Start) else start
         full["start"] = None if alpha is None else _checked_start(problem, solver, spec.loss, alpha)
-        full["gradient"] = (start.gradient, start.drift) if isinstance(start, Start) else None
+        full["gradient"] = _checked_gradient(problem, start) if isinstance(start, Start) else None
     if spec.memory_limited:
         full["memory_limit_bytes"] = _NO_LIMIT if memory_limit_mb is None else memory_limit_mb * 2**20
     problem.prepare()
@@ -150,6 +150,16 @@ def _checked_start(
     if off > _FEASIBLE * float(alpha.sum()):
         raise ValueError(f"start is not feasible: sum_i y_i alpha_i is {off:g}, and must be 0")
     return alpha
+
+
+def _checked_gradient(problem: Problem, start: Start) -> tuple[npt.NDArray[np.float64], float]:
+    """Return the gradient of a start and its drift, or raise ValueError if they cannot be."""
+    gradient = np.asarray(start.gradient, dtype=np.float64)
+    if gradient.shape != (problem.n,) or not np.isfinite(gradient).all():
+        raise ValueError(f"the gradient of start must be {problem.n} finite numbers")
+    if not 0.0 <= start.drift < math.inf:
+        raise ValueError(f"the drift of start must be a finite number of at least 0, got {start.drift!r}")
+    return gradient, float(start.drift)
 
 
 def _drive(

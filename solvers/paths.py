@@ -148,7 +148,7 @@ def scaled_start(start: Any, before: npt.NDArray[np.float64], problem: Problem) 
     bound = np.count_nonzero(at_C)
     many_free = np.count_nonzero(alpha) - bound > _FREE * bound
     if factor == 1.0 or (factor > 1.0 and many_free):
-        return start
+        return start if (alpha <= problem.bounds).all() else None
     alpha = np.where(at_C, problem.bounds, np.minimum(factor * alpha, problem.bounds))
     if not isinstance(start, Start):
         return alpha

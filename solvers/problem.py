@@ -25,7 +25,7 @@ from svmrepro.solvers.storage.stores import (
 
 _MOST_COLUMNS = 2**32 - 2  # the next number is the padding of index lists
 _CHECKED_ROWS = 256
-_SHARED = ("columns in use", "panel")  # layouts that do not depend on C
+_SHARED = ("columns in use", "levels")  # layouts that do not depend on C and that no run rearranges
 _SYMMETRIC = 1e-8  # largest relative difference between k(x, z) and k(z, x)
 
 

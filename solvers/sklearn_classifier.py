@@ -362,7 +362,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 digest.update(f"{array.shape}{array.dtype}".encode())
                 digest.update(np.ascontiguousarray(array).data)
             digest.update(problem.y.data)
-            digest.update(np.round(problem.bounds / problem.bounds[0], 12).data)
+            mantissas, exponents = np.frexp(problem.bounds / problem.bounds[0])
+            digest.update(np.ldexp(np.round(mantissas, 12), exponents).data)
         return digest.hexdigest()
 
     def _calibrate(self, X: Any, y: Any, sample_weight: Any) -> Any:

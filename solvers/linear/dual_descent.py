@@ -183,8 +183,12 @@ def steps(run: DualDescentRun) -> int:
 
 def finish(run: DualDescentRun, status: str) -> Solution:
     """Return the best weights and the multipliers; before the end, the mean weights may be the best."""
+    if status != OPTIMAL and run.task == "renew":
+        while not run.passes.add(run.problem.y * run.alpha, run.v, 2**62):
+            pass
     if status != OPTIMAL and math.isfinite(float(run.v @ run.v)):
-        _begin_check(run)
+        if run.task != "score":  # a score that has begun is finished at its own point
+            _begin_check(run)
         while not run.passes.score(run.at, run.f, 2**62):
             pass
         run.measure(scored=True)
