@@ -200,7 +200,7 @@ class _Tested:
             try:
                 outcome.malformed = _malformed(case.problem(), outcome.solution)
             except (TypeError, ValueError) as error:
-                outcome.malformed = f"the solution cannot be read: {error}"
+                outcome.malformed = f"the solution cannot be read: {type(error).__name__}: {error}"
         after = _arrays(problem)
         outcome.changed = [
             name for name, old in before.items() if name not in after or not np.array_equal(old, after[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from svmrepro.solvers import conformance, gram_matrix, user_functions
+from svmrepro.solvers import conformance, gram_matrix, solve, user_functions
 from svmrepro.solvers.conformance import CHECKS, check, main
 from svmrepro.solvers.problem import Problem
 
@@ -97,6 +98,12 @@ def refusing(problem: Problem, eps: float, time_limit: float | None) -> Any:
     raise NotImplementedError("not today")
 
 
+def unreadable(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    solver = "smo-newton" if problem.bias else "smo-fixed-threshold"
+    solution = solve(problem, solver, eps=eps, time_limit=time_limit)
+    return solution if problem.bias else dataclasses.replace(solution, bias=None)
+
+
 def leaving(problem: Problem, eps: float, time_limit: float | None) -> Any:
     raise SystemExit("no licence")
 
@@ -119,6 +126,7 @@ BAD: dict[str, tuple[Callable[..., Any], str, str]] = {
     "leaving": (leaving, "solves", "not one was solved"),
     "one bound": (one_bound, "bounds", "called optimal: alpha"),
     "with bias": (with_bias, "bias", "called optimal: bias must be 0"),
+    "unreadable": (unreadable, "bias", "cannot be read: TypeError"),
     "careless": (careless, "inputs", "changed: y"),
     "restless": (restless, "repeatable", "alpha differs"),
     "stubborn": (stubborn, "time", "s of CPU at a limit of 0.25 s"),
