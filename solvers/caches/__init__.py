@@ -3,7 +3,6 @@
 lru              replacement by last use, within a memory limit
 active_set_rows  rows in the order of the active set (second order, decomposition)
 smo_rows         rows over the non-bound examples (Platt's SMO)
-rows_ahead       rows computed together with one that is requested
 feature_columns  the examples laid out feature by feature, from which rows are computed
 bit_columns      the same for binary data, as bits
 example_tiles    examples of real values in tiles, for several rows at once

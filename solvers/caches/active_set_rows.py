@@ -40,7 +40,7 @@ def fill_row(store: Any, panel: Any, block: Any, shape: Any, i: int, first: int,
 
 
 @overload(fill_row, inline="always")
-def _fill_row(store, panel, block, shape, i, first, last, out):  # type: ignore[no-untyped-def]
+def _fill_row(store, panel, block, shape, i, first, last, out):
     if out.dtype == types.uint8:
         return lambda store, panel, block, shape, i, first, last, out: count_all(panel, i, first, last, out)
     return lambda store, panel, block, shape, i, first, last, out: fill(
@@ -49,7 +49,7 @@ def _fill_row(store, panel, block, shape, i, first, last, out):  # type: ignore[
 
 
 @compiled()
-def fill_rounded(store, panel, block, shape, i, first, last, packed, wide):  # type: ignore[no-untyped-def]
+def fill_rounded(store, panel, block, shape, i, first, last, packed, wide):
     """Fill a row in single precision; ``wide`` is workspace."""
     touched = fill_row(store, panel, block, shape, i, first, last, wide)
     for k in range(first, last):
@@ -58,7 +58,7 @@ def fill_rounded(store, panel, block, shape, i, first, last, packed, wide):  # t
 
 
 @compiled()
-def widen(packed, m, wide):  # type: ignore[no-untyped-def]
+def widen(packed, m, wide):
     """Write a row in single precision to one in double precision."""
     for k in range(m):
         wide[k] = np.float64(packed[k])
@@ -73,7 +73,7 @@ def row_of(cache: Any, panel: Any, slot: int) -> Any:
 
 
 @overload(row_of, inline="always")
-def _row_of(cache, panel, slot):  # type: ignore[no-untyped-def]
+def _row_of(cache, panel, slot):
     if cache.types[cache.fields.index("packed")].dtype == types.uint8:
         return lambda cache, panel, slot: (cache.packed[slot], panel.table)
     return lambda cache, panel, slot: (cache.rows[slot],)
@@ -85,7 +85,7 @@ def entry(row: Any, k: int) -> Any:
 
 
 @overload(entry, inline="always")
-def _entry(row, k):  # type: ignore[no-untyped-def]
+def _entry(row, k):
     return (lambda row, k: row[0][k]) if len(row) == 1 else (lambda row, k: row[1][row[0][k]])
 
 
@@ -98,8 +98,8 @@ def span(row: Any, first: int, size: int, wide: Any) -> Any:
 
 
 @overload(span, inline="always")
-def _span(row, first, size, wide):  # type: ignore[no-untyped-def]
-    def looked_up(row, first, size, wide):  # type: ignore[no-untyped-def]
+def _span(row, first, size, wide):
+    def looked_up(row, first, size, wide):
         look_up(row[1], row[0][first : first + size], size, wide)
         return (wide[:size],)
 
@@ -107,7 +107,7 @@ def _span(row, first, size, wide):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def kept(cache, i, m):  # type: ignore[no-untyped-def]
+def kept(cache, i, m):
     """Return the slot of a row that is complete and needs no widening, like :func:`fetch`; -1 otherwise.
 
     For a small active set, passing all the arguments of :func:`fetch` takes longer than an iteration.
@@ -124,7 +124,7 @@ def kept(cache, i, m):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def fetch(cache, store, panel, block, shape, i, m, which):  # type: ignore[no-untyped-def]
+def fetch(cache, store, panel, block, shape, i, m, which):
     """Have the row K(x_i, x_order[k]), k < m, and return its slot, for :func:`row_of`.
 
     The row stays valid until ``least`` other rows have been requested (see ``build_cache``). In single
@@ -156,13 +156,13 @@ def fetch(cache, store, panel, block, shape, i, m, which):  # type: ignore[no-un
     return np.int64(which)
 
 
-def signature(cache):  # type: ignore[no-untyped-def]
+def signature(cache: Any) -> Any:
     """Return the signature of :func:`rearrange_rows` for a type of cache."""
     return types.void(cache, types.int64[:, ::1])
 
 
 @compiled(signature(CACHE))
-def rearrange_rows(cache, pairs):  # type: ignore[no-untyped-def]
+def rearrange_rows(cache, pairs):
     """Apply a change of order to all rows, see :func:`svmrepro.solvers.caches.feature_columns.exchanges`.
 
     If an exchange would move an entry from the missing end of a row into its known part, the row is cut off

@@ -60,7 +60,7 @@ BIT_COLUMNS = typeof(allocate(1, 1, np.zeros(1)))
 
 
 @compiled(types.void(BIT_COLUMNS, types.int64[::1], types.uint32[::1], types.int64))
-def set_bits(columns, at, features, n):  # type: ignore[no-untyped-def]
+def set_bits(columns, at, features, n):
     """Set the bits of n examples in their original order; ``at`` and ``features`` are a panel's."""
     words = columns.words
     for f in range(words.shape[0]):
@@ -73,7 +73,7 @@ def set_bits(columns, at, features, n):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def exchange_bits(columns, at, features, order, pairs):  # type: ignore[no-untyped-def]
+def exchange_bits(columns, at, features, order, pairs):
     """Exchange positions, before ``order`` changes: flip what differs in the features of either example."""
     words, ones = columns.words, columns.ones
     for k in range(pairs.shape[0]):
@@ -87,7 +87,7 @@ def exchange_bits(columns, at, features, order, pairs):  # type: ignore[no-untyp
 
 
 @compiled()
-def add_common(columns, at, features, i, first, last, base, own, unit):  # type: ignore[no-untyped-def]
+def add_common(columns, at, features, i, first, last, base, own, unit):
     """Write ``base[j] + own + unit * c`` to ``columns.sums``, with c the ones that x_i shares with example k.
 
     That is for first <= k < last, at most ``STRETCH`` of them. Let j count from the first example in the word

@@ -89,7 +89,7 @@ def level_tiles_of(X: Any, levels: Levels) -> tuple[Any, Any]:
 
 
 @compiled()
-def _gather(panel, mates, count):  # type: ignore[no-untyped-def]
+def _gather(panel, mates, count):
     """Write the levels of up to four examples, and what is to be added to their sums, to the workspace.
 
     Returns the number of groups of features in which one of them is not 0.
@@ -126,7 +126,7 @@ def _gather(panel, mates, count):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def level_products(panel, mates, count, first, last):  # type: ignore[no-untyped-def]
+def level_products(panel, mates, count, first, last):
     """Do what :func:`~svmrepro.solvers.caches.example_tiles.products_together` does, for bytes."""
     tiles = panel.tiles
     tile, stop = first // TILE, (last + TILE - 1) // TILE
@@ -141,7 +141,7 @@ def level_products(panel, mates, count, first, last):  # type: ignore[no-untyped
 
 
 @compiled()
-def exchange_in_levels(tiles, sums, pairs):  # type: ignore[no-untyped-def]
+def exchange_in_levels(tiles, sums, pairs):
     """Exchange examples."""
     if tiles.shape[0] == 0:
         return

@@ -39,8 +39,7 @@ class Tiles(NamedTuple):
     added : ndarray of float64, shape (TOGETHER,)
         Workspace: what is added to sums of levels.
     mates, slots, worst : ndarray of int64, int64, float64, shape (TOGETHER,)
-        Workspace of :mod:`svmrepro.solvers.caches.rows_ahead`: these examples, the slots of their rows, by
-        how much they violate.
+        Workspace: these examples, the slots of their rows, by how much they violate.
     """
 
     values: Any
@@ -108,7 +107,7 @@ def _value_tiles(X: Any) -> Any:
 
 
 @compiled()
-def products(panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def products(panel, i, first, last, out):
     """Write ``x_i . x_order[k]`` to ``out[k - first]`` for first <= k < last; return entries read."""
     p, end = panel.at[i], panel.at[i + 1]
     features, values, dots = panel.features[p:end], panel.values[p:end], panel.tiles.dots
@@ -126,7 +125,7 @@ def products(panel, i, first, last, out):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def differences(panel, x, first, last, out):  # type: ignore[no-untyped-def]
+def differences(panel, x, first, last, out):
     """Write ``-|x - x_order[k]|^2 / 2`` to ``out[k - first]`` for first <= k < last; return entries read."""
     out[: last - first] = 0.0
     at = first
@@ -144,7 +143,7 @@ def differences(panel, x, first, last, out):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def _gather(panel, mates, count):  # type: ignore[no-untyped-def]
+def _gather(panel, mates, count):
     """Write the features of up to four examples to the panel's workspace; return how many there are."""
     own, used = panel.tiles.own, panel.tiles.used
     at, features, values = panel.at, panel.features, panel.values
@@ -163,7 +162,7 @@ def _gather(panel, mates, count):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def products_together(panel, mates, count, first, last):  # type: ignore[no-untyped-def]
+def products_together(panel, mates, count, first, last):
     """Write ``x_mates[r] . x_order[k]`` to ``dots[r, k - first // TILE * TILE]`` for first <= k < last.
 
     ``last`` is at most :func:`part_end` of ``first``, and ``count`` at most TOGETHER. Returns the entries
@@ -181,7 +180,7 @@ def products_together(panel, mates, count, first, last):  # type: ignore[no-unty
 
 
 @compiled()
-def products_by_parts(panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def products_by_parts(panel, i, first, last, out):
     """Do what :func:`products` does, by :func:`products_together`."""
     mates, at, touched = panel.tiles.mates, first, 0
     mates[0] = i
@@ -196,13 +195,13 @@ def products_by_parts(panel, i, first, last, out):  # type: ignore[no-untyped-de
 
 
 @compiled()
-def part_end(first, last):  # type: ignore[no-untyped-def]
+def part_end(first, last):
     """Return where the part of rows that begins at ``first`` ends, at most ``last``."""
     return min(first // TILE * TILE + PART, last)
 
 
 @compiled()
-def exchange_in_tiles(tiles, pairs):  # type: ignore[no-untyped-def]
+def exchange_in_tiles(tiles, pairs):
     """Exchange examples."""
     exchange_in_levels(tiles.levels, tiles.sums, pairs)
     values = tiles.values

@@ -203,25 +203,25 @@ SHAPE = types.void(STORE, PANEL, types.int64, types.int64, types.int64, VECTOR)
 
 
 @compiled(BLOCK)
-def block_columns(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def block_columns(store, panel, i, first, last, out):
     """Compute dot products with tiles of examples."""
     return products(panel, i, first, last, out)
 
 
 @compiled(BLOCK)
-def block_levels(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def block_levels(store, panel, i, first, last, out):
     """Compute dot products with tiles of bytes."""
     return products_by_parts(panel, i, first, last, out)
 
 
 @compiled(BLOCK)
-def block_differences(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def block_differences(store, panel, i, first, last, out):
     """Write ``-|x_i - z|^2 / 2`` from the differences in each column; norms are 0."""
     return differences(panel, store.dense[i], first, last, out)
 
 
 @compiled(BLOCK)
-def block_precomputed(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def block_precomputed(store, panel, i, first, last, out):
     """Read kernel values."""
     row, order = store.dense[i], panel.order[first:last]
     for k in range(last - first):
@@ -230,7 +230,7 @@ def block_precomputed(store, panel, i, first, last, out):  # type: ignore[no-unt
 
 
 @compiled()
-def count_common(panel, i, first, last):  # type: ignore[no-untyped-def]
+def count_common(panel, i, first, last):
     """Count the ones that x_i shares with each example; return the entries read, and a view of the counts."""
     bits = panel.bits
     for k in range(bits.sums.size):
@@ -240,7 +240,7 @@ def count_common(panel, i, first, last):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def distances_from(panel, i, first, last):  # type: ignore[no-untyped-def]
+def distances_from(panel, i, first, last):
     """Compute ``|x_i - x_order[k]|^2`` modulo 256, at most ``STRETCH`` of them; return as `count_common`."""
     bits, at = panel.bits, panel.at
     begin, own = first & ~63, at[i + 1] - at[i]
@@ -249,7 +249,7 @@ def distances_from(panel, i, first, last):  # type: ignore[no-untyped-def]
 
 
 @compiled(BLOCK)
-def block_bytes(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def block_bytes(store, panel, i, first, last, out):
     """Compute dot products of binary data as counts of common ones."""
     touched, counts = count_common(panel, i, first, last)
     for k in range(last - first):
@@ -258,14 +258,14 @@ def block_bytes(store, panel, i, first, last, out):  # type: ignore[no-untyped-d
 
 
 @compiled()
-def look_up(table, distances, m, out):  # type: ignore[no-untyped-def]
+def look_up(table, distances, m, out):
     """Write ``table[distances[k]]`` to ``out[k]`` for k < m, with the panel's table of 256 entries."""
     for k in range(shuffle_table(table, distances, m, out), m):
         out[k] = table[distances[k]]
 
 
 @compiled(BLOCK)
-def block_bytes_table(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def block_bytes_table(store, panel, i, first, last, out):
     """Look up Gaussian kernel values of binary data by integer distance."""
     size = last - first
     if panel.table.size:
@@ -283,31 +283,31 @@ def block_bytes_table(store, panel, i, first, last, out):  # type: ignore[no-unt
 
 
 @compiled(BLOCK)
-def block_bits(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def block_bits(store, panel, i, first, last, out):
     """Compute dot products of packed bits."""
     return dots_bits(store, i, panel.order[first:last], last - first, out)
 
 
 @compiled(BLOCK)
-def block_index(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def block_index(store, panel, i, first, last, out):
     """Compute dot products of index lists."""
     return dots_index(store, i, panel.order[first:last], last - first, out)
 
 
 @compiled(BLOCK)
-def block_csr(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def block_csr(store, panel, i, first, last, out):
     """Compute dot products of sparse rows."""
     return dots_csr(store, i, panel.order[first:last], last - first, out)
 
 
 @compiled(SHAPE)
-def shape_none(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def shape_none(store, panel, i, first, last, out):
     """Leave the values as they are."""
     return
 
 
 @compiled(SHAPE)
-def shape_gaussian(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def shape_gaussian(store, panel, i, first, last, out):
     """``exp(-gamma (x.x + z.z - 2 x.z))``."""
     norms, gamma = panel.norms[first:last], store.parameters[0]
     own = store.norms[i]
@@ -318,7 +318,7 @@ def shape_gaussian(store, panel, i, first, last, out):  # type: ignore[no-untype
 
 
 @compiled(SHAPE)
-def shape_polynomial(store, panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def shape_polynomial(store, panel, i, first, last, out):
     """Raise ``a x.z + c`` to the degree by repeated multiplication."""
     degree, a, c = np.int64(store.parameters[1]), store.parameters[2], store.parameters[3]
     for k in range(last - first):
@@ -360,7 +360,7 @@ def _passed(block: Any, shape: Any) -> tuple[Any, Any]:
 
 
 @compiled()
-def fill(store, panel, block, shape, i, first, last, out):  # type: ignore[no-untyped-def]
+def fill(store, panel, block, shape, i, first, last, out):
     """Write ``K(x_i, x_order[k])`` to ``out[k]`` for first <= k < last; return entries read."""
     touched = 0
     while first < last:
@@ -373,7 +373,7 @@ def fill(store, panel, block, shape, i, first, last, out):  # type: ignore[no-un
 
 
 @compiled()
-def count_all(panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def count_all(panel, i, first, last, out):
     """Write ``x_i . x_order[k]`` of binary data to the bytes ``out[k]`` for first <= k < last."""
     touched = 0
     while first < last:
@@ -388,7 +388,7 @@ def count_all(panel, i, first, last, out):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def fill_distances(panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def fill_distances(panel, i, first, last, out):
     """Write ``|x_i - x_order[k]|^2`` of binary data to the bytes ``out[k]`` for first <= k < last."""
     touched = 0
     while first < last:
@@ -424,7 +424,7 @@ def exchanges(goes: Any, m: int) -> Any:
 
 
 @compiled(types.int64(types.uint8[::1], types.int64, types.int64[:, ::1]))
-def find_exchanges(goes, m, pairs):  # type: ignore[no-untyped-def]
+def find_exchanges(goes, m, pairs):
     """Fill ``pairs`` with :func:`exchanges`; return their number."""
     count, front, last = 0, 0, m - 1
     while True:
@@ -439,7 +439,7 @@ def find_exchanges(goes, m, pairs):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def exchange(array, pairs):  # type: ignore[no-untyped-def]
+def exchange(array, pairs):
     """Exchange entries."""
     for p in range(pairs.shape[0]):
         a, b = pairs[p, 0], pairs[p, 1]
@@ -447,7 +447,7 @@ def exchange(array, pairs):  # type: ignore[no-untyped-def]
 
 
 @compiled(types.void(PANEL, types.int64[:, ::1]))
-def rearrange(panel, pairs):  # type: ignore[no-untyped-def]
+def rearrange(panel, pairs):
     """Exchange positions, except in ``order``; see :func:`exchanges`."""
     exchange(panel.norms, pairs)
     exchange_in_tiles(panel.tiles, pairs)
@@ -467,7 +467,7 @@ def in_order(panel: Panel) -> None:
 
 
 @compiled(types.int64(types.uint32[::1], types.int64[:, ::1]))
-def restore_order(order, pairs):  # type: ignore[no-untyped-def]
+def restore_order(order, pairs):
     """Sort ``order``; write the exchanges that do it to ``pairs`` and return their number."""
     count = 0
     for k in range(order.size):

@@ -120,12 +120,17 @@ def over(rows: Any, packed: Any, n: int, first: int) -> RowCache:
 
 
 CACHE = typeof(build_cache(2, 0.0, "double"))
-BYTE_CACHE = typeof(build_cache(2, 0.0, "byte"))
-DISTANCE_CACHE = typeof(build_cache(2, 0.0, "distance"))
+#: The types of caches by the precision of their rows.
+CACHES = {
+    "double": CACHE,
+    "single": CACHE,
+    "byte": typeof(build_cache(2, 0.0, "byte")),
+    "distance": typeof(build_cache(2, 0.0, "distance")),
+}
 
 
 @compiled()
-def grow(cache):  # type: ignore[no-untyped-def]
+def grow(cache):
     """Double the ring if that would have avoided enough recent misses."""
     counts, newer, older = cache.counts, cache.newer, cache.older
     slots = counts.slots
@@ -143,7 +148,7 @@ def grow(cache):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def make_newest(newer, older, slot):  # type: ignore[no-untyped-def]
+def make_newest(newer, older, slot):
     """Move a slot to the end of the ring."""
     anchor = newer.size - 1
     newer[older[slot]] = newer[slot]
@@ -156,7 +161,7 @@ def make_newest(newer, older, slot):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def claim(cache, i):  # type: ignore[no-untyped-def]
+def claim(cache, i):
     """Return the slot of an example's row and make it the newest; on a miss the oldest row is evicted."""
     counts, newer, older = cache.counts, cache.newer, cache.older
     slot = cache.slot_of[i]
@@ -178,7 +183,7 @@ def claim(cache, i):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def forget(cache):  # type: ignore[no-untyped-def]
+def forget(cache):
     """Empty the cache."""
     for slot in range(cache.owner.size):
         if cache.owner[slot] >= 0:

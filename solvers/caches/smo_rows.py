@@ -65,7 +65,7 @@ def _cut(room: Any, n: int, length: int) -> RowCache:
         VECTOR,
     )
 )
-def kept_row(cache, column, columns, store, dots, transform, i, members, m, out, lacking, fresh):  # type: ignore[no-untyped-def]
+def kept_row(cache, column, columns, store, dots, transform, i, members, m, out, lacking, fresh):
     """Write ``K(x_i, x_members[k])`` to ``out[k]`` for k < m; return entries computed and entries read.
 
     ``columns`` is the number of examples that have a column; the first m members are among them. ``lacking``

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,12 @@ def compiled(
 def source(function: Any) -> Callable[..., Any]:
     """Return the Python function behind a compiled one; without numba's JIT, the function itself."""
     return getattr(function, "py_func", function)  # type: ignore[no-any-return]
+
+
+@cache
+def version(function: Any, signature: Any) -> Any:
+    """Return a compiled function, compiled for another signature."""
+    return compiled(signature)(source(function))
 
 
 class FirstClass(types.WrapperAddressProtocol):

@@ -7,7 +7,7 @@ from svmrepro.solvers.compilation.compiled import compiled
 
 
 @compiled()
-def draw(random, bound):  # type: ignore[no-untyped-def]
+def draw(random, bound):
     """Return a pseudo-random integer in [0, bound) by splitmix64, and advance the state."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
     z = random[0]
@@ -18,7 +18,7 @@ def draw(random, bound):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def quick_draw(random, bound):  # type: ignore[no-untyped-def]
+def quick_draw(random, bound):
     """Return a pseudo-random integer in [0, bound), for bounds below 2^32, without a division."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
     z = random[0]

@@ -38,7 +38,7 @@ _RANKS = types.int32[::1]
 
 
 @compiled(types.int64(VECTOR, _KEYS, _KEYS, _ORDER, _ORDER, types.int64[:, ::1]))
-def sort_by_digits(f, keys, spare_keys, order, spare_order, counts):  # type: ignore[no-untyped-def]
+def sort_by_digits(f, keys, spare_keys, order, spare_order, counts):
     """Sort scores, none of them NaN, by a stable radix sort.
 
     The examples in ascending order of their scores are in ``order`` if the result is 0, in ``spare_order`` if
@@ -79,7 +79,7 @@ def sort_by_digits(f, keys, spare_keys, order, spare_order, counts):  # type: ig
 
 
 @compiled(forceinline=True)
-def tree_add(tree, node):  # type: ignore[no-untyped-def]
+def tree_add(tree, node):
     """Count one more at a place of the Fenwick tree, from 1 on."""
     while node < tree.size:
         tree[node] += 1
@@ -87,7 +87,7 @@ def tree_add(tree, node):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def tree_sum(tree, node):  # type: ignore[no-untyped-def]
+def tree_sum(tree, node):
     """Return the count up to a place of the Fenwick tree."""
     count = 0
     while node > 0:
@@ -97,7 +97,7 @@ def tree_sum(tree, node):  # type: ignore[no-untyped-def]
 
 
 @compiled(types.int64(VECTOR, _RANKS, _COUNTS, _COUNTS))
-def count_violations(f, ranks, tree, balance):  # type: ignore[no-untyped-def]
+def count_violations(f, ranks, tree, balance):
     """Write c+ - c- of each example to ``balance``; return the number of violated pairs.
 
     ``f`` ascends, ``ranks`` are those of the same examples, ``tree`` has shape (R + 1,). The number of
@@ -123,7 +123,7 @@ def count_violations(f, ranks, tree, balance):  # type: ignore[no-untyped-def]
 
 
 @compiled(types.void(VECTOR, _RANKS, _ORDER, VECTOR, _RANKS))
-def gather(f, ranks, order, sorted_f, sorted_ranks):  # type: ignore[no-untyped-def]
+def gather(f, ranks, order, sorted_f, sorted_ranks):
     """Write scores and ranks in the given order."""
     for place in range(f.size):
         i = order[place]
@@ -132,7 +132,7 @@ def gather(f, ranks, order, sorted_f, sorted_ranks):  # type: ignore[no-untyped-
 
 
 @compiled(types.int64(_COUNTS, _ORDER, VECTOR, VECTOR))
-def spread(balance, order, coefficients, change):  # type: ignore[no-untyped-def]
+def spread(balance, order, coefficients, change):
     """Write balances, given by place, as coefficients by example, and the changes of these.
 
     Return the number of examples whose coefficient changes, less the number of nonzero new coefficients.

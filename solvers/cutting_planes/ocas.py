@@ -72,7 +72,7 @@ prepare = row_passes.prepare
 
 
 @compiled(types.float64(VECTOR, VECTOR, types.int64, types.float64, types.float64))
-def crossing(keys, jumps, count, slope, curvature):  # type: ignore[no-untyped-def]
+def crossing(keys, jumps, count, slope, curvature):
     """Return the least k >= 0 where ``slope + curvature k + sum of jumps at keys <= k`` is not negative.
 
     The first ``count`` keys (positive) and jumps are reordered; the curvature is not negative.
@@ -113,7 +113,7 @@ def crossing(keys, jumps, count, slope, curvature):  # type: ignore[no-untyped-d
 @compiled(
     types.float64(VECTOR, VECTOR, VECTOR, types.float64, VECTOR, types.float64, types.float64, VECTOR, VECTOR)
 )
-def best_step(y, f, to, C, shares, slope, curvature, keys, jumps):  # type: ignore[no-untyped-def]
+def best_step(y, f, to, C, shares, slope, curvature, keys, jumps):
     """Return the minimiser of F on the ray from scores f to scores ``to``.
 
     ``slope = w_b . (w_t - w_b)`` and ``curvature = |w_t - w_b|^2``; ``shares`` has a single entry if the
@@ -132,7 +132,7 @@ def best_step(y, f, to, C, shares, slope, curvature, keys, jumps):  # type: igno
 
 
 @compiled(types.float64(VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, types.float64, types.float64))
-def move(y, shares, f, to, at, k, mu):  # type: ignore[no-untyped-def]
+def move(y, shares, f, to, at, k, mu):
     """Move scores f by the share k towards ``to``, write scores mu further on; return the weighted slacks."""
     total, step = 0.0, np.int64(shares.size > 1)
     for i in range(y.size):

@@ -6,8 +6,7 @@ _pair_state              its state
 _pair_selection          the scans that select a working set and update the gradient
 _shrinking               which examples leave the active set, and how they return
 _gradient_rows           the gradient from many kernel rows at once
-_byte_rows               the same iteration on kernel rows stored as bytes
-_distance_rows           the same iteration on distances stored as bytes
+_rows_ahead              kernel rows computed together with one that is requested
 smo_newton               the same, with Newton steps on the free multipliers in between
 conjugate                steps along conjugate directions (Torres-Barran, Alaiz and Dorronsoro 2021)
 svmlight                 working sets of q examples (Joachims 1999)

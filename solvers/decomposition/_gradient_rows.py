@@ -6,18 +6,21 @@ replace the rows that the pairs use.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import types
 from svmrepro.solvers.caches.active_set_rows import CACHE, row_of, span
 from svmrepro.solvers.caches.bit_columns import STRETCH
+from svmrepro.solvers.caches.example_tiles import part_end, products_together
 from svmrepro.solvers.caches.feature_columns import PANEL
-from svmrepro.solvers.caches.rows_ahead import subtract_together
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.vector_loops import TILE
 from svmrepro.solvers.decomposition._pair_state import CALLS, STATE
 from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
 
 
-def signature(cache):  # type: ignore[no-untyped-def]
+def signature(cache: Any) -> Any:
     """Return the signature of :func:`subtract_rows` for a type of cache."""
     return types.int64(
         VECTOR,
@@ -35,8 +38,25 @@ def signature(cache):  # type: ignore[no-untyped-def]
     )
 
 
+@compiled()
+def subtract_together(G, store, panel, shape, changes, count, first, last):
+    """Subtract ``changes[r]`` times the row of the panel's ``mates[r]`` from G[first:last]."""
+    mates, touched = panel.tiles.mates, 0
+    while first < last:
+        end = part_end(first, last)
+        touched += products_together(panel, mates, count, first, end)
+        part = G[first:end]
+        for r in range(count):
+            row, change = panel.tiles.dots[r, first % TILE :], changes[r]
+            shape(store, panel, mates[r], first, end, row)
+            for k in range(end - first):
+                part[k] -= change * row[k]
+        first = end
+    return touched
+
+
 @compiled(signature(CACHE))
-def subtract_rows(G, cache, store, panel, block, shape, positions, changes, begin, last, at, work, row):  # type: ignore[no-untyped-def]
+def subtract_rows(G, cache, store, panel, block, shape, positions, changes, begin, last, at, work, row):
     """Subtract ``changes[k]`` times the kernel row of ``positions[k]`` from ``G[begin:last]``.
 
     The part of G and of the examples that a stretch of all these rows needs fits into the processor's caches,
@@ -109,7 +129,7 @@ def subtract_rows(G, cache, store, panel, block, shape, positions, changes, begi
         VECTOR,
     )
 )
-def restore_folded(state, G, store, products, update, order, begin, weights, row):  # type: ignore[no-untyped-def]
+def restore_folded(state, G, store, products, update, order, begin, weights, row):
     """Recompute G from position ``begin`` on for a linear kernel, through one weight vector.
 
     The weight vector is the sum of the examples whose multipliers changed, times the changes. ``weights``,
@@ -143,7 +163,7 @@ def restore_folded(state, G, store, products, update, order, begin, weights, row
         VECTOR,
     )
 )
-def move_folded(state, store, products, update, order, positions, changes, weights, row):  # type: ignore[no-untyped-def]
+def move_folded(state, store, products, update, order, positions, changes, weights, row):
     """Do what :func:`subtract_rows` does for a linear kernel, through one weight vector of zeros."""
     G, m, touched = state.G, state.scalars.n_active, 0
     for k in range(positions.size):

@@ -40,7 +40,7 @@ _NO_NAN = {"nnan", "nsz"}
 
 
 @compiled(forceinline=True, fastmath=_NO_NAN)
-def _gain(top, own, g, d, r, s, tiny):  # type: ignore[no-untyped-def]
+def _gain(top, own, g, d, r, s, tiny):
     """Return the gain of a partner, 0 if it is not a candidate."""
     slope = top - g
     gain = slope * slope / larger(own + d - 2.0 * r, tiny)
@@ -48,7 +48,7 @@ def _gain(top, own, g, d, r, s, tiny):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True, fastmath=_NO_NAN)
-def _excess(top, own, g, d, r, s, tiny, gain):  # type: ignore[no-untyped-def]
+def _excess(top, own, g, d, r, s, tiny, gain):
     """Return a negative number if the gain of a partner is less than ``gain``, without a division."""
     slope = top - g
     slope = slope if ((s & DOWN) != 0) & (slope > 0.0) else 0.0
@@ -79,7 +79,7 @@ def build_screen(n: int, table: Any, tiny: float) -> Screen:
 
 
 @compiled(fastmath=_NO_NAN)
-def _best_plain(G, diagonal, row, status, m, i, tiny, wide, screen, hint):  # type: ignore[no-untyped-def]
+def _best_plain(G, diagonal, row, status, m, i, tiny, wide, screen, hint):
     """Do what :func:`best_partner` does for rows of kernel values."""
     top, own, entries = G[i], diagonal[i], row[0]
     best, where, known = 0.0, -1, 0.0
@@ -123,7 +123,7 @@ def _best_plain(G, diagonal, row, status, m, i, tiny, wide, screen, hint):  # ty
 
 
 @compiled(forceinline=True)
-def _candidates(screen, distances, first, size, top, known):  # type: ignore[no-untyped-def]
+def _candidates(screen, distances, first, size, top, known):
     """Return in which blocks of a span a partner may gain at least ``known``, a bit for each.
 
     With ``s = (top + pad - G_k) / sqrt(known)``, one does only if ``s^2 >= Q`` for some k.
@@ -140,7 +140,7 @@ def _candidates(screen, distances, first, size, top, known):  # type: ignore[no-
 
 
 @compiled(fastmath=_NO_NAN)
-def _best_screened(G, diagonal, row, status, m, i, tiny, wide, screen, hint):  # type: ignore[no-untyped-def]
+def _best_screened(G, diagonal, row, status, m, i, tiny, wide, screen, hint):
     """Do what :func:`best_partner` does for rows of distances."""
     distances, table = row
     top, own, values = G[i], diagonal[i], wide[0]
@@ -192,7 +192,7 @@ def best_partner(
 
 
 @overload(best_partner, inline="always")
-def _best_partner(G, diagonal, row, status, m, i, tiny, wide, screen, hint):  # type: ignore[no-untyped-def]
+def _best_partner(G, diagonal, row, status, m, i, tiny, wide, screen, hint):
     best = _best_plain if len(row) == 1 else _best_screened
     return lambda G, diagonal, row, status, m, i, tiny, wide, screen, hint: best(
         G, diagonal, row, status, m, i, tiny, wide, screen, hint
@@ -200,16 +200,17 @@ def _best_partner(G, diagonal, row, status, m, i, tiny, wide, screen, hint):  # 
 
 
 @compiled(fastmath=_NO_NAN)
-def move_gradient(G, row1, row2, mu, status, m, wide, low):  # type: ignore[no-untyped-def]
+def move_gradient(G, row1, row2, product, mix, mu, status, m, wide, low):
     """``G -= mu (row1 - row2)``; return :func:`extremes`.
 
-    ``wide``, shape (>= 2, >= SPAN), is workspace; ``low`` is :class:`Screen`'s.
+    If ``product`` is not empty, ``product = row1 - row2 + mix product; G -= mu product``. ``wide``, shape
+    (>= 2, >= SPAN), is workspace; ``low`` is :class:`Screen`'s.
     """
     top, bottom, above, below = NONE, -NONE, -1, -1
-    screened = low.size > 0
+    screened, conjugate = low.size > 0, product.size > 0
     for first in range(0, m, SPAN):
         size = min(SPAN, m - first)
-        near = low[first : first + size]
+        near, q = low[first : first + size], product[first : first + size]
         g, a, b, s = (
             G[first : first + size],
             span(row1, first, size, wide[0])[0],
@@ -218,7 +219,11 @@ def move_gradient(G, row1, row2, mu, status, m, wide, low):  # type: ignore[no-u
         )
         highest, lowest = NONE, -NONE
         for k in range(size):
-            value = g[k] - mu * (float(a[k]) - float(b[k]))
+            change = float(a[k]) - float(b[k])
+            if conjugate:
+                change += mix * q[k]
+                q[k] = change
+            value = g[k] - mu * change
             g[k] = value
             rises = value if (s[k] & UP) != 0 else NONE
             falls = value if (s[k] & DOWN) != 0 else -NONE
@@ -239,7 +244,7 @@ def move_gradient(G, row1, row2, mu, status, m, wide, low):  # type: ignore[no-u
     ),
     fastmath=_NO_NAN,
 )
-def extremes(G, status, m, low):  # type: ignore[no-untyped-def]
+def extremes(G, status, m, low):
     """Return argmax over I_up and its G, argmin over I_down and its G; write ``low`` if it is not empty.
 
     A position is -1 if there is none. That of the minimum serves as a hint, and is -1 for a small active set.
@@ -257,7 +262,7 @@ def extremes(G, status, m, low):  # type: ignore[no-untyped-def]
 
 
 @compiled(fastmath=_NO_NAN)
-def places(G, status, m, above, top, below, bottom):  # type: ignore[no-untyped-def]
+def places(G, status, m, above, top, below, bottom):
     """Return :func:`extremes` of known values, from the first positions of the spans that hold them."""
     i, j = -1, -1
     if above >= 0:

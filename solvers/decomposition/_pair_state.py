@@ -120,13 +120,13 @@ CALLS = (types.FunctionType(BLOCK), types.FunctionType(SHAPE))
 
 
 @compiled(forceinline=True)
-def clipped(value, low, high):  # type: ignore[no-untyped-def]
+def clipped(value, low, high):
     """Return ``value`` clipped to [low, high]."""
     return low if value < low else (high if value > high else value)
 
 
 @compiled(forceinline=True)
-def room(beta, y, C, i, j):  # type: ignore[no-untyped-def]
+def room(beta, y, C, i, j):
     """Return the interval of mu for which ``beta_i + mu`` and ``beta_j - mu`` stay in their boxes."""
     low_i, high_i = (0.0, C[i]) if y[i] > 0.0 else (-C[i], 0.0)
     low_j, high_j = (0.0, C[j]) if y[j] > 0.0 else (-C[j], 0.0)
@@ -134,7 +134,7 @@ def room(beta, y, C, i, j):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def place(beta, status, y, C, i, value, scale):  # type: ignore[no-untyped-def]
+def place(beta, status, y, C, i, value, scale):
     """Set a multiplier and its status, snapping it to a bound that it misses only by rounding.
 
     ``scale`` is the size of the terms added: the multiplier before, and its change.

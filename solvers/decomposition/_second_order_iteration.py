@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import types
 from svmrepro.solvers.caches.active_set_rows import CACHE, entry, fetch, kept, row_of
 from svmrepro.solvers.caches.feature_columns import PANEL
-from svmrepro.solvers.caches.rows_ahead import fetch_ahead
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, best_partner, move_gradient
 from svmrepro.solvers.decomposition._pair_state import (
@@ -18,6 +18,7 @@ from svmrepro.solvers.decomposition._pair_state import (
     place,
     room,
 )
+from svmrepro.solvers.decomposition._rows_ahead import fetch_ahead
 from svmrepro.solvers.decomposition._shrinking import mark_leavers
 from svmrepro.solvers.storage.row_products import STORE
 
@@ -34,7 +35,7 @@ _LOW, _WIDTH = -2.05, 0.1
 
 
 @compiled(forceinline=True)
-def tally(lengths, ratio, planned):  # type: ignore[no-untyped-def]
+def tally(lengths, ratio, planned):
     """Count a step ``ratio`` times as long as Newton's in the histogram.
 
     The axis is that of Figure 3, ``ratio - 1 = sign(t) (10^(t^2 / 2) - 1)``, in bins of width 0.1, one of
@@ -47,7 +48,7 @@ def tally(lengths, ratio, planned):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def best_exact(G, diagonal, row, status, beta, y, C, m, i, tiny):  # type: ignore[no-untyped-def]
+def best_exact(G, diagonal, row, status, beta, y, C, m, i, tiny):
     """Return the partner j of i with the largest gain of the clipped step, and twice that gain; or -1 and 0.
 
     The exact counterpart of :func:`~svmrepro.solvers.decomposition._pair_selection.best_partner`, which
@@ -68,7 +69,7 @@ def best_exact(G, diagonal, row, status, beta, y, C, m, i, tiny):  # type: ignor
 
 
 @compiled(forceinline=True)
-def offered(state, m, exact, i, j, gain):  # type: ignore[no-untyped-def]
+def offered(state, m, exact, i, j, gain):
     """Return the pair of largest gain among (i, j) and earlier working sets, and its age, -1 for (i, j)."""
     scalars, G, status, position = state.scalars, state.G, state.status, state.position
     first, second, curvature = state.first, state.second, state.curvature
@@ -94,7 +95,7 @@ def offered(state, m, exact, i, j, gain):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def step_ahead(state, row1, row2, m, i, j, slope, Q, low, high):  # type: ignore[no-untyped-def]
+def step_ahead(state, row1, row2, m, i, j, slope, Q, low, high):
     """Return the planned step of (i, j), and whether one exists within [low, high] (eq. 8, Algorithm 4).
 
     Among the latest working sets, the one with the largest double-step gain is used. Both steps must stay
@@ -130,7 +131,7 @@ def step_ahead(state, row1, row2, m, i, j, slope, Q, low, high):  # type: ignore
 
 
 @compiled(forceinline=True)
-def remember(state, i, j, Q):  # type: ignore[no-untyped-def]
+def remember(state, i, j, Q):
     """Insert the working set of two examples as the newest of the latest ones."""
     first, second, curvature = state.first, state.second, state.curvature
     for age in range(first.size - 1, 0, -1):
@@ -139,13 +140,13 @@ def remember(state, i, j, Q):  # type: ignore[no-untyped-def]
     state.scalars.ages = min(state.scalars.ages + 1, first.size)
 
 
-def signature(cache):  # type: ignore[no-untyped-def]
+def signature(cache: Any) -> Any:
     """Return the signature of :func:`iterate` for a type of cache."""
     return types.int64(STATE, cache, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64)
 
 
 @compiled(signature(CACHE))
-def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limit):  # type: ignore[no-untyped-def]
+def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limit):
     """Iterate until the caller has to act.
 
     Returns
@@ -227,7 +228,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         scalars.objective += gained
         scalars.drift += abs(mu)
         scalars.top, scalars.g_max, scalars.bottom, scalars.g_min = move_gradient(
-            G, row1, row2, mu, status, m, cache.rows, state.screen.low
+            G, row1, row2, G[:0], 0.0, mu, status, m, cache.rows, state.screen.low
         )
         scalars.steps += 1
         scalars.updates += m

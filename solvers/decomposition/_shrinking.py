@@ -10,7 +10,7 @@ from svmrepro.solvers.decomposition._pair_state import STATE
 
 
 @compiled()
-def mark_leavers(state):  # type: ignore[no-untyped-def]
+def mark_leavers(state):
     """Mark the examples at a bound that violate with no active example; return how many.
 
     LIBSVM's rule (Fan, Chen and Lin 2005, section 4).
@@ -27,7 +27,7 @@ def mark_leavers(state):  # type: ignore[no-untyped-def]
 
 
 @compiled(types.void(STATE, types.uint32[::1], types.int64[:, ::1]))
-def rearrange_state(state, order, pairs):  # type: ignore[no-untyped-def]
+def rearrange_state(state, order, pairs):
     """Apply a change of order, see :func:`svmrepro.solvers.caches.feature_columns.exchanges`."""
     exchange(state.y, pairs)
     exchange(state.C, pairs)

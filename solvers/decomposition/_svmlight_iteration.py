@@ -99,7 +99,7 @@ FOLD = (types.FunctionType(DOTS), types.FunctionType(PRODUCTS), types.FunctionTy
 
 
 @compiled(fastmath={"nnan", "nsz"})
-def survey(G, status, peaks, first, size):  # type: ignore[no-untyped-def]
+def survey(G, status, peaks, first, size):
     """Record the extremes of one span."""
     g, s = G[first : first + size], status[first : first + size]
     highest, lowest = NONE, NONE
@@ -113,7 +113,7 @@ def survey(G, status, peaks, first, size):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def shift(G, rows, moved, steps, count, status, peaks, m):  # type: ignore[no-untyped-def]
+def shift(G, rows, moved, steps, count, status, peaks, m):
     """``G -= sum of steps[j] rows[moved[j]]``, and record the extremes of each span."""
     for first in range(0, m, _STRETCH):
         size = min(_STRETCH, m - first)
@@ -138,7 +138,7 @@ def shift(G, rows, moved, steps, count, status, peaks, m):  # type: ignore[no-un
 
 
 @compiled()
-def extremes_of(state, work, m):  # type: ignore[no-untyped-def]
+def extremes_of(state, work, m):
     """Compute the largest G over I_up and the smallest over I_down from the extremes of the spans."""
     top, bottom = NONE, NONE
     for s in range((m + SPAN - 1) // SPAN):
@@ -147,7 +147,7 @@ def extremes_of(state, work, m):  # type: ignore[no-untyped-def]
 
 
 @compiled(types.void(STATE, WORK, types.int64))
-def survey_all(state, work, m):  # type: ignore[no-untyped-def]
+def survey_all(state, work, m):
     """Record the extremes of every span, and overall."""
     for first in range(0, m, SPAN):
         survey(state.G, state.status, work.peaks, first, min(SPAN, m - first))
@@ -155,7 +155,7 @@ def survey_all(state, work, m):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def violation(scalars, equality):  # type: ignore[no-untyped-def]
+def violation(scalars, equality):
     """Return the largest violation of an example's condition, at the best threshold."""
     if equality:
         return 0.5 * (scalars.g_max - scalars.g_min)
@@ -163,7 +163,7 @@ def violation(scalars, equality):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def insert(values, places, count, most, value, where):  # type: ignore[no-untyped-def]
+def insert(values, places, count, most, value, where):
     """Insert into a descending list of the ``most`` largest values, ties in order; return its length."""
     if count < most:
         at = count
@@ -180,7 +180,7 @@ def insert(values, places, count, most, value, where):  # type: ignore[no-untype
 
 
 @compiled()
-def best_of_all(G, status, peaks, bit, sign, most, m, values, places):  # type: ignore[no-untyped-def]
+def best_of_all(G, status, peaks, bit, sign, most, m, values, places):
     """List the ``most`` movable examples with the largest ``sign G``; return their number."""
     spans = (m + SPAN - 1) // SPAN
     count = 0
@@ -201,7 +201,7 @@ def best_of_all(G, status, peaks, bit, sign, most, m, values, places):  # type: 
 
 
 @compiled()
-def best_of_cached(G, status, cache, position, bit, sign, most, m, values, places):  # type: ignore[no-untyped-def]
+def best_of_cached(G, status, cache, position, bit, sign, most, m, values, places):
     """List examples like :func:`best_of_all`, among those with a cached kernel row."""
     count = 0
     for slot in range(cache.owner.size):
@@ -216,7 +216,7 @@ def best_of_cached(G, status, cache, position, bit, sign, most, m, values, place
 
 
 @compiled()
-def admit(work, count, most, k):  # type: ignore[no-untyped-def]
+def admit(work, count, most, k):
     """Add a position to the working set unless it is in it or the set is full; return its size."""
     if count >= most:
         return count
@@ -228,7 +228,7 @@ def admit(work, count, most, k):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def admit_listed(G, work, count, most, risers, fallers, fills):  # type: ignore[no-untyped-def]
+def admit_listed(G, work, count, most, risers, fallers, fills):
     """Add tops and bottoms in turn while they violate, or always if ``fills``; return the set's size."""
     tops, bottoms = work.tops, work.bottoms
     if work.scalars.equality:
@@ -254,7 +254,7 @@ def admit_listed(G, work, count, most, risers, fallers, fills):  # type: ignore[
 
 
 @compiled()
-def choose(state, work, cache, m):  # type: ignore[no-untyped-def]
+def choose(state, work, cache, m):
     """Write the working set, the steepest feasible direction of q nonzero entries; return its size.
 
     The worst pair comes first. If rows are cached, half of the set is then chosen among their examples.
@@ -279,7 +279,7 @@ def choose(state, work, cache, m):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def mark_calm(state, work, m):  # type: ignore[no-untyped-def]
+def mark_calm(state, work, m):
     """Mark the examples that have rested at a bound for long enough; return how many.
 
     An example rests if it satisfies its condition by more than the running mean of the largest violation, at
@@ -300,7 +300,7 @@ def mark_calm(state, work, m):  # type: ignore[no-untyped-def]
 
 
 @compiled(types.void(STATE, WORK, CACHE, STORE, types.FunctionType(PRODUCTS), MEMBERS, types.int64))
-def fold_gradient(state, work, cache, store, products, order, m):  # type: ignore[no-untyped-def]
+def fold_gradient(state, work, cache, store, products, order, m):
     """Compute G of the first m positions from the folded weight vector."""
     G, y, outputs = state.G, state.y, work.outputs
     cache.counts.touched += products(store, work.weights, order, m, outputs)
@@ -310,7 +310,7 @@ def fold_gradient(state, work, cache, store, products, order, m):  # type: ignor
 
 
 @compiled()
-def optimise(state, work, size):  # type: ignore[no-untyped-def]
+def optimise(state, work, size):
     """Solve for the working set, whose kernel minor is set, and move its multipliers.
 
     Returns
@@ -355,7 +355,7 @@ def optimise(state, work, size):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def kernel_minor(work, cache, store, panel, block, shape, dots, m, size):  # type: ignore[no-untyped-def]
+def kernel_minor(work, cache, store, panel, block, shape, dots, m, size):
     """Write the kernel values between examples of the working set into the small program."""
     K, chosen, order = work.qp.K, work.chosen, panel.order
     for a in range(size):
@@ -374,7 +374,7 @@ def kernel_minor(work, cache, store, panel, block, shape, dots, m, size):  # typ
 
 
 @compiled(forceinline=True)
-def follow_step(state, work, cache, store, products, update, order, m, count):  # type: ignore[no-untyped-def]
+def follow_step(state, work, cache, store, products, update, order, m, count):
     """Update G for the multipliers that have changed, and record the extremes of each span."""
     moved, steps = work.moved, work.steps
     if work.scalars.folded:
@@ -404,7 +404,7 @@ def follow_step(state, work, cache, store, products, update, order, m, count):  
         types.int64,
     ),
 )
-def iterate(  # type: ignore[no-untyped-def]
+def iterate(
     state, work, cache, store, panel, block, shape, dots, products, update, eps, slice_work, step_limit
 ):
     """Iterate until the caller has to act.
@@ -451,7 +451,7 @@ def iterate(  # type: ignore[no-untyped-def]
 
 
 @compiled(types.int64(STORE, types.FunctionType(UPDATE), MEMBERS, VECTOR, VECTOR))
-def fold_all(store, update, order, beta, weights):  # type: ignore[no-untyped-def]
+def fold_all(store, update, order, beta, weights):
     """Recompute the folded weight vector from all multipliers; return entries read."""
     touched = 0
     for c in range(weights.size):

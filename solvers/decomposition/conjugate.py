@@ -29,26 +29,18 @@ rho          ``mu``
 from __future__ import annotations
 
 import dataclasses
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
-from svmrepro.solvers.caches.active_set_rows import entry, fetch, kept, row_of, span
+from svmrepro.solvers.caches.active_set_rows import entry, fetch, kept, row_of
 from svmrepro.solvers.caches.feature_columns import PANEL
-from svmrepro.solvers.caches.lru import BYTE_CACHE, CACHE, DISTANCE_CACHE
-from svmrepro.solvers.compilation.compiled import compiled, source
-from svmrepro.solvers.compilation.intrinsics import larger, smaller
+from svmrepro.solvers.caches.lru import CACHE, CACHES
+from svmrepro.solvers.compilation.compiled import compiled, version
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition import second_order
-from svmrepro.solvers.decomposition._pair_selection import (
-    DOWN,
-    NONE,
-    SPAN,
-    UP,
-    best_partner,
-    places,
-)
+from svmrepro.solvers.decomposition._pair_selection import best_partner, move_gradient
 from svmrepro.solvers.decomposition._pair_state import CALLS, STATE, place
 from svmrepro.solvers.decomposition._second_order_iteration import (
     CONVERGED,
@@ -69,7 +61,6 @@ __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 _WORTH = 10  # as in `second_order_iteration`
 _DEGENERATE = 1e-10
 _NEGLIGIBLE = 1e-20  # entry of p, whose newest are 1
-_NO_NAN = {"nnan", "nsz"}
 
 objective, steps = second_order.objective, second_order.steps
 
@@ -108,7 +99,7 @@ CONJUGATE = typeof(allocate(1))
 
 
 @compiled(types.void(CONJUGATE))
-def forget(last):  # type: ignore[no-untyped-def]
+def forget(last):
     """Begin a new sequence of directions."""
     for k in range(last.scalars.count):
         last.p[last.support[k]] = 0.0
@@ -116,7 +107,7 @@ def forget(last):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _extend(last, mix, i, j):  # type: ignore[no-untyped-def]
+def _extend(last, mix, i, j):
     """Replace p by ``mix p + e_i - e_j``."""
     p, support, scalars = last.p, last.support, last.scalars
     count = 0
@@ -142,7 +133,7 @@ def _extend(last, mix, i, j):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _limit(last, beta, y, C, mu):  # type: ignore[no-untyped-def]
+def _limit(last, beta, y, C, mu):
     """Return the longest step along p, at most ``mu``, that keeps all multipliers in their boxes."""
     for k in range(last.scalars.count):
         at = last.support[k]
@@ -155,49 +146,13 @@ def _limit(last, beta, y, C, mu):  # type: ignore[no-untyped-def]
     return mu
 
 
-@compiled(fastmath=_NO_NAN)
-def move_gradient(G, product, row1, row2, mix, mu, status, m, wide, low):  # type: ignore[no-untyped-def]
-    """``product = row1 - row2 + mix product; G -= mu product``; return the extremes of G.
-
-    See :func:`svmrepro.solvers.decomposition._pair_selection.move_gradient`.
-    """
-    top, bottom, above, below = NONE, -NONE, -1, -1
-    screened = low.size > 0
-    for first in range(0, m, SPAN):
-        size = min(SPAN, m - first)
-        near = low[first : first + size]
-        g, q, a, b, s = (
-            G[first : first + size],
-            product[first : first + size],
-            span(row1, first, size, wide[0])[0],
-            span(row2, first, size, wide[1])[0],
-            status[first : first + size],
-        )
-        highest, lowest = NONE, -NONE
-        for k in range(size):
-            q[k] = (float(a[k]) - float(b[k])) + mix * q[k]
-            value = g[k] - mu * q[k]
-            g[k] = value
-            rises = value if (s[k] & UP) != 0 else NONE
-            falls = value if (s[k] & DOWN) != 0 else -NONE
-            highest = larger(rises, highest)
-            lowest = smaller(falls, lowest)
-            if screened:
-                near[k] = np.float32(falls)
-        if highest >= top and highest > NONE:
-            top, above = highest, first
-        if lowest < bottom:
-            bottom, below = lowest, first
-    return places(G, status, m, above, top, below, bottom)
-
-
-def signature(cache):  # type: ignore[no-untyped-def]
+def signature(cache: Any) -> Any:
     """Return the signature of :func:`iterate` for a type of cache."""
     return types.int64(CONJUGATE, STATE, cache, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64)
 
 
 @compiled(signature(CACHE))
-def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, step_limit):  # type: ignore[no-untyped-def]
+def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, step_limit):
     """Iterate until the caller has to act; return as ``second_order_iteration.iterate``."""
     y, C, beta, G = state.y, state.C, state.beta, state.G
     diagonal, status = state.diagonal, state.status
@@ -259,7 +214,7 @@ def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, ste
             scalars.drift += abs(change)
         scalars.objective += (slope - 0.5 * (curvature - Q + own) * mu) * mu
         scalars.top, scalars.g_max, scalars.bottom, scalars.g_min = move_gradient(
-            G, last.product, row1, row2, mix, mu, status, m, cache.rows, state.screen.low
+            G, row1, row2, last.product, mix, mu, status, m, cache.rows, state.screen.low
         )
         if mu < newton:
             forget(last)
@@ -268,12 +223,10 @@ def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, ste
         scalars.ticks += ITERATION + (ENTRIES + 2) * m + last.scalars.count + cache.counts.touched - computed
 
 
-@cache
 def loop_of(precision: str) -> Any:
     """Return :func:`iterate`, compiled for rows of a given precision."""
-    if precision == "double":
-        return iterate
-    return compiled(signature({"byte": BYTE_CACHE, "distance": DISTANCE_CACHE}[precision]))(source(iterate))
+    kind = CACHES[precision]
+    return iterate if kind == CACHE else version(iterate, signature(kind))
 
 
 class ConjugateRun(SecondOrderRun):

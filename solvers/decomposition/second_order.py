@@ -76,6 +76,10 @@ from svmrepro.solvers.caches.feature_columns import (
     form,
     rearrange,
 )
+from svmrepro.solvers.caches.lru import CACHE, CACHES
+from svmrepro.solvers.compilation.compiled import version
+from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
+from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 from svmrepro.solvers.decomposition._gradient_rows import restore_folded, subtract_rows
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_screen
 from svmrepro.solvers.decomposition._pair_state import (
@@ -123,17 +127,16 @@ class Loops(NamedTuple):
 
 
 def loops_of(precision: str) -> Loops:
-    """Return the loops for rows of a given precision."""
-    if precision == "byte":
-        from svmrepro.solvers.decomposition import _byte_rows as byte_rows
-
-        # Under a linear kernel the gradient is computed from weights.
-        return Loops(byte_rows.iterate, byte_rows.rearrange_rows, None)
-    if precision == "distance":
-        from svmrepro.solvers.decomposition import _distance_rows as rows
-
-        return Loops(rows.iterate, rows.rearrange_rows, rows.subtract_rows)
-    return Loops(iterate, active_set_rows.rearrange_rows, subtract_rows)
+    """Return the loops for rows of a given precision; those for bytes are loaded at the first call."""
+    kind, rearrange_rows = CACHES[precision], active_set_rows.rearrange_rows
+    if kind == CACHE:
+        return Loops(iterate, rearrange_rows, subtract_rows)
+    return Loops(
+        version(iterate, second_order_iteration.signature(kind)),
+        version(rearrange_rows, active_set_rows.signature(kind)),
+        # Entries are bytes under a linear kernel only, whose gradient is computed from weights.
+        None if precision == "byte" else version(subtract_rows, gradient_rows.signature(kind)),
+    )
 
 
 class PairRestoring:

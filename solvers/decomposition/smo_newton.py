@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numba import types
-from svmrepro.solvers.caches.rows_ahead import looks_ahead
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition import second_order
 from svmrepro.solvers.decomposition._gradient_rows import move_folded
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition._pair_state import STATE, look, place
+from svmrepro.solvers.decomposition._rows_ahead import looks_ahead
 from svmrepro.solvers.decomposition._second_order_iteration import ENTRIES, ITERATION
 from svmrepro.solvers.decomposition.second_order import SecondOrderRun
 from svmrepro.solvers.problem import Problem
@@ -65,7 +65,7 @@ prepare = second_order.prepare
         VECTOR,
     )
 )
-def fill_kernel(store, dots, transform, K, members, at, work, row):  # type: ignore[no-untyped-def]
+def fill_kernel(store, dots, transform, K, members, at, work, row):
     """Write the lower triangle of the kernel matrix of some examples, from row ``at`` on.
 
     Return the row reached within about ``work`` entries, and the entries read. ``row`` is workspace.
@@ -82,7 +82,7 @@ def fill_kernel(store, dots, transform, K, members, at, work, row):  # type: ign
 
 
 @compiled(types.void(STATE, types.int64[::1], VECTOR))
-def settle(state, positions, values):  # type: ignore[no-untyped-def]
+def settle(state, positions, values):
     """Set the multipliers at some positions, and their status."""
     beta = state.beta
     for k in range(positions.size):

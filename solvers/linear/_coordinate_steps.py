@@ -83,7 +83,7 @@ def table(problem: Any, store: Any, alpha: npt.NDArray[np.float64]) -> npt.NDArr
 
 
 @compiled(forceinline=True, fastmath=REASSOCIATE)
-def _dense_product(x, v):  # type: ignore[no-untyped-def]
+def _dense_product(x, v):
     """Return ``x . v``."""
     total = 0.0
     for c in range(x.size):
@@ -92,7 +92,7 @@ def _dense_product(x, v):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _product(store, storage, i, v):  # type: ignore[no-untyped-def]
+def _product(store, storage, i, v):
     """Return ``x_i . v``."""
     if storage == CSR:
         return gather_product(store.values, store.indices, store.indptr[i], store.indptr[i + 1], v)
@@ -104,7 +104,7 @@ def _product(store, storage, i, v):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _add(store, storage, i, a, v):  # type: ignore[no-untyped-def]
+def _add(store, storage, i, a, v):
     """``v += a x_i``."""
     if storage == CSR:
         scatter_product(store.values, store.indices, store.indptr[i], store.indptr[i + 1], a, v)
@@ -121,7 +121,7 @@ def _add(store, storage, i, a, v):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _request(store, storage, i):  # type: ignore[no-untyped-def]
+def _request(store, storage, i):
     """Request a row from memory, line by line."""
     if storage in (CSR, INDEX):
         for p in range(store.indptr[i], store.indptr[i + 1], 16):
@@ -138,7 +138,7 @@ def _request(store, storage, i):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _length(store, storage, i):  # type: ignore[no-untyped-def]
+def _length(store, storage, i):
     """Return the number of stored entries of a row."""
     if storage in (CSR, INDEX):
         return store.indptr[i + 1] - store.indptr[i]
@@ -146,7 +146,7 @@ def _length(store, storage, i):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _shuffle(order, active, random):  # type: ignore[no-untyped-def]
+def _shuffle(order, active, random):
     """Put the active examples in random order."""
     for k in range(active - 1):
         other = k + quick_draw(random, active - k)
@@ -154,7 +154,7 @@ def _shuffle(order, active, random):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _visit(store, storage, examples, v, order, state, stop):  # type: ignore[no-untyped-def]
+def _visit(store, storage, examples, v, order, state, stop):
     """Optimise the multipliers of the next active examples, until the sweep or the work ends."""
     # In registers: the compiler cannot know that v does not overlap the record.
     k, active, kept, entries, updates = state.at, state.active, state.kept, state.entries, state.updates
@@ -204,7 +204,7 @@ def _visit(store, storage, examples, v, order, state, stop):  # type: ignore[no-
 
 
 @compiled()
-def select(examples, f, order, state):  # type: ignore[no-untyped-def]
+def select(examples, f, order, state):
     """Make those examples active that scores f, shape (n,), do not shrink."""
     active, shrunk = 0, f.size
     for i in range(f.size):
@@ -220,7 +220,7 @@ def select(examples, f, order, state):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def sums(examples, f):  # type: ignore[no-untyped-def]
+def sums(examples, f):
     """Return ``sum_i alpha_i`` and ``sum_i C_i max(0, 1 - y_i f_i)``."""
     total, loss = 0.0, 0.0
     for i in range(f.size):
@@ -230,7 +230,7 @@ def sums(examples, f):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def sweep(store, storage, examples, v, mean, order, random, state, shrinking, reach, most, work, step_limit):  # type: ignore[no-untyped-def]
+def sweep(store, storage, examples, v, mean, order, random, state, shrinking, reach, most, work, step_limit):
     """Continue until a check is due, or for about ``work`` entries.
 
     Parameters

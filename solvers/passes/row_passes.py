@@ -52,7 +52,7 @@ ADD = types.int64(STORE, VECTOR, types.int64, types.int64, VECTOR)
 
 
 @compiled(forceinline=True, fastmath=REASSOCIATE)
-def score_whole_rows(X, w, first, last, out):  # type: ignore[no-untyped-def]
+def score_whole_rows(X, w, first, last, out):
     """``out[k] = w . x_(first + k)``; return entries read, as do all functions below."""
     d = X.shape[1]
     for k in range(last - first):
@@ -65,7 +65,7 @@ def score_whole_rows(X, w, first, last, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def add_whole_rows(X, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+def add_whole_rows(X, coefficients, first, last, g):
     """``g += sum_k coefficients[k] x_(first + k)``, over nonzero coefficients."""
     d, rows = X.shape[1], 0
     for k in range(last - first):
@@ -79,7 +79,7 @@ def add_whole_rows(X, coefficients, first, last, g):  # type: ignore[no-untyped-
 
 
 @compiled(forceinline=True)
-def score_entries(values, store, w, first, last, out):  # type: ignore[no-untyped-def]
+def score_entries(values, store, w, first, last, out):
     """Scores from stored entries."""
     indptr, indices = store.indptr, store.indices
     for k in range(last - first):
@@ -88,7 +88,7 @@ def score_entries(values, store, w, first, last, out):  # type: ignore[no-untype
 
 
 @compiled(forceinline=True)
-def add_entries(values, store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+def add_entries(values, store, coefficients, first, last, g):
     """Add stored entries."""
     indptr, indices = store.indptr, store.indices
     touched = 0
@@ -102,31 +102,31 @@ def add_entries(values, store, coefficients, first, last, g):  # type: ignore[no
 
 
 @compiled(SCORES)
-def scores_dense(store, w, first, last, out):  # type: ignore[no-untyped-def]
+def scores_dense(store, w, first, last, out):
     """Scores of whole rows."""
     return score_whole_rows(store.dense, w, first, last, out)
 
 
 @compiled(ADD)
-def add_dense(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+def add_dense(store, coefficients, first, last, g):
     """Add whole rows."""
     return add_whole_rows(store.dense, coefficients, first, last, g)
 
 
 @compiled(SCORES)
-def scores_csr(store, w, first, last, out):  # type: ignore[no-untyped-def]
+def scores_csr(store, w, first, last, out):
     """Scores from stored entries."""
     return score_entries(store.values, store, w, first, last, out)
 
 
 @compiled(ADD)
-def add_csr(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+def add_csr(store, coefficients, first, last, g):
     """Add stored entries."""
     return add_entries(store.values, store, coefficients, first, last, g)
 
 
 @compiled(SCORES)
-def scores_index(store, w, first, last, out):  # type: ignore[no-untyped-def]
+def scores_index(store, w, first, last, out):
     """Scores from index lists, padded to groups of four."""
     indptr, indices = store.indptr, store.indices
     for k in range(last - first):
@@ -135,7 +135,7 @@ def scores_index(store, w, first, last, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(ADD)
-def add_index(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+def add_index(store, coefficients, first, last, g):
     """Add at the ones of index lists; reset the entry that the padding points to."""
     indptr, indices = store.indptr, store.indices
     touched = 0
@@ -151,7 +151,7 @@ def add_index(store, coefficients, first, last, g):  # type: ignore[no-untyped-d
 
 
 @compiled(SCORES)
-def scores_bits(store, w, first, last, out):  # type: ignore[no-untyped-def]
+def scores_bits(store, w, first, last, out):
     """Scores from packed bits."""
     for k in range(last - first):
         out[k] = sum_at_bits(store.bits[first + k], w)
@@ -159,7 +159,7 @@ def scores_bits(store, w, first, last, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(ADD)
-def add_bits(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+def add_bits(store, coefficients, first, last, g):
     """Add at the set bits."""
     rows = 0
     for k in range(last - first):
@@ -173,25 +173,25 @@ def add_bits(store, coefficients, first, last, g):  # type: ignore[no-untyped-de
 
 
 @compiled(SCORES)
-def scores_dense_single(store, w, first, last, out):  # type: ignore[no-untyped-def]
+def scores_dense_single(store, w, first, last, out):
     """Scores of whole rows."""
     return score_whole_rows(store.single, w, first, last, out)
 
 
 @compiled(ADD)
-def add_dense_single(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+def add_dense_single(store, coefficients, first, last, g):
     """Add whole rows."""
     return add_whole_rows(store.single, coefficients, first, last, g)
 
 
 @compiled(SCORES)
-def scores_csr_single(store, w, first, last, out):  # type: ignore[no-untyped-def]
+def scores_csr_single(store, w, first, last, out):
     """Scores from stored entries."""
     return score_entries(store.single[0], store, w, first, last, out)
 
 
 @compiled(ADD)
-def add_csr_single(store, coefficients, first, last, g):  # type: ignore[no-untyped-def]
+def add_csr_single(store, coefficients, first, last, g):
     """Add stored entries."""
     return add_entries(store.single[0], store, coefficients, first, last, g)
 
@@ -208,7 +208,7 @@ ENTRY_BYTES = {"dense": 8, "dense, single": 4, "csr": 12, "csr, single": 8, "ind
 
 
 @compiled(types.float64(VECTOR, VECTOR, VECTOR, types.float64))
-def slack(y, f, shares, margin):  # type: ignore[no-untyped-def]
+def slack(y, f, shares, margin):
     """Return the weighted sum of ``max(0, margin - y_i f_i)``; a single share applies to all."""
     total, step = 0.0, np.int64(shares.size > 1)
     for i in range(y.size):
@@ -226,7 +226,7 @@ _TAKEN = types.UniTuple(types.int64, 2)
         STORE, types.FunctionType(ADD), VECTOR, VECTOR, _FLAGS, types.boolean, *_ROWS, VECTOR, VECTOR, VECTOR
     )
 )
-def mend_hinge(store, add, y, signed, c, renew, first, last, f, change, g):  # type: ignore[no-untyped-def]
+def mend_hinge(store, add, y, signed, c, renew, first, last, f, change, g):
     """Find the rows that violate their margin, and update their sum; see :func:`score_and_mend`."""
     touched, violators = 0, 0
     start = first
@@ -253,7 +253,7 @@ def mend_hinge(store, add, y, signed, c, renew, first, last, f, change, g):  # t
         types.boolean, *_ROWS, VECTOR, VECTOR, VECTOR,
     )
 )  # fmt: skip
-def score_and_mend(store, scores, add, w, y, signed, c, renew, first, last, f, change, g):  # type: ignore[no-untyped-def]
+def score_and_mend(store, scores, add, w, y, signed, c, renew, first, last, f, change, g):
     """Score rows, find those that violate their margin, and update the sum over them.
 
     Parameters

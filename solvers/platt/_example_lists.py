@@ -13,7 +13,7 @@ from svmrepro.solvers.compilation.compiled import compiled
 
 
 @compiled()
-def find(members, count, i):  # type: ignore[no-untyped-def]
+def find(members, count, i):
     """Return the first position in ``members[:count]`` whose example is >= i."""
     low, high = 0, count
     while low < high:
@@ -26,7 +26,7 @@ def find(members, count, i):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def locate(members, count, i, hint):  # type: ignore[no-untyped-def]
+def locate(members, count, i, hint):
     """Return the result of :func:`find`, in constant time if ``hint`` is right."""
     if 0 <= hint <= count and (hint == count or members[hint] >= i) and (hint == 0 or members[hint - 1] < i):
         return hint
@@ -34,7 +34,7 @@ def locate(members, count, i, hint):  # type: ignore[no-untyped-def]
 
 
 @compiled(fastmath={"nnan", "nsz"})
-def extremes(errors, count):  # type: ignore[no-untyped-def]
+def extremes(errors, count):
     """Return the positions of the smallest and the largest of ``errors[:count]``, the first of equals.
 
     The values are found first, in vector registers (errors are never NaN), then their places.
@@ -52,8 +52,12 @@ def extremes(errors, count):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def insert(members, errors, count, i, error):  # type: ignore[no-untyped-def]
-    """Insert example i with its error, keeping the order; return the new count."""
+def insert(members, errors, count, i, error):
+    """Insert example i with its error, keeping the order; return the new count.
+
+    The entries behind it are moved. That takes less time than the step that makes i non-bound, which updates
+    the error of every member.
+    """
     at = find(members, count, i)
     for k in range(count, at, -1):
         members[k] = members[k - 1]
@@ -64,7 +68,7 @@ def insert(members, errors, count, i, error):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def remove(members, errors, count, i):  # type: ignore[no-untyped-def]
+def remove(members, errors, count, i):
     """Remove example i, which must be a member; return the new count."""
     at = find(members, count, i)
     for k in range(at, count - 1):
@@ -74,7 +78,7 @@ def remove(members, errors, count, i):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def set_support(support, coefficients, place, count, i, coefficient):  # type: ignore[no-untyped-def]
+def set_support(support, coefficients, place, count, i, coefficient):
     """Set the coefficient of example i, adding it to or removing it from the list; return the new count."""
     at = place[i]
     if coefficient == 0.0:

@@ -81,14 +81,14 @@ DESCENT = typeof(allocate(1, 1))
 
 
 @compiled()
-def room_along(beta, y, d, C):  # type: ignore[no-untyped-def]
+def room_along(beta, y, d, C):
     """Return the largest feasible step of a signed multiplier along d != 0."""
     top = C if y > 0.0 else 0.0
     return (top - beta) / d if d > 0.0 else (top - C - beta) / d
 
 
 @compiled()
-def choose_direction(descent):  # type: ignore[no-untyped-def]
+def choose_direction(descent):
     """Write the next direction; return False if the gradient is small enough or there is none."""
     scalars, g, d, p, inside = descent.scalars, descent.g, descent.d, descent.p, descent.inside
     m = g.size
@@ -131,7 +131,7 @@ def choose_direction(descent):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def step_along(descent):  # type: ignore[no-untyped-def]
+def step_along(descent):
     """Step along the direction to the minimum or the first bound; return whether that is possible."""
     scalars, beta, g, d, q = descent.scalars, descent.beta, descent.g, descent.d, descent.q
     y, C, inside = descent.y, descent.C, descent.inside
@@ -166,7 +166,7 @@ def step_along(descent):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def add_outputs(descent, scalars, store, products, weights, out):  # type: ignore[no-untyped-def]
+def add_outputs(descent, scalars, store, products, weights, out):
     """Write the outputs of a weight vector for the next block of examples."""
     own, k = descent.scalars, descent.scalars.at
     part = min(_BLOCK, out.size - k)
@@ -176,7 +176,7 @@ def add_outputs(descent, scalars, store, products, weights, out):  # type: ignor
 
 
 @compiled(forceinline=True)
-def compute_gradient(descent, scalars, store, products, weights):  # type: ignore[no-untyped-def]
+def compute_gradient(descent, scalars, store, products, weights):
     """Continue computing the gradient from the folded weight vector."""
     g, y = descent.g, descent.y
     if descent.scalars.at < g.size:
@@ -188,7 +188,7 @@ def compute_gradient(descent, scalars, store, products, weights):  # type: ignor
 
 
 @compiled(forceinline=True)
-def select(descent, scalars):  # type: ignore[no-untyped-def]
+def select(descent, scalars):
     """Choose the next direction, or end the descent."""
     own = descent.scalars
     scalars.ticks += 4 * descent.free.size
@@ -203,7 +203,7 @@ def select(descent, scalars):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def fold_direction(descent, scalars, store, update):  # type: ignore[no-untyped-def]
+def fold_direction(descent, scalars, store, update):
     """Add the next example to the weight vector of d."""
     own, free, d = descent.scalars, descent.free, descent.d
     k = own.at
@@ -218,7 +218,7 @@ def fold_direction(descent, scalars, store, update):  # type: ignore[no-untyped-
 
 
 @compiled(forceinline=True)
-def multiply(descent, scalars, store, dots, transform, products):  # type: ignore[no-untyped-def]
+def multiply(descent, scalars, store, dots, transform, products):
     """Continue ``K d``: a block of outputs of the weight vector, or a kernel row."""
     own, free, row = descent.scalars, descent.free, descent.row
     d, q, k, m = descent.d, descent.q, own.at, free.size
@@ -238,7 +238,7 @@ def multiply(descent, scalars, store, dots, transform, products):  # type: ignor
 
 
 @compiled(forceinline=True)
-def step(descent, scalars):  # type: ignore[no-untyped-def]
+def step(descent, scalars):
     """Step along the direction, or end the descent if that is impossible."""
     own = descent.scalars
     scalars.ticks += 4 * descent.free.size
@@ -251,7 +251,7 @@ def step(descent, scalars):  # type: ignore[no-untyped-def]
 
 
 @compiled(types.void(DESCENT, STATE, STORE, *CALLS, types.int64))
-def descend(descent, state, store, dots, transform, products, update, total, slice_work):  # type: ignore[no-untyped-def]
+def descend(descent, state, store, dots, transform, products, update, total, slice_work):
     """Minimise over the free multipliers for about ``slice_work`` entries; fix those that reach a bound."""
     own, scalars = descent.scalars, state.scalars
     stop_at = scalars.touched + scalars.ticks + slice_work
@@ -269,7 +269,7 @@ def descend(descent, state, store, dots, transform, products, update, total, sli
 
 
 @compiled(types.void(DESCENT, STATE, STORE, *CALLS))
-def settle(descent, state, store, dots, transform, products, update, total):  # type: ignore[no-untyped-def]
+def settle(descent, state, store, dots, transform, products, update, total):
     """Copy the multipliers of a descent to the state, and update what depends on them."""
     scalars, alpha = state.scalars, state.alpha
     free, y, C, beta, g, m = descent.free, descent.y, descent.C, descent.beta, descent.g, descent.free.size

@@ -156,7 +156,7 @@ CALLS = (
 
 
 @compiled(forceinline=True)
-def kernel_output(state, store, dots, transform, total, i):  # type: ignore[no-untyped-def]
+def kernel_output(state, store, dots, transform, total, i):
     """Return ``sum_j y_j alpha_j K_ij`` over the support vectors, without b."""
     scalars, out = state.scalars, state.row1
     count = scalars.n_support
@@ -166,7 +166,7 @@ def kernel_output(state, store, dots, transform, total, i):  # type: ignore[no-u
 
 
 @compiled(forceinline=True)
-def output_of(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
+def output_of(state, store, dots, transform, products, total, i):
     """Return u_i + b."""
     if state.weights.size == 0:
         return kernel_output(state, store, dots, transform, total, i)
@@ -177,7 +177,7 @@ def output_of(state, store, dots, transform, products, total, i):  # type: ignor
 
 
 @compiled(forceinline=True)
-def error_of(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
+def error_of(state, store, dots, transform, products, total, i):
     """Return E_i: the cached error of a non-bound example, else computed."""
     if 0.0 < state.alpha[i] < state.C[i]:
         return state.errors[find(state.members, state.scalars.n_nonbound, i)]
@@ -185,7 +185,7 @@ def error_of(state, store, dots, transform, products, total, i):  # type: ignore
 
 
 @compiled(forceinline=True)
-def move(state, store, dots, transform, products, update, i, old, new, error):  # type: ignore[no-untyped-def]
+def move(state, store, dots, transform, products, update, i, old, new, error):
     """Store a new multiplier, and update weights, support vectors and the non-bound list."""
     scalars, y, C = state.scalars, state.y[i], state.C[i]
     state.alpha[i] = new
@@ -210,7 +210,7 @@ def move(state, store, dots, transform, products, update, i, old, new, error):  
 
 
 @compiled(forceinline=True)
-def bound_error(state, store, dots, transform, products, total, p):  # type: ignore[no-untyped-def]
+def bound_error(state, store, dots, transform, products, total, p):
     """Return the error of a bound example, the p-th of a full pass.
 
     With a folded weight vector, outputs are computed ahead, a block of examples at a time, and discarded when
@@ -232,7 +232,7 @@ def bound_error(state, store, dots, transform, products, total, p):  # type: ign
 
 
 @compiled(forceinline=True)
-def next_nonbound(state):  # type: ignore[no-untyped-def]
+def next_nonbound(state):
     """Move a pass over the non-bound examples on; return the place of the next in ``members``, or -1."""
     scalars, members = state.scalars, state.members
     at = locate(members, scalars.n_nonbound, scalars.next, scalars.hint)
@@ -245,7 +245,7 @@ def next_nonbound(state):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def violates(state, i, error, tol):  # type: ignore[no-untyped-def]
+def violates(state, i, error, tol):
     """Count example i if it violates its condition; return whether it then needs a step."""
     scalars, y, a = state.scalars, state.y[i], state.alpha[i]
     r = error * y
@@ -258,7 +258,7 @@ def violates(state, i, error, tol):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def start_pass(state, full):  # type: ignore[no-untyped-def]
+def start_pass(state, full):
     """Start a pass over all examples, or over the non-bound ones."""
     scalars = state.scalars
     scalars.next = 0
@@ -272,7 +272,7 @@ def start_pass(state, full):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def start_renewal(state):  # type: ignore[no-untyped-def]
+def start_renewal(state):
     """Start recomputing weights and errors; return whether the run may continue."""
     scalars = state.scalars
     scalars.renew_at = 0
@@ -289,7 +289,7 @@ def start_renewal(state):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def renew(state, store, dots, transform, products, update, total, stop_at):  # type: ignore[no-untyped-def]
+def renew(state, store, dots, transform, products, update, total, stop_at):
     """Continue the renewal until the slice is used up."""
     scalars, members, errors, alpha, y = state.scalars, state.members, state.errors, state.alpha, state.y
     n, b = y.size, state.scalars.b
@@ -319,7 +319,7 @@ def renew(state, store, dots, transform, products, update, total, stop_at):  # t
 
 
 @compiled()
-def shrink(state):  # type: ignore[no-untyped-def]
+def shrink(state):
     """Drop examples from full passes whose slack exceeds the largest violation."""
     scalars, every, alpha, margin, C = state.scalars, state.every, state.alpha, state.margin, state.C
     kept = 0
@@ -336,7 +336,7 @@ def shrink(state):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def unshrink(state):  # type: ignore[no-untyped-def]
+def unshrink(state):
     """Return all examples to the full passes."""
     scalars, every = state.scalars, state.every
     for i in range(every.size):

@@ -81,7 +81,7 @@ _MATRIX, _SLOTS = types.float64[:, ::1], types.int64[::1]
 
 
 @compiled(_REACHED(*_CALLS, _MATRIX, VECTOR, VECTOR, MEMBERS, _INT, _SLOTS, _INT, _INT, VECTOR))
-def fill_hessian(store, dots, transform, Q, h, y, members, m, slots, at, work, row):  # type: ignore[no-untyped-def]
+def fill_hessian(store, dots, transform, Q, h, y, members, m, slots, at, work, row):
     """Write rows and columns ``slots[at:]`` of ``Q_ij = y_i y_j K_ij`` over m slots, and the diagonal to h.
 
     Return the position reached within ``work``, and the entries read.
@@ -102,7 +102,7 @@ def fill_hessian(store, dots, transform, Q, h, y, members, m, slots, at, work, r
 
 
 @compiled(_REACHED(*_CALLS, MEMBERS, VECTOR, _INT, _INT, MEMBERS, VECTOR, VECTOR))
-def add_rows(store, dots, transform, changed, change, at, work, every, row, outputs):  # type: ignore[no-untyped-def]
+def add_rows(store, dots, transform, changed, change, at, work, every, row, outputs):
     """Add ``change[k] K[changed[k], :]`` to the outputs for k from ``at`` on; see :func:`fill_hessian`."""
     touched, begin = 0, at
     n = every.size

@@ -63,7 +63,7 @@ __all__ = ["advance", "finish", "objective", "start", "steps"]  # what the drive
 
 
 @compiled(forceinline=True)
-def step_one(state, store, dots, transform, products, update, i, E, step_tol):  # type: ignore[no-untyped-def]
+def step_one(state, store, dots, transform, products, update, i, E, step_tol):
     """Move alpha[i] to its optimum in [0, C_i]; return whether it moved (equation 23)."""
     scalars, a, y, curvature = state.scalars, state.alpha[i], state.y[i], state.diagonal[i]
     C = state.C[i]
@@ -97,7 +97,7 @@ def step_one(state, store, dots, transform, products, update, i, E, step_tol):  
 
 
 @compiled(forceinline=True)
-def error_without_threshold(state, store, dots, transform, products, total, i):  # type: ignore[no-untyped-def]
+def error_without_threshold(state, store, dots, transform, products, total, i):
     """Return ``E_i = u_i - y_i``."""
     if state.weights.size == 0:
         return error_of(state, store, dots, transform, products, total, i)
@@ -107,7 +107,7 @@ def error_without_threshold(state, store, dots, transform, products, total, i): 
 
 
 @compiled(forceinline=True)
-def after_pass(state):  # type: ignore[no-untyped-def]
+def after_pass(state):
     """Start the next pass, or return how the run ends."""
     scalars = state.scalars
     if not scalars.full:
@@ -135,7 +135,7 @@ def after_pass(state):  # type: ignore[no-untyped-def]
 @compiled(
     types.int64(STATE, STORE, *CALLS, types.float64, types.int64, types.int64),
 )
-def passes(state, store, dots, transform, products, update, total, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
+def passes(state, store, dots, transform, products, update, total, tol, slice_work, step_limit):
     """Run passes until done, or until a slice or the step limit is used up."""
     scalars, n = state.scalars, state.y.size
     stop_at = scalars.touched + scalars.ticks + slice_work

@@ -105,7 +105,7 @@ MOVED, ALONE, INTERRUPTED = range(3)  # how the search for a partner ends
 
 
 @compiled(forceinline=True)
-def pair_kernel(state, store, dots, transform, i, j):  # type: ignore[no-untyped-def]
+def pair_kernel(state, store, dots, transform, i, j):
     """Return K_ij."""
     state.one[0] = np.uint32(j)
     state.scalars.touched += dots(store, i, state.one, 1, state.row1)
@@ -115,7 +115,7 @@ def pair_kernel(state, store, dots, transform, i, j):  # type: ignore[no-untyped
 
 
 @compiled(forceinline=True)
-def refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db):  # type: ignore[no-untyped-def]
+def refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db):
     """Update the errors of the non-bound examples after a step, and their extremes.
 
     ``d1 = y1 (change of a1)``, ``d2`` likewise, and ``db`` is the change of b.
@@ -161,7 +161,7 @@ def refresh_errors(state, store, dots, transform, products, i1, d1, i2, d2, db):
 
 
 @compiled(forceinline=True)
-def take_step(state, store, dots, transform, products, update, total, i1, i2, E2, step_tol):  # type: ignore[no-untyped-def]
+def take_step(state, store, dots, transform, products, update, total, i1, i2, E2, step_tol):
     """Optimise alpha[i1] and alpha[i2] jointly; return whether they moved (``takeStep``)."""
     if i1 == i2:
         return False
@@ -233,7 +233,7 @@ def take_step(state, store, dots, transform, products, update, total, i1, i2, E2
 
 
 @compiled(forceinline=True)
-def examine(state, store, dots, transform, products, update, total, stop_at):  # type: ignore[no-untyped-def]
+def examine(state, store, dots, transform, products, update, total, stop_at):
     """Search a partner for the violator through the hierarchy of section 2.2.
 
     Attempt 0 is the second choice heuristic; then come the non-bound examples and the bound ones, each from a
@@ -267,7 +267,7 @@ def examine(state, store, dots, transform, products, update, total, stop_at):  #
 
 
 @compiled(forceinline=True)
-def note_extremes(state, i, error):  # type: ignore[no-untyped-def]
+def note_extremes(state, i, error):
     """Record min E over I_up and max E over I_low during a full pass."""
     a, C, positive, scalars = state.alpha[i], state.C[i], state.y[i] > 0, state.scalars
     if ((positive and a < C) or (not positive and a > 0)) and error < scalars.up_error:
@@ -279,7 +279,7 @@ def note_extremes(state, i, error):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def note_margin(state, i, r):  # type: ignore[no-untyped-def]
+def note_margin(state, i, r):
     """Record the slack of an example's condition during a full pass, and the largest violation."""
     a, C, scalars = state.alpha[i], state.C[i], state.scalars
     state.margin[i] = r if a <= 0.0 else (-r if a >= C else -np.inf)
@@ -290,7 +290,7 @@ def note_margin(state, i, r):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def shift_threshold(state):  # type: ignore[no-untyped-def]
+def shift_threshold(state):
     """Set the threshold halfway between the extreme errors of a full pass."""
     shift = 0.5 * (state.scalars.low_error + state.scalars.up_error)
     state.scalars.b += shift
@@ -300,7 +300,7 @@ def shift_threshold(state):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def conclude(state, store, dots, transform, products, update, total, tol):  # type: ignore[no-untyped-def]
+def conclude(state, store, dots, transform, products, update, total, tol):
     """Decide after a full pass that changed nothing: done, stuck, or one more step."""
     scalars = state.scalars
     if scalars.violators == 0:
@@ -320,7 +320,7 @@ def conclude(state, store, dots, transform, products, update, total, tol):  # ty
 
 
 @compiled(forceinline=True)
-def find_violator(state, store, dots, transform, products, total, tol):  # type: ignore[no-untyped-def]
+def find_violator(state, store, dots, transform, products, total, tol):
     """Examine the next example of the pass; return whether it violates its condition (section 2.2)."""
     scalars = state.scalars
     p, at = scalars.next, -1
@@ -349,7 +349,7 @@ def find_violator(state, store, dots, transform, products, total, tol):  # type:
 
 
 @compiled(forceinline=True)
-def after_pass(state, store, dots, transform, products, update, total, tol):  # type: ignore[no-untyped-def]
+def after_pass(state, store, dots, transform, products, update, total, tol):
     """Start the next pass, or return how the run ends."""
     scalars = state.scalars
     if not scalars.full:
@@ -378,7 +378,7 @@ def after_pass(state, store, dots, transform, products, update, total, tol):  # 
 @compiled(
     types.int64(STATE, STORE, *CALLS, types.float64, types.int64, types.int64),
 )
-def passes(state, store, dots, transform, products, update, total, tol, slice_work, step_limit):  # type: ignore[no-untyped-def]
+def passes(state, store, dots, transform, products, update, total, tol, slice_work, step_limit):
     """Run the main routine until done, or until a slice or the step limit is used up."""
     scalars, n = state.scalars, state.y.size
     cached, length = state.column.size > 0, state.cache.rows.shape[1]

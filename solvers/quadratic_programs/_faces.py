@@ -13,13 +13,13 @@ from svmrepro.solvers.compilation.compiled import compiled
 
 
 @compiled()
-def feasible(a, y, direction, C):  # type: ignore[no-untyped-def]
+def feasible(a, y, direction, C):
     """Tell whether a multiplier can move along ``direction``."""
     return y != 0.0 and ((direction > 0.0 and a < C) or (direction < 0.0 and a > 0.0))
 
 
 @compiled()
-def multiplier_of_equality(qp):  # type: ignore[no-untyped-def]
+def multiplier_of_equality(qp):
     """Return beta with ``sum y_i d_i = 0`` for the projected gradient d, by bisection.
 
     The sum increases with beta: each term is ``p_i (beta - y_i g_i)`` where feasible, else 0.
@@ -48,7 +48,7 @@ def multiplier_of_equality(qp):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def release(qp):  # type: ignore[no-untyped-def]
+def release(qp):
     """Make a new face; return the number of variables that entered.
 
     Beta is the mean over the variables between their bounds, like the threshold. A bound variable enters if
@@ -76,7 +76,7 @@ def release(qp):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def enter(qp, beta):  # type: ignore[no-untyped-def]
+def enter(qp, beta):
     """Form the face for beta: variables between their bounds, and bound ones of the wrong sign."""
     scalars, a, y, g, inside, free, C = qp.scalars, qp.a, qp.y, qp.g, qp.inside, qp.free, qp.C
     entered, count = 0, 0
@@ -95,7 +95,7 @@ def enter(qp, beta):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def weight_of_face(qp):  # type: ignore[no-untyped-def]
+def weight_of_face(qp):
     """Return the sum of the weights over the face, 1 if it is empty."""
     weight = 0.0 if qp.scalars.n_free else 1.0
     for k in range(qp.scalars.n_free):
@@ -104,7 +104,7 @@ def weight_of_face(qp):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def mean_multiplier(qp):  # type: ignore[no-untyped-def]
+def mean_multiplier(qp):
     """Return beta, the weighted mean of ``y_i g_i`` over the face."""
     free, py, g, count = qp.free, qp.py, qp.g, qp.scalars.n_free
     total = 0.0
@@ -114,7 +114,7 @@ def mean_multiplier(qp):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def drop(qp, k):  # type: ignore[no-untyped-def]
+def drop(qp, k):
     """Remove the k-th variable from the face."""
     scalars, qy, free = qp.scalars, qp.qy, qp.free
     i = free[k]
@@ -129,7 +129,7 @@ def drop(qp, k):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def drop_blocked(qp, stop_at):  # type: ignore[no-untyped-def]
+def drop_blocked(qp, stop_at):
     """Remove variables at a bound whose direction is infeasible from the face, and update beta.
 
     Each removal changes beta, the mean of ``y_i g_i`` over the face, so rounds repeat until none leaves.
@@ -158,7 +158,7 @@ def drop_blocked(qp, stop_at):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def outweighed(qp, beta):  # type: ignore[no-untyped-def]
+def outweighed(qp, beta):
     """Tell whether the projected gradient is larger over the bound variables than over the face."""
     scalars, a, y, g, C, p, inside = qp.scalars, qp.a, qp.y, qp.g, qp.C, qp.p, qp.inside
     inner, outer = 0.0, 0.0

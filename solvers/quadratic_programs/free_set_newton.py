@@ -99,7 +99,7 @@ _REASSOCIATE = {"reassoc", "contract", "nsz"}
 
 
 @compiled(forceinline=True, fastmath=_REASSOCIATE)
-def _dot(a, b, m):  # type: ignore[no-untyped-def]
+def _dot(a, b, m):
     total = 0.0
     for k in range(m):
         total += a[k] * b[k]
@@ -107,7 +107,7 @@ def _dot(a, b, m):  # type: ignore[no-untyped-def]
 
 
 @compiled(types.boolean(NEWTON, types.int64))
-def factor(state, work):  # type: ignore[no-untyped-def]
+def factor(state, work):
     """Continue the Cholesky factor of K for about ``work`` multiplications.
 
     Returns
@@ -136,7 +136,7 @@ def factor(state, work):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _solve(L, x, m):  # type: ignore[no-untyped-def]
+def _solve(L, x, m):
     """Solve ``L L' x = b`` in place."""
     for i in range(m):
         x[i] = (x[i] - _dot(L[i], x, i)) / L[i, i]
@@ -149,7 +149,7 @@ def _solve(L, x, m):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _direction(state):  # type: ignore[no-untyped-def]
+def _direction(state):
     """Write the Newton direction of the members to ``first``, with sum 0."""
     m, g, members, d, z = state.scalars.n_members, state.g, state.members, state.first, state.second
     mean = 0.0
@@ -173,7 +173,7 @@ def _direction(state):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _times(state):  # type: ignore[no-untyped-def]
+def _times(state):
     """Write K times the direction, over the members, to ``second``."""
     K, m, members, d, product = state.K, state.scalars.n_members, state.members, state.first, state.second
     for k in range(m):
@@ -188,7 +188,7 @@ def _times(state):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _remove(state, r):  # type: ignore[no-untyped-def]
+def _remove(state, r):
     """Remove member r from the list and from the factor."""
     L, members, scalars = state.L, state.members, state.scalars
     m = scalars.n_members - 1
@@ -211,7 +211,7 @@ def _remove(state, r):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _spread(state):  # type: ignore[no-untyped-def]
+def _spread(state):
     """Return the difference of the largest and the smallest gradient of the members."""
     g, members = state.g, state.members
     top, bottom = g[members[0]], g[members[0]]
@@ -222,7 +222,7 @@ def _spread(state):  # type: ignore[no-untyped-def]
 
 
 @compiled(types.int64(NEWTON, types.float64, types.float64, types.int64, types.int64, types.int64))
-def iterate(state, eps, objective, work, most, limit):  # type: ignore[no-untyped-def]
+def iterate(state, eps, objective, work, most, limit):
     """Take Newton steps until the gradient of the members is constant.
 
     Parameters

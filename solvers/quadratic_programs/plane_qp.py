@@ -76,7 +76,7 @@ PLANE_QP = typeof(allocate(1))
 
 
 @compiled(types.float64(VECTOR, VECTOR, types.int64), fastmath=REASSOCIATE)
-def product(one, two, count):  # type: ignore[no-untyped-def]
+def product(one, two, count):
     """Return the inner product of the first ``count`` entries."""
     total = 0.0
     for k in range(count):
@@ -85,7 +85,7 @@ def product(one, two, count):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def enter(qp, i):  # type: ignore[no-untyped-def]
+def enter(qp, i):
     """Add a variable to the face."""
     if qp.inside[i] == 0:
         qp.inside[i] = 1
@@ -94,7 +94,7 @@ def enter(qp, i):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def leave(qp):  # type: ignore[no-untyped-def]
+def leave(qp):
     """Remove from the face the variables marked as not inside."""
     kept = 0
     for k in range(qp.scalars.count):
@@ -108,7 +108,7 @@ def leave(qp):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def factorise(qp):  # type: ignore[no-untyped-def]
+def factorise(qp):
     """Compute the rows of the factor that are out of date."""
     K, L, face, s = qp.K, qp.factor, qp.face, qp.scalars.s
     for j in range(qp.scalars.valid, qp.scalars.count):
@@ -121,7 +121,7 @@ def factorise(qp):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def back_solve(L, count, x):  # type: ignore[no-untyped-def]
+def back_solve(L, count, x):
     """Solve ``L L' x = x`` in place."""
     for j in range(count):
         x[j] = (x[j] - product(L[j], x, j)) / L[j, j]
@@ -132,7 +132,7 @@ def back_solve(L, count, x):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def slopes(qp, m):  # type: ignore[no-untyped-def]
+def slopes(qp, m):
     """Compute the gradient ``g = b - K a``."""
     face, count = qp.face, qp.scalars.count
     for i in range(m):
@@ -145,7 +145,7 @@ def slopes(qp, m):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def newton(qp):  # type: ignore[no-untyped-def]
+def newton(qp):
     """Write the Newton direction over the face into p; return its slope and the feasible step, at most 1."""
     p, u, v, face, count = qp.p, qp.u, qp.v, qp.face, qp.scalars.count
     for k in range(count):
@@ -169,7 +169,7 @@ def newton(qp):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def follow(qp, reach):  # type: ignore[no-untyped-def]
+def follow(qp, reach):
     """Step along p and drop variables that reach zero from the face; return whether any did."""
     met = False
     for k in range(qp.scalars.count):
@@ -186,7 +186,7 @@ def follow(qp, reach):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def worst(qp, m):  # type: ignore[no-untyped-def]
+def worst(qp, m):
     """Return the violation of the optimality conditions, and the variable that should enter, or -1."""
     top, least, riser = -np.inf, np.inf, -1
     for k in range(qp.scalars.count):
@@ -201,7 +201,7 @@ def worst(qp, m):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def rescale(qp):  # type: ignore[no-untyped-def]
+def rescale(qp):
     """Reset s to the size of the face's diagonal where the two differ by more than a factor of 10."""
     total, count = 0.0, 0
     for k in range(qp.scalars.count):
@@ -216,7 +216,7 @@ def rescale(qp):  # type: ignore[no-untyped-def]
 
 
 @compiled(types.int64(PLANE_QP, types.int64, types.int64[::1]))
-def optimise(qp, m, entering):  # type: ignore[no-untyped-def]
+def optimise(qp, m, entering):
     """Bring the multipliers of the planes in m places to their optimum; return the number of rounds.
 
     ``a`` must be feasible, and ``face`` as the last call left it; ``entering`` variables join it at the

@@ -54,7 +54,7 @@ _STRETCH = 1024  # entries of q that fit into the first-level cache
     ),
     fastmath=REASSOCIATE,
 )
-def multiply(Q, rows, count, d, begin, m, q):  # type: ignore[no-untyped-def]
+def multiply(Q, rows, count, d, begin, m, q):
     """``q[begin:m] = sum over k < count of d[rows[k]] Q[rows[k], begin:m]`` (Q symmetric).
 
     Eight rows at a time, in stretches of q that stay in the first-level cache.
@@ -93,7 +93,7 @@ def multiply(Q, rows, count, d, begin, m, q):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def next_direction(qp, beta):  # type: ignore[no-untyped-def]
+def next_direction(qp, beta):
     """Write the next direction (Fletcher and Reeves) into d; return ``r.d``.
 
     The projection is applied twice. Near a solution of the face the residual is the rounding error of much
@@ -125,13 +125,13 @@ def next_direction(qp, beta):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def room_along(a, d, C):  # type: ignore[no-untyped-def]
+def room_along(a, d, C):
     """Return the largest feasible step of a multiplier along d != 0."""
     return (C - a) / d if d > 0.0 else -a / d
 
 
 @compiled()
-def step_along(qp, bends):  # type: ignore[no-untyped-def]
+def step_along(qp, bends):
     """Follow d, with ``q = Q d``, to the minimum or to the first bound; return the next stage.
 
     Variables that reach their bound are marked. If the gain is not finite, no step is taken.
@@ -178,7 +178,7 @@ def step_along(qp, bends):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def meet(qp, stop_at):  # type: ignore[no-untyped-def]
+def meet(qp, stop_at):
     """Remove variables that reached a bound from the face and from ``Q d``; return whether all are done."""
     scalars, d, q, free = qp.scalars, qp.d, qp.q, qp.free
     while scalars.at < scalars.n_met and scalars.entries + scalars.ticks < stop_at:
@@ -198,7 +198,7 @@ def meet(qp, stop_at):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def project(qp):  # type: ignore[no-untyped-def]
+def project(qp):
     """Project d on ``y.d = 0`` within the remaining face, and update ``Q d``."""
     scalars, y, d, q, qy, free = qp.scalars, qp.y, qp.d, qp.q, qp.qy, qp.free
     shift = 0.0
@@ -212,7 +212,7 @@ def project(qp):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def multiply_on(qp, whole, stop_at):  # type: ignore[no-untyped-def]
+def multiply_on(qp, whole, stop_at):
     """Continue ``Q d`` or ``Q (p y)`` by as many stretches as the slice allows, at least one."""
     scalars, m, companion = qp.scalars, qp.scalars.m, qp.scalars.stage == COMPANION
     first = scalars.at
@@ -238,7 +238,7 @@ def multiply_on(qp, whole, stop_at):  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def close_line(qp, tolerance):  # type: ignore[no-untyped-def]
+def close_line(qp, tolerance):
     """Add the gain of a finished direction; return whether the program is solved."""
     scalars = qp.scalars
     gain = scalars.line_gain
@@ -260,7 +260,7 @@ def close_line(qp, tolerance):  # type: ignore[no-untyped-def]
 @compiled(
     types.int64(CHUNK_QP, types.float64, types.boolean, types.boolean, types.int64, types.int64),
 )
-def solve_face(qp, tolerance, bends, whole, slice_entries, step_limit):  # type: ignore[no-untyped-def]
+def solve_face(qp, tolerance, bends, whole, slice_entries, step_limit):
     """Run CG steps until the relative gain of one is below ``tolerance``, or a slice is used up.
 
     The relative improvement of the objective by a step is the report's stopping rule. ``slice_entries``

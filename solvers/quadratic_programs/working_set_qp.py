@@ -53,7 +53,7 @@ def allocate(capacity: int) -> WorkingSetQP:
 
 
 @compiled()
-def spread(qp, size, count, values):  # type: ignore[no-untyped-def]
+def spread(qp, size, count, values):
     """Write a direction given by place in the face into p; with a bias the last variable balances the sum."""
     total = 0.0
     for j in range(size):
@@ -64,7 +64,7 @@ def spread(qp, size, count, values):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def flat_direction(qp, j, size, count):  # type: ignore[no-untyped-def]
+def flat_direction(qp, j, size, count):
     """Write the direction of nonpositive curvature at pivot j into z; return its slope and 1-norm."""
     L, z, g, face = qp.factor, qp.z, qp.g, qp.face
     base = g[face[size]] if size < count else 0.0
@@ -85,7 +85,7 @@ def flat_direction(qp, j, size, count):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def direction(qp, count, equality, climb):  # type: ignore[no-untyped-def]
+def direction(qp, count, equality, climb):
     """Write an ascent direction over the face into p; return its kind and the largest step along it."""
     K, g, L, v, z, face = qp.K, qp.g, qp.factor, qp.v, qp.z, qp.face
     size = count - 1 if equality else count
@@ -129,7 +129,7 @@ def direction(qp, count, equality, climb):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def leave(qp, k, count):  # type: ignore[no-untyped-def]
+def leave(qp, k, count):
     """Remove the k-th variable from the face; return the new size."""
     qp.inside[qp.face[k]] = 0
     for t in range(k, count - 1):
@@ -138,7 +138,7 @@ def leave(qp, k, count):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def room_along(qp, i):  # type: ignore[no-untyped-def]
+def room_along(qp, i):
     """Return the largest feasible step of variable i along p."""
     step = qp.p[i]
     if step == 0.0:
@@ -147,7 +147,7 @@ def room_along(qp, i):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def moved(value, step, low, high):  # type: ignore[no-untyped-def]
+def moved(value, step, low, high):
     """Return ``value + step`` clipped to [low, high], snapped to a bound that it misses only by rounding.
 
     The tolerance is relative to the terms added: the width of the box may far exceed any multiplier.
@@ -160,7 +160,7 @@ def moved(value, step, low, high):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def follow(qp, m, count, reach):  # type: ignore[no-untyped-def]
+def follow(qp, m, count, reach):
     """Step along p, at most ``reach``, to the first bound; return the new size of the face and the gain."""
     d, g, p, face = qp.d, qp.g, qp.p, qp.face
     for k in range(count):
@@ -188,7 +188,7 @@ def follow(qp, m, count, reach):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def release(qp, m, riser, faller):  # type: ignore[no-untyped-def]
+def release(qp, m, riser, faller):
     """Move the most violating pair or variable by a clipped Newton step; return the gain."""
     K, g, d = qp.K, qp.g, qp.d
     slope, curvature, room = 0.0, 0.0, np.inf
@@ -213,7 +213,7 @@ def release(qp, m, riser, faller):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def worst(qp, m, equality):  # type: ignore[no-untyped-def]
+def worst(qp, m, equality):
     """Return the violation and the variables that should rise and fall, -1 for none."""
     g, d = qp.g, qp.d
     riser, faller = -1, -1
@@ -232,7 +232,7 @@ def worst(qp, m, equality):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def solve_small(qp, m, equality):  # type: ignore[no-untyped-def]
+def solve_small(qp, m, equality):
     """Solve a program of m variables whose K, g, low and high are set, with ``sum d = 0`` if ``equality``.
 
     ``d``, and ``g`` at the solution, are written. Returns the number of rounds, each a factorisation.

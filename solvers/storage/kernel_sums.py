@@ -8,6 +8,8 @@ the case of Adult, Web and noise, a single loop does all three steps at 1.8 time
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import types
 from svmrepro.solvers.compilation.compiled import compiled
@@ -29,7 +31,7 @@ TOTAL = types.int64(
 
 
 @compiled(TOTAL)
-def total_by_parts(store, dots, transform, i, members, coefficients, m, out):  # type: ignore[no-untyped-def]
+def total_by_parts(store, dots, transform, i, members, coefficients, m, out):
     """Sum over kernel values, for any storage and kernel; ``out`` has at least PART entries."""
     total, touched = 0.0, 0
     for first in range(0, m, PART):
@@ -44,7 +46,7 @@ def total_by_parts(store, dots, transform, i, members, coefficients, m, out):  #
 
 
 @compiled(TOTAL)
-def total_bits_table(store, dots, transform, i, members, coefficients, m, out):  # type: ignore[no-untyped-def]
+def total_bits_table(store, dots, transform, i, members, coefficients, m, out):
     """Sum over Gaussian kernel values of packed bits, looked up by integer distance."""
     bits, norms, table = store.bits, store.norms, store.table
     words = bits.shape[1]
@@ -81,7 +83,7 @@ def total_bits_table(store, dots, transform, i, members, coefficients, m, out): 
     return m * words
 
 
-def total_of(storage, kernel_name, store):  # type: ignore[no-untyped-def]
+def total_of(storage: str, kernel_name: str, store: Any) -> Any:
     """Return the compiled sum for a storage and a kernel."""
     fused = storage == "bits" and kernel_name == "gaussian" and store.table.size
     return total_bits_table if fused else total_by_parts
@@ -98,7 +100,7 @@ def total_of(storage, kernel_name, store):  # type: ignore[no-untyped-def]
         VECTOR,
     ),
 )
-def fold(store, update, members, coefficients, at, work, weights):  # type: ignore[no-untyped-def]
+def fold(store, update, members, coefficients, at, work, weights):
     """Add ``coefficients[k] x_members[k]`` to the weights for k from ``at`` on.
 
     Return the position reached within ``work``, and the entries read.
@@ -110,6 +112,6 @@ def fold(store, update, members, coefficients, at, work, weights):  # type: igno
     return at, touched
 
 
-def folded_weights(problem, alpha):  # type: ignore[no-untyped-def]
+def folded_weights(problem: Any, alpha: Any) -> Any:
     """Return ``sum_i y_i alpha_i x_i``, shape (d,), in one sum over all examples."""
     return np.asarray(problem.X.T @ (problem.y * alpha)).ravel()

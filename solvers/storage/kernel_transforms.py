@@ -19,13 +19,13 @@ TRANSFORM = types.void(STORE, types.int64, MEMBERS, types.int64, VECTOR)
 
 
 @compiled(TRANSFORM)
-def linear(store, i, members, m, out):  # type: ignore[no-untyped-def]
+def linear(store, i, members, m, out):
     """Leave the dot products as they are."""
     return
 
 
 @compiled(TRANSFORM)
-def gaussian(store, i, members, m, out):  # type: ignore[no-untyped-def]
+def gaussian(store, i, members, m, out):
     """``exp(-gamma (x.x + z.z - 2 x.z))``."""
     norms, gamma = store.norms, store.parameters[0]
     own = norms[i]
@@ -36,7 +36,7 @@ def gaussian(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(TRANSFORM)
-def gaussian_integer(store, i, members, m, out):  # type: ignore[no-untyped-def]
+def gaussian_integer(store, i, members, m, out):
     """Look up the Gaussian where squared distances are integers: :class:`Store`'s ``table``."""
     # The squared distance of binary rows is a small integer, used as index into the table.
     norms, table = store.norms, store.table
@@ -46,7 +46,7 @@ def gaussian_integer(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(TRANSFORM)
-def polynomial(store, i, members, m, out):  # type: ignore[no-untyped-def]
+def polynomial(store, i, members, m, out):
     """Raise ``a x.z + c`` to the degree by repeated multiplication."""
     degree, a, c = np.int64(store.parameters[1]), store.parameters[2], store.parameters[3]
     for k in range(m):
@@ -57,7 +57,7 @@ def polynomial(store, i, members, m, out):  # type: ignore[no-untyped-def]
         out[k] = value
 
 
-def transform_of(kernel_name, store):  # type: ignore[no-untyped-def]
+def transform_of(kernel_name: str, store: Any) -> Any:
     """Return the compiled transform of a kernel over a store."""
     if kernel_name == "gaussian":
         return _GAUSSIANS[store.table.size > 0]

@@ -16,6 +16,8 @@ sparse / non-sparse comparison. A call takes about 35 ns more than a direct one,
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled, first_class
@@ -38,7 +40,7 @@ REASSOCIATE = {"reassoc", "contract", "nsz"}
 
 
 @compiled(DOTS, fastmath=REASSOCIATE)
-def dots_dense(store, i, members, m, out):  # type: ignore[no-untyped-def]
+def dots_dense(store, i, members, m, out):
     """Compute dot products of whole rows; see the module docstring for this and all functions below."""
     X = store.dense
     d = X.shape[1]
@@ -53,7 +55,7 @@ def dots_dense(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(PRODUCTS, fastmath=REASSOCIATE)
-def products_dense(store, w, members, m, out):  # type: ignore[no-untyped-def]
+def products_dense(store, w, members, m, out):
     """Products of whole rows with w."""
     X = store.dense
     d = X.shape[1]
@@ -67,7 +69,7 @@ def products_dense(store, w, members, m, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(UPDATE)
-def update_dense(store, i, a, w):  # type: ignore[no-untyped-def]
+def update_dense(store, i, a, w):
     """Add a whole row to w."""
     x = store.dense[i]
     for c in range(x.shape[0]):
@@ -76,7 +78,7 @@ def update_dense(store, i, a, w):  # type: ignore[no-untyped-def]
 
 
 @compiled(DOTS)
-def dots_csr(store, i, members, m, out):  # type: ignore[no-untyped-def]
+def dots_csr(store, i, members, m, out):
     """Dot products over the stored entries of each member."""
     # x_i is scattered into a dense vector once; every member is then one sparse sum.
     indptr, indices, values, spread = store.indptr, store.indices, store.values, store.scratch
@@ -98,7 +100,7 @@ def dots_csr(store, i, members, m, out):  # type: ignore[no-untyped-def]
         STORE, types.FunctionType(DOTS), types.int64, types.int64, MEMBERS, types.int64, VECTOR, VECTOR
     )
 )
-def dots_of_two(store, dots, i1, i2, members, m, out1, out2):  # type: ignore[no-untyped-def]
+def dots_of_two(store, dots, i1, i2, members, m, out1, out2):
     """Compute the dot products of two examples with each member; sparse rows are read once for both.
 
     The values are bitwise equal to those of ``dots``.
@@ -146,7 +148,7 @@ def dots_of_two(store, dots, i1, i2, members, m, out1, out2):  # type: ignore[no
 
 
 @compiled(PRODUCTS)
-def products_csr(store, w, members, m, out):  # type: ignore[no-untyped-def]
+def products_csr(store, w, members, m, out):
     """Products of stored entries with w."""
     indptr, indices, values = store.indptr, store.indices, store.values
     touched = 0
@@ -162,7 +164,7 @@ def products_csr(store, w, members, m, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(UPDATE)
-def update_csr(store, i, a, w):  # type: ignore[no-untyped-def]
+def update_csr(store, i, a, w):
     """Add the stored entries of a row to w."""
     for p in range(store.indptr[i], store.indptr[i + 1]):
         w[store.indices[p]] += a * store.values[p]
@@ -170,7 +172,7 @@ def update_csr(store, i, a, w):  # type: ignore[no-untyped-def]
 
 
 @compiled(DOTS)
-def dots_index(store, i, members, m, out):  # type: ignore[no-untyped-def]
+def dots_index(store, i, members, m, out):
     """Dot products of binary rows as sums over index lists."""
     # Platt 1998, section 3: "the dot product will sum the weights corresponding to the
     # position of the 1s in the input"; the weights here are the scattered x_i.
@@ -190,7 +192,7 @@ def dots_index(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(PRODUCTS)
-def products_index(store, w, members, m, out):  # type: ignore[no-untyped-def]
+def products_index(store, w, members, m, out):
     """Products of binary rows with w as sums over index lists."""
     indptr, indices, norms = store.indptr, store.indices, store.norms
     touched = 0
@@ -202,7 +204,7 @@ def products_index(store, w, members, m, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(UPDATE)
-def update_index(store, i, a, w):  # type: ignore[no-untyped-def]
+def update_index(store, i, a, w):
     """Add ``a`` at the ones of a binary row."""
     for p in range(store.indptr[i], store.indptr[i + 1]):
         w[store.indices[p]] += a
@@ -211,7 +213,7 @@ def update_index(store, i, a, w):  # type: ignore[no-untyped-def]
 
 
 @compiled(DOTS)
-def dots_bits(store, i, members, m, out):  # type: ignore[no-untyped-def]
+def dots_bits(store, i, members, m, out):
     """Dot products of binary rows as counts of common bits."""
     bits = store.bits
     words = bits.shape[1]
@@ -243,7 +245,7 @@ def dots_bits(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(PRODUCTS)
-def products_bits(store, w, members, m, out):  # type: ignore[no-untyped-def]
+def products_bits(store, w, members, m, out):
     """Products of packed binary rows with w, one set bit at a time."""
     bits = store.bits
     for k in range(m):
@@ -252,14 +254,14 @@ def products_bits(store, w, members, m, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(UPDATE)
-def update_bits(store, i, a, w):  # type: ignore[no-untyped-def]
+def update_bits(store, i, a, w):
     """Add ``a`` at every set bit of a packed row."""
     add_at_bits(store.bits[i], a, w)
     return store.bits.shape[1]
 
 
 @compiled(DOTS, fastmath=REASSOCIATE)
-def dots_differences(store, i, members, m, out):  # type: ignore[no-untyped-def]
+def dots_differences(store, i, members, m, out):
     """Write ``-|x_i - x_j|^2 / 2``, from differences; with norms of 0 it replaces a dot product."""
     X = store.dense
     d = X.shape[1]
@@ -274,7 +276,7 @@ def dots_differences(store, i, members, m, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(DOTS)
-def dots_precomputed(store, i, members, m, out):  # type: ignore[no-untyped-def]
+def dots_precomputed(store, i, members, m, out):
     """Read kernel values."""
     row = store.dense[i]
     for k in range(m):
@@ -282,7 +284,7 @@ def dots_precomputed(store, i, members, m, out):  # type: ignore[no-untyped-def]
     return m
 
 
-def rows_of(problem):  # type: ignore[no-untyped-def]
+def rows_of(problem: Any) -> Any:
     """Return the three functions for a problem's examples."""
     problem.prepare()
     return ROWS["differences" if problem.differences else problem.storage]

@@ -12,7 +12,7 @@ from svmrepro.solvers.compilation.intrinsics import trailing_zeros
 
 
 @compiled(inline="always")
-def gather_product(values, indices, first, last, w):  # type: ignore[no-untyped-def]
+def gather_product(values, indices, first, last, w):
     """Return ``sum of values[p] w[indices[p]]`` for first <= p < last."""
     # Four sums hide the latency of the additions.
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
@@ -30,7 +30,7 @@ def gather_product(values, indices, first, last, w):  # type: ignore[no-untyped-
 
 
 @compiled(inline="always")
-def gather_sum(indices, first, last, w):  # type: ignore[no-untyped-def]
+def gather_sum(indices, first, last, w):
     """Return ``sum of w[indices[p]]`` for first <= p < last, in whole groups of four."""
     # With padded rows, most loops end where the branch predictor expects it.
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
@@ -45,7 +45,7 @@ def gather_sum(indices, first, last, w):  # type: ignore[no-untyped-def]
 
 
 @compiled(inline="always")
-def scatter_product(values, indices, first, last, a, g):  # type: ignore[no-untyped-def]
+def scatter_product(values, indices, first, last, a, g):
     """``g[indices[p]] += a values[p]`` for first <= p < last; the indices must be distinct."""
     # Since the indices are distinct, four sums can be read before the first is written.
     p, end = np.uint64(first), np.uint64(last)
@@ -64,7 +64,7 @@ def scatter_product(values, indices, first, last, a, g):  # type: ignore[no-unty
 
 
 @compiled(inline="always")
-def sum_at_bits(words, w):  # type: ignore[no-untyped-def]
+def sum_at_bits(words, w):
     """Return the sum of w at the set bits of a packed row, one bit after the other."""
     total = 0.0
     for c in range(words.size):
@@ -77,7 +77,7 @@ def sum_at_bits(words, w):  # type: ignore[no-untyped-def]
 
 
 @compiled(inline="always")
-def add_at_bits(words, a, g):  # type: ignore[no-untyped-def]
+def add_at_bits(words, a, g):
     """Add ``a`` to g at the set bits of a packed row."""
     for c in range(words.size):
         word = words[c]

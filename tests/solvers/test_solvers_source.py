@@ -183,7 +183,7 @@ def test_import_is_light() -> None:
 
 def test_exponential_to_two_ulp() -> None:
     @njit
-    def apply(x, out):  # type: ignore[no-untyped-def]
+    def apply(x, out):
         out[:] = x
         exponentials(out, x.size)
 

@@ -114,7 +114,7 @@ def test_scans_against_numpy(kind: str) -> None:
             gains = np.where(slopes > 0, slopes**2 / np.maximum(1.0 + diagonal - 2 * row, 1e-12), 0.0)
             assert (j == -1 and gains.max() == 0.0) or (gains[j] == gains.max() and gain == gains[j])
         expected = G - 0.3 * (row - other)
-        where, top, _, bottom = move_gradient(G, *rows, 0.3, status, m, wide, screen.low)
+        where, top, _, bottom = move_gradient(G, *rows, G[:0], 0.0, 0.3, status, m, wide, screen.low)
         assert pytest.approx(expected, rel=1e-14, abs=1e-15) == G
         ups, downs = (status & UP) != 0, (status & DOWN) != 0
         assert (where == -1) == (not ups.any())

@@ -11,12 +11,12 @@ from svmrepro.solvers.compilation.compiled import compiled
 
 
 @compiled()
-def common(panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def common(panel, i, first, last, out):
     return panels.count_all(panel, i, first, last, out)
 
 
 @compiled()
-def distances(panel, i, first, last, out):  # type: ignore[no-untyped-def]
+def distances(panel, i, first, last, out):
     return panels.fill_distances(panel, i, first, last, out)
 
 

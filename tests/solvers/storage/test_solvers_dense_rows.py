@@ -14,8 +14,8 @@ from svmrepro.solvers import Kernel, Problem, solve
 from svmrepro.solvers.caches import example_levels as levels
 from svmrepro.solvers.caches import example_tiles as tiles
 from svmrepro.solvers.caches import feature_columns as panels
-from svmrepro.solvers.caches import rows_ahead
 from svmrepro.solvers.compilation.vector_loops import TOGETHER, exponentials, multiplies_bytes
+from svmrepro.solvers.decomposition import _rows_ahead as rows_ahead
 
 needs_bytes = pytest.mark.skipif(not multiplies_bytes(), reason="no instruction multiplies bytes")
 
@@ -159,7 +159,7 @@ def test_levels_that_are_found() -> None:
 
 def test_exponentials_do_not_depend_on_their_place() -> None:
     @njit
-    def apply(x, size):  # type: ignore[no-untyped-def]
+    def apply(x, size):
         exponentials(x, size)
 
     x = -(10.0 ** np.random.default_rng(0).uniform(-3, 2.5, 21))

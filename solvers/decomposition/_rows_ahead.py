@@ -18,8 +18,8 @@ from svmrepro.solvers.caches.lru import RowCache, claim
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 
-UP, DOWN = 1, 2
 _LEAST_FEATURES = 16  # with fewer, reading the examples takes little of the time of a row
 
 
@@ -40,7 +40,7 @@ def fetch_ahead(
 
 
 @overload(fetch_ahead, inline="always")
-def _fetch_ahead_of(state, cache, store, panel, block, shape, i, m, which):  # type: ignore[no-untyped-def]
+def _fetch_ahead_of(state, cache, store, panel, block, shape, i, m, which):
     fields = dict(zip(cache.fields, cache.types, strict=True))
     if fields["packed"].dtype == types.float32 and fields["rows"].dtype == types.float64:
         return lambda state, cache, store, panel, block, shape, i, m, which: _fetch_ahead(
@@ -52,7 +52,7 @@ def _fetch_ahead_of(state, cache, store, panel, block, shape, i, m, which):  # t
 
 
 @compiled()
-def _fetch_ahead(state, cache, store, panel, block, shape, i, m, which):  # type: ignore[no-untyped-def]
+def _fetch_ahead(state, cache, store, panel, block, shape, i, m, which):
     slot, counts = cache.slot_of[i], cache.counts
     have = cache.have[slot] if slot >= 0 else 0
     if not state.scalars.ahead or have >= m:
@@ -79,7 +79,7 @@ def _fetch_ahead(state, cache, store, panel, block, shape, i, m, which):  # type
 
 
 @compiled(fastmath={"nnan", "nsz"})
-def _excesses(G, status, middle, out):  # type: ignore[no-untyped-def]
+def _excesses(G, status, middle, out):
     """Write how far the gradient of each example is on the wrong side of ``middle``."""
     for k in range(G.size):
         excess = G[k] - middle
@@ -89,7 +89,7 @@ def _excesses(G, status, middle, out):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def _next_rows(state, cache, panel, i, have, m):  # type: ignore[no-untyped-def]
+def _next_rows(state, cache, panel, i, have, m):
     """Write i and the examples that violate most to the panel's ``mates``; return how many.
 
     Only examples whose rows are as short as that of i are taken.
@@ -117,20 +117,3 @@ def _next_rows(state, cache, panel, i, have, m):  # type: ignore[no-untyped-def]
             mates[r], worst[r] = j, excess
             least = worst[TOGETHER - 1] if count == TOGETHER else 0.0
     return count
-
-
-@compiled()
-def subtract_together(G, store, panel, shape, changes, count, first, last):  # type: ignore[no-untyped-def]
-    """Subtract ``changes[r]`` times the row of the panel's ``mates[r]`` from G[first:last]."""
-    mates, touched = panel.tiles.mates, 0
-    while first < last:
-        end = part_end(first, last)
-        touched += products_together(panel, mates, count, first, end)
-        part = G[first:end]
-        for r in range(count):
-            row, change = panel.tiles.dots[r, first % TILE :], changes[r]
-            shape(store, panel, mates[r], first, end, row)
-            for k in range(end - first):
-                part[k] -= change * row[k]
-        first = end
-    return touched
