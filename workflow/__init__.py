@@ -14,6 +14,7 @@ figures/        one module per kind of figure
 comparison/     two runs side by side
 steps/          commands that Snakemake runs: ``python -m svmrepro.workflow.steps.<step>``
 graph/          builds the job graph for the Snakefile
+commands/       the command line ``svmrepro``
 rules/, report/ Snakemake's rules, and the captions of its report
 templates/      HTML templates and styles
 """

@@ -1,0 +1,75 @@
+"""The command line: help, version, unknown words, completion, and start-up without large libraries."""
+
+import os
+import sys
+from importlib import import_module, metadata
+from pathlib import Path
+
+import pytest
+from support import ran
+from svmrepro.workflow import commands
+from svmrepro.workflow.commands.main import main
+
+LARGE = {"numba", "numpy", "pandas", "matplotlib", "sklearn", "snakemake", "scipy"}
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_every_command_has_its_help_and_functions(name, capsys):
+    module = import_module(f"svmrepro.workflow.commands.{name}")
+    with pytest.raises(SystemExit) as ended:
+        main(["help", name])
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"usage: svmrepro {name} ")
+    assert module.__doc__ and module.__doc__.strip().splitlines()[0] in said
+    assert callable(module.add_arguments) and callable(module.run)
+
+
+def test_help_lists_every_command(capsys):
+    assert main([]) == 0
+    said = capsys.readouterr().out
+    assert all(f"\n    {name}" in said for name in commands.COMMANDS)
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"svmrepro {metadata.version('svmrepro')}\n"
+
+
+def test_help_for_a_word_that_is_no_command():
+    with pytest.raises(SystemExit, match="there is no command 'chekc'; did you mean 'check'"):
+        main(["help", "chekc"])
+
+
+def test_a_wrong_option_is_one_line(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["completion", "bash", "--loud"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == (
+        "error: completion does not know --loud; see `svmrepro completion --help`\n"
+    )
+
+
+def completions(line):
+    """Return what a shell would offer at the end of a line."""
+    script = "from svmrepro.workflow.commands.main import main; main()"
+    environment = {**os.environ, "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_TYPE": "9"}
+    environment |= {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_STDOUT_FILENAME": "found"}
+    return script, environment
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"), [("svmrepro ch", {"check"}), ("svmrepro run --sca", {"--scale"})]
+)
+def test_completion(tmp_path, line, expected):
+    script, environment = completions(line)
+    ran(sys.executable, "-c", script, cwd=tmp_path, env=environment)
+    assert {word.strip() for word in (tmp_path / "found").read_text().split("\n")} == expected
+
+
+def test_the_command_line_loads_nothing_large():
+    names = [path.stem for path in Path(commands.__file__).parent.glob("*.py") if path.stem != "__init__"]
+    modules = ", ".join(f"svmrepro.workflow.commands.{name}" for name in names)
+    ended = ran(sys.executable, "-c", f"import sys, {modules}\nprint(*{LARGE} & set(sys.modules))")
+    assert ended.stdout == "\n", ended.stderr

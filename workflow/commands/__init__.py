@@ -1,0 +1,35 @@
+"""The command line ``svmrepro``: one module for each command, imported only when it is called.
+
+main         finds the command and calls it
+engine       calls Snakemake for the commands that run the workflow
+run          measures, and makes tables and figures
+check        the verdicts, compared with the reference run
+compare      this run beside another one
+report       one HTML file with everything
+docs         the documentation site
+test         everything that has to pass before a change lands
+sums         the numerical tests with other orders of sums
+completion   the line that makes a shell complete the words of ``svmrepro``
+
+A command is a module of this package and an entry of :data:`COMMANDS`. The module's docstring is its help.
+It has two functions, `add_arguments` for its options and `run` for its work; nothing else is needed, help
+and completion included:
+
+    def add_arguments(parser: argparse.ArgumentParser) -> None: ...
+    def run(given: argparse.Namespace, others: list[str]) -> int: ...
+
+``others`` are the words that its parser does not know. Only a module with ``TAKES_OTHERS = True`` gets any.
+Modules import heavy packages within `run`, because completion imports all of them.
+"""
+
+#: Name and one line of help of each command, in the order in which the help shows them.
+COMMANDS = {
+    "run": "measure, and make every table and figure; targets are papers, experiments, tables, figures",
+    "check": "print the verdict on every claim and compare it with the reference run",
+    "compare": "compare this run with another run, or with a reference",
+    "report": "write all tables and figures into one HTML file",
+    "docs": "build the documentation site",
+    "test": "check format, lint and types, run the smoke scale with its check, and run all tests",
+    "sums": "run the numerical tests with other orders of sums",
+    "completion": "print the line that makes your shell complete these commands",
+}

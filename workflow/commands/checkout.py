@@ -1,0 +1,40 @@
+"""What the commands for developers share: they need the whole checkout and its tools."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.errors import StepError
+
+ROOT = config_dir().parent
+
+
+def require(place: str) -> None:
+    """Raise a StepError if a file or folder of the checkout is missing, as in an installed package."""
+    if not (ROOT / place).exists():
+        raise StepError(f"this command needs a checkout of the repository: {ROOT} has no {place}")
+
+
+def call(*words: str) -> int:
+    """Run a tool in the checkout; return its exit code."""
+    return subprocess.run(words, cwd=ROOT, env=environment(), check=False).returncode
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of the tools: those of this interpreter come first."""
+    here = str(Path(sys.executable).parent)
+    return {
+        **os.environ,
+        "PATH": os.pathsep.join([here, os.environ.get("PATH", "")]),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def in_turn(commands: Sequence[Sequence[str]]) -> int:
+    """Run tools one after the other until one fails; return the exit code of the last."""
+    return next((code for words in commands if (code := call(*words))), 0)

@@ -1,0 +1,24 @@
+"""Build the documentation site, site/index.html; warnings are errors. Options of sphinx-build may follow."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from svmrepro.workflow.commands import checkout
+
+TAKES_OTHERS = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options: none."""
+
+
+def run(given: argparse.Namespace, others: list[str]) -> int:
+    """Run the command."""
+    checkout.require("docs/conf.py")
+    strict = ("--fail-on-warning", "--keep-going", "--nitpicky", "--quiet")
+    code = checkout.call("sphinx-build", *strict, "--builder", "html", *others, "docs", "site")
+    if not code:
+        print("the site is in site/index.html", file=sys.stderr)
+    return code

@@ -1,0 +1,27 @@
+"""Measure, and make every table and figure.
+
+Without a target it makes everything. A target is the name of a paper, an experiment, a table or a figure, or
+a file. Options of Snakemake follow: `--dry-run` lists the jobs, `--list-target-rules` the targets.
+
+    svmrepro run                            the main job, at the default scale
+    svmrepro run platt1998 --scale smoke    one paper, at toy sizes
+    svmrepro run --config repeats=5         another setting, see config/schema.yaml
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from svmrepro.workflow.commands import engine
+
+TAKES_OTHERS = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    engine.add_arguments(parser, "TARGET")
+
+
+def run(given: argparse.Namespace, others: list[str]) -> int:
+    """Run the command."""
+    return engine.run(given, others)

@@ -1,0 +1,19 @@
+"""Run the numerical tests with other orders of sums; see tests/sums/sums.py for the options."""
+
+from __future__ import annotations
+
+import argparse
+
+from svmrepro.workflow.commands import checkout
+
+TAKES_OTHERS = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options: those of the script."""
+
+
+def run(given: argparse.Namespace, others: list[str]) -> int:
+    """Run the command."""
+    checkout.require("tests/sums/sums.py")
+    return checkout.call("python", "tests/sums/sums.py", *others)

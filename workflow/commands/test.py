@@ -1,0 +1,105 @@
+"""Check format, lint and types, run the smoke scale with its check, and run all tests.
+
+With arguments, which go to pytest, only those tests run. Three tasks run at a time: that keeps two cores
+busy, because some tests mostly wait.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TypeAlias
+
+from svmrepro.workflow.commands import checkout
+
+TAKES_OTHERS = True
+
+Commands: TypeAlias = tuple[tuple[str, ...], ...]
+
+LINT: Commands = (
+    ("ruff", "format", "--check", "."),
+    ("ruff", "check", "."),
+    ("snakefmt", "--check", "Snakefile", "workflow"),
+    ("lint-imports", "--no-logo"),
+    ("python", "tests/package/check_types.py"),
+)
+SMOKE: Commands = (("snakemake", "--cores", "all", "all", "check", "--config", "scale=smoke"),)
+# Compile what the smoke scale and the tests share, because two processes that compile the same function at
+# once can crash.
+COMPILE: Commands = (
+    ("snakemake", "--cores", "1", "--quiet", "all", "--config", "scale=smoke", "--", "compile_solvers"),
+)
+# Tests of the analysis that compile code.
+_COMPILED_ANALYSIS = (
+    "tests/analysis/artefacts/test_analysis_steps.py",
+    "tests/analysis/test_analysis_hardware.py",
+)
+# These compile code, so they run one after the other: solvers, other orders of sums, and adversarial problems
+# and solutions.
+LIBRARIES: Commands = (
+    ("pytest", "tests/solvers", *_COMPILED_ANALYSIS, "tests/docs", "tests/coverage"),
+    ("python", "tests/sums/sums.py", "--quick"),
+    ("pytest", "tests/torture", "tests/sums"),
+)
+# The others run no compiled code, or compile into their own folder.
+DATA: Commands = (("pytest", "tests/datasets"),)
+ANALYSIS: Commands = (
+    (
+        *("pytest", "tests/analysis", "tests/faults", "tests/chaos"),
+        *(f"--ignore={name}" for name in _COMPILED_ANALYSIS),
+    ),
+)
+ENGINE: Commands = (("pytest", "tests/engine", "tests/commands", "tests/package", "tests/fuzz"),)
+REPORT: Commands = (*SMOKE, ("pytest", "tests/report"))
+
+#: The tasks of the whole test: those of a row run side by side.
+ROWS: tuple[dict[str, Commands], ...] = (
+    {"compile": COMPILE, "lint": LINT, "data": DATA, "analysis": ANALYSIS},
+    {"libraries": LIBRARIES, "smoke and report": REPORT, "engine": ENGINE},
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options: those of pytest."""
+
+
+def run(given: argparse.Namespace, others: list[str]) -> int:
+    """Run the command."""
+    checkout.require("tests")
+    if others:
+        return checkout.in_turn([*LINT, *SMOKE, ("pytest", *others)])
+    return next((code for row in ROWS if (code := _side_by_side(row))), 0)
+
+
+def _side_by_side(tasks: dict[str, Commands]) -> int:
+    """Run tasks in parallel, print the output of each when it ends, and return the largest exit code."""
+    codes = [0]
+    with ThreadPoolExecutor(3) as pool:
+        waiting = {pool.submit(_task, commands): name for name, commands in tasks.items()}
+        for done in as_completed(waiting):
+            code, said = done.result()
+            print(f"== {waiting[done]}: {'failed' if code else 'passed'}\n{said}", flush=True)
+            codes.append(code)
+    return max(codes)
+
+
+def _task(commands: Commands) -> tuple[int, str]:
+    """Run commands until one fails; return the exit code of the last, and all output."""
+    said = ""
+    for words in commands:
+        print(f"svmrepro test: {' '.join(words)[:100]}", file=sys.stderr)
+        ended = subprocess.run(
+            words,
+            cwd=checkout.ROOT,
+            env=checkout.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        said += ended.stdout
+        if ended.returncode:
+            return abs(ended.returncode), said
+    return 0, said
