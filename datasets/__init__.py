@@ -13,6 +13,7 @@ The modules and packages, from the interface down:
 loading         data sets by name
 adult_encoding  comparison of our encoding of Adult with the published one
 prepared        parsed arrays cached on disk
+own_files       a user's own files
 download/       finding, downloading, unpacking and verifying raw files
 readers/        file formats
 encodings       other encodings of the same columns
@@ -33,7 +34,6 @@ from svmrepro.datasets.encodings import ENCODING_VERSION, ENCODINGS
 from svmrepro.datasets.errors import DataError, DatasetUnavailable, StorageError
 from svmrepro.datasets.generators import GENERATOR_VERSION, GENERATORS, generate
 from svmrepro.datasets.loading import (
-    UserEntry,
     content_key,
     describe,
     fetch,
@@ -43,6 +43,7 @@ from svmrepro.datasets.loading import (
     register_file,
     resolve_size,
 )
+from svmrepro.datasets.own_files import UserEntry
 from svmrepro.datasets.permutations import permute
 from svmrepro.datasets.readers.libsvm import read_libsvm, write_libsvm
 from svmrepro.datasets.registry import DownloadedEntry, GeneratedEntry

@@ -12,6 +12,10 @@ class DataError(ValueError):
     """
 
 
+class UnknownLabel(DataError):
+    """A label that is not among the expected ones."""
+
+
 class StorageError(DataError):
     """The data folder cannot be written: no permission, no space, a read-only file system."""
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,25 +14,15 @@ from svmrepro.datasets.encodings import encoded
 from svmrepro.datasets.errors import DataError
 from svmrepro.datasets.files import sha256_of
 from svmrepro.datasets.generators import generate, generator_key, is_whole
+from svmrepro.datasets.own_files import SIGNS, Format, UserEntry, check_entry, read_own
 from svmrepro.datasets.permutations import subset_rows
 from svmrepro.datasets.prepared import read_stored
 from svmrepro.datasets.readers.by_name import READER_VERSION
-from svmrepro.datasets.readers.libsvm import DEFAULT_LABELS, read_libsvm
-from svmrepro.datasets.registry import DownloadedEntry, GeneratedEntry, Part, registry
+from svmrepro.datasets.registry import DownloadedEntry, GeneratedEntry, Label, Part, registry
 from svmrepro.datasets.validation import did_you_mean
 
 if TYPE_CHECKING:
     from svmrepro.datasets.download.http import Network
-
-
-@dataclass(frozen=True)
-class UserEntry:
-    """A user's own LIBSVM file."""
-
-    name: str
-    path: Path
-    labels: Mapping[float, float]
-    features: int | None = None
 
 
 Entry = DownloadedEntry | GeneratedEntry | UserEntry
@@ -45,10 +34,13 @@ def register_file(
     name: str,
     path: str | Path,
     *,
-    labels: Mapping[float, float] = DEFAULT_LABELS,
+    labels: Mapping[Label, float] = SIGNS,
     features: int | None = None,
+    format: Format | None = None,
+    label: str = "last",
+    test: str | Path | None = None,
 ) -> UserEntry:
-    """Register a LIBSVM file as a data set, for this process.
+    """Register a file as a data set, for this process.
 
     Parameters
     ----------
@@ -59,18 +51,30 @@ def register_file(
     labels
         Label in the file -> -1 or +1.
     features
-        Number of columns; by default the largest index in the file.
+        Number of columns; by default those of the file, in a LIBSVM file the largest index.
+    format
+        ``libsvm``, ``csv`` or ``npz``; by default ``.csv`` and ``.tsv`` are tables, ``.npz`` is ``npz``, and
+        all others are LIBSVM files.
+    label
+        In a table, the column of the labels: its name in the header, ``first`` or ``last``.
+    test
+        A file with the test set, in the same format.
 
     Raises
     ------
     DataError
-        The name is empty or taken by a set of the registry.
+        The name is empty or taken by a set of the registry, the format is unknown, or the labels are not
+        mapped to -1 and +1.
     """
     known = registry()
     if not name or name in known.downloaded or name in known.generated:
         raise DataError(f"data set {name!r}: the name is {'taken' if name else 'empty'}; choose another")
-    _user_files[name] = UserEntry(name, Path(path), dict(labels), features)
-    return _user_files[name]
+    entry = UserEntry(
+        name, Path(path), dict(labels), features, format, label, None if test is None else Path(test)
+    )
+    check_entry(entry)
+    _user_files[name] = entry
+    return entry
 
 
 def names() -> tuple[str, ...]:
@@ -123,7 +127,7 @@ def resolve_size(name: str, n: int | None = None) -> int:
         available = entry.rows
         n = entry.aliases.get(int(n), n) if n is not None else n
     else:
-        available = len(_read_user_file(entry).y)
+        available = len(read_own(entry).y)
     if n is not None and n > available:
         raise DataError(f"{name}: n = {n}: the set has {available} rows")
     return available if n is None else int(n)
@@ -201,12 +205,10 @@ def load(
         facts = {**made.provenance, **said}
         return replace(made, X=encoded(ExampleSet(made.X, made.y), encoding).X, provenance=facts)
     if isinstance(entry, UserEntry):
-        if part != "train":
-            raise DataError(f"{name}: a user's file has no test part")
-        rows = resolve_size(name, n)
-        own = encoded(_read_user_file(entry), encoding)
-        sha256 = sha256_of(entry.path)
-        facts = {"files": [entry.path.name], "sha256": sha256, "origin": "a user's file", **said}
+        file = entry.file(part)
+        rows = resolve_size(name, n) if part == "train" else _own_test_rows(entry, n)
+        own = encoded(read_own(entry, part), encoding)
+        facts = {"files": [file.name], "sha256": sha256_of(file), "origin": "a user's file", **said}
         return _dataset(entry.name, own, rows, n, "the first n rows of the file", facts)
 
     if part == "test":
@@ -247,20 +249,12 @@ def _dataset(
     return Dataset(X=X, y=y, name=name, provenance=facts)
 
 
-@lru_cache(maxsize=4)
-def _parse_user_file(
-    path: Path, stamp: tuple[int, int], labels: tuple[tuple[float, float], ...], features: int | None
-) -> ExampleSet:
-    return read_libsvm(path, labels=dict(labels), features=features)
-
-
-def _read_user_file(entry: UserEntry) -> ExampleSet:
-    try:
-        status = entry.path.stat()
-        stamp = (status.st_size, status.st_mtime_ns)
-        return _parse_user_file(entry.path, stamp, tuple(sorted(entry.labels.items())), entry.features)
-    except OSError as error:
-        raise DataError(f"{entry.path}: cannot be read: {error.strerror or error}") from error
+def _own_test_rows(entry: UserEntry, n: int | None) -> int:
+    """Return the number of rows of a user's test file to use."""
+    available = len(read_own(entry, "test").y)
+    if n is not None and not 1 <= n <= available:
+        raise DataError(f"{entry.name}: n = {n}: the test set has {available} rows")
+    return available if n is None else n
 
 
 def fetch(
@@ -298,8 +292,10 @@ def fetch(
     if isinstance(entry, GeneratedEntry):
         return Fetched(name, {}, {})
     if isinstance(entry, UserEntry):
-        _read_user_file(entry)
-        return Fetched(name, {entry.path.name: entry.path}, {})
+        files_of = {part: entry.file(part) for part in ("train", "test")[: 1 + (entry.test is not None)]}
+        for part in files_of:
+            read_own(entry, part)
+        return Fetched(name, {file.name: file for file in files_of.values()}, {})
     files = None
     if sizes is not None:
         wanted = [_subset(entry, resolve_size(name, n)) for n in sizes]
@@ -322,6 +318,10 @@ def content_key(
         See :func:`load`.
     """
     entry = describe(name)
+    if isinstance(entry, UserEntry) and part == "test":
+        rows = _own_test_rows(entry, n)
+        what = f"user-file={sha256_of(entry.file(part))};{entry.rules};part=test"
+        return f"{what};reader={READER_VERSION};n={rows}"
     if part == "test":
         subset, rows = _test_part(entry, n)
         assert isinstance(entry, DownloadedEntry)
@@ -330,8 +330,7 @@ def content_key(
     if isinstance(entry, GeneratedEntry):
         return generator_key(entry.generator, rows, seed, entry.positives)
     if isinstance(entry, UserEntry):
-        labels = ",".join(f"{given:g}:{sign:+g}" for given, sign in sorted(entry.labels.items()))
-        what = f"user-file={sha256_of(entry.path)};labels={labels};features={entry.features}"
+        what = f"user-file={sha256_of(entry.path)};{entry.rules}"
     else:
         subset = _subset(entry, rows)
         what = _files_key(entry, subset)

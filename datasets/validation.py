@@ -87,7 +87,8 @@ def pattern(
 def convert(value: object, kind: type[T], endless: str = "", text_keys: bool = True) -> T:
     """Convert plain data, read from YAML or JSON, to a msgspec type; the first invalid value is a Fault.
 
-    The value of the key ``endless`` may be infinite. All keys must be texts unless ``text_keys`` is false.
+    The value of the key ``endless`` may be infinite. All keys must be texts unless ``text_keys`` is false;
+    those of ``labels`` may always be numbers.
     """
     refuse_strange(value, (), endless, text_keys)
     try:
@@ -100,7 +101,8 @@ def refuse_strange(value: object, at: Key, endless: str, text_keys: bool) -> Non
     """Check that a value is plain data with finite numbers of reasonable size; see :func:`convert`."""
     if isinstance(value, Mapping):
         for key, entry in value.items():
-            if text_keys and not isinstance(key, str):
+            number = isinstance(key, int | float) and not isinstance(key, bool)
+            if text_keys and not isinstance(key, str) and not (number and at[-1:] == ("labels",)):
                 raise Fault(at, f"key must be text, not {shown(key)}")
             refuse_strange(entry, (*at, key), endless, text_keys)
     elif isinstance(value, list):

@@ -2,6 +2,8 @@
 
 by_name             the readers by their names in the registry
 libsvm              reading and writing LIBSVM files
+table               tables with a column of labels: a user's own files
+npz                 arrays as NumPy and SciPy save them: a user's own files
 _delimited          comma-separated files
 _idx                IDX, the format of MNIST
 _lyrl2004           RCV1-v2 as published

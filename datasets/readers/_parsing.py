@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from svmrepro.datasets.dataset import FloatArray
-from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.errors import DataError, UnknownLabel
 
 NUMBER: Final = rb"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 """Pattern of a finite decimal number.
@@ -51,7 +51,7 @@ def map_labels(
         row = int(unknown[0])
         expected = " or ".join(brief(label) for label in sorted(labels))
         number = row + 1 if numbers is None else numbers[row]
-        raise DataError(f"{where}{number}: {what} {brief(given[row])} where {expected} was expected")
+        raise UnknownLabel(f"{where}{number}: {what} {brief(given[row])} where {expected} was expected")
     return y
 
 

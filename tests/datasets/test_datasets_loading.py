@@ -199,6 +199,43 @@ def test_a_file_of_ones_own(toy_registry, tmp_path):
     assert datasets.load("my data").y.tolist() == [1, -1], "a changed file is read again"
 
 
+def test_a_table_of_ones_own_with_a_test_file(toy_registry, tmp_path):
+    path, tested = put(tmp_path / "mine.csv", "x,sick,y\n1,no,2\n3,yes,4\n"), tmp_path / "test.csv"
+    settings = {"labels": {"no": -1, "yes": 1}, "label": "sick", "test": tested}
+    datasets.register_file("mine", path, **settings)
+    put(tested, "x,sick,y\n5,yes,6\n7,no,8\n9,yes,9\n")
+    assert datasets.load("mine").X.tolist() == [[1, 2], [3, 4]]
+    found = datasets.load("mine", 2, part="test")
+    assert found.X.tolist() == [[5, 6], [7, 8]] and found.y.tolist() == [1, -1]
+    assert found.provenance["files"] == ["test.csv"]
+    assert len(datasets.fetch("mine").files) == 2
+    refused(lambda: datasets.load("mine", 4, part="test"), "mine: n = 4: the test set has 3 rows")
+    keys = {datasets.content_key("mine", 2), datasets.content_key("mine", 2, part="test")}
+    put(tested, "x,sick,y\n5,yes,6\n7,no,8.5\n")
+    keys |= {datasets.content_key("mine", 2), datasets.content_key("mine", 2, part="test")}
+    datasets.register_file("mine", path, **settings | {"labels": {"no": 1, "yes": -1}})
+    assert len({*keys, datasets.content_key("mine", 2)}) == 4
+    put(tested, "x,y\n5,yes\n7,no\n")
+    refused(lambda: datasets.load("mine", part="test"), f"{tested}:1: ", "no column 'sick'")
+
+
+def test_the_test_file_has_the_columns_of_the_training_file(toy_registry, tmp_path):
+    path, tested = put(tmp_path / "mine", "0 3:1\n1 1:1\n"), put(tmp_path / "test", "1 1:1\n0 2:1\n")
+    datasets.register_file("mine", path, labels={0: -1, 1: 1}, test=tested)
+    assert datasets.load("mine", part="test").X.shape == (2, 3)
+    put(tested, "1 1:1\n0 4:1\n")
+    refused(lambda: datasets.load("mine", part="test"), f"{tested}:2: ", "4")
+    refused(lambda: datasets.register_file("mine", path, labels={0: 1, 1: 1}), "labels: ")
+    refused(lambda: datasets.register_file("mine", path, labels={"a": 1, "b": -1}), "labels: 'a' is a text")
+    refused(lambda: datasets.register_file("mine", path, format="xls"), "format: must be one of libsvm")
+
+
+def test_unexpected_labels_name_the_key_that_maps_them(toy_registry, tmp_path):
+    datasets.register_file("mine", put(tmp_path / "mine", "0 3:1\n1 1:1\n"))
+    said = ":1: label 0 where -1 or 1 was expected; the key 'labels' maps others, such as {0: -1, 1: 1}"
+    refused(lambda: datasets.load("mine"), f"{tmp_path}/mine", said)
+
+
 def test_a_file_of_ones_own_that_is_bad_or_not_there(toy_registry, tmp_path):
     path = tmp_path / "mine"
     datasets.register_file("mine", path)

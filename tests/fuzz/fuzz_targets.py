@@ -27,6 +27,7 @@ from fuzz_strangers import strangers
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from scipy.io import savemat
+from scipy.sparse import csr_matrix
 from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.download._unpack import decompress, extract_member
 from svmrepro.datasets.download._verify import Ledger
@@ -39,6 +40,8 @@ from svmrepro.datasets.readers._matfile import read_splits
 from svmrepro.datasets.readers._physics import read_physics
 from svmrepro.datasets.readers.adult import AdultEncoder, read_adult
 from svmrepro.datasets.readers.libsvm import read_libsvm
+from svmrepro.datasets.readers.npz import read_npz
+from svmrepro.datasets.readers.table import read_table
 from svmrepro.datasets.registry import Columns
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "datasets"))
@@ -51,6 +54,7 @@ SIGNS = {-1.0: -1.0, 1.0: 1.0}
 # -- readers ----------------------------------------------------------------------------------------
 
 _LIBSVM = b"".join(b"%+d %d:1 %d:0.5 13:-2e-3\n" % (1 - 2 * (i % 2), 1 + i % 5, 7 + i % 4) for i in range(30))
+_TABLE = b'age;sick;"x, y"\n31;no;0.5\n42;yes;-1e3\n5;no;.7\n'
 _NUMBERS = b"".join(b"%d,%d.5,-1e2,%d\n" % (i, i * i, 1 - 2 * (i % 2)) for i in range(20))
 _VOTES = b"".join(b"%s,y,n,?\n%s,n,n,y\n" % (b"democrat", b"republican") for _ in range(10))
 _ADULT = b"".join(
@@ -76,6 +80,14 @@ def _mat(compressed: bool) -> bytes:
         "test": np.array([[4, 5, 6]], dtype=np.uint8),
     }
     savemat(out, {"banana": content}, do_compression=compressed)
+    return out.getvalue()
+
+
+def _npz(dense: bool) -> bytes:
+    out, y = io.BytesIO(), np.array([1.0, -1.0, 1.0])
+    X = csr_matrix(np.array([[1.0, 0.0], [0.0, 2.5], [3.0, -4.0]]))
+    parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
+    np.savez(out, y=y, **({"X": X.toarray()} if dense else parts))
     return out.getvalue()
 
 
@@ -125,6 +137,9 @@ def _readers() -> Iterator[Target]:
         mutated(_VOTES),
         on_file(lambda path: read_delimited(path, features=3, labels=parties, columns=votes)),
     )
+    ill = {"no": -1.0, "yes": 1.0}
+    yield reader("table", mutated(_TABLE), on_file(lambda path: read_table(path, labels=ill, label="sick")))
+    yield reader("npz", mutated(_npz(True), _npz(False)), on_file(lambda path: read_npz(path, labels=SIGNS)))
     yield reader("adult", mutated(_ADULT), on_file(_adult))
     yield reader(
         "physics",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from svmrepro.workflow.configuration._layers import Layers
 from svmrepro.workflow.configuration._settings import (
     ArtefactSettings,
     ContenderSettings,
+    OwnData,
     PaperFile,
     Settings,
     WholeExperiment,
@@ -32,6 +34,7 @@ from svmrepro.workflow.configuration.model import (
     Grid,
     HeldOut,
     Number,
+    OwnFile,
     Paper,
 )
 from svmrepro.workflow.configuration.plain_yaml import plain, read_yaml
@@ -85,9 +88,22 @@ def load(overrides: Mapping[str, Any], folder: Path) -> Config:
         results_dir=Path(settings.results_dir),
         figures_dir=Path(settings.figures_dir),
         mirror=settings.mirror or os.environ.get("SVMREPRO_MIRROR") or None,
-        datasets={name: entry.path for name, entry in settings.datasets.items()},
+        datasets={name: _own_file(entry) for name, entry in settings.datasets.items()},
         papers=papers,
     )
+
+
+def _own_file(entry: OwnData) -> OwnFile:
+    """Return a user's own data set; a label that can be read as a number is one."""
+    labels = {-1: -1, 1: 1} if entry.labels is None else entry.labels
+    signs = tuple((_label(given), float(sign)) for given, sign in labels.items())
+    return OwnFile(entry.path, entry.format, signs, entry.label, entry.features, entry.test)
+
+
+def _label(given: str | float) -> str | float:
+    with suppress(ValueError):
+        return float(given)
+    return given
 
 
 def _scale_file(folder: Path, scale: object) -> Path:
@@ -246,7 +262,7 @@ def _axis(entry: WholeExperiment) -> tuple[str | None, tuple[float, ...]]:
     return axis, tuple(sorted(map(float, values), reverse=axis == "eps"))
 
 
-def _test(entry: WholeExperiment, own: Collection[str], largest: int) -> HeldOut | None:
+def _test(entry: WholeExperiment, own: Mapping[str, OwnData], largest: int) -> HeldOut | None:
     """Return the test set of an experiment, or None."""
     if isinstance(entry.measures, UnsetType):
         if entry.test is not UNSET:
@@ -272,8 +288,8 @@ def _test(entry: WholeExperiment, own: Collection[str], largest: int) -> HeldOut
                 datasets.content_key(named, test.rows, part="test" if test.dataset is None else "train")
             except datasets.DataError as error:
                 raise Fault((), str(error)) from error
-        elif test.dataset is None:
-            raise Fault((), f"data set {named!r} is a file of your own: name another one as dataset")
+        elif test.dataset is None and own[named].test is None:
+            raise Fault((), f"give a dataset, or datasets.{named}.test: {named!r} has no test file")
     return test
 
 

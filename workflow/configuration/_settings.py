@@ -155,6 +155,11 @@ class OwnData(FileSection):
     """A user's own data set."""
 
     path: Place
+    format: Literal["libsvm", "csv", "npz"] | None = None
+    labels: Annotated[dict[str | int | float, Literal[-1, 1]], Meta(min_length=2)] | None = None
+    label: Annotated[str, Meta(min_length=1)] = "last"
+    features: Count | None = None
+    test: Place | None = None
 
 
 class WholeExperiment(ExperimentSettings, kw_only=True):

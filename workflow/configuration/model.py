@@ -15,7 +15,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from svmrepro.workflow.errors import StepError
@@ -160,6 +160,23 @@ class Paper:
 
 
 @dataclass(frozen=True)
+class OwnFile:
+    """A user's own data set."""
+
+    path: str
+    format: Literal["libsvm", "csv", "npz"] | None = None  # None: by the suffix
+    labels: tuple[tuple[float | str, float], ...] = ((-1.0, -1.0), (1.0, 1.0))  # label in the file, sign
+    label: str = "last"  # column of the labels in a table
+    features: int | None = None
+    test: str | None = None
+
+    @property
+    def files(self) -> list[str]:
+        """Its files."""
+        return [self.path, *([self.test] if self.test is not None else [])]
+
+
+@dataclass(frozen=True)
 class Config:
     """The complete configuration of a run; its folders are those without the scale's subfolder."""
 
@@ -172,7 +189,7 @@ class Config:
     timed_jobs: int
     job: str
     repeats: int
-    datasets: dict[str, str]  # users' own files: name -> path
+    datasets: dict[str, OwnFile]
     papers: dict[str, Paper]
     against: str | None = None
     require_complete: bool = False
@@ -181,6 +198,10 @@ class Config:
     def experiments(self) -> list[Experiment]:
         """The experiments of all papers."""
         return [each for paper in self.papers.values() for each in paper.experiments.values()]
+
+    def own_files(self, dataset: str) -> list[str]:
+        """Return the files of a user's own data set; none for any other."""
+        return self.datasets[dataset].files if dataset in self.datasets else []
 
     def experiment(self, paper: str, name: str) -> Experiment:
         """Look up an experiment; one that the configuration lacks is a StepError."""

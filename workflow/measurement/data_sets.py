@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from svmrepro.workflow.configuration import Config, paths
@@ -45,9 +45,17 @@ def register(config: Config) -> None:
     """Register a user's own files with ``svmrepro.datasets``; a name that is taken is a StepError."""
     from svmrepro import datasets
 
-    for name, path in config.datasets.items():
+    for name, own in config.datasets.items():
         try:
-            datasets.register_file(name, path)
+            datasets.register_file(
+                name,
+                own.path,
+                labels=dict(own.labels),
+                features=own.features,
+                format=own.format,
+                label=own.label,
+                test=own.test,
+            )
         except ValueError as error:
             raise StepError(f"datasets.{name}: {one_line(error)}") from error
 
@@ -64,25 +72,27 @@ def check_own(config: Config) -> None:
             for n in (None, *experiment.sizes):
                 features = _own(config, experiment.dataset, n, at).X.shape[1]
         test = experiment.test
-        if test is None or test.dataset not in config.datasets:
+        if test is None or (tested := test.dataset or experiment.dataset) not in config.datasets:
             continue
         for rows in (None, test.rows):
-            width = _own(config, test.dataset, rows, f"{at}test: ").X.shape[1]
+            width = _own(config, tested, rows, f"{at}test: ", "train" if test.dataset else "test").X.shape[1]
         if features not in (None, width):
             raise StepError(
-                f"{at}test: data set {test.dataset} has {width} features, {experiment.dataset} has {features}"
+                f"{at}test: data set {tested} has {width} features, {experiment.dataset} has {features}"
             )
     for artefact in (each for paper in config.papers.values() for each in paper.artefacts.values()):
         if artefact.settings.get("dataset") in config.datasets:
             _own(config, artefact.settings["dataset"], None, "")
 
 
-def _own(config: Config, name: str, n: int | None, where: str) -> Dataset:
+def _own(
+    config: Config, name: str, n: int | None, where: str, part: Literal["train", "test"] = "train"
+) -> Dataset:
     """Load the first rows of a user's own file; report its errors with its configuration key."""
     from svmrepro import datasets
 
     try:
-        return datasets.load(name, n, data_dir=config.data_dir, download=False)
+        return datasets.load(name, n, part=part, data_dir=config.data_dir, download=False)
     except datasets.DataError as error:
         raise StepError(f"datasets.{name}: {one_line(error)}" if n is None else f"{where}{error}") from error
 

@@ -3,7 +3,7 @@
 
 rule fetch_data:
     input:
-        lambda wildcards: CONFIG.datasets.get(wildcards.dataset, []),
+        lambda wildcards: CONFIG.own_files(wildcards.dataset),
     output:
         f"{CONFIG.data_dir}/available/{{dataset,{one_of(PLAN.downloads)}}}.json",
     log:

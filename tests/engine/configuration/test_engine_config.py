@@ -200,6 +200,31 @@ def test_command_line_wins_over_scale():
     assert (found.dataset, found.sizes, found.seeds) == ("mine", (7,), (None,))
 
 
+OWN = {"path": "mine.csv", "labels": {"0": "-1", 1.5: 1, "many": 1}, "label": "sick", "test": "more.csv"}
+
+
+def test_a_data_set_of_ones_own(tmp_path):
+    """YAML gives numbers as keys, --config texts."""
+    config = load_config({"datasets": {"mine": OWN}, **experiment(dataset="mine", sizes=[7])})
+    assert config.datasets["mine"].labels == ((0.0, -1.0), (1.5, 1.0), ("many", 1.0))
+    assert config.own_files("mine") == ["mine.csv", "more.csv"] and config.own_files("adult") == []
+    write_config(config, tmp_path / "config.json")
+    assert read_config(tmp_path / "config.json") == config
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": {0: 2, 1: 1}}, "datasets.mine.labels[0]: must be one of -1, 1, not 2"),
+        ({"labels": {0: 1}}, "datasets.mine.labels: must be of length at least 2"),
+        ({"format": "xls"}, "datasets.mine.format: must be one of libsvm, csv, npz, not 'xls'"),
+        ({"lables": {0: -1, 1: 1}}, "datasets.mine.lables: "),
+    ],
+)
+def test_a_data_set_of_ones_own_that_cannot_be(change, message):
+    assert f"--config: {message}" in refusal({"datasets": {"mine": {**OWN, **change}}})
+
+
 def test_null_takes_out_experiments_contenders_and_orphaned_artefacts():
     paper = load_config(tiny()).papers["platt1998"]
     assert list(paper.experiments) == [EXPERIMENT]

@@ -1,0 +1,127 @@
+"""A user's own files: LIBSVM, tables (CSV) and NPZ, with labels and a test file of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Literal
+
+from svmrepro.datasets.dataset import ExampleSet
+from svmrepro.datasets.errors import DataError, UnknownLabel
+from svmrepro.datasets.readers.libsvm import read_libsvm
+from svmrepro.datasets.readers.npz import read_npz
+from svmrepro.datasets.readers.table import read_table
+from svmrepro.datasets.registry import Label
+
+Format = Literal["libsvm", "csv", "npz"]
+
+FORMATS: Final = ("libsvm", "csv", "npz")
+
+SIGNS: Final[Mapping[Label, float]] = MappingProxyType({-1.0: -1.0, 1.0: 1.0})
+"""The labels of a file that needs no mapping."""
+
+_BY_SUFFIX: Final[Mapping[str, Format]] = {".csv": "csv", ".tsv": "csv", ".npz": "npz"}
+
+
+@dataclass(frozen=True)
+class UserEntry:
+    """A user's own file.
+
+    Attributes
+    ----------
+    name : str
+        Name of the data set.
+    path : Path
+        The file.
+    labels : mapping
+        Label in the file -> -1 or +1; texts only in tables.
+    features : int or None
+        Number of columns; None means those of the file.
+    format : {"libsvm", "csv", "npz"} or None
+        None means by the suffix: ``.csv`` and ``.tsv`` are tables, ``.npz`` arrays, all others LIBSVM files.
+    label : str
+        In a table, the column of the labels: its name, ``first`` or ``last``.
+    test : Path or None
+        The file of the test set, in the same format.
+    """
+
+    name: str
+    path: Path
+    labels: Mapping[Label, float] = field(default_factory=lambda: SIGNS)
+    features: int | None = None
+    format: Format | None = None
+    label: str = "last"
+    test: Path | None = None
+
+    @property
+    def form(self) -> Format:
+        """The format of the files."""
+        return self.format or _BY_SUFFIX.get(self.path.suffix.lower(), "libsvm")
+
+    @property
+    def rules(self) -> str:
+        """Everything besides the content of a file that decides its arrays, for content keys."""
+        signs = sorted((_told(given), sign) for given, sign in self.labels.items())
+        told = f"labels={','.join(f'{given}:{sign:+g}' for given, sign in signs)};features={self.features}"
+        if self.form != "libsvm":  # so that the keys of LIBSVM files are what they were
+            told += f";format={self.form}" + (f";label={self.label}" if self.form == "csv" else "")
+        return told
+
+    def file(self, part: str = "train") -> Path:
+        """Return the file of the training or the test set; a DataError if there is no test set."""
+        if part == "train":
+            return self.path
+        if self.test is None:
+            raise DataError(f"{self.name}: a user's file has no test part, unless the key 'test' names one")
+        return self.test
+
+
+def check_entry(entry: UserEntry) -> None:
+    """Check labels and format of an entry; the DataError names the key."""
+    if entry.format is not None and entry.format not in FORMATS:
+        raise DataError(f"format: must be one of {', '.join(FORMATS)}, not {entry.format!r}")
+    if set(entry.labels.values()) != {-1.0, 1.0}:
+        raise DataError("labels: must give -1 to some labels and +1 to the others, such as {0: -1, 1: 1}")
+    texts = [label for label in entry.labels if isinstance(label, str)]
+    if texts and entry.form != "csv":
+        raise DataError(f"labels: {texts[0]!r} is a text; only tables have such labels")
+
+
+def read_own(entry: UserEntry, part: str = "train") -> ExampleSet:
+    """Read a file; the test set has as many columns as the training set. A fault is a DataError.
+
+    The arrays are shared by later calls: do not change them.
+    """
+    path = entry.file(part)
+    features = entry.features if part == "train" else read_own(entry).X.shape[1]
+    try:
+        status = path.stat()
+        stamp = (status.st_size, status.st_mtime_ns)
+        return _parse(path, stamp, tuple(entry.labels.items()), features, entry.form, entry.label)
+    except UnknownLabel as error:
+        raise UnknownLabel(f"{error}; the key 'labels' maps others, such as {{0: -1, 1: 1}}") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+@lru_cache(maxsize=4)
+def _parse(
+    path: Path,
+    stamp: tuple[int, int],
+    labels: tuple[tuple[Label, float], ...],
+    features: int | None,
+    form: Format,
+    label: str,
+) -> ExampleSet:
+    if form == "csv":
+        return read_table(path, labels=dict(labels), label=label, features=features)
+    numeric = {given: sign for given, sign in labels if not isinstance(given, str)}
+    read = read_npz if form == "npz" else read_libsvm
+    return read(path, labels=numeric, features=features)
+
+
+def _told(label: Label) -> str:
+    return repr(label) if isinstance(label, str) else f"{label:g}"

@@ -1,0 +1,111 @@
+"""Arrays in NPZ files: ``X`` and ``y`` of ``numpy.savez``, or a CSR matrix and ``y``.
+
+A CSR matrix has the arrays ``data``, ``indices``, ``indptr`` and ``shape``, as ``scipy.sparse.save_npz``
+writes it. Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from svmrepro.datasets.dataset import ExampleSet, FloatArray
+from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.readers._parsing import map_labels, refuse_one_class
+
+_SPARSE: Final = ("data", "indices", "indptr", "shape")
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+def read_npz(path: str | Path, *, labels: Mapping[float, float], features: int | None = None) -> ExampleSet:
+    """Read examples and labels.
+
+    Parameters
+    ----------
+    path
+        The file: numbers ``X``, shape (n, d), or a CSR matrix, and labels ``y``, shape (n,).
+    labels
+        Label in the file -> -1 or +1; any other label is an error.
+    features
+        Number of columns; by default those of the file. A sparse file may have fewer.
+
+    Returns
+    -------
+    ExampleSet
+        ``X`` is an array, or a CSR matrix with sorted indices and no stored zeros.
+
+    Raises
+    ------
+    DataError
+        ``file: array: what``: an array that is missing, has another shape or holds something other than
+        finite numbers, an unexpected label, or one class only.
+    OSError
+        The file cannot be read.
+    """
+    arrays = _arrays(path)
+    if "y" not in arrays or not ("X" in arrays or all(name in arrays for name in _SPARSE)):
+        raise DataError(
+            f"{path}: X and y, or y and the arrays of a CSR matrix ({', '.join(_SPARSE)}) were expected; "
+            f"there are: {', '.join(arrays)[:200] or 'none'}"
+        )
+    given = _numbers(path, "y", arrays["y"], 1)
+    X = _numbers(path, "X", arrays["X"], 2) if "X" in arrays else _csr(path, arrays)
+    n, d = X.shape
+    if n != len(given) or n == 0 or d == 0:
+        raise DataError(f"{path}: y has {len(given)} labels, X has {n} rows and {d} columns")
+    y = map_labels(given, labels, f"{path}: row ")
+    refuse_one_class(y, str(path), f"sign {y[0]:+g}")
+    if features is not None and (d > features or (d < features and isinstance(X, np.ndarray))):
+        raise DataError(f"{path}: X has {d} columns where {features} were expected")
+    if not isinstance(X, np.ndarray):
+        X.resize(n, features or d)
+    return ExampleSet(X=X, y=y)
+
+
+def _arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
+    with Path(path).open("rb") as stream:
+        try:
+            with np.load(stream, allow_pickle=False) as stored:
+                return {name: stored[name] for name in ("X", "y", *_SPARSE) if name in stored}
+        except Exception as error:  # damaged files raise errors of zipfile, zlib, NumPy or Python's tokenizer
+            told = " ".join(str(error).split())[:120] or type(error).__name__
+            raise DataError(f"{path}: is no NPZ file of numbers: {told}") from None
+
+
+def _numbers(path: str | Path, name: str, array: npt.NDArray[Any], dimensions: int) -> FloatArray:
+    """Return an array as doubles; any other kind or shape, and values that are not finite, are refused."""
+    if array.dtype.kind not in "biuf" or array.ndim != dimensions:
+        raise DataError(f"{path}: {name}: {dimensions}-dimensional numbers expected, not {_kind(array)}")
+    values = np.ascontiguousarray(array, dtype=np.float64)
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        raise DataError(f"{path}: {name}[{', '.join(map(str, bad[0]))}] is not finite")
+    return values
+
+
+def _csr(path: str | Path, arrays: Arrays) -> sparse.csr_matrix:
+    data = _numbers(path, "data", arrays["data"], 1)
+    for name in ("indices", "indptr", "shape"):
+        if arrays[name].dtype.kind not in "iu" or arrays[name].ndim != 1:
+            raise DataError(f"{path}: {name}: whole numbers expected, not {_kind(arrays[name])}")
+    shape = tuple(arrays["shape"].tolist())
+    try:
+        # Compiled code uses indices and pointers without bounds checks.
+        X = sparse.csr_matrix((data, arrays["indices"], arrays["indptr"]), shape=shape)
+        X.check_format(full_check=True)
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        raise DataError(f"{path}: is no CSR matrix: {' '.join(str(error).split())[:120]}") from None
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    if not np.isfinite(X.data).all():
+        raise DataError(f"{path}: data: a sum of repeated entries is not finite")
+    return X
+
+
+def _kind(array: npt.NDArray[Any]) -> str:
+    return f"{array.dtype} of shape {array.shape}"

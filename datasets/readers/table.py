@@ -1,0 +1,148 @@
+"""Tables with a column of labels: comma, semicolon or tab separated, with or without a header.
+
+They are a user's own files. The registry's comma-separated files have rules of their own and a faster reader
+(:mod:`svmrepro.datasets.readers._delimited`).
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from svmrepro.datasets.dataset import ExampleSet, FloatArray
+from svmrepro.datasets.errors import DataError, UnknownLabel
+from svmrepro.datasets.readers._parsing import (
+    NUMBER,
+    VALUE,
+    brief,
+    complain_of_number,
+    refuse_one_class,
+    show,
+)
+from svmrepro.datasets.registry import Label
+
+_POSITIONS = {"first": 0, "last": -1}
+
+# One match per line, in C; only a line that fails is examined field by field.
+_NUMBERS = re.compile(f"{NUMBER.decode()}(?:\\n{NUMBER.decode()})*")
+
+_SEPARATORS = "\t;,"
+"""In order of preference: the first that the first line contains."""
+
+_Line = tuple[int, list[str]]
+"""Number of a line in the file, from 1, and its fields."""
+
+
+def read_table(
+    path: str | Path, *, labels: Mapping[Label, float], label: str = "last", features: int | None = None
+) -> ExampleSet:
+    """Read a table as an array.
+
+    The first line is a header if none of its fields, besides the label, is a number.
+
+    Parameters
+    ----------
+    path
+        The file. Fields may be quoted; blanks around them are ignored.
+    labels
+        Label in the file -> -1 or +1. A number matches all its spellings, a text only itself.
+    label
+        The column of the labels: its name in the header, ``first`` or ``last``.
+    features
+        Number of other columns; by default that of the first line.
+
+    Raises
+    ------
+    DataError
+        ``file:line: what``: no such column, a line of another length, an unexpected label, a value that is
+        missing, not a number or not finite, an empty file, or one class only.
+    OSError
+        The file cannot be read.
+    """
+    lines = _lines(path)
+    first = next(lines, None)
+    if first is None:
+        raise DataError(f"{path}:1: the file is empty")
+    number, fields = first
+    columns, place = len(fields), _POSITIONS.get(label)
+    header = fields if place is None or _is_header([*fields[:place], *fields[place:][1:]]) else []
+    if place is None:
+        if label not in fields:
+            raise DataError(f"{path}:{number}: no column {label!r}; there are: {', '.join(fields)[:200]}")
+        place = fields.index(label)
+    if features not in (None, columns - 1) or columns < 2:
+        expected = "a label and values" if features is None else f"a label and {features} values"
+        raise DataError(f"{path}:{number}: {columns} fields where {expected} were expected")
+    place %= columns
+    signs: list[float] = []
+    rows: list[FloatArray] = []
+    for number, fields in lines if header else chain([first], lines):
+        if len(fields) != columns:
+            raise DataError(f"{path}:{number}: {len(fields)} fields where {columns} were expected")
+        try:
+            signs.append(_sign(fields[place], labels))
+            rows.append(_values(fields, place, header))
+        except UnknownLabel as error:
+            raise UnknownLabel(f"{path}:{number}: {error}") from None
+        except ValueError as error:
+            raise DataError(f"{path}:{number}: {error}") from None
+    if not rows:
+        raise DataError(f"{path}:1: no example follows the header")
+    y = np.array(signs)
+    refuse_one_class(y, f"{path}:1", f"sign {y[0]:+g}")
+    return ExampleSet(X=np.stack(rows), y=y)
+
+
+def _lines(path: str | Path) -> Iterator[_Line]:
+    """Yield the lines that are not blank; text that is not UTF-8 or badly quoted is a DataError."""
+    reader = None
+    try:
+        with Path(path).open(newline="", encoding="utf-8-sig") as stream:
+            start = stream.readline()
+            stream.seek(0)
+            separator = next((each for each in _SEPARATORS if each in start), ",")
+            reader = csv.reader(stream, delimiter=separator, strict=True)
+            for fields in reader:
+                if fields:
+                    yield reader.line_num, [field.strip() for field in fields]
+    except (UnicodeDecodeError, csv.Error) as error:
+        line = reader.line_num if reader is not None else 1
+        raise DataError(f"{path}:{line}: is no table of text: {error}") from None
+
+
+def _is_header(fields: list[str]) -> bool:
+    """Whether the fields are names: not one is a number, missing or not finite."""
+    return all(field and complain_of_number(field.encode(), "") == " is not a number" for field in fields)
+
+
+def _sign(text: str, labels: Mapping[Label, float]) -> float:
+    if text in labels:
+        return labels[text]
+    if VALUE.fullmatch(text.encode()) and float(text) in labels:
+        return labels[float(text)]
+    expected = " or ".join(label if isinstance(label, str) else brief(label) for label in labels)
+    raise UnknownLabel(f"label {show(text.encode())} where {expected} was expected")
+
+
+def _values(fields: list[str], place: int, header: list[str]) -> FloatArray:
+    texts = [*fields[:place], *fields[place + 1 :]]
+    if _NUMBERS.fullmatch("\n".join(texts)):
+        with suppress(ValueError):  # a quoted line break joins two numbers
+            row = np.fromiter(map(float, texts), dtype=np.float64, count=len(texts))
+            if np.isfinite(row).all():
+                return row
+    names = header or [str(j + 1) for j in range(len(fields))]
+    for j, (name, text) in enumerate(zip(names, fields, strict=True)):
+        if j != place and not text:
+            raise ValueError(f"column {show(name.encode())} has no value")
+        what = f"column {show(name.encode())}: {show(text.encode())}"
+        if j != place and (complaint := complain_of_number(text.encode(), what)):
+            raise ValueError(complaint)
+        if j != place and not np.isfinite(float(text)):
+            raise ValueError(f"{what} is not finite")
+    raise AssertionError("one of the fields is at fault")

@@ -1,0 +1,119 @@
+"""A user's own tables and NPZ files: what is read, and the message about what cannot be."""
+
+import numpy as np
+import pytest
+from datasets_support import put, refused
+from scipy import sparse
+from svmrepro.datasets.readers.npz import read_npz
+from svmrepro.datasets.readers.table import read_table
+
+SIGNS = {0.0: -1.0, 1.0: 1.0}
+TABLE = "age,name,sick\n31,0.5,0\n42,-1e3,1\n"
+
+
+def table(tmp_path, text, **settings):
+    return read_table(put(tmp_path / "mine.csv", text), **{"labels": SIGNS, **settings})
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        (TABLE, {}),
+        (TABLE, {"label": "sick"}),
+        ("31,0.5,0\n\n42,-1000,1", {}),
+        ("0,31,.5\r\n1.0,42,-1000\r\n", {"label": "first"}),
+        ('"sick"\t"age"\t"x, y"\n0\t31\t"0.5"\n+1\t42\t-1000.\n', {"label": "sick"}),
+        ("﻿age; x; y\n31; 0.5; no\n42; -1000; yes\n", {"labels": {"no": -1.0, "yes": 1.0}}),
+    ],
+)
+def test_a_table_is_read_with_and_without_a_header(tmp_path, text, settings):
+    data = table(tmp_path, text, **settings)
+    assert data.X.tolist() == [[31.0, 0.5], [42.0, -1000.0]] and data.X.dtype == np.float64
+    assert data.y.tolist() == [-1.0, 1.0]
+
+
+def test_numbers_of_a_table_are_read_bit_for_bit(tmp_path):
+    values = np.random.default_rng(0).standard_normal((50, 3)) * 10.0 ** np.arange(-200, 400, 250)
+    lines = [",".join(f"{v:.17g}" for v in row) + f",{i % 2}" for i, row in enumerate(values)]
+    assert np.array_equal(table(tmp_path, "\n".join(lines)).X, values)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "message"),
+    [
+        ("", {}, ":1: the file is empty"),
+        ("age,sick\n", {}, ":1: no example follows the header"),
+        (TABLE, {"label": "ill"}, ":1: no column 'ill'; there are: age, name, sick"),
+        (TABLE, {"features": 3}, ":1: 3 fields where a label and 3 values were expected"),
+        ("1\n0\n", {}, ":1: 1 fields where a label and values were expected"),
+        (TABLE + "1,2\n", {}, ":4: 2 fields where 3 were expected"),
+        (TABLE + "1,2,3\n", {}, ":4: label '3' where 0 or 1 was expected"),
+        (TABLE + "1,x,1\n", {}, ":4: column 'name': 'x' is not a number"),
+        (TABLE + "1,,1\n", {}, ":4: column 'name' has no value"),
+        (TABLE + "1,nan,1\n", {}, ":4: column 'name': 'nan' is not finite"),
+        (TABLE + "1,1e999,1\n", {}, ":4: column 'name': '1e999' is not finite"),
+        (TABLE + "1,1_0,1\n", {}, ":4: column 'name': '1_0' is not a number"),
+        (TABLE + '1,"2\n3",1\n', {}, ":5: column 'name': '2\\n3' is not a number"),
+        ("1,,0\n2,3,1\n", {}, ":1: column '2' has no value"),
+        ("1,2,0\n2,3,0\n", {}, ":1: one class only: every example has the sign -1"),
+        (TABLE + '1,"2,1\n', {}, "is no table of text"),
+        (b"1,2,0\n\xff,2,1\n", {}, "is no table of text"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_refused_with_its_line(tmp_path, text, settings, message):
+    refused(lambda: table(tmp_path, text, **settings), f"{tmp_path}/mine.csv", message)
+
+
+def saved(tmp_path, **arrays):
+    path = tmp_path / "mine.npz"
+    np.savez(path, **arrays)
+    return path
+
+
+X, Y = np.array([[0.0, 2.0], [3.0, 0.0]]), np.array([0, 1])
+
+
+def test_arrays_dense_and_sparse(tmp_path):
+    dense = read_npz(saved(tmp_path, X=X.astype(np.float32), y=Y), labels=SIGNS)
+    assert dense.X.tolist() == X.tolist() and dense.X.dtype == np.float64
+    assert dense.y.tolist() == [-1.0, 1.0]
+    rows = sparse.csr_array(X)
+    parts = {name: getattr(rows, name) for name in ("data", "indices", "indptr")}
+    path = saved(tmp_path, **parts, shape=rows.shape, y=Y)
+    loose = read_npz(path, labels=SIGNS)
+    assert loose.X.format == "csr" and loose.X.toarray().tolist() == X.tolist()
+    assert read_npz(path, labels=SIGNS, features=5).X.shape == (2, 5)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"X": X}, "X and y, or y and the arrays of a CSR matrix"),
+        ({"X": X, "y": np.array(["a", "b"])}, "y: 1-dimensional numbers expected"),
+        ({"X": X[0], "y": Y}, "X: 2-dimensional numbers expected, not float64 of shape (2,)"),
+        ({"X": X, "y": Y[:1]}, "y has 1 labels, X has 2 rows"),
+        ({"X": X + np.inf, "y": Y}, "X[0, 0] is not finite"),
+        ({"X": X, "y": Y + 1}, "row 2: label 2 where 0 or 1 was expected"),
+        ({"X": X, "y": Y * 0}, "one class only"),
+        ({"X": np.array([[object()]]), "y": Y}, "cannot be loaded when allow_pickle=False"),
+        ({"data": [1.0], "indices": [5], "indptr": [0, 1, 1], "shape": [2, 2], "y": Y}, "is no CSR matrix"),
+        ({"data": [1.0], "indices": [1], "indptr": [0, 9, 1], "shape": [2, 2], "y": Y}, "is no CSR matrix"),
+        (
+            {"data": [1.0], "indices": [0.5], "indptr": [0, 1], "shape": [1, 2], "y": Y},
+            "indices: whole numbers",
+        ),
+    ],
+)
+def test_arrays_that_are_no_examples_are_refused(tmp_path, arrays, message):
+    refused(lambda: read_npz(saved(tmp_path, **arrays), labels=SIGNS), f"{tmp_path}/mine.npz: ", message)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x93NUMPY", b"0 1:2\n"])
+def test_what_is_no_npz_file_is_refused(tmp_path, content):
+    refused(lambda: read_npz(put(tmp_path / "mine.npz", content), labels=SIGNS), f"{tmp_path}/mine.npz: ")
+
+
+def test_a_cut_file_is_refused(tmp_path):
+    path = saved(tmp_path, X=X, y=Y)
+    path.write_bytes(path.read_bytes()[:-40])
+    refused(lambda: read_npz(path, labels=SIGNS), f"{tmp_path}/mine.npz: ")
