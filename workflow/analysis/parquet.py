@@ -1,7 +1,10 @@
 """Result tables with typed columns, written as Parquet beside the CSV.
 
-Only the step ``collect`` imports this module, once per paper. Importing pandas takes half a second, which
-every step that makes a table or figure would otherwise pay.
+The file's own schema tells the meaning and the unit of each column (`svmrepro.workflow.analysis.columns`) and
+the licence, as metadata of fields and of the schema.
+
+Only the steps ``collect`` and ``remake`` import this module, once per paper. Importing pandas takes half a
+second, which every step that makes a table or figure would otherwise pay.
 """
 
 from __future__ import annotations
@@ -11,6 +14,10 @@ import io
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from svmrepro.workflow.analysis.columns import LICENCE, field_of
+from svmrepro.workflow.errors import StepError
 
 _INTEGERS = (
     "schema", "n", "n_paper", "seed", "repeat", "iterations", "kernel_evaluations", "peak_memory_bytes",
@@ -18,7 +25,7 @@ _INTEGERS = (
     "machine.threads", "machine.memory_bytes", "machine.thread_settings", "points", "pairs",
 )  # fmt: skip
 _FLOATS = (
-    "point", "C", "eps", "kernel", "time_limit", "memory_limit_mb", "cpu_seconds", "wall_seconds",
+    "point", "C", "eps", "time_limit", "memory_limit_mb", "cpu_seconds", "wall_seconds",
     "certificate", "performance", "load_before", "load_after", "exponent", "low", "high", "intercept",
     "n_min", "n_max", "ratio",
 )  # fmt: skip
@@ -32,8 +39,8 @@ _TYPES = {
 }
 """Column name or prefix of it -> type; the longest match applies. All other columns are text."""
 
-_INFERRED = ("options", "info")
-"""Groups of columns that differ between solvers; pandas infers their types."""
+_INFERRED = ("options", "info", "kernel")
+"""Groups of columns that differ between solvers or kernels; pandas infers their types."""
 
 
 def typed(text: str) -> pd.DataFrame:
@@ -54,8 +61,27 @@ def typed(text: str) -> pd.DataFrame:
 
 
 def write_parquet(text: str, path: Path) -> None:
-    """Write a result table, given as CSV, as Parquet with typed columns."""
-    typed(text).to_parquet(path, index=False)
+    """Write a result table, given as CSV, as Parquet with typed and described columns."""
+    table = pa.Table.from_pandas(typed(text), preserve_index=False)
+    fields = [field.with_metadata(_described(field.name)) for field in table.schema]
+    described = {**(table.schema.metadata or {}), b"licence": LICENCE.encode(), b"creator": b"svmrepro"}
+    pq.write_table(table.cast(pa.schema(fields, metadata=described)), path, compression="zstd")
+
+
+def read_parquet(path: Path) -> str:
+    """Return a file of `write_parquet` as CSV; what is no such file is a StepError."""
+    try:
+        frame = pd.read_parquet(path, dtype_backend="numpy_nullable")
+    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
+        raise StepError(f"{path}: is no Parquet file: {' '.join(str(error).split())}") from None
+    for column in frame.select_dtypes("boolean"):
+        frame[column] = frame[column].map({True: "true", False: "false"}, na_action="ignore")
+    return str(frame.to_csv(index=False, lineterminator="\n"))
+
+
+def _described(column: str) -> dict[str, str]:
+    field = field_of(column)
+    return {} if field is None else {"description": field.meaning, "unit": field.unit}
 
 
 def _type_of(column: str) -> str | None:

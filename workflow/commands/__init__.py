@@ -5,6 +5,7 @@ engine       calls Snakemake for the commands that run the workflow
 run          measures, and makes tables and figures
 check        the verdicts, compared with the reference run
 compare      this run beside another one
+remake       tables and figures again, from raw measurements
 report       one HTML file with everything
 docs         the documentation site
 test         everything that has to pass before a change lands
@@ -27,6 +28,7 @@ COMMANDS = {
     "run": "measure, and make every table and figure; targets are papers, experiments, tables, figures",
     "check": "print the verdict on every claim and compare it with the reference run",
     "compare": "compare this run with another run, or with a reference",
+    "remake": "make tables, intervals and figures again from a run's raw measurements",
     "report": "write all tables and figures into one HTML file",
     "docs": "build the documentation site",
     "test": "check format, lint and types, run the smoke scale with its check, and run all tests",

@@ -52,7 +52,7 @@ ANALYSIS: Commands = (
     ),
 )
 ENGINE: Commands = (("pytest", "tests/engine", "tests/commands", "tests/package", "tests/fuzz"),)
-REPORT: Commands = (*SMOKE, ("pytest", "tests/report"))
+REPORT: Commands = (*SMOKE, ("svmrepro", "remake", "results/smoke"), ("pytest", "tests/report"))
 
 #: The tasks of the whole test: those of a row run side by side.
 ROWS: tuple[dict[str, Commands], ...] = (

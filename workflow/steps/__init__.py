@@ -9,6 +9,7 @@ collect        join the files of a paper's experiments
 tabulate       tables
 plot           figures
 check          compare with the reference run
+remake         tables and figures again, from a run's raw measurements
 compare        compare with another run
 closing        summary at the end of a run
 _command_line  what all steps share

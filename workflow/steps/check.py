@@ -13,8 +13,9 @@ compares it with ``results/reference/<scale>/check.json``. The exit code is 1
 The last line gives the number of the reference's rows that were compared; with ``require_complete`` it must
 be all of them.
 
-With ``--write-reference`` this run becomes the reference of its scale. check.json and the papers' tables are
-copied to ``results/reference/<scale>/``, and the figures to ``figures/reference/<scale>/``, to be committed.
+With ``--write-reference`` this run becomes the reference of its scale. check.json, the raw measurements as
+Parquet and the papers' tables are copied to ``results/reference/<scale>/``, and the figures to
+``figures/reference/<scale>/``, to be committed.
 """
 
 from __future__ import annotations
@@ -118,11 +119,12 @@ def _to_json(record: Mapping[str, Any], most: int | None = None) -> str:
 
 
 def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
-    """Copy what is committed to the repository: tables, figures, fits and the record of the check."""
+    """Copy what is committed: measurements, fits, tables, figures and the record of the check."""
     folder = paths.reference(config)
     figures = folder.parents[2] / config.figures_dir.name / folder.parent.name / folder.name
     for name, paper in config.papers.items():
-        files = [paths.fits(config, name), paths.ratios(config, name)]
+        measurements = paths.measurements(config, name).with_suffix(".parquet")
+        files = [measurements, paths.fits(config, name), paths.ratios(config, name)]
         for artefact in paper.artefacts.values():
             if artefact.form == "table":
                 files += paths.table(config, name, artefact.name).values()

@@ -1,0 +1,102 @@
+"""Raw measurements as Parquet, and everything made again from them."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import analysis_support as synthetic
+import pyarrow.parquet as pq
+import pytest
+from support import rows_of
+from svmrepro.workflow.analysis.columns import field_of
+from svmrepro.workflow.analysis.parquet import read_parquet, write_parquet
+from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.steps import collect, remake
+
+PROJECT = Path(__file__).resolve().parents[2]
+COMMITTED = sorted((PROJECT / "results" / "reference").glob("*/*/measurements.parquet"))
+
+
+@pytest.fixture
+def published(full, tmp_path, monkeypatch):
+    """The tables of the synthetic paper with its measurements, as a folder of their own; and where to go."""
+    folder = tmp_path / "published"
+    shutil.copytree(paths.results(full) / synthetic.PAPER, folder / synthetic.PAPER)
+
+    def same(found, output):
+        assert list(found) == [synthetic.PAPER]
+        return replace(full, results_dir=output / "results", figures_dir=output / "figures")
+
+    # The synthetic paper has contenders of its own.
+    monkeypatch.setattr(remake, "_config", same)
+    monkeypatch.setattr(remake.plot, "run", lambda *_: None)
+    return folder, tmp_path / "again"
+
+
+def test_every_table_comes_from_the_measurements_alone(published, capsys):
+    folder, output = published
+    for name in ("fits", "ratios", "measurements"):
+        (folder / synthetic.PAPER / f"{name}.parquet").rename(folder / f"{name}.parquet")
+    (folder / "measurements.parquet").rename(folder / synthetic.PAPER / "measurements.parquet")
+    assert remake.run(folder, output) == 0
+    assert "tables of platt1998 made again from the measurements; 0 differences." in capsys.readouterr().out
+    assert (output / "results" / "paper" / synthetic.PAPER / "scaling.md").read_bytes() == (
+        folder / synthetic.PAPER / "scaling.md"
+    ).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"), [("timing-noise-linear", "0.00", "0.01"), ("claims", "holds", "does not hold")]
+)
+def test_a_table_that_says_something_else_is_found(published, capsys, file, old, new):
+    folder, output = published
+    path = folder / synthetic.PAPER / f"{file}.csv"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    assert remake.run(folder, output) == 1
+    said = capsys.readouterr().out
+    assert f"{file}.csv: row " in said and "1 difference." in said
+
+
+def test_equal_numbers_of_another_processor_are_the_same():
+    row = {"n": "10", "seconds": "0.30000000000000004", "zeros": "86"}
+    assert remake.difference([row], [{**row, "seconds": "0.3", "zeros": ""}]) == ""
+    assert remake.difference([row], [{**row, "seconds": "0.31"}]).startswith("row 1, seconds: ")
+    assert remake.difference([row], []) == "1 row, now 0"
+
+
+def test_a_folder_without_measurements_is_refused(tmp_path):
+    with pytest.raises(StepError, match="no <paper>/measurements"):
+        remake.run(tmp_path, tmp_path / "again")
+    broken = tmp_path / "platt1998" / "measurements.parquet"
+    broken.parent.mkdir()
+    broken.write_bytes(b"PAR1")
+    with pytest.raises(StepError, match="is no Parquet file"):
+        remake.run(tmp_path, tmp_path / "again")
+
+
+def test_parquet_keeps_every_value(full, tmp_path):
+    text = paths.measurements(full, synthetic.PAPER).read_text()
+    write_parquet(text, tmp_path / "one.parquet")
+    (tmp_path / "two.csv").write_text(read_parquet(tmp_path / "one.parquet"))
+    before, after = rows_of(paths.measurements(full, synthetic.PAPER)), rows_of(tmp_path / "two.csv")
+    assert remake.difference(before, after) == ""
+    assert {row["flagged"] for row in after} <= {"true", "false"}
+
+
+def test_columns_have_a_meaning_a_unit_and_a_licence(full):
+    collect.run(full, synthetic.PAPER)
+    schema = pq.read_schema(paths.measurements(full, synthetic.PAPER).with_suffix(".parquet"))
+    assert schema.metadata[b"licence"] == b"MIT"
+    assert schema.field("cpu_seconds").metadata[b"unit"] == b"s"
+    assert b"0 < alpha < C" in schema.field("certificate.n_nonbound").metadata[b"description"]
+    assert not [name for name in schema.names if field_of(name) is None]
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: "/".join(path.parts[-3:-1]))
+def test_committed_measurements_are_described_and_small(path):
+    schema = pq.read_schema(path)
+    assert schema.metadata[b"licence"] and not [name for name in schema.names if field_of(name) is None]
+    assert sum(each.stat().st_size for each in COMMITTED) < 20e6

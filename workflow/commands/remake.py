@@ -1,0 +1,29 @@
+"""Make every table, interval and figure of a run again, from its raw measurements alone.
+
+FOLDER holds <paper>/measurements.parquet: results/reference/<scale>, or the results of any run. Fits, tables,
+figures and verdicts are made with today's code, and each table is compared with FOLDER's. The exit code is 1
+if a number or a word differs. Nothing is measured, and no data set is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from svmrepro.workflow.commands.checkout import ROOT
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="with <paper>/measurements.parquet")
+    parser.add_argument("--output", type=Path, help="folder for results and figures (results/again)")
+    parser.add_argument(
+        "--reference", action="store_true", help="replace the committed reference, without comparing"
+    )
+
+
+def run(given: argparse.Namespace, others: list[str]) -> int:
+    """Run the command."""
+    from svmrepro.workflow.steps import remake
+
+    return remake.run(given.folder, given.output or ROOT / "results" / "again", given.reference)

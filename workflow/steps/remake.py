@@ -1,0 +1,168 @@
+"""Tables, intervals and figures of a run again, from its raw measurements alone: the command ``remake``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import shutil
+from collections import defaultdict
+from pathlib import Path
+
+from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, compare_contenders, fit_experiment
+from svmrepro.workflow.analysis.parquet import read_parquet
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
+from svmrepro.workflow.analysis.results import plural
+from svmrepro.workflow.analysis.runs import read_runs
+from svmrepro.workflow.analysis.tidy import to_csv
+from svmrepro.workflow.configuration import Config, load_config, paths
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.files import atomic_path, atomic_write
+from svmrepro.workflow.steps import check, collect, plot, tabulate
+
+MEASUREMENTS = "measurements.parquet"
+
+FROM_DATA = ("zeros",)
+"""Columns of tables that are counted in a data set, not measured; they are not compared."""
+
+TOLERANCE = 1e-9
+"""Relative difference of two numbers that count as equal: another processor sums in another order."""
+
+
+def run(folder: Path, output: Path, reference: bool = False) -> int:
+    """Make everything again, compare it with the folder's tables, and return the exit code.
+
+    Parameters
+    ----------
+    folder
+        Holds ``<paper>/measurements.parquet``, and the tables to compare with. What shows a data set or a
+        small example in place of measurements is copied from it.
+    output
+        Gets the folders ``results`` and ``figures``.
+    reference
+        Make the result the committed reference run of its scale, in place of the comparison.
+    """
+    found = {path.parent.name: read_parquet(path) for path in sorted(folder.glob(f"*/{MEASUREMENTS}"))}
+    if not found:
+        raise StepError(f"{folder}: no <paper>/{MEASUREMENTS} in it")
+    config = _config(found, output)
+    for paper in config.papers:
+        _split(config, paper, found[paper])
+        collect.run(config, paper)
+        _artefacts(config, paper, folder)
+    if reference:
+        return check.run(config, write_reference=True)
+    made, differences = _compare(config, folder)
+    print("\n".join(differences))
+    print(
+        f"{plural(made, 'table')} of {', '.join(found)} made again from the measurements; "
+        f"{plural(len(differences), 'difference')}. They are in {paths.results(config)}."
+    )
+    return 1 if differences else 0
+
+
+def _config(found: dict[str, str], output: Path) -> Config:
+    """Return the configuration of the scale that was measured, for the papers found."""
+    scales = {row["scale"] for text in found.values() for row in csv.DictReader(io.StringIO(text))}
+    if len(scales) != 1:
+        raise StepError(f"measurements of one scale expected, not of {', '.join(sorted(scales)) or 'none'}")
+    known = list(load_config({"scale": (scale := scales.pop())}).papers)
+    papers = sorted(found, key=lambda paper: (known.index(paper) if paper in known else len(known), paper))
+    folders = {f"{name}_dir": str(output / name) for name in ("results", "figures")}
+    return load_config({"scale": scale, "papers": papers, **folders})
+
+
+def _split(config: Config, paper: str, text: str) -> None:
+    """Write measurements, fits and ratios of each experiment."""
+    rows: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for row in csv.DictReader(io.StringIO(text)):
+        rows[row["experiment"]].append(row)
+    experiments = config.papers[paper].experiments
+    if unknown := sorted(set(rows) - set(experiments)):
+        raise StepError(f"{paper}: no experiment '{unknown[0]}' in the configuration of this version")
+    numbers = PaperNumbers(paths.config_dir() / "papers", paper)
+    for name, experiment in experiments.items():
+        target = paths.measurements(config, paper, name)
+        atomic_write(target, to_csv(rows[name]))
+        runs = read_runs([target])
+        atomic_write(
+            paths.fits(config, paper, name), to_csv(fit_experiment(runs, experiment, numbers), FIT_COLUMNS)
+        )
+        ratios = to_csv(compare_contenders(runs, experiment), RATIO_COLUMNS)
+        atomic_write(paths.ratios(config, paper, name), ratios)
+
+
+def _artefacts(config: Config, paper: str, folder: Path) -> None:
+    """Make the artefacts that show measurements, and copy the others where the folder has them."""
+    for name, artefact in config.papers[paper].artefacts.items():
+        step = tabulate if artefact.form == "table" else plot
+        if artefact.measured:
+            step.run(config, paper, [name])
+            continue
+        for source, target in _places(config, paper, artefact, folder):
+            if source.is_file():
+                with atomic_path(target) as temporary:
+                    shutil.copyfile(source, temporary)
+
+
+def _places(config: Config, paper: str, artefact: Artefact, folder: Path) -> list[tuple[Path, Path]]:
+    """Return where the files of an artefact are in the folder, and where they belong."""
+    if artefact.form == "table":
+        targets = paths.table(config, paper, artefact.name).values()
+        return [(folder / paper / target.name, target) for target in targets]
+    # The figures of results/reference/<scale> are in figures/reference/<scale>.
+    below = folder.resolve()
+    while below.name != "results" and below != below.parent:
+        below = below.parent
+    figures = below.parent / "figures" / folder.resolve().relative_to(below)
+    return [
+        (figures / paper / target.name, target)
+        for target in paths.figure(config, paper, artefact.name).values()
+    ]
+
+
+def _compare(config: Config, folder: Path) -> tuple[int, list[str]]:
+    """Return the number of tables compared, and the differences."""
+    made, differences = 0, []
+    for name, paper in config.papers.items():
+        tables = {"fits": paths.fits(config, name), "ratios": paths.ratios(config, name)}
+        for artefact in paper.artefacts.values():
+            if artefact.form == "table" and artefact.measured:
+                tables[artefact.name] = paths.table(config, name, artefact.name)["csv"]
+        for label, path in tables.items():
+            before = folder / name / f"{label}.csv"
+            if not before.is_file():
+                differences.append(f"{before}: missing")
+                continue
+            made += 1
+            if what := difference(_read(before), _read(path)):
+                differences.append(f"{before}: {what}")
+    return made, differences
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as handle:
+        return list(csv.DictReader(handle))
+
+
+def difference(before: list[dict[str, str]], after: list[dict[str, str]]) -> str:
+    """Describe the first difference of two tables; "" if they say the same."""
+    if len(before) != len(after):
+        return f"{plural(len(before), 'row')}, now {len(after)}"
+    for place, (old, new) in enumerate(zip(before, after, strict=True), start=1):
+        for column in dict.fromkeys((*old, *new)):
+            if column.startswith(FROM_DATA):
+                continue
+            if not _same(old.get(column, ""), new.get(column, "")):
+                return f"row {place}, {column}: {old.get(column)!r}, now {new.get(column)!r}"
+    return ""
+
+
+def _same(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    try:
+        return math.isclose(float(one), float(other), rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    except ValueError:
+        return False
