@@ -233,7 +233,7 @@ def _in_short(missing: Mapping[str, tuple[str, ...]]) -> list[str]:
                 reasons[source] = f"{file}: {failure}"
                 told.add(file)
     more = len(missing) - len(told)
-    return [*reasons.values(), *([f"{more} more files likewise"] if more else [])]
+    return [*reasons.values(), *([f"{more} more file{'' if more == 1 else 's'} likewise"] if more else [])]
 
 
 def fetch_entry(

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 from curve_support import experiment, results, run
-from svmrepro.workflow.analysis.curves import absent, by_place, curve, exponent
+from svmrepro.workflow.analysis.curves import absent, by_place, curve, exponent, one_example
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import MeasuredRun
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures import curves
-from svmrepro.workflow.figures.style import styled
+from svmrepro.workflow.figures.style import SINGLE_RUNS, styled
 from svmrepro.workflow.judgement import _curve_quantities as curve_quantities
 from svmrepro.workflow.judgement._quantities import needs_clock
 
@@ -144,7 +144,14 @@ def test_a_figure_has_a_line_a_set_and_tells_who_is_missing(tmp_path):
     assert [axes.get_title(loc="right") for axes in figure.axes] == [r"$\propto n^{0.8}$", ""]
     (legend,) = figure.legends
     shown = [text.get_text() for text in legend.get_texts()]
-    assert shown == ["Set", "Set-best", "the paper's guide"]
+    assert shown[:4] == ["Set", "Set-best", "Set, the paper's", "the paper's guide"]
+    printed = [line for line in figure.axes[0].get_lines() if line.get_label() == curves.PAPER_POINTS]
+    assert [(*line.get_xdata(), *line.get_ydata()) for line in printed] == [(4000, 1.0)]
+    # The best C stands beside each point, and only there.
+    chosen = [text.get_text() for text in figure.axes[1].texts]
+    points = figure.axes[1].containers[0][0].get_xdata()
+    assert len(chosen) == len(points) and all("10^" in text for text in chosen)
+    assert not figure.axes[0].texts
     assert legend.get_title().get_text() == "Gone: not run: data not available"
 
 
@@ -164,10 +171,39 @@ def test_arrows_mark_what_lies_below_the_axis(relaxed, sunk):
     assert [x for line in arrows for x in line.get_xdata()] == sunk
     assert all(y == 1e-5 for line in arrows for y in line.get_ydata())
     shown = [text.get_text() for text in figure.legends[0].get_texts()]  # no intervals, no legend entry
-    assert shown == ["Set"] + [curves.BELOW] * bool(sunk)
+    assert shown == ["Set, n = 4,000"] + [curves.BELOW] * bool(sunk)
+    # No line leads to a value that is not known.
+    drawn = {x for line, *_ in figure.axes[0].containers for x in line.get_xdata()}
+    assert drawn == {0.1, 1.0, 10.0} - set(sunk)
 
 
 def test_a_figure_over_nothing_that_exists():
     found = results(list(over_n()), experiment("set"), experiment("set-best"), experiment("gone"))
     with pytest.raises(StepError, match="x: one of n, C_total, eps expected"):
         curves.build(found, artefact(panels=[{"contender": "svmperf"}], x="gamma"))
+
+
+def test_one_example_is_the_common_denominator_of_the_performances():
+    shares = (211 / 312, 209 / 312, 158 / 312, 100 / 312)
+    column = "performance.accuracy"
+    runs = [run("set", "svmperf", 4000, float(at), **{column: share}) for at, share in enumerate(shares, 1)]
+    found = results(runs, experiment("set", "C_total", ("accuracy",)))
+    assert one_example(found, "set") == pytest.approx(100 / 312)
+    few = results(runs[:2], experiment("set", "C_total", ("accuracy",)))
+    assert one_example(few, "set") is None
+    irrational = [run("set", "svmperf", 4000, float(at), **{column: at**0.5 / 4}) for at in (2, 3, 5, 7)]
+    assert one_example(results(irrational, experiment("set", "C_total", ("accuracy",))), "set") is None
+
+
+@pytest.mark.parametrize(("repeats", "dots", "whisker"), [(1, 0, False), (2, 2, False), (3, 0, True)])
+def test_fewer_than_three_runs_have_no_whisker(repeats, dots, whisker):
+    runs = [run("set", "svmperf", 1000, repeat=k, cpu_seconds=0.1 + 0.02 * k) for k in range(repeats)]
+    described = replace(artefact(panels=[{"contender": "svmperf"}]), experiments=("set",))
+    with styled():
+        figure = curves.build(results(runs, experiment("set")), described)
+    (axes,) = figure.axes
+    singles = [line for line in axes.get_lines() if line.get_label() == SINGLE_RUNS]
+    assert sum(len(line.get_xdata()) for line in singles) == dots
+    ((_, _, (bars,)),) = axes.containers
+    low, high = bars.get_segments()[0][:, 1]
+    assert bool(high > low) is whisker

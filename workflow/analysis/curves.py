@@ -20,8 +20,10 @@ A *quantity* is a mapping of the YAML:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from svmrepro.workflow.analysis.results import Results
@@ -37,6 +39,9 @@ KEYS = frozenset({"of", "minus", "minus_at", "over", "over_at", "short_of", "bes
 
 PERFORMANCE = "performance"
 
+MOST_EXAMPLES = 100_000
+"""Largest test part whose number of examples is recognised in its performances."""
+
 Place = tuple[int, float | None]
 
 
@@ -46,6 +51,9 @@ class Point:
 
     x: float
     y: Interval
+    n: int = 0  # number of examples
+    at: float | None = None  # value on the experiment's axis
+    values: tuple[float, ...] | None = None  # the timed values of which y is the median; None for counts
 
 
 def curve(
@@ -70,12 +78,37 @@ def curve(
         places = [place for place in places if place[1] is None]
     else:
         places = [place for place in places if place[0] == places[-1][0]]
-    found: dict[float, Interval] = {}
+    found: dict[float, Point] = {}
     for n, point in places:
-        value = _value(groups[n, point], _other(others, (n, point), quantity), column, quantity)
+        own, other = groups[n, point], _other(others, (n, point), quantity)
+        value = _value(own, other, column, quantity)
         if value is not None:
-            found[float(n) if x == "n" or point is None else point] = value
-    return [Point(at, found[at]) for at in sorted(found)]
+            at = float(n) if x == "n" or point is None else point
+            found[at] = Point(at, value, n, point, _timed(own, other, column, quantity))
+    return [found[at] for at in sorted(found)]
+
+
+def one_example(results: Results, experiment: str) -> float | None:
+    """Return the change of the performance by one test example, in percentage points; None if unknown.
+
+    Each performance is a whole number of examples, divided by how many count: all of them, or for the
+    precision/recall break-even point the positive ones. Their number is the common denominator.
+    """
+    column = _column(results, experiment, {"of": PERFORMANCE})
+    values = {
+        value
+        for run in results.runs.runs
+        if run.experiment == experiment
+        for value in [run.number(column)]
+        if value is not None
+    }
+    shares = [Fraction(value).limit_denominator(MOST_EXAMPLES) for value in values]
+    if len(values) < 3 or any(
+        abs(float(share) - value) > 1e-12 for share, value in zip(shares, values, strict=True)
+    ):
+        return None
+    count = math.lcm(*(share.denominator for share in shares))
+    return 100 / count if count <= MOST_EXAMPLES else None
 
 
 def exponent(points: list[Point], name: str) -> Fit:
@@ -131,6 +164,17 @@ def _value(own: Group, other: Group | None, column: str, quantity: Mapping[str, 
         return own.interval(column)
     first, second = own.median(column), 0.0 if other is None else other.median(column)
     return None if first is None or second is None else Interval.exact(unit * (first - second))
+
+
+def _timed(
+    own: Group, other: Group | None, column: str, quantity: Mapping[str, Any]
+) -> tuple[float, ...] | None:
+    """Return the single values of a median of seconds, or of their ratios; None for what is neither."""
+    if column != CPU or quantity.keys() & {"minus", "minus_at", "short_of"}:
+        return None
+    if other is None:
+        return tuple(own.values(CPU))
+    return tuple(a / b for a, b in zip(*pairs(own, other, CPU), strict=True))
 
 
 def _other(others: Mapping[Place, Group], place: Place, quantity: Mapping[str, Any]) -> Group | None:

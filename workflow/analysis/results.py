@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.runs import NO_DATA, NOT_INSTALLED, Group, Runs, read_runs
+from svmrepro.workflow.analysis.runs import NO_DATA, NOT_INSTALLED, Group, Runs, pairs, read_runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Experiment, Paper
-from svmrepro.workflow.statistics import Fit, Interval
+from svmrepro.workflow.statistics import FEWEST_SIZES, Fit, Interval
 
 ACRONYMS = {
     "smo": "SMO",
@@ -145,6 +145,18 @@ class Results:
             return Interval(1 / inverse.value)
         low, high = inverse.ends
         return Interval(1 / inverse.value, 1 / high, 1 / low)
+
+    def shown_exponent(
+        self, experiment: str, contender: str, quantity: str, source: str = MEASURED
+    ) -> Interval | None:
+        """Return the exponent of a fit to at least `FEWEST_SIZES` sizes, fit for a table or figure."""
+        fit = self.fit(experiment, contender, quantity, source)
+        return None if fit is None or fit.points < FEWEST_SIZES else fit.exponent
+
+    def ratio_values(self, experiment: str, n: int, above: str, below: str, quantity: str) -> list[float]:
+        """Return the single ratios of which :meth:`ratio` is the median."""
+        first, second = (self.group(experiment, label, n) for label in (above, below))
+        return [a / b for a, b in zip(*pairs(first, second, quantity, anywhere=True), strict=True)]
 
     def compared(self, experiment: str) -> tuple[str, ...]:
         """Return the contenders of an experiment that the paper times, in the order of the YAML."""

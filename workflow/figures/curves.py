@@ -16,13 +16,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN, MarkerStyle
+from matplotlib.patheffects import withStroke
 from matplotlib.transforms import offset_copy
-from svmrepro.workflow.analysis.curves import AXES, Point, absent, curve
+from svmrepro.workflow.analysis.curves import AXES, PERFORMANCE, Point, absent, curve, one_example
+from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.printed_numbers import TIMINGS
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figures.style import GHOST, PAGE, Look, entry, new_figure, powers_of_ten, whiskers
+from svmrepro.workflow.figures.style import (
+    DOT,
+    GHOST,
+    PAGE,
+    SINGLE_RUNS,
+    Look,
+    entry,
+    new_figure,
+    powers_of_ten,
+    whiskers,
+)
+from svmrepro.workflow.statistics import Interval
 
 _SOLID = (("#0b4f8a", "o"), ("#c2410c", "s"), ("#3f7d20", "^"), ("#6b3fa0", "D"), ("#111827", "v"))
 _DASHED = (
@@ -43,6 +56,14 @@ DOWN = MarkerStyle(CARETDOWN)
 BELOW = "below the axis"
 """Marker and legend label of the arrows at the foot of a panel."""
 
+PAPER_POINTS = "the paper's seconds"
+"""Label of the paper's own points, which are hollow."""
+
+_HOLLOW: dict[str, Any] = {
+    "linestyle": "none", "markerfacecolor": "white", "markeredgecolor": GHOST, "markersize": 3.5,
+    "markeredgewidth": 0.7,
+}  # fmt: skip
+
 DOTTED = (0, (1, 1))
 """Line style of the paper's guide."""
 
@@ -61,11 +82,14 @@ def build(results: Results, artefact: Artefact) -> Figure:
     x = artefact.settings.get("x", "n")
     if x not in AXES:
         raise StepError(f"artefact '{artefact.name}': x: one of {', '.join(AXES)} expected")
-    figure = new_figure(PAGE, 3.5) if several else new_figure(0.66 * PAGE, 3.7)
+    height = 4.3 if several and x == "n" and _in_seconds(artefact) else 3.5 if several else 3.7
+    figure = new_figure(PAGE if several else 0.66 * PAGE, height)
     # Slopes can only be compared by eye if a decade has the same length in every panel.
     grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)
     handles: dict[str, Line2D] = {}
     missing: dict[str, str] = {}
+    hollow: dict[str, Line2D] = {}
+    printed = x == "n" and _in_seconds(artefact)
     for axes, panel in zip(grid.flat, panels, strict=True):
         shown = draw(axes, results, artefact, panel, x)
         axes.set_title(panel.get("title", display_name(panel["contender"])), loc="left", fontsize=7.5)
@@ -76,6 +100,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
             axes.set_title(law, loc="right", fontsize=7.5, color="#5f6b76")
         axes.set_xlabel(AXES[x], fontsize=7)
         handles = {**shown, **handles}
+        if printed and not panel.get("y"):
+            hollow |= _paper_points(axes, results, artefact, panel)
         for name in _names(artefact, panel):
             if name not in shown:
                 missing.setdefault(name, absent(results, name, panel["contender"]))
@@ -84,12 +110,13 @@ def build(results: Results, artefact: Artefact) -> Figure:
     # A variant of an experiment shares its look and title.
     titled = {results.experiment(name).title: handles[name] for name in reversed(order)}
     entries = list(reversed(titled.values()))
+    entries += hollow.values()
     if any("guide" in panel for panel in panels):
         entries.append(entry("the paper's guide", color=GHOST, linestyle=DOTTED))
     figure.legend(
         handles=entries + _marks(grid.flat),
         loc="outside lower left",
-        ncols=4 if several else 3,
+        ncols=_legend_columns(entries, several),
         fontsize=6.5,
         handlelength=2.6,
         columnspacing=1.2,
@@ -108,16 +135,22 @@ def draw(
     lines = {name: curve(results, name, panel["contender"], x, quantity) for name in _names(artefact, panel)}
     lines = {name: points for name, points in lines.items() if points}
     handles: dict[str, Line2D] = {}
+    linear = artefact.settings.get("scale") == "linear"
     for name, points in lines.items():
         look = _look(results, name)
         size: dict[str, Any] = {"markersize": 3.2, "linewidth": 0.9}
         middle = {point.x: point.y for point in points}
-        whiskers(axes, middle, look, linestyle=look.line, elinewidth=0.6, capsize=0, **size)
-        handles[name] = entry(results.experiment(name).title, look, **size)
+        values = {point.x: point.values for point in points if point.values is not None}
+        segments: dict[str, Any] = {**size, "elinewidth": 0.6, "capsize": 0, "linestyle": look.line}
+        # No line through the floor: its slope would be that of a value which is not known.
+        for part in _above(middle, None if linear else artefact.settings.get("floor")):
+            whiskers(axes, part, look, values, **segments)
+        handles[name] = entry(_label(results, name, points, quantity), look, **size)
+        if quantity.get("best"):
+            _label_bound(axes, points, look)
     if not lines:
         return handles
     everything = [point for points in lines.values() for point in points]
-    linear = artefact.settings.get("scale") == "linear"
     if "guide" in panel and not linear:
         _guide(axes, everything, float(panel["guide"]))
     axes.set_xscale("log")
@@ -132,6 +165,71 @@ def draw(
             axes.set_ylim(floor, 1.6 * max(point.y.value for point in everything))
             _below(axes, floor, [(lines[name], handle.get_color()) for name, handle in handles.items()])
     axes.grid(True)
+    return handles
+
+
+def _above(points: Mapping[float, Interval], floor: float | None) -> list[dict[float, Interval]]:
+    """Split a curve into the parts between the points that are below the floor."""
+    parts: list[dict[float, Interval]] = [{}]
+    for x, y in points.items():
+        if floor is not None and y.value < floor:
+            parts.append({})
+        else:
+            parts[-1][x] = y
+    return [part for part in parts if part]
+
+
+def _label(results: Results, name: str, points: Sequence[Point], quantity: Mapping[str, Any]) -> str:
+    """Return the legend label of a curve: its data set; over an axis, the number of examples as well."""
+    experiment = results.experiment(name)
+    label = experiment.title
+    if experiment.axis is not None and not quantity.get("best"):
+        label += f", n = {points[-1].n:,}"
+    if quantity.get("of") == PERFORMANCE and (step := one_example(results, name)) is not None:
+        label += f" (1 example: {significant(step, 2)})"
+    return label
+
+
+def _label_bound(axes: Axes, points: Sequence[Point], look: Look) -> None:
+    """Write the chosen value of the axis beside each point."""
+    for point in points:
+        if point.at is not None:
+            axes.annotate(
+                _power_of_ten(point.at), (point.x, point.y.value), (2.5, -1), textcoords="offset points",
+                fontsize=4.5, color=look.colour, va="top", zorder=5,
+                path_effects=[withStroke(linewidth=1.2, foreground="white")],
+            )  # fmt: skip
+
+
+def _power_of_ten(value: float) -> str:
+    """Format a value of C briefly: 10^4, or 3·10^3."""
+    exponent = math.floor(math.log10(value) + 1e-9)
+    digit = significant(value / 10.0**exponent, 1)
+    return f"$10^{{{exponent}}}$" if digit == "1" else f"${digit} \\cdot 10^{{{exponent}}}$"
+
+
+def _legend_columns(entries: Sequence[Line2D], several: bool) -> int:
+    """Return how many columns of the legend fit below one panel, or below several."""
+    longest = max((len(str(each.get_label())) for each in entries), default=0)
+    return max(1, min(4, (120 if several else 90) // (longest + 8)))
+
+
+def _in_seconds(artefact: Artefact) -> bool:
+    return "y" not in artefact.settings
+
+
+def _paper_points(
+    axes: Axes, results: Results, artefact: Artefact, panel: Mapping[str, Any]
+) -> dict[str, Line2D]:
+    """Draw the paper's seconds on the panel's data sets, hollow; return a legend entry for each set."""
+    handles: dict[str, Line2D] = {}
+    for name in _names(artefact, panel):
+        series = results.numbers.series(name, panel["contender"])
+        if series:
+            look = _look(results, name)
+            style = {**_HOLLOW, "markeredgecolor": look.colour, "marker": look.marker}
+            axes.plot(list(series), [values[0] for values in series.values()], label=PAPER_POINTS, **style)
+            handles[name] = entry(f"{results.experiment(name).title}, the paper's", **style)
     return handles
 
 
@@ -161,8 +259,13 @@ def _marks(panels: Iterable[Axes]) -> list[Line2D]:
         for collection in axes.collections
         for path in collection.get_paths()
     )
-    below = any(line.get_label() == BELOW for axes in drawn for line in axes.get_lines())
+    labels = {line.get_label() for axes in drawn for line in axes.get_lines()}
+    below = BELOW in labels
     entries = [entry("95 % interval", color="#555", marker="|", markersize=7)] if bars else []
+    if SINGLE_RUNS in labels:
+        entries.append(entry(SINGLE_RUNS, color="#555", **DOT))
+    if any(axes.texts for axes in drawn):
+        entries.append(entry("number beside a point: its C", marker="none"))
     return entries + ([entry(BELOW, color="#555", marker=DOWN, markersize=5)] if below else [])
 
 

@@ -31,7 +31,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     panels = figure.subplots(1, len(solvers), sharey=True, squeeze=False)[0]
     for axes, solver in zip(panels, solvers, strict=True):
         _panel(axes, results, names, solver)
-    refitted = any(results.exponent(name, solver, CPU, PAPER) for name in names for solver in solvers)
+    refitted = any(results.shown_exponent(name, solver, CPU, PAPER) for name in names for solver in solvers)
     handles = [
         entry(label, look, markerfacecolor=face)
         for (_, source), (label, look, _, face) in SERIES.items()
@@ -49,7 +49,7 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
     for place, name in enumerate(names):
         y = len(names) - 1 - place
         for key, (_, look, offset, face) in SERIES.items():
-            exponent = results.exponent(name, solver, *key)
+            exponent = results.shown_exponent(name, solver, *key)
             if exponent is not None:
                 bar(axes, y + offset, exponent, look.colour, 1.1)
                 if exponent.ends is not None:
@@ -61,9 +61,9 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
                     "zorder": 4,
                 }
                 axes.plot(exponent.value, y + offset, look.marker, **style)
-        if results.exponent(name, solver, CPU) is None:
+        if results.shown_exponent(name, solver, CPU) is None:
             across = axes.get_yaxis_transform()
-            said = "not fitted" if solver in results.experiment(name).contenders else "n/a"
+            said = "too few sizes" if solver in results.experiment(name).contenders else "n/a"
             axes.text(0.99, y, said, transform=across, ha="right", va="center", fontsize=6, color="#555")
         printed = results.numbers.exponent(name, solver)
         if printed is not None:
@@ -79,7 +79,7 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
 
 def _range(results: Results, names: list[str], solver: str) -> tuple[float, float]:
     """Return limits that contain all estimates and printed exponents; intervals may extend beyond."""
-    fitted = [results.exponent(name, solver, *key) for name in names for key in SERIES]
+    fitted = [results.shown_exponent(name, solver, *key) for name in names for key in SERIES]
     values = [exponent.value for exponent in fitted if exponent is not None] or [1.0, 3.0]
     printed = [value for name in names if (value := results.numbers.exponent(name, solver)) is not None]
     low, high = min(values) - 0.6, max(values) + 0.6

@@ -34,6 +34,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
     if results.numbers.machine and results.numbers.sizes(name):
         label += f"\nhollow: the paper's seconds, on a {results.numbers.machine}"
     label += "\nwhiskers and brackets: 95 % intervals"
+    if any(line.get_label() == style.SINGLE_RUNS for line in axes.get_lines()):
+        label += f"\nshort bars: {style.SINGLE_RUNS}"
     axes.set_xlabel(label, fontsize=6.5)
     axes.set_ylabel("CPU seconds")
     _legend(figure, main, light)
@@ -89,20 +91,25 @@ def draw(
         points = _points(axes, results, name, contender, look)
         sizes += [*drawn, *points]
         fit = results.fit(name, contender, CPU)
+        exponent = results.shown_exponent(name, contender, CPU)
         shown = display_name(contender)
         if not points:
             runs = results.runs.sizes(name)
             absent[shown] = results.group(name, contender, runs[0]).briefly if runs else "not run"
-        elif fit is not None and fit.exponent is not None:
+        elif fit is not None and exponent is not None:
             ends = (fit.n_min / 1.1, fit.n_max * 1.1)
             axes.plot(ends, [fit.predict(n) for n in ends], color=look.colour, linestyle=look.line, zorder=3)
-            handles.append(entry(f"{shown}: {_law(fit.exponent)}", look))
+            handles.append(entry(f"{shown}: {_law(exponent)}", look))
         else:
-            handles.append(entry(shown, look, linestyle="none"))
+            handles.append(entry(shown, look))
+            medians = [results.group(name, contender, n).median(CPU) or 0.0 for n in points]
+            axes.plot(points, medians, color=look.colour, linestyle=look.line, linewidth=0.6, zorder=3)
+            if len(points) > 1 and not short:
+                handles[-1].set_label(f"{shown}: {len(points)} sizes, no exponent")
         if drawn:
             handles.append(_ghost_handle(results, name, contender, look))
     for place, contender in enumerate(side):
-        look = Look("#5f6b76", style.SIDE_MARKERS[place % len(style.SIDE_MARKERS)], (0, (1, 1.5)))
+        look = style.SIDE_LOOKS[place % len(style.SIDE_LOOKS)]
         points = _points(axes, results, name, contender, look, light=True)
         sizes += points
         if points:
@@ -140,9 +147,10 @@ def _points(
     drawn |= {"zorder": 4, "alpha": 1.0}
     if light:
         drawn = {"markersize": 2.8, "linestyle": look.line, "elinewidth": 0.5, "capsize": 0}
-        drawn |= {"zorder": 2, "alpha": 0.75}
+        drawn |= {"zorder": 2, "alpha": 0.9}
     if points:
-        style.whiskers(axes, points, look, linewidth=0.6, capthick=0.7, **drawn)
+        values = {n: results.group(name, contender, n).values(CPU) for n in points}
+        style.whiskers(axes, points, look, values, linewidth=0.6, capthick=0.7, **drawn)
     return list(points)
 
 
@@ -157,7 +165,7 @@ def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look)
     seconds = [values[0] for values in series.values()]
     axes.plot(list(series), seconds, look.marker, markeredgewidth=0.7, zorder=1, **_HOLLOW)
     fit = results.fit(name, contender, CPU, PAPER)
-    if fit is not None and fit.exponent is not None:
+    if fit is not None and results.shown_exponent(name, contender, CPU, PAPER) is not None:
         ends = (fit.n_min, fit.n_max)
         law = [fit.predict(n) for n in ends]
         axes.plot(ends, law, color=GHOST, linestyle=look.line, linewidth=0.6, zorder=0)

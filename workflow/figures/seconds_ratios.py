@@ -16,7 +16,7 @@ from svmrepro.workflow.analysis.runs import CPU, NOT_INSTALLED
 from svmrepro.workflow.configuration.model import Artefact, Experiment
 from svmrepro.workflow.figures import style
 from svmrepro.workflow.figures.style import Look
-from svmrepro.workflow.statistics.intervals import Interval
+from svmrepro.workflow.statistics import FEWEST_SPREAD, Interval
 
 _COLOURS = ("#4b5563", "#a16207", "#0f766e", "#be185d", "#1d4ed8")
 _MARKERS = ("s", "^", "v", "h", "d", "p", "P", "X")
@@ -70,7 +70,9 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.grid(True, axis="x")
     label = f"CPU seconds relative to {display_name(baseline)}'s (further right: slower)"
-    bars_said = "Bars: 95 % intervals, which go on where they end in an arrow"
+    bars_said = (
+        "Bars: 95 % intervals, which go on where they end in an arrow; ticks: both ratios where there are two"
+    )
     axes.set_xlabel("\n".join([label, bars_said, *_notes(results, looks, absent)]), fontsize=7)
     handles = _key(panel_looks, baseline)
     figure.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=7)
@@ -122,7 +124,12 @@ def _draw(
         limit = experiment.contenders[label].time_limit
         if ratio is not None:
             panel.axes.plot(ratio.value, y, zorder=4, **_mark(label, look))
-            bars.append((y, ratio, look.colour))
+            values = results.ratio_values(name, n, label, panel.baseline, CPU)
+            if len(values) >= FEWEST_SPREAD:
+                bars.append((y, ratio, look.colour))
+            elif len(values) > 1:  # the interval of two ratios says hardly more than they do
+                dots = {**style.DOT, "marker": "|", "color": look.colour}
+                panel.axes.plot(values, [y] * len(values), label=style.SINGLE_RUNS, **dots)
         elif unit and limit is not None and "time limit" in reason:
             panel.axes.plot(limit / unit, y, ">", color=look.colour, markersize=4.5, zorder=4)
             said = f"{display_name(label)}: over {limit:g} s "

@@ -15,7 +15,8 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import LOOKS, PAGE, bar, entry, new_figure, off_axis, stripes
+from svmrepro.workflow.figures.style import DOT, LOOKS, PAGE, bar, entry, new_figure, off_axis, stripes
+from svmrepro.workflow.statistics import FEWEST_SPREAD
 
 TIME_LOOK, WORK_LOOK = LOOKS[0], LOOKS[1]
 CROSSED: dict[str, Any] = {"color": "#9db7d1", "marker": "|", "markersize": 7, "markeredgewidth": 1.1}
@@ -87,7 +88,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
         fontsize=8,
     )
     handles = [
-        entry("CPU seconds (95 % interval)", TIME_LOOK, markersize=4.5),
+        entry("CPU seconds (95 % interval, or both of two)", TIME_LOOK, markersize=4.5),
         entry("counted work", color=WORK_LOOK.colour, marker="D", markersize=3.6, markerfacecolor="white"),
         entry("CPU seconds, the same change with other settings", **CROSSED),
     ]
@@ -205,7 +206,12 @@ def _marks(panel: Axes, options: Options, n: int, place: int, line: SettingLine,
         if (found := ratio(line.contender, first, quantity)) is None:
             continue
         height = place + offset
-        if found.ends is not None and quantity == CPU:
+        values = options.results.ratio_values(options.name, n, line.contender, first, quantity)
+        if quantity == CPU and 1 < len(values) < FEWEST_SPREAD:
+            dots = {**DOT, "marker": "|", "color": look.colour}
+            panel.plot(values, [height] * len(values), **dots)
+            points += values
+        elif found.ends is not None and quantity == CPU and len(values) > 1:
             # An interval from few repeats may extend beyond the panel; an arrow then marks it.
             intervals.append((height, found.ends))
             bar(panel, height, found, look.colour, 1.0)

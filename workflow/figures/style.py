@@ -7,7 +7,7 @@ files: no date, fixed identifiers, glyphs as paths.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import cycle
@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 from svmrepro.workflow.files import atomic_path
-from svmrepro.workflow.statistics import Interval
+from svmrepro.workflow.statistics import FEWEST_SPREAD, Interval
 
 COLUMN, PAGE = 3.5, 7.2
 """Widths in inches: one column, and two columns with the gap between them."""
@@ -87,8 +87,21 @@ SOLVER_LOOKS = {
 }
 """Looks of contenders by label, the same in every figure; other contenders get the remaining looks."""
 
-SIDE_MARKERS = ("v", "P", "X", "<", ">", "*", "p", "h", "d")
-"""Markers of additional, lightly drawn series."""
+SIDE_LOOKS = tuple(
+    Look(colour, marker, line)
+    for colour, marker, line in (
+        ("#d55e00", "v", (0, (1, 1.5))),
+        ("#009e73", "P", (0, (3, 1.5))),
+        ("#7a5195", "X", (0, (1, 1.5))),
+        ("#b8860b", "<", (0, (3, 1.5))),
+        ("#56a0d3", ">", (0, (1, 1.5))),
+        ("#111827", "*", (0, (3, 1.5))),
+        ("#d6438a", "p", (0, (1, 1.5))),
+        ("#6b7280", "h", (0, (3, 1.5))),
+        ("#5c8a00", "d", (0, (1, 1.5))),
+    )
+)
+"""Looks of additional, lightly drawn series; no two share a colour or a marker."""
 
 
 def solver_looks(contenders: Iterable[str]) -> dict[str, Look]:
@@ -99,6 +112,15 @@ def solver_looks(contenders: Iterable[str]) -> dict[str, Look]:
     return {label: looks.get(label) or next(free) for label in labels}
 
 
+DOT: dict[str, Any] = {
+    "linestyle": "none", "marker": "_", "markersize": 6, "markeredgewidth": 0.8, "zorder": 5,
+}  # fmt: skip
+"""Style of single runs."""
+
+SINGLE_RUNS = "both runs, where there are only two"
+"""Legend label of single runs."""
+
+
 def entry(label: str, look: Look | None = None, **style: Any) -> Line2D:
     """Return a legend entry, without a line if it has no look; ``style`` overrides or extends the look."""
     shown: dict[str, Any] = {"linestyle": "none"}
@@ -107,13 +129,30 @@ def entry(label: str, look: Look | None = None, **style: Any) -> Line2D:
     return Line2D([], [], label=label, **{**shown, **style})
 
 
-def whiskers(axes: Axes, points: Mapping[Any, Interval], look: Look, **style: Any) -> None:
-    """Draw estimates by position on the horizontal axis, with their intervals as whiskers."""
+def whiskers(
+    axes: Axes,
+    points: Mapping[Any, Interval],
+    look: Look,
+    values: Mapping[Any, Sequence[float]] | None = None,
+    **style: Any,
+) -> bool:
+    """Draw estimates by position on the horizontal axis, with their intervals as whiskers.
+
+    Where an estimate rests on fewer than three ``values``, these are drawn as dots in place of the interval,
+    which would say hardly more than they do. Return whether there are such dots.
+    """
+    few = {
+        x: tuple(found) for x, found in (values or {}).items() if x in points and len(found) < FEWEST_SPREAD
+    }
     middle = [y.value for y in points.values()]
-    ends = [y.ends or (y.value, y.value) for y in points.values()]
+    ends = [(y.value, y.value) if x in few else y.ends or (y.value, y.value) for x, y in points.items()]
     reach = [(value - low, high - value) for value, (low, high) in zip(middle, ends, strict=True)]
     shown = {"color": look.colour, "marker": look.marker, **style}
     axes.errorbar(list(points), middle, yerr=np.array(reach).T, **shown)
+    dots = [(x, value) for x, found in few.items() if len(found) > 1 for value in found]
+    if dots:
+        axes.plot(*zip(*dots, strict=True), color=look.colour, label=SINGLE_RUNS, **DOT)
+    return bool(dots)
 
 
 def bar(axes: Axes, y: float, interval: Interval, colour: str, linewidth: float) -> None:

@@ -9,13 +9,18 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.permutations import ITERATIONS, PermutedProblem, pair_up
-from svmrepro.workflow.analysis.results import Results
+from svmrepro.workflow.analysis.results import Results, plural
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures.style import LOOKS, PAGE, Look, entry, new_figure, outer_labels
 
 SERIES = ((CPU, "mean CPU seconds", LOOKS[0]), (ITERATIONS, "mean iterations", LOOKS[1]))
 """Column of the measurements, label, look."""
+
+PERMUTATION: dict[str, Any] = {
+    "linestyle": "none", "marker": "o", "markersize": 2.2, "markeredgewidth": 0, "alpha": 0.55, "zorder": 1.5,
+}  # fmt: skip
+"""Style of the single permutations."""
 
 COLUMNS = 5
 
@@ -36,24 +41,28 @@ def build(results: Results, artefact: Artefact) -> Figure:
         if results.group(name, contenders[0], n).solved
     ]
     lines = max(1, math.ceil(len(shown) / COLUMNS))
-    figure = new_figure(PAGE, 1.35 * lines + 0.75)
+    figure = new_figure(PAGE, 1.5 * lines + 0.75)
     panels = figure.subplots(lines, COLUMNS, sharex=True, sharey=True, squeeze=False)
     absent = False
     for axes, problem in zip(panels.flat, shown, strict=False):
-        title = problem.title if problem.n_paper else f"{problem.title}\nn = {problem.n:,}"
-        axes.set_title(title, loc="left", fontsize=7)
+        runs = len(pair_up(results, problem, contenders[:2], ITERATIONS).first)
+        axes.set_title(
+            f"{problem.title}\nn = {problem.n:,}, {plural(runs, 'permutation')}", loc="left", fontsize=6
+        )
         axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
         axes.grid(True, axis="y")
         axes.set_xticks(range(len(sets)), [str(count) for count in sets])
-        for column, _, look in SERIES:
+        for side, (column, _, look) in zip((-0.14, 0.14), SERIES, strict=True):
             absent |= _draw(axes, relative(results, problem, contenders, column), look)
+            _permutations(axes, results, problem, contenders, column, look, side)
     outer_labels(panels, len(shown))
     figure.supxlabel("working sets", fontsize=8)
     figure.supylabel(f"relative to {sets[0]} working set (%)", fontsize=8)
     handles = [entry(shown, look, markersize=3, linewidth=0.9) for _, shown, look in SERIES]
+    handles.append(entry("single permutations", **{**PERMUTATION, "color": "#555"}))
     if absent:
         handles.append(entry("no pair of solved runs", color="#555", marker="x", markersize=3.5))
-    figure.legend(handles=handles, loc="outside upper center", ncols=3, handlelength=2.6)
+    figure.legend(handles=handles, loc="outside upper center", ncols=4, handlelength=2.6)
     return figure
 
 
@@ -66,6 +75,24 @@ def relative(
         change = pair_up(results, problem, (contenders[0], label), column).change
         found.append(None if change is None else 1.0 + change)
     return found
+
+
+def _permutations(
+    axes: Axes,
+    results: Results,
+    problem: PermutedProblem,
+    contenders: Sequence[str],
+    column: str,
+    look: Look,
+    side: float,
+) -> None:
+    """Draw each permutation relative to the first contender on the same permutation, beside the mean."""
+    dots: list[tuple[float, float]] = []
+    for place, label in enumerate(contenders[1:], start=1):
+        pairing = pair_up(results, problem, (contenders[0], label), column)
+        dots += [(place + side, 100 * b / a) for a, b in zip(pairing.first, pairing.second, strict=True)]
+    if dots:
+        axes.plot(*zip(*dots, strict=True), color=look.colour, **PERMUTATION)
 
 
 def _draw(axes: Axes, values: Sequence[float | None], look: Look) -> bool:

@@ -6,6 +6,7 @@ paired_tests  signed-rank tests and Holm's correction
 """
 
 from svmrepro.workflow.statistics.intervals import (
+    FEWEST_SPREAD,
     Interval,
     Scatter,
     mean_interval,
@@ -24,10 +25,12 @@ from svmrepro.workflow.statistics.paired_tests import (
     holm,
     signed_rank,
 )
-from svmrepro.workflow.statistics.power_law import Fit, fit_power_law
+from svmrepro.workflow.statistics.power_law import FEWEST_SIZES, Fit, fit_power_law
 
 __all__ = [
     "FEWEST",
+    "FEWEST_SIZES",
+    "FEWEST_SPREAD",
     "LARGER",
     "SIGNIFICANCE",
     "SMALLER",

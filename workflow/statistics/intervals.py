@@ -68,7 +68,7 @@ class Interval:
 
 
 FEWEST_SPREAD = 3
-"""Fewest values for an interval of their mean."""
+"""Fewest values for an interval of their mean, and for one that is shown of their median."""
 
 NORMAL_QUANTILE = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""

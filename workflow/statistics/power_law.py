@@ -55,6 +55,9 @@ FLOATS = NDArray[np.float64]
 DRAWS = 4000
 """Bootstrap draws per exponent; the ends of its interval are then good to about 2 % of its width."""
 
+FEWEST_SIZES = 4
+"""Fewest sizes for an exponent that is shown: three points leave one degree of freedom."""
+
 METHOD_REPEATS = "least squares on log-log medians; expanded percentile bootstrap over repeats and residuals"
 METHOD_SINGLE = "least squares on log-log values; expanded percentile bootstrap over residuals"
 METHOD_NONE = "least squares on log-log medians; no interval"

@@ -13,6 +13,7 @@ import math
 import sys
 import time
 
+from svmrepro.workflow.analysis.results import plural
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.needs import data_sets
 from svmrepro.workflow.errors import StepError, one_line
@@ -67,7 +68,7 @@ def _tell(marker: Marker) -> None:
     if marker.complete:
         print(f"data set {marker.name}: available", file=sys.stderr)
     elif marker.available:
-        lack = f"{len(marker.missing)} files ({marker.missing[0]})"
+        lack = f"{plural(len(marker.missing), 'file')} ({marker.missing[0]})"
         print(f"data set {marker.name}: available without {lack}", file=sys.stderr)
     else:
         print(marker.reason(), file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration.model import Artefact
@@ -30,13 +30,21 @@ def build(results: Results, artefact: Artefact) -> Table:
     ]
     count = Counter(verdict.verdict for verdict in verdicts)
     notes = [
-        f"{len(verdicts)} claims: {', '.join(f'{count[name]} {name}' for name in VERDICTS)}.",
+        f"{len(verdicts)} claims: {tally(count)}.",
         "A rule applies to the whole 95 % interval. Holds: the whole interval satisfies it. Does not "
         "hold: none of the interval does. Not decided: the interval straddles the bound. Counts and "
         "objectives are exact.",
         _tests(claims),
     ]
     return table_of(results, artefact, columns, [_row(verdict) for verdict in verdicts], notes=notes)
+
+
+def tally(count: Mapping[str, int]) -> str:
+    """Count verdicts in words: 1 holds, 2 do not hold."""
+    words = {HOLDS: "hold", BREAKS: "do not hold"}
+    return ", ".join(
+        f"{count[name]} {name if count[name] == 1 else words.get(name, name)}" for name in VERDICTS
+    )
 
 
 def _tests(claims: Sequence[Claim]) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from statistics import median
+import statistics
 
 from svmrepro.workflow.analysis.grids import cells, compared, grid_runs
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.statistics import median_interval
-from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, estimate, missing, prose
+from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, median, missing, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import suspect_notes
 
@@ -58,8 +57,8 @@ def _row(results: Results, name: str, label: str, n: int) -> dict[str, Cell]:
         **row,
         "certified": count(min(sum(cell.certified for cell in each) for each in found)),
         "cells": count(len(found[0])),
-        "seconds": estimate(median_interval([sum(cell.seconds for cell in each) for each in found])),
-        "ratio": BLANK if label == first or not ratios else estimate(median_interval(ratios)),
-        "iterations": count(median(sum(cell.iterations for cell in each) for each in found)),
-        "slowest": estimate(median_interval([max(cell.seconds for cell in each) for each in found])),
+        "seconds": median([sum(cell.seconds for cell in each) for each in found]),
+        "ratio": BLANK if label == first else median(ratios, noun="pair"),
+        "iterations": count(statistics.median(sum(cell.iterations for cell in each) for each in found)),
+        "slowest": median([max(cell.seconds for cell in each) for each in found]),
     }

@@ -14,7 +14,7 @@ from svmrepro.workflow.analysis.results import Results, describe_problem, displa
 from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.statistics import Interval
-from svmrepro.workflow.tables.layout.cells import Cell, count, estimate, missing, number, prose
+from svmrepro.workflow.tables.layout.cells import Cell, count, median, missing, number, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import suspect_notes
 
@@ -118,7 +118,7 @@ def _rows(
                 continue
             ratio = run.seconds.value / least
             rows[label] |= {
-                f"seconds_{place}": estimate(run.seconds),
+                f"seconds_{place}": median(run.group.values(CPU), run.seconds),
                 f"ratio_{place}": prose("fastest") if ratio == 1.0 else number(ratio),
                 f"iterations_{place}": count(run.group.median("iterations")),
                 f"eps_{place}": Cell(run.eps, f"{run.eps:g}"),

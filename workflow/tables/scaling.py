@@ -22,7 +22,7 @@ def build(results: Results, artefact: Artefact) -> Table:
     for name in names:
         for contender in results.main(name):
             cells = {**fit_cells(results, name, contender), "apart": _apart(results, name)}
-            fitted = results.exponent(name, contender, CPU)
+            fitted = results.shown_exponent(name, contender, CPU)
             said = results.numbers.exponent(name, contender)
             if fitted is not None and said is not None:
                 difference = fitted.value - said
@@ -45,7 +45,7 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 def _apart(results: Results, name: str) -> Cell:
     """Say whether the intervals of the two contenders overlap."""
-    fitted = {label: results.exponent(name, label, CPU) for label in results.main(name)}
+    fitted = {label: results.shown_exponent(name, label, CPU) for label in results.main(name)}
     exponents = {label: exponent for label, exponent in fitted.items() if exponent is not None}
     if len(exponents) != 2:
         return BLANK

@@ -10,6 +10,7 @@ from svmrepro.workflow.analysis.printed_numbers import SCALING, TIMINGS, snake
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.statistics import FEWEST_SIZES
 from svmrepro.workflow.tables.layout.cells import (
     BLANK,
     DASH,
@@ -17,6 +18,7 @@ from svmrepro.workflow.tables.layout.cells import (
     count,
     estimate,
     exponent,
+    median,
     missing,
     number,
     printed,
@@ -29,7 +31,7 @@ SUPPORT = {"nonbound": ("certificate.n_nonbound", "non-bound"), "bound": ("certi
 
 SUSPECT = "†"
 
-_NO_FIT = "no fit: fewer than two sizes could be fitted"
+_NO_FIT = f"no fit: fewer than {FEWEST_SIZES} sizes could be fitted"
 
 
 def build(results: Results, artefact: Artefact) -> Table:
@@ -49,10 +51,6 @@ def build(results: Results, artefact: Artefact) -> Table:
         machine = f"a {results.numbers.machine}" if results.numbers.machine else "another machine"
         seconds += f" The paper's seconds are from {machine}: compare ratios and exponents, not seconds."
     notes = [seconds]
-    if above != below:
-        notes.append(
-            "The interval of a single ratio is estimated from the scatter of the ratios at the other sizes."
-        )
     notes += [
         f"Support vectors: those of {display_name(below)}; non-bound means strictly between 0 and C.",
         *dash_notes(results, (name,)),
@@ -72,11 +70,11 @@ def build(results: Results, artefact: Artefact) -> Table:
 def dash_notes(results: Results, names: Sequence[str]) -> list[str]:
     """Explain a dash in place of an exponent; empty if every contender has one."""
     absent = any(
-        results.exponent(name, label, CPU) is None
+        results.shown_exponent(name, label, CPU) is None
         for name in names
         for label in results.experiment(name).contenders
     )
-    return ["A dash in place of an exponent: fewer than two sizes could be fitted."] if absent else []
+    return [f"A dash in place of an exponent: fewer than {FEWEST_SIZES} sizes."] if absent else []
 
 
 def suspect_notes(results: Results, names: Sequence[str]) -> list[str]:
@@ -110,7 +108,7 @@ def seconds_cell(results: Results, experiment: str, contender: str, row: SizeRow
         return missing(group.untimed or "not run: no seconds")
     if interval.value <= 0:
         return Cell(interval.value, "below clock")
-    cell = estimate(interval)
+    cell = median(group.values(CPU), interval)
     if not group.suspect or results.all_suspect(experiment):
         return cell  # a mark in every cell would tell nothing; a note explains it once
     return replace(cell, text=f"{cell.text}{SUSPECT}")
@@ -130,7 +128,10 @@ def ratio_cell(
     """Return the ratio of two contenders at one size; a dash if either was not measured."""
     if results.why_any_missing(experiment, (below, above), row):
         return BLANK
-    return estimate(results.ratio(experiment, row.size, above, below, quantity))
+    ratio = results.ratio(experiment, row.size, above, below, quantity)
+    if ratio is None or quantity != CPU:
+        return estimate(ratio)
+    return median(results.ratio_values(experiment, row.size, above, below, quantity), ratio, noun="pair")
 
 
 def exponent_section(results: Results, names: tuple[str, ...]) -> TableSection:
@@ -140,7 +141,8 @@ def exponent_section(results: Results, names: tuple[str, ...]) -> TableSection:
     for name in names:
         for contender in results.experiment(name).contenders:
             fit = results.fit(name, contender, CPU)
-            if fit is None or (several and (fit.exponent is None or contender in results.main(name))):
+            unfit = results.shown_exponent(name, contender, CPU) is None
+            if fit is None or (several and (unfit or contender in results.main(name))):
                 continue
             rows.append(fit_cells(results, name, contender))
     columns = exponent_columns(rows)
@@ -173,12 +175,12 @@ def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Ce
     cells = {
         "experiment": prose(results.experiment(experiment).title),
         "contender": prose(display_name(contender)),
-        "paper_refit": exponent(results.exponent(experiment, contender, CPU, PAPER)),
+        "paper_refit": exponent(results.shown_exponent(experiment, contender, CPU, PAPER)),
         "paper_printed": printed(said),
         "points": prose(f"{fit.points}: {fit.n_min:,} … {fit.n_max:,}" if fit and fit.points else "none"),
     }
     for key, quantity in (("time", CPU), ("work", WORK)):
-        fitted = results.exponent(experiment, contender, quantity)
+        fitted = results.shown_exponent(experiment, contender, quantity)
         cells[key] = exponent(fitted) if fitted else missing(_NO_FIT, DASH)
     return cells
 

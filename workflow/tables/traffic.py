@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.statistics import median_interval
-from svmrepro.workflow.tables.layout.cells import Cell, count, estimate, missing, prose
+from svmrepro.workflow.tables.layout.cells import Cell, count, median, missing, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 
 BYTES, BANDWIDTH = "info.bytes_moved", "info.copy_bandwidth"
@@ -70,4 +69,4 @@ def _row(results: Results, name: str, label: str, n: int) -> Mapping[str, Cell]:
         "copy_seconds": [moved / speed for _, moved, speed in found],
         "ratio": [seconds * speed / moved for seconds, moved, speed in found],
     }
-    return cells | {key: estimate(median_interval(values)) for key, values in columns.items()}
+    return cells | {key: median(values) for key, values in columns.items()}

@@ -7,10 +7,12 @@ without a value gives the reason (``not run: ...``), or a dash if there is nothi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.statistics import Interval
+from svmrepro.workflow.statistics import FEWEST_SPREAD, Interval, median_interval
 
 DASH = "–"
 
@@ -47,6 +49,23 @@ def estimate(interval: Interval | None, *, digits: int = 3) -> Cell:
     return BLANK if interval is None else number(interval.value, interval, digits=digits)
 
 
+def median(values: Sequence[float], interval: Interval | None = None, *, noun: str = "run") -> Cell:
+    """Return the cell of the median of timed values, with its interval from three values on.
+
+    The interval of two values says hardly more than the values, which are shown in its place. That of a
+    single one has no basis in it. ``interval`` is that of the median, if it was computed before.
+    """
+    if not values:
+        return BLANK
+    if len(values) >= FEWEST_SPREAD:
+        return estimate(interval or median_interval(values))
+    cell = number(statistics.median(values))
+    if len(values) == 1:
+        return replace(cell, detail="" if noun == "run" else f"1 {noun}")
+    low, high = (significant(value) for value in sorted(values))
+    return replace(cell, detail=f"2 {noun}s: {low}, {high}")
+
+
 def exponent(interval: Interval | None, reason: str = "") -> Cell:
     """Return the cell of an exponent with two decimals and its interval."""
     if interval is None:
@@ -72,7 +91,8 @@ def percent(value: float | None) -> Cell:
     """Return the cell of a signed relative difference: +1.2 %."""
     if value is None:
         return BLANK
-    return Cell(value, "0 %" if value == 0 else f"{100 * value:+.1f} %")
+    text = f"{100 * value:+.1f} %"
+    return Cell(value, "0 %" if value == 0 else "0.0 %" if text[1:] == "0.0 %" else text)
 
 
 def prose(text: str, mark: str = "") -> Cell:

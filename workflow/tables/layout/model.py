@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from svmrepro.workflow.tables.layout.cells import Cell
+from svmrepro.workflow.tables.layout.cells import DASH, Cell
 
 if TYPE_CHECKING:
     from svmrepro.workflow.analysis.results import Results
     from svmrepro.workflow.configuration.model import Artefact
+
+
+_NOT_RUN, _NOT_INSTALLED, _NOT_A_SIZE = "not run", "not installed", "not run: not a size"
+"""How reasons begin for which a row comes last, within its group or with all of it; or never."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,26 @@ def table_of(
 ) -> Table:
     """Return an artefact's table with the provenance of its data; `problem` is added to the caption."""
     caption = f"{artefact.caption} {problem}.".strip() if problem else artefact.caption
-    return Table(artefact.title, (TableSection(columns, rows), *more), caption, notes, results.provenance())
+    section = TableSection(columns, absent_last(columns, rows))
+    return Table(artefact.title, (section, *more), caption, notes, results.provenance())
+
+
+def absent_last(columns: Sequence[Column], rows: Sequence[Mapping[str, Cell]]) -> list[Mapping[str, Cell]]:
+    """Return rows with groups of which nothing was run last, and in each group those not installed.
+
+    A group of rows has the same first cell, a name. Rows that begin with a number (a size) keep their order.
+    """
+    if not columns or not columns[0].prose:
+        return list(rows)
+    groups = [list(group) for _, group in groupby(rows, key=lambda row: row[columns[0].key].text)]
+    inside = [sorted(group, key=lambda row: _lacks(row, _NOT_INSTALLED)) for group in groups]
+    ordered = sorted(inside, key=lambda group: all(_lacks(row, _NOT_RUN, _NOT_INSTALLED) for row in group))
+    return [row for group in ordered for row in group]
+
+
+def _lacks(row: Mapping[str, Cell], *reasons: str) -> bool:
+    found = [cell.reason for cell in row.values() if cell.text != DASH]
+    return any(each.startswith(reasons) and not each.startswith(_NOT_A_SIZE) for each in found)
 
 
 def beside_paper(

@@ -58,7 +58,7 @@ def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
         group = f"mean {header}"
         columns += [
             Column(f"{contenders[0]}_{key}", names[0], group=group),
-            Column(f"{key}_mark", "", group=group),
+            Column(f"{key}_mark", "test", group=group),
             Column(f"{contenders[1]}_{key}", names[1], group=group),
             Column(f"{key}_change", "change", group=group),
             Column(f"{key}_p", "p", group=group),
@@ -79,7 +79,7 @@ def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
         first, second = (
             Column(f"paper_{label}_{key}", display_name(label), group=group, paper=True) for label in beside
         )
-        columns += [first, Column(f"paper_{key}_mark", "", group=group, paper=True), second]
+        columns += [first, Column(f"paper_{key}_mark", "test", group=group, paper=True), second]
     return columns
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from svmrepro.workflow.analysis import permutations
 from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
-from svmrepro.workflow.analysis.results import Results, display_name
+from svmrepro.workflow.analysis.results import Results, display_name, plural
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.statistics import LARGER, SIGNIFICANCE, SMALLER
-from svmrepro.workflow.tables.layout.cells import DASH, Cell, missing, percent, prose
+from svmrepro.workflow.statistics import FEWEST, LARGER, SIGNIFICANCE, SMALLER
+from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells
 
@@ -44,7 +44,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         for label in contenders
         for key, (column, *_) in QUANTITIES.items()
     }
-    columns = name_columns()
+    columns = [*name_columns(), Column("permutations", "permutations")]
     columns += [Column(key, each[1], group=display_name(baseline)) for key, each in QUANTITIES.items()]
     for label in contenders:
         for key, (_, header, *_) in QUANTITIES.items():
@@ -52,7 +52,7 @@ def build(results: Results, artefact: Artefact) -> Table:
             name = f"{label}_{key}"
             columns += [
                 Column(f"{name}_change", header, group=group),
-                Column(f"{name}_verdict", "", group=group),
+                Column(f"{name}_verdict", "verdict", group=group, shown=False),
                 Column(f"{name}_p", "p", group=group, shown=False),
                 Column(f"{name}_p_holm", "p, Holm", group=group, shown=False),
             ]
@@ -64,7 +64,8 @@ def build(results: Results, artefact: Artefact) -> Table:
     notes = [
         f"Means over the permutations. Change: relative to the mean of {display_name(baseline)} on the same "
         f"permutations. Fewer, more, faster, slower: p < {SIGNIFICANCE:g} by Wilcoxon's paired, two-sided "
-        "signed-rank test, uncorrected. Below each change: p, and p after Holm's correction over all rows.",
+        "signed-rank test, uncorrected. Below each change: p, and p after Holm's correction over all rows, "
+        f"from {FEWEST} pairs on; fewer cannot reach {SIGNIFICANCE:g}.",
         *filter(None, tallies),
         *permutations.size_notes(rows, results),
         *permutations.load_notes(results, rows, (baseline, *contenders)),
@@ -81,6 +82,7 @@ def _row(
     if reason:
         return {**cells, "iterations": missing(reason), "seconds": missing(reason, DASH)}
     group = results.group(problem.name, baseline, problem.n)
+    cells["permutations"] = count(len(group.solved))
     for key, (column, _, _, digits, _) in QUANTITIES.items():
         cells[key] = mean_cell(group.values(column), digits)
     for (label, key), compared in families.items():
@@ -90,8 +92,12 @@ def _row(
             cells[f"{name}_change"] = missing(absent or "not run: no pairs", DASH)
             continue
         test, change = pairing.test, percent(pairing.change)
+        pairs, verdict = len(pairing.first), QUANTITIES[key][-1].get(test.mark(test.p), "")
         levels = f"p {p_text(test.p)}, Holm {p_text(compared.corrected[place])}"
-        cells[f"{name}_change"] = Cell(change.value, change.text, detail=levels)
-        cells[f"{name}_verdict"] = prose(QUANTITIES[key][-1].get(test.mark(test.p), ""))
+        said = "" if pairs == len(group.solved) else plural(pairs, "pair")
+        if pairs >= FEWEST:
+            said = ": ".join(filter(None, [verdict, levels]))
+        cells[f"{name}_change"] = Cell(change.value, change.text, detail=said)
+        cells[f"{name}_verdict"] = prose(verdict)
         cells |= p_cells(compared, place, name)
     return cells
