@@ -19,6 +19,8 @@ memory.
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -28,7 +30,7 @@ import scipy.sparse as sp
 from svmrepro.solvers.driver import solve, verified
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.registry import get
+from svmrepro.solvers.registry import SolverSpec, get
 from svmrepro.solvers.solution import Solution, Start
 from svmrepro.solvers.storage.stores import centred, distances_cancel
 
@@ -98,22 +100,56 @@ def solve_grid(
     Raises
     ------
     ValueError
-        If an argument is not valid, or the solver takes no start.
+        If an argument is not valid, or the solver takes no start; at the call, except for what only a
+        problem's solver can find.
     """
     spec = get(name)
     if not spec.starts:
         raise ValueError(f"solver {name!r} cannot go on from given multipliers")
-    bounds = sorted(C)
-    tolerances = sorted([eps] if isinstance(eps, int | float) else eps, reverse=True)
-    shared: _KernelMatrices | None = None
+    if "start" in options:
+        raise ValueError("start cannot be given: a problem of a grid starts at the one before it")
+    bounds = sorted(_positive("C", C))
+    tolerances = sorted(_positive("eps", [eps] if isinstance(eps, numbers.Real) else eps), reverse=True)
+    if not isinstance(kernels, Iterable) or not (kernels := list(kernels)):
+        raise ValueError(f"kernels must be a sequence of at least one Kernel, got {kernels!r}")
+    if not (isinstance(matrix_mb, numbers.Real) and not isinstance(matrix_mb, bool) and matrix_mb >= 0):
+        raise ValueError(f"matrix_mb must be a number of at least 0, got {matrix_mb!r}")
+    if verify not in (True, False, "auto"):
+        raise ValueError(f"verify must be True, False or 'auto', got {verify!r}")
+    problems = [Problem(X, y, bounds[0], kernel, bias=bias, storage=storage) for kernel in kernels]
+    return _solved(problems, bounds, tolerances, spec, float(matrix_mb), verify, options)
+
+
+def _positive(name: str, given: Any) -> list[float]:
+    """Return an argument as a list of positive numbers, or raise ValueError."""
+    if not isinstance(given, Iterable):
+        raise ValueError(f"{name} must be a sequence of positive numbers, got {given!r}")
+    values = list(given)
+    if not values:
+        raise ValueError(f"{name} must hold at least one positive number, got none")
+    for value in values:
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+        if not (number and math.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must hold positive finite numbers only, got {value!r}")
+    return [float(value) for value in values]
+
+
+def _solved(
+    problems: Sequence[Problem],
+    bounds: Sequence[float],
+    tolerances: Sequence[float],
+    spec: SolverSpec,
+    matrix_mb: float,
+    verify: bool | str,
+    options: dict[str, Any],
+) -> Iterator[GridCell]:
+    """Solve problems that differ in their kernels, for ascending bounds and descending tolerances."""
+    shared = _KernelMatrices.of(problems[0], [problem.kernel for problem in problems], matrix_mb)
     seed: npt.NDArray[np.float64] | None = None
     start: Start | npt.NDArray[np.float64] | None
-    for at, kernel in enumerate(kernels):
-        first = Problem(X, y, bounds[0], kernel, bias=bias, storage=storage)
-        if at == 0:
-            shared = _KernelMatrices.of(first, kernels, matrix_mb)
+    for first in problems:
         # What is solved: the same problem, perhaps with all kernel values.
-        inner = first if shared is None else first.with_kernel_values(shared.matrix(kernel))
+        inner = first if shared is None else first.with_kernel_values(shared.matrix(first.kernel))
         inner.prepare()
         start = seed
         for bound in bounds:
@@ -121,7 +157,7 @@ def solve_grid(
             problem = first.with_C(bound)
             start = scaled_start(start, before, inner)
             for tolerance in tolerances:
-                solution = solve(inner, name, eps=tolerance, start=start, verify=False, **options)
+                solution = solve(inner, spec.name, eps=tolerance, start=start, verify=False, **options)
                 start = solution.end or solution.alpha
                 yield GridCell(problem, tolerance, verified(problem, solution, spec, tolerance, verify))
             if bound == bounds[0]:
@@ -152,7 +188,9 @@ def scaled_start(start: Any, before: npt.NDArray[np.float64], problem: Problem) 
     alpha = np.where(at_C, problem.bounds, np.minimum(factor * alpha, problem.bounds))
     if not isinstance(start, Start):
         return alpha
-    return Start(alpha, problem.y + factor * (start.gradient - problem.y), factor * start.drift)
+    # The scaled multipliers are rounded, and so is their gradient, three times.
+    drift = factor * start.drift + 2.0 * float(alpha.sum())
+    return Start(alpha, problem.y + factor * (start.gradient - problem.y), drift)
 
 
 class _KernelMatrices:

@@ -25,7 +25,7 @@ from svmrepro.solvers.storage.stores import (
 
 _MOST_COLUMNS = 2**32 - 2  # the next number is the padding of index lists
 _CHECKED_ROWS = 256
-_SHARED = ("columns in use", "levels")  # layouts that do not depend on C and that no run rearranges
+_SHARED = ("columns in use", "levels", "panel")  # layouts that do not depend on C; no run rearranges them
 _SYMMETRIC = 1e-8  # largest relative difference between k(x, z) and k(z, x)
 
 
@@ -162,14 +162,6 @@ class Problem:
         if name not in self._layouts:
             self._layouts[name] = build(self)
         return self._layouts[name]
-
-    def take(self, name: str) -> None:
-        """Hand a layout over to a run that changes it in place; the next request builds a new one."""
-        self._layouts.pop(name, None)
-
-    def give(self, name: str, layout: Any) -> None:
-        """Put back a layout that is in its original state."""
-        self._layouts[name] = layout
 
     def __repr__(self) -> str:
         C = f"{self.C:g}" if isinstance(self.C, float) else f"{self.bounds.min():g}..{self.bounds.max():g}"

@@ -25,8 +25,8 @@ class Start(NamedTuple):
     gradient : ndarray of float64, shape (n,)
         ``y_i - sum_j y_j alpha_j k(x_j, x_i)``.
     drift : float
-        Total length of the steps since the gradient was last computed from the data; it bounds the rounding
-        error of the gradient.
+        Total length of the steps since the gradient was last computed from the data, and the sum of the
+        multipliers then; it bounds the rounding error of the gradient.
     """
 
     alpha: npt.NDArray[np.float64]
@@ -50,7 +50,8 @@ class Solution:
         The constant that is *added*: ``f(x) = sum_i y_i alpha_i k(x_i, x) + bias``.
     status : {"optimal", "time_limit", "memory_limit", "iteration_limit", "stalled"}
         Why the solver stopped. ``stalled``: no step changes anything in double precision although the
-        stopping test fails, or the certificate rejects a result that the solver reported as optimal.
+        stopping test fails, or rounding errors could hide that it fails, or the certificate rejects a result
+        that the solver reported as optimal.
     iterations : int
         Steps taken (SMO: successful joint optimisations; chunking: CG steps).
     kernel_evaluations : int

@@ -28,6 +28,7 @@ from svmrepro.solvers.caches.bit_columns import STRETCH, add_common, exchange_bi
 from svmrepro.solvers.caches.example_levels import Levels, find_levels
 from svmrepro.solvers.caches.example_tiles import (
     build_tiles,
+    copy_of,
     differences,
     exchange_in_tiles,
     products,
@@ -402,6 +403,16 @@ def fill_distances(panel, i, first, last, out):
     return touched
 
 
+def copied(panel: Panel) -> Panel:
+    """Return a panel whose examples can be exchanged without changing the given one."""
+    return panel._replace(
+        order=panel.order.copy(),
+        norms=panel.norms.copy(),
+        bits=panel.bits._replace(words=panel.bits.words.copy(), ones=panel.bits.ones.copy()),
+        tiles=copy_of(panel.tiles),
+    )
+
+
 def exchanges(goes: Any, m: int) -> Any:
     """Return the exchanges that move the positions with ``goes == 1`` behind the others.
 
@@ -453,27 +464,3 @@ def rearrange(panel, pairs):
     exchange_in_tiles(panel.tiles, pairs)
     if panel.bits.words.size:
         exchange_bits(panel.bits, panel.at, panel.features, panel.order, pairs)
-
-
-def in_order(panel: Panel) -> None:
-    """Restore the original order of the examples."""
-    order, n = panel.order, panel.order.size
-    pairs = np.empty((n, 2), dtype=np.int64)
-    pairs = pairs[: restore_order(order, pairs)]
-    exchange(panel.norms, pairs)
-    exchange_in_tiles(panel.tiles, pairs)
-    if panel.bits.words.size:
-        set_bits(panel.bits, panel.at, panel.features, n)
-
-
-@compiled(types.int64(types.uint32[::1], types.int64[:, ::1]))
-def restore_order(order, pairs):
-    """Sort ``order``; write the exchanges that do it to ``pairs`` and return their number."""
-    count = 0
-    for k in range(order.size):
-        while order[k] != k:
-            other = order[k]
-            pairs[count, 0], pairs[count, 1] = k, other
-            order[k], order[other] = order[other], other
-            count += 1
-    return count

@@ -9,12 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numba import config, njit, types
 from svmrepro.solvers.source_code import fingerprint_all
 
 
 def compiled(
-    *signatures: Any, allocates: bool = False, **options: Any
+    *signatures: Any, allocates: bool = False, overflows: bool = False, **options: Any
 ) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function and caches the machine code on disk.
 
@@ -24,7 +25,8 @@ def compiled(
     Reference counting is switched off unless the function ``allocates``. Arrays belong to the caller for the
     whole call, and counting every access to the fields of a state took a third of SMO's time (two locked
     instructions each). Such a function must not create an array; views are fine. Division by zero gives inf
-    or nan as in C; callers ensure that this is harmless.
+    or nan as in C; callers ensure that this is harmless. Where a function ``overflows`` on purpose, integers
+    wrap around and numbers become infinite; without numba's JIT, NumPy is told not to warn.
 
     Further ``options`` go to ``numba.njit``, for example ``fastmath``; ``forceinline`` for functions called
     in every step, because a state is about two hundred words, which every call that is not inlined copies.
@@ -32,6 +34,8 @@ def compiled(
     fixed = {"cache": True, "error_model": "numpy", **({} if allocates else {"_nrt": False}), **options}
 
     def decorate(function: Callable[..., Any]) -> Any:
+        if overflows and config.DISABLE_JIT:
+            function = np.errstate(over="ignore")(function)
         with _cache_folder():
             return njit(list(signatures), **fixed)(function) if signatures else njit(**fixed)(function)
 

@@ -6,7 +6,7 @@ import numpy as np
 from svmrepro.solvers.compilation.compiled import compiled
 
 
-@compiled()
+@compiled(overflows=True)
 def draw(random, bound):
     """Return a pseudo-random integer in [0, bound) by splitmix64, and advance the state."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -17,7 +17,7 @@ def draw(random, bound):
     return np.int64(z % np.uint64(bound))
 
 
-@compiled()
+@compiled(overflows=True)
 def quick_draw(random, bound):
     """Return a pseudo-random integer in [0, bound), for bounds below 2^32, without a division."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)

@@ -199,7 +199,7 @@ def _best_partner(G, diagonal, row, status, m, i, tiny, wide, screen, hint):
     )
 
 
-@compiled(fastmath=_NO_NAN)
+@compiled(overflows=True, fastmath=_NO_NAN)
 def move_gradient(G, row1, row2, product, mix, mu, status, m, wide, low):
     """``G -= mu (row1 - row2)``; return :func:`extremes`.
 
@@ -242,6 +242,7 @@ def move_gradient(G, row1, row2, product, mix, mu, status, m, wide, low):
     types.Tuple((types.int64, types.float64, types.int64, types.float64))(
         types.float64[::1], types.uint8[::1], types.int64, types.float32[::1]
     ),
+    overflows=True,
     fastmath=_NO_NAN,
 )
 def extremes(G, status, m, low):

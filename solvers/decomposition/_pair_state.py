@@ -11,6 +11,7 @@ from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, Screen, build_screen, extremes
 
+ROUNDING = 2.3e-16  # of a number in double precision
 _SNAP = 1e-15
 
 
@@ -147,6 +148,12 @@ def place(beta, status, y, C, i, value, scale):
     beta[i] = y[i] * alpha
     may_grow, may_fall = (UP, DOWN) if y[i] > 0.0 else (DOWN, UP)
     status[i] = (may_grow if alpha < top else 0) | (may_fall if alpha > 0.0 else 0)
+
+
+def known(state: PairState, eps: float) -> bool:
+    """Tell whether rounding in the sum that is the gradient cannot exceed eps, however it is computed."""
+    largest = float(np.abs(state.diagonal).max())
+    return ROUNDING * float(np.abs(state.beta).sum()) * largest <= eps
 
 
 def look(state: PairState) -> None:

@@ -292,9 +292,9 @@ def mark_calm(state, work, m):
     count = 0
     for k in range(m):
         rests = (status[k] == UP and G[k] < low) or (status[k] == DOWN and G[k] > high)
-        calm[k] = min(calm[k] + 1, _LONGEST) if rests else 0
+        calm[k] = min(np.int64(calm[k]) + 1, _LONGEST) if rests else 0
         goes[k] = 1 if calm[k] >= enough and rests else 0
-        count += goes[k]
+        count += np.int64(goes[k])
     state.scalars.leavers = count
     return count
 

@@ -36,7 +36,8 @@ Where the paper is silent:
   the shrunk examples is computed from the multipliers that have changed since the first of them left.
 * The gradient is a sum over all steps. If their total rounding error could exceed a hundredth of eps, the
   gradient is recomputed in double precision before the run ends. Rows in single precision therefore cost
-  steps, but never change the result. If this does not terminate, the run is ``stalled``.
+  steps, but never change the result. If this does not terminate, or if the rounding error of the recomputed
+  gradient could exceed eps, the run is ``stalled``.
 
 Symbols of the paper in :mod:`~svmrepro.solvers.decomposition._second_order_iteration`:
 
@@ -66,12 +67,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from svmrepro.solvers.caches import active_set_rows
 from svmrepro.solvers.caches.active_set_rows import build_cache
-from svmrepro.solvers.caches.example_tiles import copy_of
 from svmrepro.solvers.caches.feature_columns import (
     block_of,
     build_panel,
     bytes_hold,
     cheap_rows,
+    copied,
     exchanges,
     form,
     rearrange,
@@ -82,11 +83,7 @@ from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 from svmrepro.solvers.decomposition._gradient_rows import restore_folded, subtract_rows
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_screen
-from svmrepro.solvers.decomposition._pair_state import (
-    PairState,
-    allocate,
-    look,
-)
+from svmrepro.solvers.decomposition._pair_state import ROUNDING, PairState, allocate, known, look
 from svmrepro.solvers.decomposition._second_order_iteration import (
     CONVERGED,
     NEARLY,
@@ -105,7 +102,7 @@ __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 _DEGENERATE = 1e-12
 _NEVER = 2**62
 BEGIN, RENEW = -1, -2  # reasons to compute the gradient, besides return values of the iteration
-_ROUNDING = {"double": 2.3e-16, "single": 6.0e-8, "byte": 2.3e-16, "distance": 2.3e-16}  # of a kept entry
+_ROUNDING = {"double": ROUNDING, "single": 6.0e-8, "byte": ROUNDING, "distance": ROUNDING}  # of a kept entry
 _FUTILE = 30
 _ENTRY_BYTES = {
     "bytes": 1 / 8,
@@ -297,7 +294,7 @@ def advance(run: SecondOrderRun, work: int, step_limit: int) -> str | None:
         elif scalars.drift * float(np.abs(state.diagonal).max()) * run.rounding > 0.01 * run.eps:
             run.restoring = PairRestoring(run, 0, RENEW)
         else:
-            return OPTIMAL
+            return OPTIMAL if known(state, run.eps) else STALLED
     return None
 
 
@@ -345,17 +342,19 @@ def finish(run: SecondOrderRun, status: str) -> Solution:
     beta, gradient = np.empty((2, problem.n))
     beta[run.panel.order], gradient[run.panel.order] = state.beta, state.G
     # After a limit G may be valid for the active examples only, or for none at a given start.
-    known = 0 if run.restoring is not None and run.restoring.why == BEGIN else int(scalars.n_active)
-    free = state.status[:known] == UP | DOWN
+    valid = 0 if run.restoring is not None and run.restoring.why == BEGIN else int(scalars.n_active)
+    free = state.status[:valid] == UP | DOWN
     middle = 0.5 * float(scalars.g_max + scalars.g_min)
-    bias = float(state.G[:known][free].mean()) if free.any() else middle
-    whole_gradient = known == problem.n
+    bias = float(state.G[:valid][free].mean()) if free.any() else middle
+    whole_gradient = valid == problem.n
     weights = np.asarray(problem.X.T @ beta).ravel() if problem.kernel.name == "linear" else None
     entries = int(cache.counts.entries)
     alpha = problem.y * beta
+    # Another run may keep its rows in double precision; and the last gradient computed was itself rounded.
+    drift = float(scalars.drift) * run.rounding / ROUNDING + float(alpha.sum())
     return Solution(
         alpha=alpha,
-        end=Start(alpha, gradient, float(scalars.drift)) if whole_gradient else None,
+        end=Start(alpha, gradient, drift) if whole_gradient else None,
         weights=weights,
         bias=bias,
         status=status,
@@ -412,13 +411,7 @@ def _shrink(run: SecondOrderRun) -> None:
         run.tried = True
     if not run.own:
         run.own = True
-        panel = run.panel
-        run.panel = panel._replace(
-            order=panel.order.copy(),
-            norms=panel.norms.copy(),
-            bits=panel.bits._replace(words=panel.bits.words.copy(), ones=panel.bits.ones.copy()),
-            tiles=copy_of(panel.tiles),
-        )
+        run.panel = copied(run.panel)
     pairs = exchanges(state.goes, m)
     rearrange(run.panel, pairs)
     run.loops.rearrange_rows(run.cache, pairs)

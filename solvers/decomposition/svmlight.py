@@ -62,8 +62,8 @@ from svmrepro.solvers.caches.feature_columns import (
     block_of,
     build_panel,
     cheap_rows,
+    copied,
     exchanges,
-    in_order,
     rearrange,
 )
 from svmrepro.solvers.decomposition import _pair_state as pair_state
@@ -130,8 +130,7 @@ class SvmLightRun:
     Attributes
     ----------
     state, work, cache, panel
-        See their classes. The panel is the problem's own. It is taken from the problem when the first example
-        leaves the active set, and returned in the original order at the end.
+        See their classes. The panel is the problem's own until the first example leaves the active set.
     futile : int
         How often G was recomputed at the end.
     """
@@ -235,7 +234,7 @@ def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:
                 return STALLED
             _renew(run, RENEW)
         else:
-            return OPTIMAL
+            return OPTIMAL if pair_state.known(state, run.eps) else STALLED
     return None
 
 
@@ -258,9 +257,6 @@ def finish(run: SvmLightRun, status: str) -> Solution:
     # After a limit G may not be valid for all examples.
     whole = scalars.n_active == problem.n and run.restoring is None
     value = float(0.5 * state.beta @ (state.y + state.G)) if whole else objective(run)
-    if run.own and not run.folded:
-        in_order(run.panel)
-        problem.give("panel", run.panel)
     weights = None
     if problem.kernel.name == "linear":
         weights = np.asarray(problem.X.T @ beta).ravel()  # the folded ones have the rounding of every step
@@ -316,10 +312,8 @@ def _shrink(run: SvmLightRun) -> None:
         state.G_then[:] = state.G
     if not run.own:
         run.own = True
-        if run.folded:
-            run.panel = run.panel._replace(order=run.panel.order.copy())
-        else:
-            run.problem.take("panel")
+        # Folding moves no examples.
+        run.panel = run.panel._replace(order=run.panel.order.copy()) if run.folded else copied(run.panel)
     pairs = exchanges(state.goes, m)
     if not run.folded:
         rearrange(run.panel, pairs)

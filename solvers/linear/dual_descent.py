@@ -20,8 +20,10 @@ need not be v:
   passes. It brings back the shrunk examples whose gradients demand it.
 - Before a run ends, v is computed again from the multipliers, and the gap with it.
 
-When D no longer rises from check to check, v itself is tried in place of the mean, with all examples active;
-if that does not help, the run is ``stalled``. Coordinate descent is slow where a few examples need large
+Near the optimum, D is as large as its rounding lets it be while F(w) still falls: an error in v is squared in
+D. Progress is therefore also an estimate, or a smallest F(w), below all before it. When there is none from
+check to check, v itself is tried in place of the mean, with all examples active; if that does not help, the
+run is ``stalled``. Coordinate descent is slow where a few examples need large
 multipliers that compensate each other (C large, few features): there a run ends at a limit.
 
 Steps are sweeps.
@@ -48,8 +50,9 @@ Vector = npt.NDArray[np.float64]
 _REACH = 1.6  # the first check is made when the estimate is below this times the allowed gap
 _LEAST, _MOST = 0.1, 0.9  # the estimate falls by at least and at most this before the next check
 _PASSES = 10  # a check is made after the work of this many passes
-_FUTILE = 3  # checks without an increase of D before stalling
+_FUTILE = 8  # checks without progress before stalling
 _RISE = 2.0**-52  # a relative increase of D up to this is rounding
+_FALL = 0.95  # an estimate of the gap, or a gap, up to this share of the smallest before is progress
 
 prepare = row_passes.prepare
 
@@ -84,6 +87,7 @@ class DualDescentRun:
         self.reach = _REACH * eps
         self.w, self.at, self.best = np.zeros(d + 1), np.zeros(d + 1), problem.total
         self.checks = self.futile = 0
+        self.lowest, self.closest = math.inf, math.inf  # the smallest estimate and gap that were progress
         self.task = "sweep" if given is None else "renew"
         self.activate(everyone=True)
 
@@ -141,12 +145,21 @@ def _judge(run: DualDescentRun) -> str | None:
     run.measure(scored=True)
     if not (math.isfinite(run.state.dual) and math.isfinite(run.best)):
         return STALLED
-    run.futile = run.futile + 1 if rise <= _RISE * run.state.dual else 0
+    run.futile = 0 if _progress(run) or rise > _RISE * run.state.dual else run.futile + 1
     if run.closed or run.futile >= _FUTILE:
         run.task, run.v[:] = "renew", 0.0
         return None
     _continue(run)
     return None
+
+
+def _progress(run: DualDescentRun) -> bool:
+    """Tell whether the gap, or its estimate, is clearly smaller than before; remember it if so."""
+    estimate, gap = float(run.state.estimate), run.best - float(run.state.dual)
+    falls, closes = estimate <= _FALL * run.lowest, gap <= _FALL * run.closest
+    run.lowest = estimate if falls else run.lowest
+    run.closest = gap if closes else run.closest
+    return falls or closes
 
 
 def _renewed(run: DualDescentRun) -> str | None:

@@ -194,3 +194,14 @@ def test_seeds_give_other_orders_and_the_same_answer() -> None:
     assert not np.array_equal(one.alpha, other.alpha)
     assert objective(problem, one.weights) == pytest.approx(objective(problem, other.weights), rel=1e-6)
     assert np.array_equal(one.alpha, solve(problem, NAME, eps=1e-6).alpha)
+
+
+def test_tight_tolerances_are_reached_when_the_dual_no_longer_rises() -> None:
+    """Near the optimum an error in v is squared in the dual objective, but not in the primal one."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(200, 50))
+    y = np.where(X @ rng.normal(size=50) + 0.5 * rng.normal(size=200) > 0, 1.0, -1.0)
+    for C in (1.0, 100.0):
+        problem = Problem(X, y, C, bias=False)
+        solution = solve(problem, NAME, eps=1e-9, iteration_limit=1e6)
+        assert solution.status == "optimal" and gap(problem, solution) <= 1e-9 * 1.01

@@ -1,10 +1,13 @@
 """Warm starts over a grid: results as of cold solves, each with its own status."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from solver_cases import banana_like, cloud, words
 from svmrepro.solvers import Kernel, Problem, certify, solve, solve_grid
+from svmrepro.solvers.paths import scaled_start
 from svmrepro.solvers.solution import OPTIMAL
 
 BOUNDS = (0.03, 1.0, 30.0)
@@ -112,6 +115,55 @@ def test_distances_that_cancel_are_not_shared():
     for examples in (far, spread):
         for cell in solve_grid(examples, y, [1.0], [Kernel.gaussian(gamma=0.1)] * 2, verify=True):
             assert cell.solution.status == OPTIMAL
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"C": []}, "C must hold at least one"),
+        ({"C": 1.0}, "C must be a sequence"),
+        ({"C": [1.0, np.nan]}, "C must hold positive finite numbers only, got nan"),
+        ({"C": [1.0, 0.0]}, "C must hold positive finite numbers only, got 0.0"),
+        ({"C": ["1"]}, "C must hold positive finite numbers only, got '1'"),
+        ({"C": [True]}, "C must hold positive finite numbers only, got True"),
+        ({"eps": []}, "eps must hold at least one"),
+        ({"eps": -1e-3}, "eps must hold positive"),
+        ({"eps": None}, "eps must be a sequence"),
+        ({"kernels": []}, "kernels must be"),
+        ({"kernels": GAUSSIANS[0]}, "kernels must be"),
+        ({"kernels": ["gaussian"]}, "kernel must be a Kernel, got str"),
+        ({"name": "smo3"}, "solver 'smo3' unknown"),
+        ({"matrix_mb": -1.0}, "matrix_mb must be"),
+        ({"matrix_mb": np.nan}, "matrix_mb must be"),
+        ({"verify": "perhaps"}, "verify must be"),
+        ({"start": np.zeros(150)}, "start cannot be given"),
+        ({"y": np.ones(150)}, "y holds one class only"),
+    ],
+)
+def test_wrong_arguments_are_named(wrong, named):
+    X, y = EXAMPLES["cheap"]
+    given = {"X": X, "y": y, "C": BOUNDS, "kernels": GAUSSIANS, **wrong}
+    with pytest.raises(ValueError, match=re.escape(named)) as error:
+        solve_grid(**given)
+    assert "\n" not in str(error.value)
+
+
+def test_options_of_a_solver_are_checked_with_the_first_problem():
+    X, y = EXAMPLES["cheap"]
+    with pytest.raises(ValueError, match="has no option 'caches'"):
+        next(solve_grid(X, y, BOUNDS, GAUSSIANS, caches=1.0))
+
+
+def test_a_scaled_start_counts_its_rounding():
+    X, y = EXAMPLES["cheap"]
+    problem = Problem(X, y, 1e-3, GAUSSIANS[1])
+    end = solve(problem, "smo-newton").end
+    scaled = scaled_start(end, problem.bounds, problem.with_C(1e-2))
+    assert scaled.drift >= 10.0 * end.drift + scaled.alpha.sum()
+    # An error that the solver before it left is scaled; the next one renews the gradient if it could matter.
+    huge = problem.with_C(1e13)
+    scaled = scaled_start(end._replace(drift=0.0), problem.bounds, huge)
+    assert solve(huge, "smo-newton", start=scaled, verify=False, iteration_limit=1e4).kernel_evaluations > 0
 
 
 def test_solvers_without_a_start_are_refused():

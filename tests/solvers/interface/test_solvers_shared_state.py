@@ -27,6 +27,36 @@ def test_an_interrupted_run_leaves_problems_with_the_same_examples_intact() -> N
         assert certify(each, solution).passes(1e-3, 2.0)
 
 
+def test_problems_that_differ_in_C_share_the_layout_of_their_examples() -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(600, 5)), np.where(rng.random(600) < 0.5, 1.0, -1.0)
+    problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=0.5))
+    solve(problem, "svmlight", verify=False)
+    panel = problem.layout("panel", lambda _: None)
+    before = [np.copy(panel.order), np.copy(panel.tiles.values)]
+    other = problem.with_C(0.1)
+    assert other.layout("panel", lambda _: None) is panel
+    solution = solve(other, "svmlight", patience=10.0, verify=False)
+    assert solution.info["shrinks"] > 0
+    assert (panel.order == before[0]).all() and (panel.tiles.values == before[1]).all()
+
+
+@pytest.mark.parametrize("name", ["smo2", "smo-newton", "svmlight"])
+def test_no_result_is_optimal_that_rounding_could_hide(name: str) -> None:
+    """Classes overlap on a line, so that the sum of the multipliers grows with C."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 1)), np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    start = None
+    for C in (1.0, 1e12):
+        problem = Problem(X, y, C, Kernel.linear())
+        solution = solve(problem, name, start=start, verify=False, iteration_limit=1e5)
+        start = solution.alpha * 1e12
+        assert solution.status == "optimal" or C > 1.0
+        error = 2.3e-16 * solution.alpha.sum() * (X**2).max()
+        assert error <= 1e-3 or solution.status != "optimal"
+    assert error > 1e-3  # the large C tests something
+
+
 def test_two_far_clusters_are_verified() -> None:
     """Centring does not help distances that are computed from norms; the error exceeds this tolerance."""
     rng = np.random.default_rng(5)

@@ -64,11 +64,6 @@ def rows_of(problem: Problem, order_seed: int | None = 0) -> None:
                     expected = gram[i, panel.order[at:end]]
                     assert (np.abs(found - expected) <= allowed[i, panel.order[at:end]]).all()
                 at = end
-    panels.in_order(panel)
-    fresh = panels.build_panel(problem)
-    assert np.array_equal(panel.order, np.arange(n))
-    for mine, new in zip(panel.tiles[:3], fresh.tiles[:3], strict=True):
-        assert np.array_equal(mine, new)
 
 
 @pytest.mark.parametrize("d", [1, 3, 9, 50])
