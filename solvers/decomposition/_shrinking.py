@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numba import types
 from svmrepro.solvers.caches.feature_columns import exchange
 from svmrepro.solvers.compilation.compiled import compiled
@@ -22,7 +21,7 @@ def mark_leavers(state):
     for k in range(m):
         leaves = (status[k] == DOWN and G[k] > top) or (status[k] == UP and G[k] < bottom)
         goes[k] = 1 if leaves else 0
-        count += np.int64(goes[k])
+        count += 1 if leaves else 0
     state.scalars.leavers = count
     return count
 

@@ -293,8 +293,9 @@ def mark_calm(state, work, m):
     for k in range(m):
         rests = (status[k] == UP and G[k] < low) or (status[k] == DOWN and G[k] > high)
         calm[k] = min(np.int64(calm[k]) + 1, _LONGEST) if rests else 0
-        goes[k] = 1 if calm[k] >= enough and rests else 0
-        count += np.int64(goes[k])
+        leaves = rests and calm[k] >= enough
+        goes[k] = 1 if leaves else 0
+        count += 1 if leaves else 0
     state.scalars.leavers = count
     return count
 
