@@ -249,7 +249,8 @@ def display_name(label: str) -> str:
         name = ", ".join(filter(None, [ACRONYMS[words[0]], " ".join(words[1:])]))
     else:
         name = " ".join(words)
-        name = name[:1].upper() + name[1:]
+        # A user's own solver is named as its module is.
+        name = name if "." in name else name[:1].upper() + name[1:]
     return ", ".join([name, *(ACRONYMS.get(word, word) for word in storage)])
 
 

@@ -233,6 +233,7 @@ def _experiment(
         measures=given(entry.measures, ()),
         test=test,
         grid=grid,
+        trace=entry.trace,
     )
 
 

@@ -117,6 +117,7 @@ class ExperimentSettings(FileSection):
     sizes: Sizes | UnsetType = UNSET
     axis: AxisSettings | UnsetType = UNSET
     grid: GridSettings | UnsetType = UNSET
+    trace: bool = False
     measures: Annotated[tuple[str, ...], Meta(min_length=1)] | UnsetType = UNSET
     test: HeldOut | UnsetType = UNSET
     seeds: Seeds | UnsetType = UNSET

@@ -83,6 +83,9 @@ FIGURES: Mapping[str, str] = {
     "grid": "figures.grid:build",
     "settings": "figures.settings:build",
     "seconds-ratios": "figures.seconds_ratios:build",
+    "profile": "figures.profile:build",
+    "trace": "figures.trace:build",
+    "bench": "figures.trace:build_bench",
 }
 
 

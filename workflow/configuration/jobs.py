@@ -92,6 +92,8 @@ class Instance:
             essence["measures"] = list(experiment.measures)
         if experiment.grid is not None:
             essence["grid"] = {"C": experiment.grid.C, "gamma": experiment.grid.gamma}
+        if experiment.trace:
+            essence["trace"] = True
         return digest(essence)
 
 

@@ -86,6 +86,7 @@ class Experiment:
     measures: tuple[str, ...] = ()
     test: HeldOut | None = None  # None if there are no measures
     grid: Grid | None = None  # C and the kernel are then those of its last cell
+    trace: bool = False  # records the objective against time
 
     def seeds_of(self, contender: Contender) -> tuple[int | None, ...]:
         """Return the seeds, or permutations, in which a contender takes part."""

@@ -43,7 +43,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     """
     baseline: str = artefact.settings["baseline"]
     experiments = [results.experiment(name) for name in artefact.experiments]
-    looks = {label: look for label, look in _looks(experiments).items() if label != baseline}
+    looks = {label: look for label, look in looks_of(experiments).items() if label != baseline}
     # What was run nowhere takes no room.
     run = {each.contender for each in results.runs.runs if each.status != "not_run"}
     panel_looks = {label: look for label, look in looks.items() if label in run}
@@ -79,7 +79,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     return figure
 
 
-def _looks(experiments: list[Experiment]) -> dict[str, Look]:
+def looks_of(experiments: list[Experiment]) -> dict[str, Look]:
     """Return label -> look: a solver of ours has its own, another one a colour, and a marker per label."""
     looks: dict[str, Look] = {}
     colours: dict[str, str] = {}
@@ -123,7 +123,7 @@ def _draw(
         ratio = results.ratio(name, n, label, panel.baseline, CPU)
         limit = experiment.contenders[label].time_limit
         if ratio is not None:
-            panel.axes.plot(ratio.value, y, zorder=4, **_mark(label, look))
+            panel.axes.plot(ratio.value, y, zorder=4, **mark_of(label, look))
             values = results.ratio_values(name, n, label, panel.baseline, CPU)
             if len(values) >= FEWEST_SPREAD:
                 bars.append((y, ratio, look.colour))
@@ -140,7 +140,7 @@ def _draw(
     return absent
 
 
-def _mark(label: str, look: Look) -> dict[str, Any]:
+def mark_of(label: str, look: Look) -> dict[str, Any]:
     """Return the marker of a contender: filled for a solver of ours, hollow for another one."""
     face = look.colour if label in style.SOLVER_LOOKS else "white"
     return {
@@ -157,7 +157,7 @@ def _key(looks: Mapping[str, Look], baseline: str) -> list[Line2D]:
     line = Line2D([], [], color="#333", linewidth=0.8, label=f"{display_name(baseline)} = 1")
     return [
         line,
-        *(Line2D([], [], label=display_name(label), **_mark(label, look)) for label, look in looks.items()),
+        *(Line2D([], [], label=display_name(label), **mark_of(label, look)) for label, look in looks.items()),
     ]
 
 

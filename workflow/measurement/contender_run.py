@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from importlib import metadata
@@ -32,7 +32,7 @@ from svmrepro.workflow.configuration import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.measurement._flags import flag_reasons
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, finite
-from svmrepro.workflow.measurement.machine import Meter, copy_bandwidth, load_average
+from svmrepro.workflow.measurement.machine import Meter, copy_bandwidth, load_average, release_memory
 
 #: A result still counts if it exceeds its time limit by up to this factor ...
 OVERRUN = 1.1
@@ -41,6 +41,9 @@ OVERRUN_GRAIN = 0.1
 
 #: Maximum size in bytes of the kernel matrix that the judge keeps for all solutions of the same examples.
 GRAM_BYTES = 2**29
+
+#: Most points of a trace in a record.
+TRACE_POINTS = 100
 
 #: Examples per class in the warm-up run of a user's own solver.
 _WARM_ROWS = 8
@@ -163,8 +166,11 @@ class ContenderRuns:
 
     def _measured(self, contender: Contender) -> dict[str, Any]:
         """Run a contender, and return what `run` does."""
+        first = contender.label not in self._ready
         problem = self.prepare(contender)
-        solver = solver_of(contender, self._tolerance(contender))
+        if first:
+            release_memory()
+        solver = solver_of(contender, self._tolerance(contender), self._experiment.trace)
         load_before = load_average()
         given = self._given(contender, problem)
         with Meter() as meter:
@@ -192,8 +198,8 @@ class ContenderRuns:
         return {name: MEASURES[name](y, values) for name in self._experiment.measures}
 
 
-def solver_of(contender: Contender, eps: float) -> Callable[[Problem], Solution]:
-    """Return the function to be timed."""
+def solver_of(contender: Contender, eps: float, trace: bool = False) -> Callable[[Problem], Solution]:
+    """Return the function to be timed; with ``trace`` a solver of this project records its objective."""
     if ":" not in contender.solver:
         return lambda problem: solve(
             problem,
@@ -202,6 +208,7 @@ def solver_of(contender: Contender, eps: float) -> Callable[[Problem], Solution]
             time_limit=contender.time_limit,
             memory_limit_mb=contender.memory_limit_mb,
             iteration_limit=contender.iteration_limit,
+            trace=trace,
             verify=False,  # every result is certified in this module
             **contender.options,
         )
@@ -240,6 +247,8 @@ def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
     info = dict(solution.info)
     if "bytes_moved" in info:  # to be read beside the bandwidth
         info["copy_bandwidth"] = copy_bandwidth()
+    if solution.trace:
+        info["trace"] = _thinned(solution.trace)
     return {
         "cpu_seconds": solution.cpu_seconds,
         "wall_seconds": solution.wall_seconds,
@@ -251,6 +260,12 @@ def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
         "flagged": bool(reasons),
         "flag_reason": "; ".join(reasons) or None,
     }
+
+
+def _thinned(trace: Sequence[tuple[float, float]]) -> list[Any]:
+    """Return at most `TRACE_POINTS` points of a trace, the last one included."""
+    step = -(-len(trace) // TRACE_POINTS)
+    return [[float(seconds), float(objective)] for seconds, objective in trace[::-1][::step][::-1]]
 
 
 def verdict(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import platform
@@ -76,6 +77,15 @@ def copy_bandwidth() -> float:
         np.copyto(target, source)
         seconds.append(time.perf_counter() - begin)
     return 2 * _COPIED / min(seconds)
+
+
+def release_memory() -> None:
+    """Return freed memory to the system, so that the next run's peak counts all of its own; glibc only.
+
+    Otherwise a run takes the memory that an earlier one freed, and its peak is too small.
+    """
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def load_average() -> float:

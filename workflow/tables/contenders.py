@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from svmrepro.datasets.validation import did_you_mean
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, count, missing, number, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, suspect_notes
@@ -20,7 +22,8 @@ def build(results: Results, artefact: Artefact) -> Table:
 
     If the contenders differ in a single option, its value replaces their names. Setting of the artefact:
     ``axes``, storage or options of solvers, each of which gets a column; seconds are then also shown relative
-    to those of the first contender with the same solver.
+    to those of the first contender with the same solver. Or ``baseline``, the contender to whose seconds the
+    others' are compared.
     """
     option = varying_option(results, artefact.experiments)
     axes: Sequence[str] = artefact.settings.get("axes", ())
@@ -28,6 +31,9 @@ def build(results: Results, artefact: Artefact) -> Table:
     columns.append(Column("contender", option or "solver", prose=not option))
     columns += [Column(f"axis_{axis}", axis, group="settings", prose=True, short=True) for axis in axes]
     columns.append(Column("seconds", "CPU seconds"))
+    baseline = baseline_of(results, artefact)
+    if baseline:
+        columns.append(Column("relative", f"relative to {display_name(baseline)}"))
     if axes:
         columns += [
             Column("ratio", "relative to the solver's first row"),
@@ -42,7 +48,9 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("gap", "relative duality gap"),
     ]
     rows = [
-        _row(results, name, label, row, option) | _axis_cells(results, name, label, row, axes)
+        _row(results, name, label, row, option)
+        | _axis_cells(results, name, label, row, axes)
+        | _relative(results, name, label, row, baseline)
         for name in artefact.experiments
         for row in results.rows(name)
         if row.n is not None
@@ -61,6 +69,24 @@ def build(results: Results, artefact: Artefact) -> Table:
         )
     notes += suspect_notes(results, artefact.experiments)
     return table_of(results, artefact, columns, rows, notes=notes)
+
+
+def baseline_of(results: Results, artefact: Artefact) -> str:
+    """Return an artefact's setting ``baseline``, or ""; an unknown contender is a StepError."""
+    baseline = str(artefact.settings.get("baseline", ""))
+    known = {label for name in artefact.experiments for label in results.experiment(name).contenders}
+    if baseline and baseline not in known:
+        raise StepError(
+            f"artefact '{artefact.name}': baseline: no contender '{baseline}'{did_you_mean(baseline, known)}"
+        )
+    return baseline
+
+
+def _relative(results: Results, name: str, label: str, row: SizeRow, baseline: str) -> dict[str, Cell]:
+    """Return the ratio of a contender's seconds to those of the baseline, if there is one."""
+    if not baseline or label == baseline:
+        return {}
+    return {"relative": ratio_cell(results, name, row, label, baseline, CPU)}
 
 
 def varying_option(results: Results, names: Sequence[str]) -> str:

@@ -31,6 +31,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("ratio", relative),
         Column("gap", "relative duality gap", group="certificate"),
         Column("violation", "largest KKT violation", group="certificate"),
+        Column("memory", "peak memory", "MB"),
         Column("beyond", "at the next size", prose=True),
         Column("package", "package", prose=True, shown=False),
     ]
@@ -39,13 +40,21 @@ def build(results: Results, artefact: Artefact) -> Table:
         for name in names
         for label in results.experiment(name).contenders
     ]
+    twice = {"libsvm-dense", "libsvm-sparse"} <= {
+        label for name in names for label in results.experiment(name).contenders
+    }
     notes = [
         "Medians over the repeats at the largest size that the solver reached within its time limit, with "
         "the 95 % interval; ratios are medians of ratios within one process, at that size. The certificate "
-        "is recomputed from the data, for every solver alike.",
-        "All solvers bound the KKT violation, not the gap: where the optimum is tiny, as on MNIST, the "
+        "is recomputed from the data, for every solver alike. Peak memory: what a run adds to the process, "
+        "with its caches, but without the examples; the largest of the repeats.",
+        "All solvers bound the KKT violation, not the gap: where the optimum is tiny, the "
         "relative gap is large within the tolerance.",
-        "LIBSVM has two rows by scikit-learn, for its dense and sparse code; the faster one counts.",
+        *(
+            ["LIBSVM has two rows by scikit-learn, for its dense and sparse code; the faster one counts."]
+            if twice
+            else []
+        ),
         *suspect_notes(results, names),
     ]
     return table_of(
@@ -73,9 +82,14 @@ def _row(results: Results, name: str, label: str, baseline: str) -> Mapping[str,
         "ratio": BLANK if label == baseline else ratio_cell(results, name, row, label, baseline, CPU),
         "gap": number(group.median(RELATIVE_GAP), digits=2),
         "violation": number(group.median("certificate.max_violation"), digits=2),
+        "memory": _megabytes(max(group.values("peak_memory_bytes"), default=None)),
         "beyond": prose(f"n = {larger[0]:,}: {beyond}") if beyond else BLANK,
         "package": prose(", ".join(packages(results, label))),
     }
+
+
+def _megabytes(value: float | None) -> Cell:
+    return number(value if value is None else value / 1e6)
 
 
 def _solvers(results: Results, names: Sequence[str], relative: str, baseline: str) -> TableSection:

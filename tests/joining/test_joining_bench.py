@@ -1,0 +1,146 @@
+"""The command bench: its settings, its mistakes, and a whole bench of two solvers on a table."""
+
+import math
+import os
+import sys
+
+import numpy as np
+import pytest
+import yaml
+from support import ran, rows_of
+from svmrepro import datasets
+from svmrepro.workflow.analysis.runs import Group, MeasuredRun
+from svmrepro.workflow.commands.main import main
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.figures.profile import ratios_to_best, steps
+from svmrepro.workflow.figures.trace import best_primal, distances
+from svmrepro.workflow.joining import bench_settings
+from svmrepro.workflow.joining.bench_settings import Bench
+
+SOLVER = """
+from types import SimpleNamespace
+import numpy as np
+from sklearn.svm import SVC
+
+def train(problem, eps, time_limit, cache_mb=40):
+    model = SVC(C=problem.C, kernel="rbf", gamma=problem.kernel.gamma, tol=eps, cache_size=cache_mb)
+    model.fit(problem.X, problem.y)
+    alpha = np.zeros(problem.n)
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    return SimpleNamespace(alpha=alpha, bias=model.intercept_[0])
+"""
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Rows sorted by class, as files often are."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = np.sort((X[:, 0] > 0).astype(int))
+    X = X[np.argsort(X[:, 0])]
+    lines = [",".join(f"{v:.6g}" for v in row) + f",{label}" for row, label in zip(X, y, strict=True)]
+    path = tmp_path / "mine.csv"
+    path.write_text("a,b,c,sick\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def test_rows_of_a_file_are_drawn_at_random(table, tmp_path):
+    found = bench_settings.own_file(table, tmp_path / "own", 100, {0.0: -1.0, 1.0: 1.0}, "sick")
+    assert (found.rows, found.of, found.name) == (100, 200, "mine")
+    with np.load(found.own["path"]) as stored:
+        rows, y = stored["X"], stored["y"]
+    assert {-1.0, 1.0} == set(y[:20]), "every size holds both classes"
+    whole = datasets.load("mine").X.tolist()
+    assert all(row in whole for row in rows.tolist()) and len(np.unique(rows, axis=0)) == 100
+    again = bench_settings.own_file(table, tmp_path / "own", 50, {0.0: -1.0, 1.0: 1.0}, "sick")
+    with np.load(again.own["path"]) as stored:
+        assert np.array_equal(stored["X"], rows[:50])
+
+
+def test_sizes_are_halves():
+    assert bench_settings.sizes_of(4000) == [500, 1000, 2000, 4000]
+    assert bench_settings.sizes_of(120) == [60, 120]
+    assert bench_settings.sizes_of(30) == [30]
+
+
+def test_a_solver_of_ones_own_joins_all_others_and_known_names_choose():
+    alone = bench_settings.contenders_of(Bench())
+    joined = bench_settings.contenders_of(Bench(["my.pkg:fit"], options={"q": 1}))
+    assert [*joined] == [*alone, "my.pkg.fit"] and len(alone) > 3
+    assert joined["my.pkg.fit"] == {"solver": "my.pkg:fit", "options": {"q": 1}}
+    chosen = bench_settings.contenders_of(Bench(["my.pkg:fit", "libsvm", "csmo"]))
+    assert {entry["solver"] for entry in chosen.values()} == {"my.pkg:fit", "libsvm", "csmo"}
+    assert "dual-descent" in bench_settings.contenders_of(Bench(bias=False, kernel="linear"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-s", "smo-newtn"], "--solver: no package declares the solver 'smo-newtn'"),
+        (["-s", "nowhere:fit"], "there is no module 'nowhere'"),
+        (["-s", "dual-descent"], "--solver: dual-descent takes no bias: add --no-bias --kernel linear"),
+        (["--no-bias"], "--no-bias: only linear solvers go without a bias"),
+        (["-d", "adlut"], "--data: adlut is no file and no data set; did you mean 'adult'?"),
+        (["-d", "TABLE"], ":2: label '0' where -1 or 1 was expected; --labels maps others"),
+        (["-d", "TABLE", "--labels", "0=1"], "--labels: '0=1' is no label with its sign, such as 0:-1"),
+        (["-d", "TABLE", "--labels", "0:-1,1:1", "--label", "ill"], ":1: no column 'ill'"),
+        (["-d", "TABLE", "--labels", "0:-1,1:1", "-n", "999"], "-n 999: the file has 200 rows"),
+        (["--C", "0"], "--C: must be positive, not 0"),
+        (["--baseline", "smo-newtn"], "--baseline: no solver 'smo-newtn'; did you mean 'smo-newton'?"),
+        (["--option", "q"], "--option: 'q' is no NAME=VALUE"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(words, said, table, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", *(str(table) if word == "TABLE" else word for word in words)]) == 1
+    told = capsys.readouterr().err.strip().splitlines()[-1]
+    assert told.startswith("error: ") and said in told, told
+
+
+def test_a_bench_from_beginning_to_end(table, tmp_path):
+    (tmp_path / "mypkg.py").write_text(SOLVER)
+    words = ["-s", "mypkg:train", "-s", "libsvm", "-d", table, "--labels", "0:-1,1:1", "--test", table]
+    command = [sys.executable, "-m", "svmrepro.workflow.commands.main", "bench", *words]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
+    ended = ran(*command, "--option", "cache_mb=20", cwd=tmp_path, env=environment)
+    assert ended.returncode == 0, ended.stderr
+    folder = tmp_path / "bench" / "mine"
+    rows = {row["contender"]: row for row in rows_of(folder / "bench.csv")}
+    assert [*rows] == ["LIBSVM, dense", "LIBSVM, sparse", "mypkg.train"]
+    mine = rows["mypkg.train"]
+    assert mine["n"] == "200" and float(mine["ratio"]) > 0 and float(mine["memory"]) >= 0
+    assert abs(float(mine["gap"])) < 1e-2 and float(mine["violation"]) < 2.1e-3
+    details = rows_of(folder / "details.csv")
+    assert {row["n"] for row in details} == {"50", "100", "200"} and "relative" in details[0]
+    measured = rows_of(folder / "measurements.csv")
+    assert all(float(row["performance.accuracy"]) > 0.8 for row in measured)
+    assert "mypkg.train" in ended.stdout and (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
+    settings = yaml.safe_load((folder / "config" / "experiments" / "bench.yaml").read_text())
+    assert settings["experiments"]["mine"]["sizes"] == [50, 100, 200]
+    # The same command measures nothing again.
+    assert ran(*command, "--option", "cache_mb=20", cwd=tmp_path, env=environment).returncode == 0
+    assert rows_of(folder / "measurements.csv") == measured
+
+
+def test_a_profile_counts_unsolved_problems():
+    problems = [{"a": 1.0, "b": 2.0}, {"a": 3.0}, {}]
+    ratios = ratios_to_best(problems, ["a", "b"])
+    assert ratios == {"a": [1.0, 1.0], "b": [2.0, math.inf]}
+    assert steps(ratios["a"], 9.0) == ([1.0, 9.0], [1.0, 1.0])
+    assert steps(ratios["b"], 9.0) == ([1.0, 2.0, 9.0], [0.0, 0.5, 0.5])
+
+
+def test_distances_come_from_the_trace_and_end_at_the_certificate():
+    solved = {"status": "optimal", "certificate.passed": "true", "flagged": "false", "repeat": "0"}
+    fields = {**solved, "cpu_seconds": "2", "certificate.primal": "10", "certificate.dual": "9.9"}
+    run = MeasuredRun({**fields, "info.trace": "[[0.5, 5.0], [1.0, null], [1.5, 10.0]]"})
+    other = MeasuredRun({**fields, "certificate.primal": "11"})
+    best = best_primal([Group((run,)), Group((other,))])
+    assert best == 10.0
+    assert distances(run, best) == [(0.5, 0.5), (1.5, 1e-12), (2.0, pytest.approx(0.01))]
+    assert distances(other, best) == [(2.0, pytest.approx(0.01))]
+    assert best_primal([]) is None
+
+
+def test_data_that_are_not_there(tmp_path):
+    with pytest.raises(StepError, match=r"gone\.csv"):
+        bench_settings.own_file(tmp_path / "gone.csv", tmp_path, None)

@@ -1,0 +1,127 @@
+"""Measure solvers side by side: seconds, certificates, memory, and one figure, in about two minutes.
+
+    svmrepro bench --solver my_package.training:train --data my.libsvm
+    svmrepro bench -s smo-newton -s libsvm -d adult -d web --kernel linear --C 0.1
+
+A solver is `package.module:function`, the name of an entry point, or a known one. A solver of yours joins all
+others that can take the problem; if known ones are named too, only these take part. Data are a file (LIBSVM,
+CSV, NPZ) or the name of a data set; without any, generated ones are used. Results go into a folder of
+their own; the same command goes on where it was interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from svmrepro.workflow.errors import StepError
+
+#: Folder of downloaded data sets, as in config/config.yaml.
+_DATA = "data"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    add = parser.add_argument
+    add("-s", "--solver", action="append", default=[], help="a solver; may be repeated")
+    add("-d", "--data", action="append", default=[], help="a file or a data set; may be repeated")
+    add("--test", type=Path, help="a file with a test set, for the accuracy")
+    add("--labels", help="labels of the file, such as 0:-1,1:1 or no:-1,yes:1")
+    add("--label", default="last", help="column of the labels in a table: its name, first or last")
+    add("-n", "--rows", type=int, help="rows of each data set (default: at most 4,000)")
+    add("--kernel", choices=("gaussian", "linear", "polynomial"), default="gaussian", help="(gaussian)")
+    add("--C", type=float, default=1.0, help="bound of the multipliers (1)")
+    add("--gamma", type=float, help="of the kernel (1 over columns times variance of the entries)")
+    add("--degree", type=int, default=3, help="of the polynomial kernel (3)")
+    add("--no-bias", action="store_true", help="no threshold, for linear solvers without one")
+    add("--eps", type=float, default=1e-3, help="stopping tolerance (0.001)")
+    add("--option", action="append", default=[], help="NAME=VALUE, an option of your solver")
+    add("--baseline", default="", help="the solver to whose seconds the others' are compared")
+    add("--repeats", type=int, default=3, help="runs of each solver at each size (3)")
+    add("--seconds", type=float, default=60.0, help="CPU seconds for all runs together (60)")
+    add("-o", "--output", type=Path, help="folder of the results (bench/<name of the data>)")
+
+
+def run(given: argparse.Namespace, others: list[str]) -> int:
+    """Run the command."""
+    from svmrepro.workflow.joining import bench, bench_settings
+
+    if wrong := next(
+        (name for name in ("C", "eps", "seconds", "repeats") if not getattr(given, name) > 0), ""
+    ):
+        raise StepError(f"--{wrong}: must be positive, not {getattr(given, wrong):g}")
+    wanted = bench_settings.Bench(
+        solvers=given.solver,
+        C=given.C,
+        kernel=given.kernel,
+        gamma=given.gamma,
+        degree=given.degree,
+        bias=not given.no_bias,
+        eps=given.eps,
+        seconds=given.seconds,
+        repeats=given.repeats,
+        baseline=given.baseline,
+        options=dict(map(_option, given.option)),
+    )
+    folder = given.output or Path("bench") / _folder_name(given.data)
+    bench_settings.contenders_of(wanted)  # its errors come before anything is read
+    data = [_data(name, given, folder) for name in given.data or bench_settings.GENERATED]
+    labels = bench_settings.write_configuration(wanted, data, folder, _DATA)
+    config = bench.configuration(folder)
+    _say(f"{len(labels)} solvers on {', '.join(f'{each.name} ({each.rows:,} rows)' for each in data)}")
+    if absent := bench_settings.absent():
+        packages = " ".join(dict.fromkeys(absent.values()))
+        _say(f"without {', '.join(absent)}, which are not installed: pip install {packages}")
+    bench.measure(config, folder, _say)
+    made = bench.show(config, folder)
+    print((folder / "bench.md").read_text(encoding="utf-8"))
+    _say(f"in {folder}: {', '.join(path.name for path in made)}; settings in {folder / 'config'}")
+    return 0
+
+
+def _data(name: str, given: argparse.Namespace, folder: Path) -> Any:
+    import os
+
+    from svmrepro import datasets
+    from svmrepro.datasets.validation import did_you_mean
+    from svmrepro.workflow.joining import bench_settings
+
+    if name in datasets.names():
+        mirror = os.environ.get("SVMREPRO_MIRROR")
+        return bench_settings.known_set(name, given.rows, _DATA, mirror)
+    path = Path(name)
+    if not path.is_file():
+        raise StepError(f"--data: {name} is no file and no data set{did_you_mean(name, datasets.names())}")
+    labels = None if given.labels is None else dict(map(_sign, given.labels.split(",")))
+    return bench_settings.own_file(path, folder / "own", given.rows, labels, given.label, given.test)
+
+
+def _sign(text: str) -> tuple[str | float, float]:
+    label, colon, sign = text.strip().rpartition(":")
+    if not (label and colon) or sign not in ("1", "+1", "-1"):
+        raise StepError(f"--labels: {text!r} is no label with its sign, such as 0:-1")
+    try:
+        return float(label), float(sign)
+    except ValueError:
+        return label, float(sign)
+
+
+def _option(text: str) -> tuple[str, Any]:
+    from svmrepro.workflow.configuration.plain_yaml import word
+
+    name, equals, value = text.partition("=")
+    if not (equals and name.isidentifier()):
+        raise StepError(f"--option: {text!r} is no NAME=VALUE")
+    return name, word(value)
+
+
+def _folder_name(names: list[str]) -> str:
+    joined = "-".join(Path(name).stem for name in names) or "generated"
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", joined)[:60].strip("-.") or "data"
+
+
+def _say(text: str) -> None:
+    print(f"bench: {text}", file=sys.stderr)

@@ -1,0 +1,97 @@
+"""Performance profiles: on which share of the problems a solver is within a factor of the fastest.
+
+E. D. Dolan and J. J. More, Benchmarking optimization software with performance profiles, Mathematical
+Programming 91, 2002: ``rho_s(tau)`` is the share of problems p with ``t_ps <= tau min_s t_ps``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import PercentFormatter
+from svmrepro.workflow.analysis.results import Results, display_name
+from svmrepro.workflow.analysis.runs import CPU
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.figures import style
+from svmrepro.workflow.figures.seconds_ratios import looks_of, mark_of
+from svmrepro.workflow.figures.style import Look
+
+
+def build(results: Results, artefact: Artefact) -> Figure:
+    """Draw a step line per contender; a problem is an experiment at the largest size that any of them solved.
+
+    A contender without a certified result on a problem counts as never within any factor. Contenders that
+    were run nowhere, and problems in which a contender does not take part, are left out.
+    """
+    experiments = [results.experiment(name) for name in artefact.experiments]
+    run = {each.contender for each in results.runs.runs if each.status != "not_run"}
+    labels = [
+        label
+        for label in dict.fromkeys(label for each in experiments for label in each.contenders)
+        if label in run and all(label in each.contenders for each in experiments)
+    ]
+    ratios = ratios_to_best([seconds_of(results, name, labels) for name in artefact.experiments], labels)
+    problems = len(next(iter(ratios.values()), ()))
+    figure = style.new_figure(style.COLUMN + 1.0, 2.6 + 0.17 * math.ceil(len(labels) / 2))
+    axes = figure.subplots()
+    most = max((ratio for each in ratios.values() for ratio in each if math.isfinite(ratio)), default=1.0)
+    end = max(most, 1.0) * 1.15 + 0.2
+    looks = looks_of(experiments)
+    handles = []
+    for label in labels:
+        look = {**mark_of(label, looks[label]), "linestyle": _line(looks[label]), "linewidth": 1.1}
+        taus, shares = steps(ratios[label], end)
+        corners = [place for place, share in enumerate(shares[:-1]) if share > 0]
+        axes.plot(taus, shares, drawstyle="steps-post", markevery=corners, zorder=3, **look)
+        handles.append(Line2D([], [], label=display_name(label), **look))
+    axes.set_xscale("log")
+    axes.set_xlim(0.97, end)
+    axes.set_ylim(-0.02, 1.05)
+    style.powers_of_ten(axes.xaxis)
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.grid(True)
+    axes.set_xlabel("CPU seconds, as a factor of the fastest solver's")
+    axes.set_ylabel(f"share of {problems} problems\nsolved within the factor")
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    return figure
+
+
+def _line(look: Look) -> Any:
+    return "-" if look.line == "none" else look.line
+
+
+def seconds_of(results: Results, name: str, labels: Sequence[str]) -> dict[str, float]:
+    """Return the median seconds of the contenders that solved the largest size that any of them solved."""
+    for n in sorted(results.experiment(name).sizes, reverse=True):
+        medians = {label: results.group(name, label, n).median(CPU) for label in labels}
+        found = {label: seconds for label, seconds in medians.items() if seconds is not None}
+        if found:
+            return found
+    return {}
+
+
+def ratios_to_best(problems: Sequence[Mapping[str, float]], labels: Sequence[str]) -> dict[str, list[float]]:
+    """Return each contender's factor of the fastest, problem by problem; inf where it has no seconds.
+
+    Problems that nobody solved are left out.
+    """
+    solved = [each for each in problems if each]
+    best = [max(min(each.values()), 1e-9) for each in solved]
+    return {
+        label: [
+            max(each.get(label, math.inf), 1e-9) / least for each, least in zip(solved, best, strict=True)
+        ]
+        for label in labels
+    }
+
+
+def steps(ratios: Sequence[float], end: float) -> tuple[list[float], list[float]]:
+    """Return the corners of a profile: factors from 1 to ``end``, and the share of problems within each."""
+    finite = np.sort([ratio for ratio in ratios if math.isfinite(ratio)])
+    taus = [1.0, *(float(tau) for tau in np.unique(finite) if tau > 1.0), end]
+    return taus, [float((finite <= tau * (1 + 1e-12)).sum()) / max(1, len(ratios)) for tau in taus]

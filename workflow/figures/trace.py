@@ -1,0 +1,161 @@
+"""The objective against time: how far a solver is from the optimum after so many CPU seconds.
+
+The distance is ``(P - D(t)) / |P|``, with ``D(t)`` the dual objective that the solver reports and ``P`` the
+smallest primal objective among the certificates of all contenders: an upper bound of every ``D``. It needs
+``trace: true`` in the experiment. Of a solver that reports no objective on its way only the end is known.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from svmrepro.workflow.analysis.results import Results, display_name
+from svmrepro.workflow.analysis.runs import CPU, Group, MeasuredRun
+from svmrepro.workflow.configuration.model import Artefact, Experiment
+from svmrepro.workflow.figures import style
+from svmrepro.workflow.figures.seconds_ratios import looks_of, mark_of
+from svmrepro.workflow.figures.style import Look
+
+LEAST = 1e-12
+"""Distances are drawn down to this: below it rounding decides."""
+
+Point = tuple[float, float]
+
+
+def build(results: Results, artefact: Artefact) -> Figure:
+    """Draw a panel per experiment, at the largest size that any contender solved."""
+    experiments = [results.experiment(name) for name in artefact.experiments]
+    looks = _looks(results, experiments)
+    columns = min(2, len(experiments))
+    lines = math.ceil(len(experiments) / columns)
+    figure = style.new_figure(
+        style.PAGE if columns == 2 else style.COLUMN + 1, 2.4 * lines + _key_height(looks)
+    )
+    panels = figure.subplots(lines, columns, squeeze=False)
+    for axes in panels.flat[len(experiments) :]:
+        axes.set_visible(False)
+    for axes, experiment in zip(panels.flat, experiments, strict=False):
+        _draw_trace(axes, results, experiment, looks)
+    _key(figure, looks)
+    return figure
+
+
+def build_bench(results: Results, artefact: Artefact) -> Figure:
+    """Draw a line of two panels per experiment: seconds against size, and the objective against time."""
+    experiments = [results.experiment(name) for name in artefact.experiments]
+    looks = _looks(results, experiments)
+    figure = style.new_figure(style.PAGE, 2.5 * len(experiments) + _key_height(looks))
+    panels = figure.subplots(len(experiments), 2, squeeze=False)
+    for (left, right), experiment in zip(panels, experiments, strict=True):
+        _draw_sizes(left, results, experiment, looks)
+        _draw_trace(right, results, experiment, looks)
+    _key(figure, looks)
+    return figure
+
+
+def _looks(results: Results, experiments: Sequence[Experiment]) -> dict[str, Look]:
+    run = {each.contender for each in results.runs.runs if each.status != "not_run"}
+    return {label: look for label, look in looks_of(list(experiments)).items() if label in run}
+
+
+def _key_height(looks: Mapping[str, Look]) -> float:
+    return 0.35 + 0.17 * math.ceil(len(looks) / 4)
+
+
+def _key(figure: Figure, looks: Mapping[str, Look]) -> None:
+    lines = {"linestyle": "-", "linewidth": 1.0}
+    handles = [
+        Line2D([], [], label=display_name(label), **{**mark_of(label, look), **lines})
+        for label, look in looks.items()
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+
+
+def _draw_sizes(axes: Axes, results: Results, experiment: Experiment, looks: Mapping[str, Look]) -> None:
+    """Draw medians of CPU seconds with their intervals; a cross where a contender met its time limit."""
+    sizes: set[int] = set()
+    heights: list[float] = []
+    for label, look in looks.items():
+        points = {
+            n: interval
+            for n in experiment.sizes
+            if (interval := results.group(experiment.name, label, n).interval(CPU)) is not None
+        }
+        sizes |= {*points}
+        heights += [interval.value for interval in points.values()]
+        if points:
+            drawn = {**mark_of(label, look), "linestyle": "-", "linewidth": 0.9, "capsize": 0}
+            style.whiskers(axes, points, look, **drawn)
+        for n in experiment.sizes:
+            limit = experiment.contenders[label].time_limit if label in experiment.contenders else None
+            group = results.group(experiment.name, label, n)
+            if limit is not None and any(run.status == "time_limit" for run in group.runs):
+                axes.plot(n, limit, "x", color=look.colour, markersize=4, zorder=4)
+                sizes.add(n)
+                heights.append(limit)
+    if heights:
+        style.loglog_axes(axes, sorted(sizes))
+        # Intervals from few repeats can be wider than all points together.
+        axes.set_ylim(min(heights) / 2, max(heights) * 2)
+    axes.set_title(experiment.title, loc="left")
+    axes.set_xlabel("training examples")
+    axes.set_ylabel("CPU seconds")
+
+
+def _draw_trace(axes: Axes, results: Results, experiment: Experiment, looks: Mapping[str, Look]) -> None:
+    sizes = [
+        n for n in experiment.sizes if any(results.group(experiment.name, label, n).solved for label in looks)
+    ]
+    axes.set_xlabel("CPU seconds")
+    axes.set_ylabel("relative distance to the optimum")
+    if not sizes:
+        axes.text(0.5, 0.5, "no certified result", ha="center", transform=axes.transAxes)
+        return
+    groups = {label: results.group(experiment.name, label, sizes[-1]) for label in looks}
+    best = best_primal(groups.values())
+    drawn = False
+    for label, group in groups.items():
+        run = _median_run(group)
+        points = [] if run is None or best is None else distances(run, best)
+        if points:
+            seconds, apart = zip(*points, strict=True)
+            look = {**mark_of(label, looks[label]), "linestyle": "-", "linewidth": 1.0}
+            axes.plot(seconds, apart, markevery=[-1], zorder=3, **look)
+            drawn = True
+    axes.set_title(f"{experiment.title}, n = {sizes[-1]:,}", loc="left")
+    if drawn:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        style.powers_of_ten(axes.xaxis)
+        style.powers_of_ten(axes.yaxis)
+    axes.grid(True)
+
+
+def best_primal(groups: Any) -> float | None:
+    """Return the smallest primal objective of certified runs; None if there is none, or it is 0."""
+    found = [value for group in groups for value in group.values("certificate.primal")]
+    return min(found, default=None) or None
+
+
+def distances(run: MeasuredRun, best: float) -> list[Point]:
+    """Return (CPU seconds, relative distance) along a run, and at its end as certified."""
+    points: list[Point] = []
+    for seconds, objective in json.loads(run.fields.get("info.trace") or "[]"):
+        if objective is not None and seconds > 0:
+            points.append((seconds, max((best - objective) / abs(best), LEAST)))
+    end, dual = run.number(CPU), run.number("certificate.dual")
+    if end and dual is not None:
+        points.append((end, max((best - dual) / abs(best), LEAST)))
+    return points
+
+
+def _median_run(group: Group) -> MeasuredRun | None:
+    """Return the certified run whose seconds are the median, the lower one of two."""
+    runs = sorted(group.timed, key=lambda run: run.number(CPU) or 0.0)
+    return runs[(len(runs) - 1) // 2] if runs else None

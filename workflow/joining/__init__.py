@@ -1,0 +1,6 @@
+"""What makes it easy to join: own solvers and data beside the others, skeletons, published runs.
+
+bench_settings  the configuration of a bench: a paper of its own, in a folder of its own
+bench           measures it and makes its tables and figures
+skeletons       new solvers, data sets and papers from templates
+"""

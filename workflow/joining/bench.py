@@ -1,0 +1,61 @@
+"""Measures a bench and makes its tables and figures, in a folder of its own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from svmrepro.workflow.configuration import Config, load_config, paths
+from svmrepro.workflow.configuration.model import write_config
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.joining.bench_settings import PAPER
+from svmrepro.workflow.measurement.data_sets import check_own, register
+
+_FORMS = ("md", "html", "csv")
+
+
+def configuration(folder: Path) -> Config:
+    """Read and check the configuration in ``folder / "config"``; register its data sets."""
+    config = load_config({}, folder / "config")
+    register(config)
+    check_own(config)
+    return config
+
+
+def measure(config: Config, folder: Path, say: Callable[[str], None]) -> None:
+    """Measure every data set, each in a process of its own; what is measured already is kept."""
+    file = folder / "config.json"
+    write_config(config, file)
+    for name in config.papers[PAPER].experiments:
+        _step("measure", file, "--experiment", name, "--job", "all")
+        _step("analyse", file, "--experiment", name)
+        say(f"{name}: measured")
+    _step("collect", file)
+
+
+def show(config: Config, folder: Path) -> list[Path]:
+    """Make the tables and figures, put them at the top of the folder, and return their paths."""
+    file = folder / "config.json"
+    artefacts = config.papers[PAPER].artefacts.values()
+    tables = [each.name for each in artefacts if each.form == "table"]
+    figures = [each.name for each in artefacts if each.form == "figure"]
+    _step("tabulate", file, "--artefact", *tables)
+    _step("plot", file, "--artefact", *figures)
+    made = [paths.table(config, PAPER, name)[form] for name in tables for form in _FORMS]
+    made += [path for name in figures for path in paths.figure(config, PAPER, name).values()]
+    made += [paths.measurements(config, PAPER).with_suffix(suffix) for suffix in (".csv", ".parquet")]
+    for path in made:
+        shutil.copyfile(path, folder / path.name)
+    return [folder / path.name for path in made]
+
+
+def _step(name: str, config: Path, *words: str) -> None:
+    command = [sys.executable, "-m", f"svmrepro.workflow.steps.{name}", "--config", str(config)]
+    code = subprocess.run([*command, "--paper", PAPER, *words], check=False).returncode
+    if code == 130:
+        raise KeyboardInterrupt
+    if code:
+        raise StepError(f"bench: the step {name} failed; what was measured is kept in {config.parent}")

@@ -1,0 +1,306 @@
+"""The configuration of a bench: solvers side by side on some data sets, as a paper in a folder of its own.
+
+The folder has the layout of ``config/``, so that everything else reads it as it reads the project's own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from svmrepro import datasets
+from svmrepro.datasets.validation import did_you_mean
+from svmrepro.solvers import SOLVERS, user_functions
+from svmrepro.solvers.registry import NO_BIAS
+from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.configuration.plain_yaml import read_yaml
+from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.files import atomic_path, atomic_write
+
+PAPER = "bench"
+"""Name of the paper that a bench is."""
+
+GENERATED = ("twonorm-generated", "ringnorm-generated", "chess-board")
+"""Data sets if none is named: they need no download."""
+
+UNBIASED: Mapping[str, Mapping[str, Any]] = {
+    "dual-descent": {"solver": "dual-descent"},
+    "ocas": {"solver": "ocas"},
+    "svmperf": {"solver": "svmperf"},
+    "liblinear": {"solver": "liblinear", "storage": "csr", "options": {"passes": 10000}},
+}
+"""Contenders without a bias; those with one are those of the paper ``peers``."""
+
+MOST_ROWS, GENERATED_ROWS = 4000, 2000
+"""Rows of a data set unless a number is given, at most or of a generated one: a bench takes two minutes."""
+
+SIZES = 4
+"""Sizes per data set, each twice the one before."""
+
+FEWEST = 50
+"""Smallest size."""
+
+RUNS = 3
+"""Time of a contender on a data set, in units of its time limit: the largest size, smaller ones, repeats."""
+
+
+@dataclass(frozen=True)
+class BenchData:
+    """A data set of a bench, with the number of its rows."""
+
+    name: str
+    title: str
+    rows: int
+    of: int  # rows of the whole set; the same for a generated one
+    scale: float  # number of columns times the variance of all entries: 1 / gamma by default
+    own: Mapping[str, Any] | None = None  # entry under ``datasets`` for a user's own file
+    tested: bool = False  # whether there is a test set
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What is to be compared."""
+
+    solvers: Sequence[str] = ()
+    C: float = 1.0
+    kernel: str = "gaussian"
+    gamma: float | None = None
+    degree: int = 3
+    bias: bool = True
+    eps: float = 1e-3
+    seconds: float = 60.0  # for all runs together, if each contender uses up its time
+    repeats: int = 3
+    baseline: str = ""  # "": the first of our solvers
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the user's own solvers
+
+
+def own_file(
+    path: Path,
+    folder: Path,
+    rows: int | None,
+    labels: Mapping[Any, float] | None = None,
+    label: str = "last",
+    test: Path | None = None,
+) -> BenchData:
+    """Read a user's own file and store its rows in a random order, in a folder.
+
+    Files are often sorted by class, and the first rows of one would then be no sample of it.
+
+    Raises
+    ------
+    StepError
+        For the first fault of the files: file, line, and what is wrong.
+    """
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.") or "data"
+    if name in datasets.names() and not isinstance(datasets.describe(name), datasets.UserEntry):
+        name = f"own-{name}"
+    told: Any = {} if labels is None else {"labels": labels}
+    try:
+        datasets.register_file(name, path, label=label, test=test, **told)
+        data = datasets.load(name)
+        stored = {"train": (data.X, data.y)}
+        if test is not None:
+            tested = datasets.load(name, part="test")
+            stored["test"] = (tested.X, tested.y)
+    except datasets.DataError as error:
+        raise StepError(one_line(error).replace("the key 'labels'", "--labels")) from error
+    order = np.random.default_rng(0).permutation(len(data.y))
+    n = min(len(order), MOST_ROWS) if rows is None else rows
+    if not 2 <= n <= len(order):
+        raise StepError(f"{path}: -n {n}: the file has {len(order)} rows")
+    stored["train"] = (data.X[order[:n]], data.y[order[:n]])
+    entry: dict[str, Any] = {}
+    for part, (X, y) in stored.items():
+        file = folder / f"{name}{'-test' * (part == 'test')}.npz"
+        with atomic_path(file) as temporary:
+            _save(temporary, X, y)
+        entry["path" if part == "train" else "test"] = str(file)
+    return BenchData(name, path.name, n, len(order), _scale(stored["train"][0]), entry, test is not None)
+
+
+def known_set(name: str, rows: int | None, data_dir: str | Path, mirror: str | None) -> BenchData:
+    """Return a data set of the registry, fetched if it is downloaded.
+
+    Raises
+    ------
+    StepError
+        If it is not available, or has fewer rows.
+    """
+    try:
+        entry = datasets.describe(name)
+        n = rows
+        if n is None:
+            n = GENERATED_ROWS if datasets.is_generated(name) else min(datasets.resolve_size(name), MOST_ROWS)
+        n = datasets.resolve_size(name, n)
+        data = datasets.load(name, n, data_dir=data_dir, mirror=mirror)
+    except (datasets.DataError, datasets.DatasetUnavailable) as error:
+        raise StepError(one_line(error)) from error
+    tested = isinstance(entry, datasets.DownloadedEntry) and entry.test is not None
+    of = n if datasets.is_generated(name) else datasets.resolve_size(name)
+    return BenchData(name, name, n, of, _scale(data.X), None, tested)
+
+
+def write_configuration(
+    bench: Bench, data: Sequence[BenchData], folder: Path, data_dir: str | Path
+) -> list[str]:
+    """Write the bench's configuration into ``folder / "config"``; return the labels of the contenders."""
+    contenders = contenders_of(bench)
+    baseline = bench.baseline or next(label for label in contenders)
+    if baseline not in contenders:
+        raise StepError(f"--baseline: no solver {baseline!r}{did_you_mean(baseline, contenders)}")
+    limit = max(0.2, round(bench.seconds / (RUNS * len(contenders) * len(data)), 2))
+    main = {
+        "data_dir": str(data_dir),
+        "results_dir": str(folder / "results"),
+        "figures_dir": str(folder / "figures"),
+        "papers": [PAPER],
+        "repeats": bench.repeats,
+        "repeat_budget": limit / 2,
+        "time_limit": limit,
+        "scale": "default",
+        "datasets": {each.name: each.own for each in data if each.own is not None},
+    }
+    experiments = {
+        each.name: {
+            "title": each.title.replace("{", "(").replace("}", ")"),
+            "dataset": each.name,
+            "kernel": _kernel(bench, each),
+            "C": bench.C,
+            "bias": bench.bias,
+            "eps": bench.eps,
+            "sizes": sizes_of(each.rows),
+            "trace": True,
+            **({"measures": ["accuracy"]} if each.tested else {}),
+            "contenders": contenders,
+        }
+        for each in data
+    }
+    shown: dict[str, Any] = {"baseline": baseline, "caption": _caption(bench, data)}
+    paper = {
+        "paper": PAPER,
+        "title": "Bench",
+        "experiments": experiments,
+        "artefacts": {
+            "bench": {"kind": "peers", "form": "table", "title": "Solvers side by side", **shown},
+            "details": {"kind": "contenders", "form": "table", "title": "Every size", **shown},
+            "figure": {"kind": "bench", "form": "figure", "title": "Seconds and objectives"},
+            **(
+                {"profile": {"kind": "profile", "form": "figure", "title": "Performance profile"}}
+                if len(data) > 1
+                else {}
+            ),
+        },
+    }
+    atomic_write(folder / "config" / "config.yaml", yaml.safe_dump(main, sort_keys=False))
+    atomic_write(folder / "config" / "experiments" / f"{PAPER}.yaml", yaml.safe_dump(paper, sort_keys=False))
+    return [*contenders]
+
+
+def contenders_of(bench: Bench) -> dict[str, dict[str, Any]]:
+    """Return the contenders by label.
+
+    A user's own solvers join all others that can take the problem. If known solvers are named as well, only
+    these take part, beside the user's own.
+    """
+    known = [name for name in bench.solvers if name in SOLVERS]
+    own = [name for name in bench.solvers if name not in SOLVERS]
+    if bench.bias:
+        peers = read_yaml(config_dir() / "experiments" / "peers.yaml")["contenders"]
+    else:
+        peers = {label: dict(entry) for label, entry in UNBIASED.items()}
+    fitting = {
+        label: entry
+        for label, entry in peers.items()
+        if (not known or entry["solver"] in known) and SOLVERS[entry["solver"]].version is not None
+    }
+    for name in known:
+        if all(entry["solver"] != name for entry in peers.values()):
+            fitting[name] = {"solver": name}
+    for name in own:
+        if ":" not in name:
+            try:
+                user_functions.find(name)
+            except ValueError as error:
+                suggestion = did_you_mean(name, [*SOLVERS, *user_functions.declared()]).partition("; known")[
+                    0
+                ]
+                raise StepError(f"--solver: {one_line(error)}{suggestion}") from error
+        fitting[re.sub(r"[^A-Za-z0-9._-]", ".", name)] = {"solver": name, "options": dict(bench.options)}
+    if bench.kernel != "linear" and not bench.bias:
+        raise StepError("--no-bias: only linear solvers go without a bias: add --kernel linear")
+    for entry in fitting.values():
+        if bench.bias and entry["solver"] in SOLVERS and NO_BIAS in SOLVERS[entry["solver"]].needs:
+            raise StepError(f"--solver: {entry['solver']} takes no bias: add --no-bias --kernel linear")
+    return fitting
+
+
+def absent() -> dict[str, str]:
+    """Return the peers that are not installed, with their packages."""
+    return {name: spec.package for name, spec in SOLVERS.items() if spec.version is None}
+
+
+def sizes_of(rows: int) -> list[int]:
+    """Return the sizes: all rows, and halves of the size above as long as there are enough."""
+    sizes = [rows]
+    while len(sizes) < SIZES and sizes[-1] >= 2 * FEWEST:
+        sizes.append(sizes[-1] // 2)
+    return sorted(sizes)
+
+
+def _caption(bench: Bench, data: Sequence[BenchData]) -> str:
+    """Describe the problems: rows, kernel and parameters."""
+    rows = [
+        f"{each.title}: {each.rows:,}"
+        + (
+            f" of {each.of:,} rows" + ", drawn at random" * (each.own is not None)
+            if each.rows < each.of
+            else " rows"
+        )
+        for each in data
+    ]
+    kernels = dict.fromkeys(
+        " ".join(
+            [
+                str(kernel["name"]),
+                *(f"{key} = {kernel[key]:g}" for key in ("gamma", "degree") if key in kernel),
+            ]
+        )
+        for kernel in (_kernel(bench, each) for each in data)
+    )
+    bias = "" if bench.bias else ", no bias"
+    settings = f"Kernel: {' or '.join(kernels)}; C = {bench.C:g}, eps = {bench.eps:g}{bias}."
+    return f"{'; '.join(rows)}. {settings}".replace("{", "(").replace("}", ")")
+
+
+def _kernel(bench: Bench, data: BenchData) -> dict[str, Any]:
+    gamma = bench.gamma if bench.gamma is not None else float(f"{1 / data.scale:.3g}")
+    kernels: dict[str, dict[str, Any]] = {
+        "linear": {"name": "linear"},
+        "gaussian": {"name": "gaussian", "gamma": gamma},
+        # As scikit-learn's: (gamma x.x' + 1)^degree
+        "polynomial": {"name": "polynomial", "degree": bench.degree, "a": gamma, "c": 1.0},
+    }
+    return kernels[bench.kernel]
+
+
+def _scale(X: Any) -> float:
+    """Return d times the variance of all entries, as scikit-learn's ``gamma="scale"`` uses it."""
+    n, d = X.shape
+    mean = float(X.sum()) / (n * d)
+    squares = float((X.data**2).sum() if not isinstance(X, np.ndarray) else (X**2).sum()) / (n * d)
+    scale = d * (squares - mean**2)
+    return scale if math.isfinite(scale) and scale > 1e-12 else 1.0
+
+
+def _save(path: Path, X: Any, y: Any) -> None:
+    with path.open("wb") as stream:
+        if isinstance(X, np.ndarray):
+            np.savez(stream, X=X, y=y)
+        else:
+            np.savez(stream, y=y, data=X.data, indices=X.indices, indptr=X.indptr, shape=np.array(X.shape))
