@@ -17,8 +17,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan, makes_files, one_of
+from svmrepro.workflow.measurement.data_sets import attempt
 from svmrepro.workflow.graph.snakemake_output import spare_terminal
 from svmrepro.workflow.steps.closing import closing
 
@@ -27,10 +29,11 @@ from svmrepro.workflow.steps.closing import closing
 gc.disable()
 
 try:
-    PLAN = Plan(config, Path(workflow.basedir) / "config")
-    # Lock before Snakemake looks at existing files. A job's own Snakemake process belongs to a run that holds
+    PLAN = Plan.current or Plan(config, Path(workflow.basedir) / "config")
+    PLAN.workflow = workflow
+    # Lock before Snakemake looks at existing files, as a command of svmrepro has done by now. A job's own Snakemake process belongs to a run that holds
     # the lock.
-    if workflow.is_main_process and makes_files(sys.argv[1:]):
+    if Plan.current is None and workflow.is_main_process and makes_files(sys.argv[1:]):
         PLAN.alone()
 except StepError as error:
     sys.exit(f"error: {error}")
@@ -71,5 +74,11 @@ include: "workflow/rules/targets.smk"
 report: "workflow/report/workflow.rst"
 
 
+onstart:
+    PLAN.on_start()
+
+
+# A command of svmrepro says more itself.
 onsuccess:
-    print(closing(CONFIG))
+    if Plan.current is None:
+        print(closing(CONFIG))

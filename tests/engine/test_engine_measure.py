@@ -30,7 +30,7 @@ from svmrepro.workflow.configuration.model import load_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement import data_sets, machine
-from svmrepro.workflow.measurement._forecast import Forecast, duration, extrapolate
+from svmrepro.workflow.measurement.forecast import Forecast, duration, extrapolate
 from svmrepro.workflow.steps import fetch, generate
 from svmrepro.workflow.steps.closing import closing
 
@@ -97,7 +97,7 @@ def test_limit_stops_larger_sizes_at_once():
     ]
     assert Counter(status for _, status, _ in statuses(lines, "all")) == {"optimal": 8}
     assert f"time_limit ({reason})" in told
-    assert f"noise-linear [some (2 sizes)]: {reason} at n = 40" in closing(config)
+    assert f"Without a result: 3 of noise-linear: {reason}." in closing(config)
     # The next size, requested from a separate job, knows the limit, too.
     by_size = prepare(contenders, sizes, job="size")
     assert [(job.name, job.after) for job in jobs.jobs(by_size, the_experiment(by_size))] == [

@@ -11,7 +11,7 @@ from svmrepro.datasets.permutations import permuted_rows
 from svmrepro.workflow.analysis import tidy
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.measurement import data_sets
-from svmrepro.workflow.measurement._forecast import Forecast
+from svmrepro.workflow.measurement.forecast import Forecast
 from svmrepro.workflow.steps import generate
 
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-from collections.abc import Sequence
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TextIO
 
-from svmrepro.workflow.configuration import config_dir
-from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.configuration import config_dir, paths
+from svmrepro.workflow.errors import StepError, one_line
 
 #: The project's files, wherever the command is called.
 ROOT = config_dir().parent
+
+STOPPED = "stopped; nothing is lost, and the same command goes on"
 
 
 def add_arguments(parser: argparse.ArgumentParser, targets: str) -> None:
@@ -33,21 +39,167 @@ def run(given: argparse.Namespace, others: Sequence[str], goal: str | None = Non
     others
         Targets and options of Snakemake.
     goal
-        The only target of a command. The targets among ``others`` are then names of papers, to which the run
-        is confined.
+        The target of a command. Papers among the targets in ``others`` are then those to which the run is
+        confined.
     """
+    try:
+        return _run(given, others, goal)
+    except KeyboardInterrupt:
+        print(STOPPED, file=sys.stderr)
+        return 130
+
+
+def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> int:
+    # Imported late: completion and help need none of it.
     from snakemake.cli import args_to_api
+    from svmrepro.workflow.graph.plan import Plan, makes_files
 
     parser, settings = _parsed(others)
-    entries = list(settings.config or [])
-    if given.scale is not None:
-        entries.append(f"scale={given.scale}")
+    layers = _layers(given, settings)
+    targets = set(settings.targets or ())
     if goal is not None:
-        if settings.targets:
-            entries.append(f"papers=[{','.join(sorted(settings.targets))}]")
-        settings.targets = {goal}
-    settings.config = entries
-    return 0 if args_to_api(settings, parser) else 1
+        named = {target for target in targets if (config_dir() / "experiments" / f"{target}.yaml").is_file()}
+        if named:
+            layers.append(("the command line", {"papers": sorted(named)}))
+        targets = (targets - named) | {goal}
+    if settings.directory:
+        Path(settings.directory).mkdir(parents=True, exist_ok=True)
+        os.chdir(settings.directory)
+        settings.directory = None
+    plan = Plan(layers)
+    for target in sorted(targets):
+        plan.check_target(target)
+    settings.targets = targets
+    Plan.current = plan
+    if not makes_files(list(others)):
+        ended = args_to_api(settings, parser)
+        if ended and settings.dryrun and plan.workflow is not None and len(plan.workflow.dag):
+            _say_cost(plan)
+        return 0 if ended else 1
+    return _watched(plan, settings, parser)
+
+
+def _say_cost(plan: Any) -> None:
+    from svmrepro.workflow.commands.monitor import Monitor
+
+    print(Monitor(plan, print, list).cost())
+
+
+def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Run jobs, and show where they stand."""
+    from snakemake.cli import args_to_api
+    from svmrepro.workflow.commands.display import Display
+    from svmrepro.workflow.commands.monitor import Monitor, open_errors
+    from svmrepro.workflow.commands.snakemake_log import install
+    from svmrepro.workflow.measurement.channel import receiver
+    from svmrepro.workflow.steps._command_line import ANSWERS
+    from svmrepro.workflow.steps.closing import closing
+
+    output = paths.results(plan.config) / "logs" / "output.log"
+    with _output_in(output) as stream, tempfile.TemporaryDirectory(prefix="svmrepro-") as folder:
+        display = Display(stream, lambda: monitor.state())
+        monitor = Monitor(plan, display.say, open_errors(output))
+        plan.tell, plan.on_start = display.say, monitor.begin
+        settings.logger = [install(monitor.event)]
+        answers = Path(folder) / "answers"
+        os.environ[ANSWERS] = str(answers)
+        display.start()
+        try:
+            with _interrupts() as interrupted, receiver(monitor.message):
+                plan.alone()
+                ended = args_to_api(settings, parser)
+        except SystemExit as error:
+            raise StepError(str(error).removeprefix("error: ")) from None
+        finally:
+            display.close()
+            del os.environ[ANSWERS]
+        answer = answers.read_text(encoding="utf-8") if answers.exists() else ""
+    if interrupted:
+        raise KeyboardInterrupt
+    if answer:
+        print(answer, end="", flush=True)
+    if monitor.nothing:
+        print("Nothing to be done: all that was asked for is there.")
+    if ended and not answer:
+        print(closing(plan.config, monitor.experiments()))
+    if not ended and not answer and monitor.jobs_failed:
+        print(f"failed: {_log_hint(output)}; the same command tries again what is missing", file=sys.stderr)
+    return 0 if ended else 1
+
+
+def _log_hint(output: Path) -> str:
+    logs = sorted(Path(".snakemake/log").glob("*.log"))
+    return f"all messages are in {output}" + (f" and {logs[-1]}" if logs else "")
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Record interrupts, which Snakemake handles itself and reports as failures."""
+    import signal
+
+    met: list[int] = []
+
+    def handler(number: int, frame: Any) -> None:
+        met.append(number)
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield met
+    except KeyboardInterrupt:
+        met.append(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _output_in(file: Path) -> Iterator[TextIO]:
+    """Send all output of this process and its children to a file; yield the error stream as it was.
+
+    A file and no pipe: steps may outlive this process and must not fail because nobody reads.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        target = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    except OSError as error:
+        raise StepError(f"cannot write {one_line(error)}") from error
+    kept = [os.dup(number) for number in (1, 2)]
+    for number in (1, 2):
+        os.dup2(target, number)
+    os.close(target)
+    stream = os.fdopen(os.dup(kept[1]), "w", encoding="utf-8", errors="replace")
+    try:
+        yield stream
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, old in zip((1, 2), kept, strict=True):
+            os.dup2(old, number)
+            os.close(old)
+        stream.close()
+
+
+def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the layers of settings, each with its source: files, ``--config``, ``--scale``."""
+    from snakemake.cli import parse_config
+    from svmrepro.workflow.configuration.plain_yaml import read_yaml
+
+    layers: list[tuple[str, Mapping[str, Any]]] = []
+    for file in settings.configfile or ():
+        layers.append((str(file), read_yaml(Path(file))))
+    try:
+        layers.append(("--config", parse_config(settings.config)))
+    except ValueError as error:
+        wrong = next((entry for entry in settings.config if "=" not in entry), "")
+        what = f"{wrong!r} is no KEY=VALUE" if wrong else one_line(error)
+        raise StepError(f"--config: {what}") from error
+    if given.scale is not None:
+        layers.append(("--scale", {"scale": given.scale}))
+    # The plan has read them; Snakemake need not.
+    settings.configfile = []
+    return layers
 
 
 def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Namespace]:

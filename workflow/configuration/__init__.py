@@ -21,6 +21,7 @@ from svmrepro.workflow.configuration.model import (
     config_dir,
     dump_config,
     load_config,
+    merged,
     read_config,
 )
 
@@ -33,5 +34,6 @@ __all__ = [
     "config_dir",
     "dump_config",
     "load_config",
+    "merged",
     "read_config",
 ]

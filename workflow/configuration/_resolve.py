@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -54,19 +54,22 @@ RESERVED_PAPERS = frozenset({"compare", "journal", "logs"})
 DEFAULT_EPS = 1e-3
 
 
-def load(overrides: Mapping[str, Any], folder: Path) -> Config:
+def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Config:
     """Do the work of :func:`svmrepro.workflow.configuration.model.load_config`."""
-    try:
-        overrides = plain(overrides)
-    except ValueError as error:
-        raise StepError(f"--config: {error}") from error
+    given = Layers()
+    for origin, layer in overrides:
+        try:
+            given.add(plain(layer), origin)
+        except ValueError as error:
+            raise StepError(f"{origin}: {error}") from error
     layers = Layers()
     layers.add(read_yaml(folder / "config.yaml"), _shown(folder / "config.yaml"))
-    scale = overrides.get("scale", DEFAULT_SCALE)
+    scale = given.content.get("scale", DEFAULT_SCALE)
     if scale != DEFAULT_SCALE:
-        path = _scale_file(folder, scale)
+        path = _scale_file(folder, scale, given)
         layers.add({**read_yaml(path), "scale": scale}, _shown(path))
-    layers.add(overrides, "--config")
+    whole = layers.content.get("papers")
+    layers.graft(given, (), ())
     settings = layers.convert(Settings)
     files = {path.stem: path for path in (folder / "experiments").glob("*.yaml")}
     papers = {}
@@ -90,6 +93,7 @@ def load(overrides: Mapping[str, Any], folder: Path) -> Config:
         mirror=settings.mirror or os.environ.get("SVMREPRO_MIRROR") or None,
         datasets={name: _own_file(entry) for name, entry in settings.datasets.items()},
         papers=papers,
+        partial=isinstance(whole, list) and not {*map(str, whole)} <= papers.keys(),
     )
 
 
@@ -106,13 +110,13 @@ def _label(given: str | float) -> str | float:
     return given
 
 
-def _scale_file(folder: Path, scale: object) -> Path:
+def _scale_file(folder: Path, scale: object, given: Layers) -> Path:
     """Return the file of a scale; if there is none, the error lists the scales."""
     known = {DEFAULT_SCALE, *(path.stem for path in folder.glob("*.yaml"))} - NO_SCALES
     try:
         check_known(scale if isinstance(scale, str) else shown(scale), known, "scale", "scale")
     except Fault as fault:
-        raise StepError(f"--config: {fault}") from None
+        raise given.error(fault.at, fault.what) from None
     return folder / f"{scale}.yaml"
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -194,6 +194,7 @@ class Config:
     papers: dict[str, Paper]
     against: str | None = None
     require_complete: bool = False
+    partial: bool = False  # only some papers of its scale, by a setting of this command
 
     @property
     def experiments(self) -> list[Experiment]:
@@ -217,13 +218,17 @@ def config_dir() -> Path:
     return Path(__file__).resolve().parent.parent.parent / "config"
 
 
-def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None = None) -> Config:
+def load_config(
+    overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]] | None = None,
+    folder: Path | None = None,
+) -> Config:
     """Read, merge and check the configuration: data sets, solvers, options, kernels and sizes exist.
 
     Parameters
     ----------
     overrides
-        Command-line settings, nested as in the files; ``scale`` selects the scale's file.
+        Command-line settings, nested as in the files; ``scale`` selects the scale's file. Or several layers
+        of them, later ones first in rank, each with the name of its source for messages.
     folder
         The folder ``config/``; None for the project's own.
 
@@ -235,7 +240,23 @@ def load_config(overrides: Mapping[str, Any] | None = None, folder: Path | None 
     # Imported late: it loads data sets and solvers, which takes a second. Steps read the result instead.
     from svmrepro.workflow.configuration._resolve import load
 
-    return load(overrides or {}, folder or config_dir())
+    return load(_layers(overrides or {}), folder or config_dir())
+
+
+def merged(overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Merge the layers of command-line settings; see :func:`load_config`."""
+    from svmrepro.workflow.configuration._layers import Layers
+
+    layers = Layers()
+    for origin, layer in _layers(overrides):
+        layers.add(layer, origin)
+    return layers.content
+
+
+def _layers(
+    overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]],
+) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    return [("--config", overrides)] if isinstance(overrides, Mapping) else overrides
 
 
 def dump_config(config: Config) -> str:

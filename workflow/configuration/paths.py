@@ -84,8 +84,17 @@ def figure(config: Config, paper: str, artefact: str) -> dict[str, Path]:
 
 
 def check(config: Config) -> Path:
-    """Return the record of the reproducibility check."""
-    return results(config) / "check.json"
+    """Return the record of the reproducibility check; that of some papers alone is a file of its own."""
+    return results(config) / f"check{_of_papers(config)}.json"
+
+
+def report(config: Config) -> Path:
+    """Return the report; a report of some papers alone is a file of its own."""
+    return results(config) / f"report{_of_papers(config)}.html"
+
+
+def _of_papers(config: Config) -> str:
+    return "".join(f"-{name}" for name in sorted(config.papers)) if config.partial else ""
 
 
 def reference(config: Config) -> Path:

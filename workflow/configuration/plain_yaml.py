@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.errors import StepError, cause, one_line
 from yaml.constructor import ConstructorError
 
 #: Maximum number of values in a file with its anchors expanded; the project's largest has some two thousand.
@@ -69,7 +69,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         content = load_plain(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise StepError(f"{path}: {one_line(error)}") from error
+        raise StepError(f"{path}: {cause(error)}") from error
     except UnicodeDecodeError as error:
         raise StepError(f"{path}: is not UTF-8 text") from error
     except yaml.MarkedYAMLError as error:

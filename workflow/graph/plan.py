@@ -8,18 +8,28 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from svmrepro.datasets.validation import did_you_mean
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.configuration import Artefact, Config, config_dir, dump_config, load_config, paths
+from svmrepro.workflow.configuration import (
+    Artefact,
+    Config,
+    config_dir,
+    dump_config,
+    load_config,
+    merged,
+    paths,
+)
 from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES
 from svmrepro.workflow.configuration.jobs import Job, jobs
 from svmrepro.workflow.configuration.needs import combinations, data_sets
+from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.fingerprints import digest
 from svmrepro.workflow.locks import lock
@@ -45,7 +55,14 @@ class Plan:
         The folder ``config/``; None for the project's own.
     """
 
-    def __init__(self, overrides: Mapping[str, Any], folder: Path | None = None) -> None:
+    #: The plan of the command of ``svmrepro`` that runs in this process, if there is one.
+    current: Plan | None = None
+
+    def __init__(
+        self,
+        overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]],
+        folder: Path | None = None,
+    ) -> None:
         self.config: Config = load_config(overrides, folder)
         register(self.config)
         check_own(self.config)
@@ -61,11 +78,17 @@ class Plan:
         self.file = folder / f"{name}.json"
         #: The command line's settings, for the Snakemake processes that rules start.
         self.overrides_file = folder / f"{name}.overrides.json"
-        for file, content in ((self.file, text), (self.overrides_file, json.dumps(dict(overrides)) + "\n")):
+        settings = json.dumps(merged(overrides)) + "\n"
+        for file, content in ((self.file, text), (self.overrides_file, settings)):
             if not file.is_file():
                 atomic_write(file, content)
         self._jobs: dict[tuple[str, str], dict[str, Job]] = {}
         self._held = ExitStack()
+        #: Where messages go, and the workflow that the Snakefile made of this plan.
+        self.tell: Callable[[str], None] = lambda text: print(text, file=sys.stderr)
+        self.workflow: Any = None
+        #: Called with the jobs when they start.
+        self.on_start: Callable[[], None] = lambda: None
 
     def alone(self) -> None:
         """Wait until no other run uses this scale's results folder, then lock it.
@@ -76,9 +99,7 @@ class Plan:
 
     def _waiting(self, owner: str) -> None:
         folder = paths.results(self.config)
-        print(
-            f"waiting: {folder} is in use by the run of {owner}; this run goes on after it", file=sys.stderr
-        )
+        self.tell(f"waiting: {folder} is in use by the run of {owner}; this run goes on after it")
 
     @cached_property
     def steps(self) -> dict[str, str]:
@@ -288,6 +309,26 @@ class Plan:
         )
         taken = owners > 1 or name in self.config.papers or name in RULES
         return f"{paper}-{name}" if taken else name
+
+    def targets(self) -> list[str]:
+        """Return the names that can be asked for: papers, experiments, tables, figures and rules."""
+        found = [*RULES, *self.config.papers]
+        for name, paper in self.config.papers.items():
+            found += [self.target(name, each) for each in (*paper.experiments, *paper.artefacts)]
+        for form in ("table", "figure"):
+            found += [self.maker(paper, artefacts) for paper, artefacts in self.artefacts(form)]
+        return found
+
+    def check_target(self, name: str) -> None:
+        """Raise a StepError if a target is neither a name that can be asked for nor a path."""
+        if "/" in name or Path(name).suffix or name in self.targets():
+            return
+        for paper in self.config.papers.values():
+            if name in paper.left_out:
+                raise StepError(
+                    f"{name}: this experiment of {paper.name} is no part of the {self.config.scale} scale"
+                )
+        raise StepError(f"there is nothing called {name!r}{did_you_mean(name, self.targets())}")
 
 
 #: Snakemake options that only print or inspect something and run no jobs.

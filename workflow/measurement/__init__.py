@@ -8,5 +8,5 @@ journal        the file of these lines, written as they are made
 machine        description of the machine, and other load on it
 data_sets      the arrays of a problem
 progress       progress messages
-_forecast      remaining runs and time
+forecast       remaining runs and time
 """

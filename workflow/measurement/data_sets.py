@@ -30,6 +30,7 @@ class Marker:
     available: bool  # whether any of its training files is
     missing: tuple[str, ...]  # one reason per missing file: ``file: why``
     tried: float  # when, in seconds since the epoch
+    attempt: str = ""  # how: the mirror, and whether the data were required
 
     @property
     def complete(self) -> bool:
@@ -95,6 +96,17 @@ def _own(
         return datasets.load(name, n, part=part, data_dir=config.data_dir, download=False)
     except datasets.DataError as error:
         raise StepError(f"datasets.{name}: {one_line(error)}" if n is None else f"{where}{error}") from error
+
+
+def attempt(config: Config, name: str) -> str:
+    """Return how a data set is to be tried; of one that is complete, how it was got.
+
+    Another mirror is thus a reason to try again only for what is missing.
+    """
+    found = read_marker(config, name)
+    if found is not None and found.complete:
+        return found.attempt
+    return f"{config.mirror or ''}{' required' if config.require_data else ''}"
 
 
 def write_marker(config: Config, marker: Marker) -> None:

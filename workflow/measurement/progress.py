@@ -14,7 +14,8 @@ from typing import Any, TextIO
 from svmrepro.workflow.configuration import Config, Contender, Experiment
 from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.errors import writing
-from svmrepro.workflow.measurement._forecast import Forecast, duration
+from svmrepro.workflow.measurement.channel import sender
+from svmrepro.workflow.measurement.forecast import Forecast, duration
 
 #: Seconds between updates during a long run, on a terminal and elsewhere.
 TICK_TERMINAL, TICK_PLAIN = 1.0, 60.0
@@ -22,11 +23,19 @@ TICK_TERMINAL, TICK_PLAIN = 1.0, 60.0
 PLAIN_PAUSE = 2.0
 
 
+#: Fields of a line that a command is sent: what a forecast needs.
+_SENT = (
+    *("paper", "experiment", "contender", "solver", "n", "point", "repeat"),
+    *("status", "reason", "cpu_seconds", "flagged"),
+)
+
+
 class Progress:
     """Reports on a job to a stream, by default standard error, and in full to a log file.
 
-    On a terminal, the last line always shows the current run. Elsewhere only complete lines are written. The
-    log file gets one line per run.
+    On a terminal, the last line always shows the current run. Elsewhere only complete lines are written. If
+    a command of ``svmrepro`` started the run, it is told instead, and shows what all jobs do. The log file
+    gets one line per run.
     """
 
     def __init__(
@@ -41,6 +50,7 @@ class Progress:
         self._experiment = experiment
         self._name = experiment.name if job.name == "all" else f"{experiment.name} {job.name}"
         self._stream = stream or sys.stderr
+        self._send = sender() if stream is None else None
         self._terminal = self._stream.isatty()
         self._log = _open_log(log)
         self._forecast: Forecast  # set by `begin`
@@ -61,6 +71,8 @@ class Progress:
 
     def begin(self) -> None:
         """Count the remaining runs, once no other process measures."""
+        if self._send:
+            return
         self._forecast = Forecast(self._config, self._experiment)
         runs, _ = self._forecast.left(self._experiment)
         if runs:
@@ -84,6 +96,10 @@ class Progress:
             which = f"{order}, {which}" if repeats > 1 else order
         point = "" if instance.point is None else f"{instance.experiment.axis} = {instance.point:<8g} "
         what = f"n = {instance.n:<6} {point}{contender.label:<19} {which}"
+        if self._send:
+            self._send({"run": f"{self._name}, n = {instance.n:,}, {point.strip()} {contender.label}"})
+            yield lambda line: self._report(what, line)
+            return
         expected = self._forecast.seconds(instance.experiment, contender, instance.n)
         ended = threading.Event()
         ticker = threading.Thread(target=self._tick, args=(what, expected, ended), daemon=True)
@@ -109,6 +125,9 @@ class Progress:
         reason = f" ({line['reason']})" if line["reason"] else ""
         text = f"{what}  {seconds:>9}  {line['status']}{reason}"
         self._write_log(text + flag)
+        if self._send:
+            self._send({"made": {name: line[name] for name in _SENT}, "text": f"{self._name}: {text}"})
+            return
         now = time.monotonic()
         notable = line["status"] != "optimal"
         self._untold = not (self._terminal or notable or now - self._last_plain >= PLAIN_PAUSE)
@@ -134,6 +153,10 @@ class Progress:
 
     def _print(self, text: str, log: bool = True, end: str = "\n") -> None:
         """Print a line, over the one that an empty ``end`` left open on a terminal."""
+        if self._send:
+            self._send({"note": text})
+            self._write_log(text)
+            return
         clear = "\r\x1b[K" if self._terminal else ""
         self._stream.write(f"{clear}{text}{end}")
         self._stream.flush()

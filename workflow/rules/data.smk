@@ -11,9 +11,8 @@ rule fetch_data:
     priority: 10
     localrule: True
     params:
-        # Another mirror or other sources are a reason to try again.
-        mirror=CONFIG.mirror,
-        required=CONFIG.require_data,
+        # Another mirror is a reason to try again what is missing, and other sources for everything.
+        attempt=lambda wildcards: attempt(CONFIG, wildcards.dataset),
         sources=PLAN.sources,
     shell:
         "{STEPS[fetch]} --dataset {wildcards.dataset:q} 2>&1 | tee {log:q}"

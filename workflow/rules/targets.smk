@@ -51,9 +51,9 @@ rule report:
         rules.all.input,
         words=PLAN.report_files,
     output:
-        f"{RESULTS}/report.html",
+        str(paths.report(CONFIG)),
     log:
-        f"{RESULTS}/logs/report.log",
+        f"{RESULTS}/logs/{paths.report(CONFIG).stem}.log",
     localrule: True
     params:
         code=PLAN.code("graph.plan"),

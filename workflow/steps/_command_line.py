@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,8 +13,11 @@ from typing import Any, NoReturn, get_type_hints
 from svmrepro.workflow.configuration import read_config
 from svmrepro.workflow.errors import run_safely
 
+#: Environment variable with a file for what a step answers; a command of ``svmrepro`` prints it at its end.
+ANSWERS = "SVMREPRO_ANSWERS"
 
-def run_step(step: Callable[..., int | None]) -> NoReturn:
+
+def run_step(step: Callable[..., int | None], answers: bool = False) -> NoReturn:
     """Run a step with the arguments of this process, and exit with its exit code.
 
     Parameters
@@ -22,11 +26,15 @@ def run_step(step: Callable[..., int | None]) -> NoReturn:
         A function of the configuration and further parameters. ``paper: str`` becomes an option
         ``--paper PAPER``, a ``bool`` a switch, and a ``Sequence`` an option with several values. A parameter
         with a default is optional. The function returns an exit code, or None for 0.
+    answers
+        Whether the step prints what the user asked for, and not only messages.
     """
     module = inspect.getmodule(step)
     assert module is not None
     arguments = vars(_parser(step, module.__doc__ or "").parse_args())
     config = arguments.pop("config")
+    if answers and os.environ.get(ANSWERS):
+        sys.stdout = Path(os.environ[ANSWERS]).open("a", encoding="utf-8")  # noqa: SIM115  closed at exit
     sys.exit(run_safely(lambda: step(read_config(config), **arguments) or 0))
 
 

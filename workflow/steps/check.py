@@ -198,4 +198,4 @@ def _printed_comparison(outcome: ReferenceCheck) -> str:
 
 
 if __name__ == "__main__":
-    run_step(run)
+    run_step(run, answers=True)

@@ -1,25 +1,34 @@
-"""Summary at the end of a run: what was measured, what was not and why, and where to look."""
+"""Summary at the end of a run, in five lines: what was measured, what holds, what is missing, and where."""
 
 from __future__ import annotations
 
+import csv
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.configuration import Config, paths
+from svmrepro.workflow.configuration import Config, Experiment, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.journal_line import read_lines
 
 #: Maximum number of reasons listed individually; further ones are only counted.
-MOST_REASONS = 12
+MOST_REASONS = 3
+#: What helps against a reason, by a part of it.
+_HELP = {
+    "not available": "`./run fetch` tries again",
+    "not installed": "install its package",
+}
 
 
-def closing(config: Config) -> str:
-    """Summarise a scale in a few lines; empty if nothing has been measured."""
+def closing(config: Config, experiments: Sequence[Experiment] | None = None) -> str:
+    """Summarise experiments, by default all of a scale, in a few lines; empty if none has been measured."""
+    chosen = config.experiments if experiments is None else experiments
     lines = [
         line
-        for experiment in config.experiments
+        for experiment in chosen
         for file in paths.job_files(config, experiment.paper, experiment.name)
         for line in _lines(file)
     ]
@@ -27,31 +36,70 @@ def closing(config: Config) -> str:
         return ""
     statuses = Counter(line["status"] for line in lines)
     flagged = sum(line["flagged"] for line in lines)
-    parts = [f"{count} {status.replace('_', ' ')}" for status, count in statuses.most_common()]
-    text = [f"Scale {config.scale}: {', '.join(parts)}; {flagged} flagged for other load on the machine."]
-    text += _not_measured(line for line in lines if line["status"] != "optimal")
+    parts = [f"{count:,} {status.replace('_', ' ')}" for status, count in statuses.most_common()]
+    flags = f"; {flagged:,} flagged for other load on the machine" if flagged else ""
+    report = paths.report(config)
+    page = str(report) if report.is_file() else "`./run report` writes one page"
     figures = config.figures_dir / config.scale
-    text.append(f"Tables: {paths.results(config)}/<paper>/*.md   plots: {figures}/<paper>/*.png")
-    return "\n".join(text)
+    text = [
+        f"Scale {config.scale}: {', '.join(parts)}{flags}.",
+        _claims(config, chosen),
+        _not_run([line for line in lines if line["status"] != "optimal"]),
+        f"Tables: {paths.results(config)}/<paper>/*.md   plots: {figures}/<paper>/*.png   report: {page}",
+        _next(config, lines),
+    ]
+    return "\n".join(filter(None, text))
 
 
-def _not_measured(lines: Iterable[Mapping[str, Any]]) -> list[str]:
-    """List what has no result; contenders of an experiment with the same reason share a line."""
-    counts = Counter((line["reason"], line["experiment"], line["contender"]) for line in lines)
-    shared: dict[str, dict[str, list[str]]] = {}
-    for (reason, experiment, contender), count in counts.items():
-        times = f"{contender} ({count} sizes)" if count > 1 else contender
-        shared.setdefault(reason, {}).setdefault(experiment, []).append(times)
-    found = []
-    for reason, experiments in shared.items():
-        who = [
-            f"{experiment} [{', '.join(contenders)}]" if len(contenders) < 4 else experiment
-            for experiment, contenders in experiments.items()
-        ]
-        found.append(f"  no timing: {', '.join(who)}: {reason}")
-    if len(found) > MOST_REASONS:
-        found[MOST_REASONS:] = [f"  ... and {len(found) - MOST_REASONS} reasons more, in the tables"]
-    return found
+def _claims(config: Config, chosen: Sequence[Experiment]) -> str:
+    """Count the verdicts on the papers of which every experiment is among the chosen."""
+    tally: Counter[str] = Counter()
+    names = {experiment.name for experiment in chosen}
+    for name, paper in config.papers.items():
+        for artefact in paper.artefacts.values() if paper.experiments.keys() <= names else ():
+            if artefact.kind == "claims":
+                with suppress(OSError), paths.table(config, name, artefact.name)["csv"].open() as stream:
+                    tally.update(row.get("verdict") or "" for row in csv.DictReader(stream))
+    many = {"holds": "hold", "does not hold": "do not hold"}
+    counts = ", ".join(
+        f"{count} {verdict if count == 1 else many.get(verdict, verdict)}"
+        for verdict, count in tally.most_common()
+        if verdict
+    )
+    return f"Claims: {counts}; `./run check` lists them." if counts else ""
+
+
+def _not_run(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Count what has no result by its reason, the most frequent first, and say how to get it."""
+    if not lines:
+        return "Everything that was asked for was run."
+    reasons = Counter(_cause(line) for line in lines)
+    told = []
+    for reason, count in reasons.most_common(MOST_REASONS):
+        where = dict.fromkeys(line["experiment"] for line in lines if _cause(line) == reason)
+        few = ", ".join(where) if len(where) < 4 else f"{len(where)} experiments"
+        cure = next((f" ({said})" for part, said in _HELP.items() if part in reason), "")
+        told.append(f"{count:,} of {few}: {reason}{cure}")
+    more = len(reasons) - MOST_REASONS
+    rest = f"; and {more} reason{'s' if more > 1 else ''} more, in the tables" if more > 0 else ""
+    return f"Without a result: {'; '.join(told)}{rest}."
+
+
+def _cause(line: Mapping[str, Any]) -> str:
+    """Return the reason of a line without the size or permutation at which it arose."""
+    return re.sub(r" (at n = \d+.*|in permutation \d+)$", "", str(line["reason"]))
+
+
+def _next(config: Config, lines: Sequence[Mapping[str, Any]]) -> str:
+    """Say how to get what the scale leaves out."""
+    if any(line["status"] == "time_limit" for line in lines):
+        return (
+            "More: a longer `--config time_limit=SECONDS`; the papers' own sizes by `--scale paper` (hours)."
+        )
+    if config.scale != "paper":
+        larger = "default` (half an hour)" if config.scale == "smoke" else "paper` (hours)"
+        return f"More: larger sizes by `--scale {larger}."
+    return ""
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:

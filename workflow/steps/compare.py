@@ -92,4 +92,4 @@ def _closing(config: Config, pair: PairedRuns) -> str:
 
 
 if __name__ == "__main__":
-    run_step(run)
+    run_step(run, answers=True)

@@ -10,7 +10,6 @@ since the epoch.
 from __future__ import annotations
 
 import math
-import sys
 import time
 
 from svmrepro.workflow.analysis.results import plural
@@ -18,7 +17,7 @@ from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.needs import data_sets
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.locks import lock
-from svmrepro.workflow.measurement.data_sets import Marker, read_marker, register, write_marker
+from svmrepro.workflow.measurement.data_sets import Marker, attempt, read_marker, register, write_marker
 from svmrepro.workflow.steps._command_line import run_step
 
 
@@ -45,7 +44,8 @@ def fetch(config: Config, name: str) -> Marker:
             if name in config.datasets:
                 raise StepError(f"datasets.{name}: {one_line(error)}") from error
             available, missing = False, (one_line(error),)
-    found = Marker(name, available, tuple(one_line(ValueError(text)) for text in missing), time.time())
+    reasons = tuple(one_line(ValueError(text)) for text in missing)
+    found = Marker(name, available, reasons, time.time(), attempt(config, name))
     if missing and config.require_data:
         raise StepError(f"{found.reason()} (require_data is true)")
     return found
@@ -66,12 +66,12 @@ def try_again(config: Config, before: float) -> None:
 
 def _tell(marker: Marker) -> None:
     if marker.complete:
-        print(f"data set {marker.name}: available", file=sys.stderr)
+        print(f"data set {marker.name}: available")
     elif marker.available:
         lack = f"{plural(len(marker.missing), 'file')} ({marker.missing[0]})"
-        print(f"data set {marker.name}: available without {lack}", file=sys.stderr)
+        print(f"data set {marker.name}: available without {lack}")
     else:
-        print(marker.reason(), file=sys.stderr)
+        print(marker.reason())
 
 
 def run(config: Config, dataset: str | None = None, retry: bool = False, before: float = math.inf) -> None:
@@ -86,4 +86,4 @@ def run(config: Config, dataset: str | None = None, retry: bool = False, before:
 
 
 if __name__ == "__main__":
-    run_step(run)
+    run_step(run, answers=True)

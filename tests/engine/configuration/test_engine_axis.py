@@ -16,7 +16,7 @@ from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement import reference_check
 from svmrepro.workflow.measurement import data_sets
-from svmrepro.workflow.measurement._forecast import Forecast
+from svmrepro.workflow.measurement.forecast import Forecast
 from svmrepro.workflow.statistics import fit_power_law
 from svmrepro.workflow.steps import analyse
 

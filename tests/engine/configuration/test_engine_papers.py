@@ -10,7 +10,7 @@ from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.judgement.claims import read_claims
-from svmrepro.workflow.measurement._forecast import Forecast
+from svmrepro.workflow.measurement.forecast import Forecast
 
 SCALES = ("smoke", "default", "paper")
 

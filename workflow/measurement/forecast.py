@@ -1,10 +1,12 @@
-"""Forecast of the remaining runs and time, from the journals."""
+"""Forecast of the remaining runs and time, from the journals and the reference run's fitted curves."""
 
 from __future__ import annotations
 
+import csv
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from statistics import geometric_mean, median
 from typing import Any
 
@@ -33,12 +35,14 @@ _Place = tuple[int, float | None]
 class Forecast:
     """The runs of a scale: how many were made, how many are left, and how long those will take.
 
-    ``present`` is the experiment being measured.
+    ``present`` is the experiment being measured, of which the whole scale is forecast; or the experiments to
+    forecast.
     """
 
-    def __init__(self, config: Config, present: Experiment) -> None:
+    def __init__(self, config: Config, present: Experiment | Sequence[Experiment]) -> None:
         self._config = config
-        self._experiments = self._covered(present)
+        one = isinstance(present, Experiment)
+        self._experiments = self._covered(present) if isinstance(present, Experiment) else list(present)
         self.whole_scale = len(self._experiments) > 1 or len(config.experiments) == 1
         #: Seconds by contender and size.
         self._seconds: dict[_Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -52,7 +56,10 @@ class Forecast:
             for contender in each.contenders.values():
                 self._running[contender.solver].append(_key(each, contender))
         self._guesses: dict[str, dict[int, float]] = defaultdict(dict)
-        for experiment in self._experiments:
+        #: Seconds of the reference run by contender and size, and this machine's seconds for one of those.
+        self._reference = {} if one else _reference_seconds(config)
+        self._paces: list[float] = []
+        for experiment in self._experiments if one or self._journal_bytes() <= MOST_BYTES else ():
             current = {row.key for row in instances(experiment)}
             for line in Journal(paths.journal(config, experiment.paper, experiment.name)).lines():
                 if line["row"] in current:
@@ -68,6 +75,9 @@ class Forecast:
             repeats = self._config.experiment(line["paper"], line["experiment"]).repeats
             self._made[key][place] += max(0, repeats - line["repeat"] - 1)
         if line["cpu_seconds"] is not None:
+            known = self._reference.get(key)
+            if known:
+                self._paces.append(max(line["cpu_seconds"], 1e-6) / extrapolate(known, line["n"]))
             self._seconds[key][line["n"]].append(line["cpu_seconds"])
             self._guesses.pop(line["solver"], None)
         if line["status"] in LIMITS:
@@ -89,7 +99,7 @@ class Forecast:
                 more, longer = self._left_of(experiment, contender)
                 runs += more
                 seconds += longer
-                if not any(self._seconds.get(key) for key in self._running[contender.solver]):
+                if not any(self._points(key) for key in self._running[contender.solver]):
                     guessed += longer
             if runs > before:
                 seconds += JOB_SECONDS * len(jobs(self._config, experiment))
@@ -101,7 +111,7 @@ class Forecast:
         Without any, the estimate is extrapolated on log-log scales from its runs at other sizes, else from
         the same solver in other experiments. It is at most the time limit.
         """
-        points = self._seconds.get(_key(experiment, contender), {})
+        points = self._points(_key(experiment, contender))
         guess = extrapolate(points, n) if points else self._from_elsewhere(contender.solver, n)
         return guess if contender.time_limit is None else min(guess, contender.time_limit)
 
@@ -123,21 +133,54 @@ class Forecast:
                 late.append(place)
         return runs, seconds
 
+    def _points(self, key: _Key) -> Mapping[int, Sequence[float]]:
+        """Return the seconds of a contender by size: measured, or else those of the reference at our pace."""
+        measured = self._seconds.get(key)
+        if measured or key not in self._reference:
+            return measured or {}
+        pace = geometric_mean(self._paces[-200:]) if self._paces else 1.0
+        return {n: [pace * each for each in seconds] for n, seconds in self._reference[key].items()}
+
     def _from_elsewhere(self, solver: str, n: int) -> float:
         known = self._guesses[solver]
         if n not in known:
-            found = [
-                extrapolate(points, n) for key in self._running[solver] if (points := self._seconds.get(key))
-            ]
+            keys = self._running[solver]
+            # Of a solver without any known seconds, another solver's are a better guess than none.
+            if not any(map(self._points, keys)):
+                keys = list(self._reference)[::10]
+            found = [extrapolate(points, n) for key in keys if (points := self._points(key))]
             known[n] = geometric_mean(found) if found else FIRST_GUESS * (n / 1000) ** USUAL_SLOPE
         return known[n]
 
     def _covered(self, present: Experiment) -> list[Experiment]:
         """Return all experiments, or only the current one if reading all journals would take long."""
         experiments = self._config.experiments
+        return experiments if self._journal_bytes() <= MOST_BYTES else [present]
+
+    def _journal_bytes(self) -> int:
+        experiments = self._config.experiments
         journals = [paths.journal(self._config, each.paper, each.name) for each in experiments]
-        size = sum(path.stat().st_size for path in journals if path.exists())
-        return experiments if size <= MOST_BYTES else [present]
+        return sum(path.stat().st_size for path in journals if path.exists())
+
+
+def _reference_seconds(config: Config) -> dict[_Key, dict[int, list[float]]]:
+    """Read the fitted seconds of reference runs, at the least and the greatest size of each fit.
+
+    Those of the configuration's scale come first, then smaller ones.
+    """
+    found: dict[_Key, dict[int, list[float]]] = {}
+    folder = paths.reference(config).parent
+    scales = dict.fromkeys(["smoke", "default", config.scale])
+    for file in (file for scale in scales for file in sorted((folder / scale).glob("*/fits.csv"))):
+        with suppress(OSError, ValueError, KeyError), file.open(newline="", encoding="utf-8") as stream:
+            for row in csv.DictReader(stream):
+                if row["quantity"] != "cpu_seconds" or row["source"] != "measured" or not row["intercept"]:
+                    continue
+                sizes = (int(row["n_min"]), int(row["n_max"]))
+                line = (float(row["intercept"]), float(row["exponent"]))
+                key = (row["paper"], row["experiment"], row["contender"])
+                found[key] = {n: [math.exp(line[0] + line[1] * math.log(n))] for n in sizes}
+    return found
 
 
 def extrapolate(points: Mapping[int, Iterable[float]], n: int) -> float:

@@ -1,0 +1,235 @@
+"""Follows a run by the events of Snakemake and the messages of its steps, and says where it stands."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from svmrepro.workflow.commands.display import clock, now
+from svmrepro.workflow.configuration import Experiment
+from svmrepro.workflow.configuration.needs import combinations
+from svmrepro.workflow.errors import one_line
+from svmrepro.workflow.graph.plan import Plan
+from svmrepro.workflow.measurement.forecast import Forecast, duration
+
+#: What is going on while jobs of a rule run, in the order in which it is told; other rules make artefacts.
+PHASES = {
+    "measure": "measuring",
+    "compile_solvers": "compiling the solvers",
+    "fetch_data": "getting data",
+    "generate_data": "getting data",
+    "analyse": "analysing",
+    "collect_paper": "analysing",
+    "report": "writing the report",
+}
+_OTHER = "making tables and figures"
+#: Seconds of compiling a combination of solver, kernel and storage, and of a step that measures nothing.
+COMPILE_SECONDS, STEP_SECONDS = 2.0, 2.0
+#: A forecast of this many seconds or more comes with a hint at the toy size.
+LONG = 600.0
+#: Rules whose answer says what is wrong.
+_ANSWERING = frozenset({"check", "compare"})
+
+
+class Monitor:
+    """The state of a run.
+
+    Parameters
+    ----------
+    plan
+        What is run.
+    say
+        Prints a line.
+    errors
+        Returns the lines of errors that steps have printed since the last call.
+    """
+
+    def __init__(self, plan: Plan, say: Callable[[str], None], errors: Callable[[], list[str]]) -> None:
+        self._plan = plan
+        self._say = say
+        self._errors = errors
+        self._lock = threading.RLock()
+        self._began = now()
+        self._forecast: Forecast | None = None
+        self._experiments: list[Experiment] = []
+        self._runs = self._made = 0
+        self._running: dict[int, str] = {}
+        self._done = self._steps = 0
+        self._others = self._to_compile = 0
+        self._compiling = 0.0
+        self._what = ""
+        #: Messages that were printed once, and jobs that failed.
+        self._said: set[str] = set()
+        self._failed = False
+        self.jobs_failed = 0
+        self.nothing = False
+
+    def begin(self) -> None:
+        """Forecast the run, once Snakemake knows its jobs, and say what it costs."""
+        with self._lock:
+            cost = self.cost()
+        self._say(cost)
+
+    def cost(self) -> str:
+        """Count the jobs that Snakemake is going to run, and describe what they cost."""
+        jobs = list(self._plan.workflow.dag.needrun_jobs())
+        rules = Counter(job.rule.name for job in jobs)
+        asked = dict.fromkeys(
+            (job.wildcards.paper, job.wildcards.experiment) for job in jobs if job.rule.name == "measure"
+        )
+        config = self._plan.config
+        self._experiments = [config.experiment(*each) for each in asked]
+        self._forecast = Forecast(config, self._experiments)
+        self._runs, _ = self._forecast.left()
+        self._steps = len(jobs)
+        self._to_compile = len(combinations(config)) if rules["compile_solvers"] else 0
+        self._others = len(jobs) - rules["measure"]
+        seconds = self.left()
+        text = f"Scale {config.scale}: {_count(len(jobs), 'job')}"
+        if self._runs:
+            text += f", {_count(self._runs, 'run')}"
+        text += f", {'time not known yet' if seconds is None else f'about {duration(seconds)}'}"
+        if seconds is not None and seconds >= LONG and config.scale != "smoke":
+            text += "; toy sizes, in minutes: --scale smoke"
+        return text
+
+    def left(self) -> float | None:
+        """Estimate the seconds left; None if they are unknown."""
+        if self._forecast is None:
+            return None
+        _, seconds = self._forecast.left()
+        if seconds is None:
+            return None
+        cores = max(1, int(getattr(self._plan.workflow.resource_settings, "cores", None) or 1))
+        at_once = max(1, sum(rule == "measure" for rule in self._running.values()))
+        passed = now() - self._compiling if self._compiling else 0.0
+        compiling = max(0.0, self._to_compile * COMPILE_SECONDS - passed)
+        return seconds / at_once + self._others * STEP_SECONDS / cores + compiling
+
+    def state(self) -> str:
+        """Return the line that says where the run stands; empty before its jobs are known."""
+        with self._lock:
+            if self._forecast is None:
+                return ""
+            running = set(self._running.values())
+            phase = next(
+                (said for rule, said in PHASES.items() if rule in running), _OTHER if running else ""
+            )
+            what = f"{phase}: {self._what}" if phase == PHASES["measure"] and self._what else phase
+            runs = f"{self._made:,}/{max(self._runs, self._made):,} runs, " if self._runs else ""
+            seconds = self.left()
+            about = "" if seconds is None else f", about {duration(seconds)} left"
+            counts = f"{runs}{self._done:,}/{self._steps:,} jobs"
+            return f"{clock(now() - self._began)}{about} | {counts} | {what}"
+
+    def experiments(self) -> list[Experiment]:
+        """Return the experiments that were asked for, measured now or before."""
+        dag = getattr(self._plan.workflow, "dag", None)
+        jobs = [job for job in dag.jobs if job.rule.name == "measure"] if dag else []
+        asked = dict.fromkeys((job.wildcards.paper, job.wildcards.experiment) for job in jobs)
+        return [self._plan.config.experiment(*each) for each in asked]
+
+    # -- messages of steps --------------------------------------------------------------------------
+
+    def message(self, message: Mapping[str, Any]) -> None:
+        """Take a message of a step, see `svmrepro.workflow.measurement.channel`."""
+        with self._lock:
+            if "run" in message:
+                self._what = str(message["run"])
+            elif "made" in message:
+                made = message["made"]
+                self._made += 1
+                if self._forecast is not None:
+                    self._forecast.add(made)
+                if made["status"] in ("error", "uncertified"):
+                    self._once(f"{made['experiment']} {made['contender']}", str(message["text"]))
+            elif "note" in message and " not run: " not in message["note"]:
+                self._once(str(message["note"]), str(message["note"]))
+
+    def _once(self, key: str, text: str) -> None:
+        if key not in self._said:
+            self._said.add(key)
+            self._say(text)
+
+    # -- events of Snakemake ------------------------------------------------------------------------
+
+    def event(self, record: logging.LogRecord) -> None:
+        """Take a record of Snakemake's log."""
+        with self._lock:
+            name = str(getattr(getattr(record, "event", None), "name", ""))
+            handle = getattr(self, f"_on_{name.lower()}", None)
+            if handle is not None:
+                handle(record)
+            elif record.levelno >= logging.ERROR:
+                self._on_error(record)
+            elif record.getMessage().startswith("Nothing to be done"):
+                self.nothing = True
+
+    def _on_job_info(self, record: Any) -> None:
+        self._running[record.jobid] = record.rule_name
+        if record.rule_name == "compile_solvers":
+            self._compiling = now()
+
+    def _on_job_finished(self, record: Any) -> None:
+        rule = self._running.pop(record.job_id, None)
+        if rule == "compile_solvers":
+            self._to_compile = 0
+        if rule != "measure":
+            self._others = max(0, self._others - 1)
+
+    def _on_progress(self, record: Any) -> None:
+        self._done = record.done
+
+    def _on_job_error(self, record: Any) -> None:
+        self._running.pop(record.jobid, None)
+        told = self._errors()
+        for line in told:
+            self._once(line, line)
+        self._failed = True
+        self.jobs_failed += 1
+        if not told and record.rule_name not in _ANSWERING:
+            logs = ", ".join(map(str, record.log)) or "its output"
+            self._once(record.rule_name, f"error: {record.rule_name} failed; see {logs}")
+
+    def _on_error(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        # What follows a failed job has been told with it.
+        if self._failed or text.startswith(("Exiting because", "Error in", "RuleException", "Error(s) in")):
+            return
+        self._once(text, f"error: {_plain(text)}")
+        self._failed = True
+
+
+def _plain(text: str) -> str:
+    """Say an error of Snakemake in one line."""
+    missing = re.search(r"No rule to produce (.+?) \(if you use input functions", text)
+    if missing:
+        return f"there is no target {missing[1]}; `svmrepro run --list-target-rules` lists the names"
+    incomplete = re.search(r"Missing input files for rule (\S+):.*?affected files:\s*(\S+)", text, re.DOTALL)
+    if incomplete:
+        return f"{incomplete[2]} is missing, which {incomplete[1]} needs"
+    return one_line(ValueError(text))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def open_errors(file: Path) -> Callable[[], list[str]]:
+    """Return a function that reads the lines ``error: ...`` that were added to a file since its last call."""
+    place = file.stat().st_size if file.exists() else 0
+
+    def read() -> list[str]:
+        nonlocal place
+        with file.open(encoding="utf-8", errors="replace") as stream:
+            stream.seek(place)
+            text = stream.read()
+            place = stream.tell()
+        return [line for line in text.splitlines() if line.startswith("error: ")]
+
+    return read
