@@ -16,6 +16,9 @@ from sphinx.errors import ExtensionError
 
 from sitekit import mathml
 from sitekit.data_sets import data_set_table
+from sitekit.examples import Examples
+from sitekit.main_findings import main_findings
+from sitekit.measurements import column_table, scales_table
 from sitekit.papers import PaperPage
 from sitekit.solvers import algorithm_modules, constant, other_modules, solver_table
 from sitekit.texts import TextError, Texts
@@ -46,12 +49,15 @@ def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
         "whole": texts.whole,
         "opening": texts.opening,
         "captions": texts.captions,
+        "output": Examples(texts, source[0]).output,
+        "columns": column_table,
+        "raw_measurements": lambda: scales_table(texts),
         "data_sets": lambda: data_set_table(texts),
         "solvers": solver_table,
         "constant": constant,
         "algorithm_modules": lambda: algorithm_modules(texts),
         "other_modules": lambda: other_modules(texts),
-        "paper": lambda name: _PAPER.render(page=PaperPage(texts, name)),
+        "paper": lambda name: _PAPER.render(page=PaperPage(texts, name), main=main_findings(texts, name)),
     }
     try:
         source[0] = _JINJA.from_string(texts.linked(source[0], texts.folder)).render(offered)

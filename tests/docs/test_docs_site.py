@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from docs_support import PROJECT, run
 from report_browser import browsing
+from sitekit.examples import Examples
+from sitekit.main_findings import main_findings
 from sitekit.papers import PaperPage
 from sitekit.texts import TextError, Texts
 from sphinx.util.inventory import InventoryFile
@@ -99,6 +101,37 @@ def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path):
     (tmp_path / "results").symlink_to(PROJECT / "results")
     with pytest.raises(TextError, match=r"FINDINGS\.md has no section .* 'Platt 1998'"):
         PaperPage(texts, "platt1998").findings()
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_page_starts_with_three_findings(paper):
+    lines = main_findings(Texts(PROJECT / "docs", f"papers/{paper}"), paper).splitlines()
+    assert len(lines) == 3
+    assert all(re.match(r"- \*(Holds|Does not hold|Not decided)\*: .+; .+\.$", line) for line in lines)
+
+
+def test_a_paper_without_main_claims_is_named(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "verdicts.md").write_text("| Platt 1998 | it (`x`) | holds | 1 |\n")
+    with pytest.raises(TextError, match=r"has 1 claims of platt1998, not 3"):
+        main_findings(Texts(tmp_path / "docs", "papers/platt1998"), "platt1998")
+
+
+def test_examples_of_a_page_run_like_a_notebook(texts):
+    page = "```python\nx = 3\n```\n\n```python\nprint(2 * x)\n```\n\n```python\nprint(1 / 0)\n```\n"
+    examples = Examples(texts, page)
+    assert examples.output(1) == "```text\n```" and examples.output(2) == "```text\n6\n```"
+    with pytest.raises(TextError, match="Python block 3: ZeroDivisionError"):
+        examples.output(3)
+    with pytest.raises(TextError, match="3 Python blocks, no number 4"):
+        examples.output(4)
+
+
+def test_the_page_of_the_measurements_shows_what_its_examples_print(site):
+    page = (site / "data.html").read_text(encoding="utf-8")
+    assert (
+        "peak_memory_bytes [bytes]: peak memory" in page and "config/experiments/&lt;paper&gt;.yaml" in page
+    )
 
 
 @pytest.fixture(scope="module")

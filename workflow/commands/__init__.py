@@ -7,6 +7,7 @@ check        the verdicts, compared with the reference run
 compare      this run beside another one
 remake       tables and figures again, from raw measurements
 bench        solvers of one's own beside all others, on any data
+crate        RO-Crate metadata of results
 report       one HTML file with everything
 docs         the documentation site
 test         everything that has to pass before a change lands
@@ -31,6 +32,7 @@ COMMANDS = {
     "compare": "compare this run with another run, or with a reference",
     "remake": "make tables, intervals and figures again from a run's raw measurements",
     "bench": "measure solvers side by side on your data: `bench --solver pkg.mod:fit --data my.libsvm`",
+    "crate": "describe a folder of results as an RO-Crate",
     "report": "write all tables and figures into one HTML file",
     "docs": "build the documentation site",
     "test": "check format, lint and types, run the smoke scale with its check, and run all tests",

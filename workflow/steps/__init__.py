@@ -10,6 +10,7 @@ tabulate       tables
 plot           figures
 check          compare with the reference run
 remake         tables and figures again, from a run's raw measurements
+crate          RO-Crate metadata of results
 compare        compare with another run
 closing        summary at the end of a run
 _command_line  what all steps share

@@ -1,0 +1,33 @@
+"""Tables about the raw measurements: the columns, and the files of the reference runs."""
+
+from __future__ import annotations
+
+import html
+
+import pyarrow.parquet as pq
+from svmrepro.workflow.analysis.columns import FIELDS
+
+from sitekit.texts import TextError, Texts
+
+
+def column_table() -> str:
+    """Return the table of columns with their units and meanings."""
+    rows = [
+        f"| `{name}` | {field.unit or '–'} | {html.escape(field.meaning)} |" for name, field in FIELDS.items()
+    ]
+    return "\n".join(["| column | unit | meaning |", "| --- | --- | --- |", *rows])
+
+
+def scales_table(texts: Texts) -> str:
+    """Return the table of the files: scale, paper, rows, size."""
+    folder = texts.root / "results" / "reference"
+    rows = []
+    for path in sorted(folder.glob("*/*/measurements.parquet")):
+        texts.read.add(path)
+        scale, paper = path.parts[-3:-1]
+        file = f"[{path.name}]({texts.path(path)})"
+        kilobytes = round(path.stat().st_size / 1000)
+        rows.append(f"| {scale} | {paper} | {file} | {pq.read_metadata(path).num_rows:,} | {kilobytes:,} |")
+    if not rows:
+        raise TextError("results/reference has no measurements")
+    return "\n".join(["| scale | paper | file | rows | kB |", "| --- | --- | --- | --: | --: |", *rows])

@@ -1,0 +1,55 @@
+"""RO-Crate metadata of results."""
+
+import json
+import sys
+from pathlib import Path
+
+import analysis_support as synthetic
+import pytest
+from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.steps import collect, crate
+
+REFERENCE = Path(__file__).resolve().parents[2] / "results" / "reference"
+COMMITTED = sorted(REFERENCE.glob(f"*/{crate.METADATA}"))
+
+
+def entities(path):
+    return {entity["@id"]: entity for entity in json.loads(path.read_text())["@graph"]}
+
+
+def test_a_crate_names_software_machine_data_and_files(full, capsys):
+    pytest.importorskip("rocrate")
+    collect.run(full, synthetic.PAPER)
+    folder = paths.results(full)
+    assert crate.run(folder) == 0
+    found = entities(folder / crate.METADATA)
+    assert found["./"]["conformsTo"] == {"@id": crate.PROFILE}
+    assert found["./"]["license"] == "https://spdx.org/licenses/MIT"
+    assert found["./"]["datePublished"] == "2026-01-02"
+    assert found["#SoftwareApplication-svmrepro"]["version"] == "commit 0123456789ab+"
+    assert found["#PropertyValue-processor"]["value"] == "Example CPU 2.5 GHz"
+    action = found["#run"]
+    assert action["instrument"] == {"@id": "#SoftwareApplication-svmrepro"}
+    assert {"@id": "#Dataset-noise"} in action["object"]
+    assert action["result"] == [{"@id": f"{synthetic.PAPER}/measurements.parquet"}]
+    files = [entity for entity in found.values() if entity["@type"] == "File"]
+    assert all((folder / entity["@id"]).is_file() for entity in files)
+    assert len(files) == len(list(folder.glob("*/*.*")))
+    (folder / crate.METADATA).unlink()
+
+
+def test_without_the_package_or_measurements_one_line_says_so(tmp_path, monkeypatch):
+    pytest.importorskip("rocrate")
+    with pytest.raises(StepError, match="no <paper>/measurements"):
+        crate.run(tmp_path)
+    monkeypatch.setitem(sys.modules, "rocrate.rocrate", None)
+    with pytest.raises(StepError, match=r"not installed: rocrate \(extra crate\)"):
+        crate.run(tmp_path)
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.parent.name)
+def test_committed_crates_name_every_file(path):
+    named = {name for name, entity in entities(path).items() if entity["@type"] == "File"}
+    folder = path.parent
+    assert named == {each.relative_to(folder).as_posix() for each in folder.glob("*/*.*")}
