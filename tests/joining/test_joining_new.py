@@ -1,0 +1,108 @@
+"""The command new: its skeletons are made in a copy of the tree, and work there."""
+
+import importlib.util
+import sys
+
+import pytest
+import yaml
+from support import ran, rows_of
+from svmrepro.solvers.conformance import check
+from svmrepro.workflow.commands import new
+from svmrepro.workflow.commands.main import main
+from svmrepro.workflow.configuration import config_dir, load_config
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.joining import skeletons
+
+
+def test_every_kind_has_templates_and_commands():
+    assert set(skeletons.KINDS) == set(skeletons.NEXT)
+    assert main(["new", "solver", "Bad Name"]) == 1
+
+
+def test_the_solver_of_the_skeleton_conforms(tmp_path, monkeypatch):
+    skeletons.write("solver", "my-svm", tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path / "my-svm"))
+    report = check("my_svm.training:train")
+    assert report.passed, report
+    declared = (tmp_path / "my-svm" / "pyproject.toml").read_text()
+    assert 'my-svm = "my_svm.training:train"' in declared
+    own = yaml.safe_load((tmp_path / "my-svm" / "experiment.yaml").read_text())
+    contenders = load_config(own).papers["peers"].experiments["noise-gaussian-peers"].contenders
+    assert contenders["my-svm"].solver == "my_svm.training:train"
+
+
+def test_the_skeletons_own_test_of_a_solver_passes(tmp_path):
+    skeletons.write("solver", "my-svm", tmp_path)
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", "-k", "optimum", "--rootdir=."]
+    environment = {"PYTHONPATH": str(tmp_path / "my-svm"), "HOME": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
+    ended = ran(sys.executable, *words, cwd=tmp_path / "my-svm", env=environment)
+    assert ended.returncode == 0, ended.stdout
+
+
+def test_the_solver_of_the_skeleton_is_measured_in_a_bench(tmp_path, monkeypatch):
+    skeletons.write("solver", "my-svm", tmp_path)
+    words = ["bench", "-s", "my_svm.training:train", "-s", "libsvm", "-n", "100", "-d", "twonorm-generated"]
+    environment = {"PYTHONPATH": str(tmp_path / "my-svm"), "OPENBLAS_NUM_THREADS": "1"}
+    ended = ran(
+        sys.executable, "-m", "svmrepro.workflow.commands.main", *words, cwd=tmp_path, env=environment
+    )
+    assert ended.returncode == 0, ended.stderr
+    rows = {row["contender"]: row for row in rows_of(tmp_path / "bench" / "twonorm-generated" / "bench.csv")}
+    assert float(rows["my_svm.training.train"]["violation"]) <= 2.01e-3
+
+
+def test_the_skeleton_of_a_data_set_is_measured(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    skeletons.write("dataset", "my-data", tmp_path)
+    own = yaml.safe_load((tmp_path / "my-data" / "my-data.yaml").read_text())
+    folder = _folder(tmp_path)
+    config = load_config(own, folder)
+    assert config.own_files("my-data") == ["my-data/train.csv", "my-data/test.csv"]
+    assert config.papers["my-data"].experiments["my-data-gaussian"].measures == ("accuracy",)
+    spec = importlib.util.spec_from_file_location("tested", tmp_path / "my-data" / "test_my_data.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.test_the_files_can_be_read()
+
+
+def test_the_skeleton_of_a_paper_is_a_configuration(tmp_path):
+    skeletons.write("paper", "name2030", tmp_path)
+    folder = _folder(tmp_path)
+    paper = load_config({"papers": ["name2030"]}, folder).papers["name2030"]
+    assert [each.kind for each in paper.artefacts.values()] == ["timing", "loglog", "claims"]
+    claims = yaml.safe_load((folder / "claims" / "name2030.yaml").read_text())["claims"]
+    assert claims[0]["quantity"]["experiments"] == [*paper.experiments]
+
+
+def _folder(tmp_path):
+    folder = tmp_path / "config"
+    (folder / "config.yaml").write_text(
+        (config_dir() / "config.yaml").read_text().partition("experiments:")[0]
+    )
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "said"),
+    [
+        ("solver", "My_SVM", "is no name"),
+        ("solver", "smo", "is taken"),
+        ("solver", "json", "is taken"),
+        ("dataset", "adult", "is taken"),
+        ("paper", "platt1998", "is taken"),
+        ("paper", "../x", "is no name"),
+    ],
+)
+def test_names_that_cannot_be(kind, name, said, tmp_path):
+    with pytest.raises(StepError, match=said):
+        skeletons.write(kind, name, tmp_path)
+    assert not any(tmp_path.iterdir())
+
+
+def test_nothing_is_overwritten(tmp_path):
+    skeletons.write("solver", "my-svm", tmp_path)
+    (tmp_path / "my-svm" / "experiment.yaml").unlink()
+    with pytest.raises(StepError, match=r"my-svm/my_svm/__init__\.py exists already"):
+        skeletons.write("solver", "my-svm", tmp_path)
+    assert not (tmp_path / "my-svm" / "experiment.yaml").exists()
+    assert new.__doc__

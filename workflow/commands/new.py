@@ -1,0 +1,32 @@
+"""Write a working skeleton of a solver, a data set or a paper, and say the next commands.
+
+    svmrepro new solver my-svm      a package with a solver, its entry point, test and experiment
+    svmrepro new dataset my-data    files, their description, a test, and an experiment
+    svmrepro new paper name2030     experiments, artefacts, claims, and a table for the paper's numbers
+
+Nothing that exists is overwritten.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("kind", choices=("solver", "dataset", "paper"))
+    parser.add_argument("name", help="small letters, digits and '-'")
+
+
+def run(given: argparse.Namespace, others: list[str]) -> int:
+    """Run the command."""
+    from svmrepro.workflow.commands import checkout
+    from svmrepro.workflow.joining import skeletons
+
+    checkout.require("config/experiments")
+    for path in skeletons.write(given.kind, given.name, checkout.ROOT):
+        print(f"wrote {path.relative_to(checkout.ROOT)}")
+    print("\nIt works as it is; change it piece by piece. Next:")
+    for line in skeletons.NEXT[given.kind]:
+        print(f"    {line.format(name=given.name)}")
+    return 0

@@ -1,0 +1,90 @@
+"""Writes working skeletons of a solver, a data set or a paper, from the templates in ``skeletons/``.
+
+A template's path says where its file goes: ``NAME`` stands for the name, ``PACKAGE`` for the name as a Python
+package.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from svmrepro import datasets
+from svmrepro.solvers import SOLVERS
+from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.files import atomic_write
+
+TEMPLATES: Final = Path(__file__).resolve().parent / "skeletons"
+
+KINDS: Final = tuple(sorted(path.name for path in TEMPLATES.iterdir()))
+
+NEXT: Final = {
+    "solver": (
+        "./run pip install --no-deps --no-build-isolation -e {name}",
+        "./run pytest {name}",
+        "./run bench --solver {name} --data twonorm-generated",
+        "./run peers --configfile {name}/experiment.yaml",
+    ),
+    "dataset": (
+        "./run pytest {name}",
+        "./run --configfile {name}/{name}.yaml",
+        "./run bench --data {name}/train.csv --label class --labels no:-1,yes:1",
+    ),
+    "paper": (
+        "./run --config 'papers=[{name}]' --dry-run",
+        "./run --config 'papers=[{name}]'",
+    ),
+}
+"""Commands to go on with, by kind."""
+
+
+def write(kind: str, name: str, folder: Path) -> list[Path]:
+    """Write a skeleton below a folder, the root of the checkout; return its files.
+
+    Raises
+    ------
+    StepError
+        If the name cannot be used or is taken, or a file exists; nothing is written then.
+    """
+    check_name(kind, name)
+    words = {"name": name, "package": name.replace("-", "_")}
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES / kind), undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    files = {}
+    for template in sorted(path for path in (TEMPLATES / kind).rglob("*.j2")):
+        place = template.relative_to(TEMPLATES / kind)
+        target = str(place).removesuffix(".j2").replace("NAME", name).replace("PACKAGE", words["package"])
+        files[folder / target] = environment.get_template(place.as_posix()).render(words)
+    existing = sorted(path for path in files if path.exists())
+    if existing:
+        raise StepError(f"{existing[0]} exists already; choose another name")
+    for path, text in files.items():
+        atomic_write(path, text)
+    if kind == "dataset":
+        subprocess.run([sys.executable, str(folder / name / "make.py")], check=True)
+    return list(files)
+
+
+def check_name(kind: str, name: str) -> None:
+    """Raise a StepError if a name cannot be used or is taken."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or len(name) > 50:
+        raise StepError(f"{name!r} is no name: small letters, digits and single '-', a letter first")
+    taken = {
+        "solver": [*SOLVERS, "svmrepro"],
+        "dataset": [*datasets.names(), *_papers()],
+        "paper": _papers(),
+    }[kind]
+    package = name.replace("-", "_")
+    reserved = ("solvers", "datasets", "workflow", "tests", "config", "docs", "test")
+    if name in taken or package in reserved or package in sys.stdlib_module_names:
+        raise StepError(f"the name {name!r} is taken; choose another")
+
+
+def _papers() -> list[str]:
+    return [path.stem for path in (config_dir() / "experiments").glob("*.yaml")]
