@@ -167,6 +167,7 @@ class Described(Keys, frozen=True, kw_only=True):
     topic: Text | None = None
     standard: tuple[tuple[float, Annotated[float, Meta(gt=0)]], ...] = ()
     obtain: Text | None = None
+    stand_in_for: Name | None = None
 
 
 class DownloadedKeys(Described, frozen=True, kw_only=True):
@@ -220,6 +221,7 @@ class GeneratedKeys(Keys, frozen=True):
     features: Count
     binary: bool = False
     positives: Annotated[float, Meta(gt=0, lt=1)] | None = None
+    stand_in_for: Name | None = None
 
 
 class GeneratedEntry(GeneratedKeys, frozen=True, kw_only=True):

@@ -31,6 +31,9 @@ Keys of a generated set
     ``title``, ``citation``, ``features``, ``binary``; ``generator``, one of
     :mod:`svmrepro.datasets.generators`; ``positives``, the share of positives, if it can be set.
 
+``stand_in_for``, for downloaded and generated sets
+    the data set in whose place this one is used: results on it say nothing certain about the other.
+
 Keys of a file
     ``rows``, ``positives``; ``between``, for a file without a checksum, a smaller and a larger file: the rows
     of the smaller one must be a subsequence of this file's, and those of this file a subsequence of the

@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 import yaml
 from svmrepro.workflow.configuration.model import Artefact, Paper, load_config
-from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, UNMEASURED
+from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, SMALL, STAND_IN, UNMEASURED
 
 from sitekit.texts import TextError, Texts
 
@@ -22,7 +22,7 @@ from sitekit.texts import TextError, Texts
 SCALES = ("paper", "default", "smoke")
 
 #: Each verdict's class in the style sheet.
-_MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open", UNMEASURED: "none"}
+_MARKS = {HOLDS: "good", STAND_IN: "none", BREAKS: "bad", OPEN: "open", SMALL: "open", UNMEASURED: "none"}
 _ALL = "All experiments"
 _TEMPLATES = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True)
 _MAIN = re.compile(r"<main>\s*<h1>.*?</h1>(.*)</main>", re.DOTALL)
@@ -105,7 +105,8 @@ class PaperPage:
         self._texts.read |= {file, Path(__file__).with_name("claims.html")}
         with file.open(newline="", encoding="utf-8") as handle:
             claims = list(csv.DictReader(handle))
-        counts = Counter(claim["verdict"] for claim in claims)
+        # Tables of older reference runs have no column for this.
+        counts = Counter(claim["verdict"] for claim in claims if claim.get("counted") != "no")
         table = _TEMPLATES.get_template("claims.html")
         return _raw(table.render(claims=claims, counts=counts, marks=_MARKS))
 

@@ -96,7 +96,8 @@ from pathlib import Path
 import analysis_support as synthetic
 from msgspec import structs
 from svmrepro.workflow.analysis import results
-from svmrepro.workflow.judgement.claims import judge, read_claims
+from svmrepro.workflow.judgement.claims import read_claims
+from svmrepro.workflow.judgement.verdicts import judge
 from svmrepro.workflow.configuration.model import config_dir, load_config
 
 names = ("noise-gaussian", "adult-linear")

@@ -122,12 +122,16 @@ def numbers(text):
 
 def test_counts_of_verdicts_are_those_of_the_reference_runs():
     link = r"\[.*\]\(results/reference/(\w+)/(\w+)/claims.md\)"
-    rows = re.findall(rf"^\| [\w ]+ ((?:\| \d+ ){{5}})\| {link} \|$", text_of("README.md"), re.M)
+    rows = re.findall(rf"^\| [\w ]+ ((?:\| \d+ ){{7}})\| {link} \|$", text_of("README.md"), re.M)
     counted = {(scale, paper): [int(count) for count in numbers(counts)] for counts, scale, paper in rows}
     runs = {(file.parent.parent.name, file.parent.name) for file in REFERENCE.glob("*/*/claims.csv")}
     assert set(counted) == {(scale, paper) for scale, paper in runs if scale != "smoke"}
     for (scale, paper), counts in counted.items():
-        verdicts = Counter(claim["verdict"] for claim in reference_claims(scale, paper).values())
+        verdicts = Counter(
+            claim["verdict"]
+            for claim in reference_claims(scale, paper).values()
+            if claim.get("counted") != "no"  # older tables have no such column
+        )
         assert counts == [verdicts.total(), *(verdicts[name] for name in VERDICTS)], (scale, paper)
 
 

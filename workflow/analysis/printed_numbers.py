@@ -8,8 +8,10 @@ copied as printed; nothing is computed here.
 
 These files have a meaning of their own: ``timings`` (seconds and support vectors by size), ``scaling``
 (printed exponents) and ``sparse_vs_dense`` (``<contender>_sparse_seconds``, ``<contender>_dense_seconds``). A
-paper without such a table has no such file. ``facts`` lists words as ``fact,value``: ``machine`` is the
-computer on which the paper's seconds were measured.
+paper without such a table has no such file. ``aliases`` says where the numbers of an experiment's contender
+are printed under other names: a column for each contender, with cells ``<experiment>/<contender>``.
+``facts`` lists words as ``fact,value``: ``machine`` is the computer on which the paper's seconds were
+measured.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.runs import read_rows
 
 TIMINGS, SCALING, SPARSE, FACTS = "timings", "scaling", "sparse_vs_dense", "facts"
+ALIASES = "aliases"
 
 SUPPORT_VECTORS = {"nonbound": "nonbound_support_vectors", "bound": "bound_support_vectors"}
 """Columns of the paper's counts of support vectors strictly inside the box, and at C."""
@@ -56,6 +59,11 @@ class PaperNumbers:
     def seconds(self, experiment: str, n: int | None, contender: str) -> float | None:
         """Return the printed seconds of a contender at the paper's size n."""
         return None if n is None else self.value(TIMINGS, experiment, n, f"{snake(contender)}_seconds")
+
+    def alias(self, experiment: str, contender: str) -> tuple[str, str]:
+        """Return the experiment and contender under which the numbers of a contender are printed."""
+        name, _, label = self.text(ALIASES, experiment, None, snake(contender)).partition("/")
+        return (name, label) if label else (experiment, contender)
 
     def seconds_ratio(self, experiment: str, n: int | None, above: str, below: str) -> float | None:
         """Return the ratio of the printed seconds of two contenders; None if either is missing."""

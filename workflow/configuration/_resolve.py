@@ -215,10 +215,11 @@ def _experiment(
     test = _test(entry, own, max(sizes))
     if test is not None and any(each.encoding for each in contenders.values()):
         raise Fault(("measures",), "encodings are made of training rows: there is no test set in one")
+    stand_in = entry.stand_in_for or _stand_in(entry.dataset, own)
     return Experiment(
         name=name,
         paper=paper,
-        title=entry.title,
+        title=f"{entry.title} (stand-in)" if stand_in else entry.title,
         dataset=entry.dataset,
         kernel=mapping,
         C=_float(entry.C) if grid is None else grid.C[-1],
@@ -238,7 +239,14 @@ def _experiment(
         test=test,
         grid=grid,
         trace=entry.trace,
+        stand_in_for=stand_in,
     )
+
+
+def _stand_in(dataset: str, own: Collection[str]) -> str:
+    """Return the data set for which the registry says that this one stands in, "" if none."""
+    entry = None if dataset in own else datasets.describe(dataset)
+    return "" if entry is None or isinstance(entry, datasets.UserEntry) else entry.stand_in_for or ""
 
 
 def _starts(solver: object) -> bool:

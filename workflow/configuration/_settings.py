@@ -108,6 +108,7 @@ class ExperimentSettings(FileSection):
 
     title: Text | UnsetType = UNSET
     dataset: Name | UnsetType = UNSET
+    stand_in_for: Text | None = None
     kernel: KernelSettings | UnsetType = UNSET
     C: Positive | UnsetType = UNSET
     C_total: Positive | UnsetType = UNSET

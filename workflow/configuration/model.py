@@ -87,6 +87,7 @@ class Experiment:
     test: HeldOut | None = None  # None if there are no measures
     grid: Grid | None = None  # C and the kernel are then those of its last cell
     trace: bool = False  # records the objective against time
+    stand_in_for: str = ""  # the paper's data, if these stand in for them
 
     def seeds_of(self, contender: Contender) -> tuple[int | None, ...]:
         """Return the seeds, or permutations, in which a contender takes part."""

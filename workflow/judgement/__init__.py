@@ -1,10 +1,12 @@
 """Claims and verdicts, and the comparison with a reference run.
 
-claims                   the claims of a paper and their verdicts
+claims                   the claims of a paper, as its file lists them
+verdicts                 their verdicts, on what was measured and on what the paper prints
 _findings                the value of a quantity, or the reason why there is none
 _quantities              what a claim measures
 _curve_quantities        quantities over n, C or eps
 _permutation_quantities  quantities over permutations
+_printed_quantities      the same quantities of the paper's printed numbers
 reference_check          comparison of this run with the reference run, and what counts as a fault
 check_file               reading a check.json
 """

@@ -25,7 +25,7 @@ def curve_exponents(results: Results, spec: Spec) -> list[Finding]:
             reason = absent(results, name, spec["contender"])
         label = f"{name}/{spec['contender']}/{spec['x']}/{spec.get('of', '')}"
         slope = exponent(points, label).exponent if len(points) >= _FEWEST else None
-        findings.append(Finding.of(name, slope or reason))
+        findings.append(Finding.of(name, slope or reason, None, name))
     return findings
 
 
@@ -35,9 +35,11 @@ def curve_values(results: Results, spec: Spec) -> list[Finding]:
     for name in spec["experiments"]:
         points = _points(results, name, spec)
         if not points:
-            findings.append(Finding.of(name, absent(results, name, spec["contender"])))
+            findings.append(Finding.of(name, absent(results, name, spec["contender"]), None, name))
         symbol = {"C_total": "C"}.get(spec["x"], spec["x"])
-        findings += [Finding(f"{name}, {symbol} = {point.x:,g}", point.y) for point in points]
+        findings += [
+            Finding(f"{name}, {symbol} = {point.x:,g}", point.y, experiment=name) for point in points
+        ]
     return findings
 
 

@@ -20,8 +20,21 @@ class Finding:
     interval: Interval | None  # the number; None if not measured
     reason: str = ""  # why it was not measured
     paper: float | None = None  # the paper's own value
+    experiment: str = ""  # "" if the number is about several
+    n: int | None = None  # number of examples, for numbers that belong to a size; a fit's largest
+    stand_in: bool = False  # the data stand in for the paper's
+    below: int = 0  # the smallest size that would decide, if n is less
 
     @classmethod
-    def of(cls, label: str, found: Interval | str, paper: float | None = None) -> Finding:
+    def of(
+        cls,
+        label: str,
+        found: Interval | str,
+        paper: float | None = None,
+        experiment: str = "",
+        n: int | None = None,
+    ) -> Finding:
         """Return the finding of a number, or of the reason why there is none."""
-        return cls(label, None, found, paper) if isinstance(found, str) else cls(label, found, "", paper)
+        if isinstance(found, str):
+            return cls(label, None, found, paper, experiment, n)
+        return cls(label, found, "", paper, experiment, n)

@@ -63,7 +63,8 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
         found: Interval | str = results.why_any_missing(problem.name, contenders, problem) or "no pairs"
         if pairing.first:
             found = mean_ratio(pairing.second, pairing.first)
-        findings.append(Finding.of(_label(problem), found, _printed_ratio(results, problem, spec)))
+        paper = _printed_ratio(results, problem, spec)
+        findings.append(Finding.of(_label(problem), found, paper, problem.name, problem.size))
     return findings
 
 
@@ -84,7 +85,7 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
         elif said is not None and mean is not None:
             off = abs(mean.value - said)
             found = Interval.exact(0.0 if off <= spec.get("slack", 0) else off / max(said, 1.0))
-        findings.append(Finding.of(_label(problem), found))
+        findings.append(Finding.of(_label(problem), found, None, problem.name, problem.size))
     return findings
 
 
@@ -105,7 +106,7 @@ def planned_lengths(results: Results, spec: Spec) -> list[Finding]:
                 ends = np.array([length(place) for place in edges(planned.size)])
                 beyond = ends[1:] <= spec["shorter"] if "shorter" in spec else ends[:-1] >= spec["longer"]
                 found = Interval.exact(float(planned[beyond].sum() / planned.sum()))
-            findings.append(Finding.of(label, found))
+            findings.append(Finding.of(label, found, None, name, n))
     return findings
 
 

@@ -17,6 +17,7 @@ from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES
 from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
+from svmrepro.workflow.judgement import _printed_quantities as printed
 from svmrepro.workflow.judgement._findings import Finding, Spec
 from svmrepro.workflow.statistics import Interval, fit_power_law
 
@@ -27,7 +28,8 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
     findings = []
     for name in spec["experiments"]:
         said = results.numbers.exponent(name, contender) if quantity in QUANTITIES else None
-        findings.append(Finding.of(name, _exponent(results, name, contender, quantity), said))
+        found = _exponent(results, name, contender, quantity)
+        findings.append(Finding.of(name, found, said, name, _largest(results, name, contender)))
     return findings
 
 
@@ -39,10 +41,11 @@ def exponent_difference(results: Results, spec: Spec) -> list[Finding]:
         first, second = (_exponent(results, name, each, spec.get("of", CPU)) for each in contenders)
         one, other = (results.numbers.exponent(name, each) for each in contenders)
         paper = None if one is None or other is None else round(one - other, 10)
-        if isinstance(first, str) or isinstance(second, str):
-            findings.append(Finding.of(name, first if isinstance(first, str) else second, paper))
-        else:
-            findings.append(Finding.of(name, first.minus(second), paper))
+        n = min(_largest(results, name, each) for each in contenders)
+        found = (
+            first if isinstance(first, str) else second if isinstance(second, str) else first.minus(second)
+        )
+        findings.append(Finding.of(name, found, paper, name, n))
     return findings
 
 
@@ -55,7 +58,10 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
         return found or "no pair was measured in one process"
 
     def paper(name: str, row: SizeRow) -> float | None:
-        return _paper_ratio(results, name, row, above, below)
+        if quantity != CPU or row.n_paper is None:
+            return None
+        found = printed.ratio_of(results.numbers, name, row.n_paper, above, below)
+        return None if found is None else found.value
 
     return _by_size(results, spec, (below, above), look, paper=paper)
 
@@ -175,6 +181,12 @@ def _exponent(results: Results, name: str, contender: str, quantity: str) -> Int
     return fit.exponent if fit.exponent and fit.points >= 3 else f"{fit.points} of at least 3 sizes measured"
 
 
+def _largest(results: Results, name: str, contender: str) -> int:
+    """Return the largest size at which a contender was measured, 0 if none."""
+    sizes = results.runs.sizes(name)
+    return max((n for n in sizes if results.group(name, contender, n).solved), default=0)
+
+
 def _by_size(
     results: Results,
     spec: Spec,
@@ -193,33 +205,22 @@ def _by_size(
     for name in spec["experiments"]:
         rows = [row for row in results.rows(name) if row.n is not None and row.n >= smallest]
         if isinstance(at, int):
-            rows = [row for row in rows if row.n == at]
+            rows = [row for row in rows if at in (row.n, row.n_paper)]
         if not rows:
             size = at if isinstance(at, int) else smallest
-            findings.append(Finding(name, None, f"n = {size:,} is not a size of the {results.scale} scale"))
+            reason = f"n = {size:,} is not a size of the {results.scale} scale"
+            findings.append(Finding(name, None, reason, experiment=name))
             continue
         found = []
         for row in rows:
             outcome = results.why_any_missing(name, contenders, row) or look(name, row)
-            found.append(Finding.of(f"{name}{said}, n = {row.size:,}", outcome, paper(name, row)))
+            label = f"{name}{said}, n = {row.size:,}"
+            found.append(Finding.of(label, outcome, paper(name, row), name, row.size))
         if at == "largest":
             measured = [finding for finding in found if finding.interval is not None]
             found = (measured or found)[-1:]
         findings += found
     return findings
-
-
-def _paper_ratio(results: Results, name: str, row: SizeRow, above: str, below: str) -> float | None:
-    """Return the paper's ratio of seconds, from its timing table or its sparse/non-sparse table."""
-    numbers, n = results.numbers, row.n_paper
-    if above == f"{below}-dense":
-        places = ((below, "dense"), (below, "sparse"))
-    elif above.endswith("-dense") and below.endswith("-dense"):
-        places = ((above.removesuffix("-dense"), "dense"), (below.removesuffix("-dense"), "dense"))
-    else:
-        return numbers.seconds_ratio(name, n, above, below)
-    top, bottom = (numbers.sparse_seconds(name, n, *place) for place in places)
-    return top / bottom if top is not None and bottom else None
 
 
 def _memory_stop(results: Results, name: str, contender: str, row: SizeRow) -> bool | None:

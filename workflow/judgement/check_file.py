@@ -16,18 +16,28 @@ from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind, check
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.judgement.claims import VERDICTS
+from svmrepro.workflow.judgement.claims import UNASKED, VERDICTS
 from svmrepro.workflow.judgement.reference_check import FAILED, OBJECTIVES, unfold
 from svmrepro.workflow.measurement.journal_line import STATUSES, counted, shown
 
 SCHEMA = 2
 
 _VERDICT = field_types.one_of(VERDICTS)
+_ON_PAPER = field_types.one_of({*VERDICTS, UNASKED})
 _STATUS = field_types.one_of({*STATUSES, *FAILED})
 _SEED = field_types.optional(field_types.count)
 
 CLAIM_COLUMNS = ("id", "verdict", "measured")
-_CLAIM: Mapping[str, Kind] = {"id": field_types.name, "verdict": _VERDICT, "measured": field_types.words}
+WORTH_COLUMNS = ("counted", "on_paper")
+"""Columns that older tables lack."""
+
+_CLAIM: Mapping[str, Kind] = {
+    "id": field_types.name,
+    "verdict": _VERDICT,
+    "measured": field_types.words,
+    "on_paper": _ON_PAPER,
+    "counted": field_types.one_of({"yes", "no"}),
+}
 CLAIM_FORM = FieldType(_CLAIM.get, ("id",))
 """Fields of a table of claims that are used; the others only quote."""
 
@@ -83,6 +93,7 @@ class _Record(Struct):
     claims: dict[str, dict[str, str]]
     rows: list[_Row]
     machines: list[dict[str, str]] = []
+    claims_on_paper: dict[str, dict[str, str]] = {}
 
     def __post_init__(self) -> None:
         check("scale", self.scale, field_types.name)
@@ -92,6 +103,9 @@ class _Record(Struct):
         for paper, verdicts in self.claims.items():
             check("claims", paper, field_types.name)
             _check_texts(f"claims: {paper}", verdicts, _VERDICT)
+        for paper, verdicts in self.claims_on_paper.items():
+            check("claims_on_paper", paper, field_types.name)
+            _check_texts(f"claims_on_paper: {paper}", verdicts, _ON_PAPER)
         seen: set[tuple[str, ...]] = set()
         for key in (key for row in self.rows for key in row.names()):
             if key in seen:

@@ -1,72 +1,79 @@
-"""A paper's checkable sentences and their verdicts.
+"""A paper's checkable sentences: the files ``config/claims/<paper>.yaml``.
 
-``config/claims/<paper>.yaml`` lists the claims: the place and words of the sentence, its reading as a
-quantity (`svmrepro.workflow.judgement._quantities`), the rule that decides, and the scales at which it is
-judged. A rule is applied to intervals, not points:
+Each claim gives the place and words of the sentence, its reading as a quantity
+(`svmrepro.workflow.judgement._quantities`), the rule that decides, and the scales at which it is judged.
+`svmrepro.workflow.judgement.verdicts` applies the rules.
 
-* *holds* - the whole interval satisfies the rule;
-* *does not hold* - the whole interval violates it;
-* *not decided* - the interval straddles the bound, or there are too few sizes for an interval;
-* *not measured here* - with the reason.
+The ``kind`` of a claim says what its verdict is worth:
 
-A claim may have several findings (experiments, sizes). With ``over: all`` (the default) every finding must
-satisfy the rule: one violation decides the claim, otherwise one straddling interval leaves it undecided.
-``over: any`` requires one finding to satisfy the rule, ``over: most`` more than half of those measured.
-Findings that were not measured are counted and named, but decide nothing.
+* *headline* - the paper is known for it: a sentence of the abstract, the conclusions, or the main result;
+* *detail* - any other checkable sentence or printed number;
+* *self-check* - tests this program rather than the paper: that two solvers solve one problem, for example;
+* *by construction* - follows from what is compared, whatever is measured; ``because`` says why it cannot
+  fail, or why the paper's numbers cannot contradict it.
+
+Only headlines and details are counted. A claim may stand ``beside`` another about the same sentence: a rule
+about counted work beside the rule about seconds. It is shown with it and never counted.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from operator import itemgetter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import structs
-from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.runs import RELATIVE_GAP
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Paper
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement._findings import Finding
-from svmrepro.workflow.judgement._quantities import KINDS, needs_clock, value
-from svmrepro.workflow.statistics import Interval
+from svmrepro.workflow.judgement._quantities import KINDS, needs_clock
 
 HOLDS, BREAKS, OPEN, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
-VERDICTS = (HOLDS, BREAKS, OPEN, UNMEASURED)
+STAND_IN, SMALL = "holds on a stand-in", "not decided at this size"
+VERDICTS = (HOLDS, STAND_IN, BREAKS, OPEN, SMALL, UNMEASURED)
+
+HELD = (HOLDS, STAND_IN)
+"""Verdicts of a claim that was found true of what was measured."""
+
+UNASKED = "cannot be asked"
+"""The verdict on the paper's own numbers if it prints none for the quantity."""
 
 SCALES_WITHOUT_CLOCK = ("smoke",)
 """Scales whose runs are too short to judge seconds; no claim about seconds may name them."""
 
-Rule = Literal["at-least", "at-most", "above", "below", "between", "equals"]
+HEADLINE, DETAIL, SELF_CHECK, CONSTRUCTED = "headline", "detail", "self-check", "by construction"
+COUNTED = (HEADLINE, DETAIL)
+"""Kinds of claims that tallies count."""
 
-_BESIDE = {
-    "certificate.max_violation": (RELATIVE_GAP, "relative duality gap"),
-    "certificate.pair_gap": (RELATIVE_GAP, "relative duality gap"),
-    "certificate.gap": ("certificate.max_violation", "KKT violation"),
-    RELATIVE_GAP: ("certificate.max_violation", "KKT violation"),
-}
-"""Column of the certificate -> column and name of the quantity reported with it. Neither bounds the other."""
+Rule = Literal["at-least", "at-most", "above", "below", "between", "equals"]
+Over = Literal["all", "any", "most", "together"]
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One sentence of a paper, as written in the YAML."""
 
     id: str
+    kind: Literal["headline", "detail", "self-check", "by construction"]
     where: str  # section and page
     quote: str
     reading: str  # what we measure
     quantity: dict[str, Any]  # its kind, experiments and the kind's parameters
     rule: Annotated[dict[Rule, float | tuple[float, float]], msgspec.Meta(min_length=1, max_length=1)]
     scales: tuple[str, ...]  # at which it is judged
-    over: Literal["all", "any", "most"] = "all"  # how many findings must satisfy the rule
+    over: Over = "all"  # how many findings must satisfy the rule
     unit: Literal["", "%", "x"] = ""  # plain numbers, percentages, factors
+    beside: str = ""  # the claim about the same sentence with which this one is shown
+    because: str = ""  # why a claim by construction cannot fail
+    # Fewest examples that decide; "paper": the largest size that the paper prints for the experiment.
+    decisive: int | Literal["paper"] | dict[str, int] = 0
+
+    @property
+    def counted(self) -> bool:
+        """Whether tallies count the claim."""
+        return self.kind in COUNTED and not self.beside
 
     @property
     def relation(self) -> Rule:
@@ -80,21 +87,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return bound if isinstance(bound, tuple) else (bound,)
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """A claim, its findings, and the decision."""
-
-    claim: Claim
-    verdict: str
-    measured: str
-    findings: tuple[Finding, ...]
-
-
 def read_claims(path: Path, experiments: Sequence[str], left_out: Sequence[str] = ()) -> list[Claim]:
-    """Read a paper's claims. ``experiments: all`` in a quantity stands for all of `experiments`.
+    """Read a paper's claims. ``experiments: all`` in a quantity stands for all of the paper's experiments.
 
-    Experiments in `left_out` are removed from the quantities. An invalid claim is a StepError that names the
-    file, the claim and the key.
+    These are `experiments` and `left_out`, the ones that the configuration removes; `verdicts.judge` measures
+    the former only. An invalid claim is a StepError that names the file, the claim and the key.
     """
     entries = read_yaml(path).get("claims")
     if not isinstance(entries, list):
@@ -105,11 +102,12 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Sequence[str] 
         try:
             claim = typed(entry, Claim)
             _check(claim, [*experiments, *left_out])
+            _check_worth(claim, claims)
         except ValueError as error:
             raise StepError(f"{path.name}: claim {place} '{name}': {error}") from None
         if claim.id in claims:
             raise StepError(f"{path.name}: two claims are called '{claim.id}'")
-        claims[claim.id] = _of_experiments(claim, experiments)
+        claims[claim.id] = _of_experiments(claim, [*experiments, *left_out])
     return list(claims.values())
 
 
@@ -130,148 +128,8 @@ def claims_file(paper: str) -> Path:
 
 
 def claims_of(paper: Paper) -> list[Claim]:
-    """Return a paper's claims on the experiments of this configuration."""
+    """Return a paper's claims."""
     return read_claims(claims_file(paper.name), list(paper.experiments), paper.left_out)
-
-
-def judge(claim: Claim, results: Results) -> Verdict:
-    """Measure and judge one claim."""
-    if results.scale not in claim.scales:
-        shown = " and ".join(claim.scales)
-        return Verdict(claim, UNMEASURED, f"judged at {shown} scale only", ())
-    if not claim.quantity["experiments"]:
-        return Verdict(claim, UNMEASURED, "none of its experiments is part of this configuration", ())
-    measure = KINDS[claim.quantity["kind"]][0]
-    findings = measure(results, claim.quantity)
-    said = "; ".join(filter(None, (_statement(claim, findings), _beside(claim, results))))
-    return Verdict(claim, combine(claim, findings), said, tuple(findings))
-
-
-def _beside(claim: Claim, results: Results) -> str:
-    """Report the duality gap beside a claim on KKT violations, or the violation beside a claim on the gap."""
-    column, words = _BESIDE.get(str(claim.quantity.get("of")), ("", ""))
-    if claim.quantity["kind"] != "value" or not column:
-        return ""
-    found = [
-        (item.interval.high, item.label)
-        for item in value(results, {**claim.quantity, "of": column, "per": ()})
-        if item.interval is not None and item.interval.high is not None
-    ]
-    if not found:
-        return ""
-    most, label = max(found, key=itemgetter(0))
-    return f"largest {words} {most:.2g} ({label})"
-
-
-def allowed(rule: str, bound: Sequence[float]) -> tuple[float, float]:
-    """Return the range of values that satisfy a rule; ``above`` and ``below`` exclude its ends."""
-    lowest = -math.inf if rule in ("at-most", "below") else bound[0]
-    highest = math.inf if rule in ("at-least", "above") else bound[-1]
-    return lowest, highest
-
-
-def decide(rule: str, bound: Sequence[float], interval: Interval) -> str:
-    """Apply a rule to an interval: `HOLDS`, `BREAKS` or `OPEN`."""
-    if interval.ends is None:
-        return OPEN
-    low, high = interval.ends
-    lowest, highest = allowed(rule, bound)
-    if rule in ("above", "below"):
-        obeys, breaks = lowest < low and high < highest, high <= lowest or low >= highest
-    else:
-        obeys, breaks = lowest <= low and high <= highest, high < lowest or low > highest
-    return HOLDS if obeys else BREAKS if breaks else OPEN
-
-
-def combine(claim: Claim, findings: Sequence[Finding]) -> str:
-    """Combine all findings of a claim into a verdict; see the module docstring."""
-    decided = [_decided(claim, item) for item in findings if item.interval is not None]
-    if not decided:
-        return UNMEASURED
-    holds, breaks = decided.count(HOLDS), decided.count(BREAKS)
-    if claim.over == "any":
-        return HOLDS if holds else BREAKS if breaks == len(decided) else OPEN
-    if claim.over == "most":
-        half = len(decided) / 2
-        return HOLDS if holds > half else BREAKS if breaks >= half else OPEN
-    return BREAKS if breaks else HOLDS if holds == len(decided) else OPEN
-
-
-def rule_text(claim: Claim) -> str:
-    """Return the rule in words: "at least 0.8, in most"."""
-    shown = " and ".join(_show(bound, claim.unit) for bound in claim.bound)
-    where = {"all": "", "any": ", in at least one", "most": ", in most"}[claim.over]
-    return f"{claim.relation.replace('-', ' ')} {shown}{where}"
-
-
-def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
-    """Summarise the findings in one line: the number, or counts and extremes; then what is missing."""
-    measured = [item for item in findings if item.interval is not None]
-    absent = [item for item in findings if item.interval is None]
-    parts: list[str] = []
-    if len(measured) == 1:
-        parts.append(_finding(claim, measured[0]))
-    elif measured:
-        parts += _extremes(claim, measured)
-    if absent:
-        reasons = list(dict.fromkeys(item.reason for item in absent))
-        more = {1: "", 2: "; 1 other reason"}.get(len(reasons), f"; {len(reasons) - 1} other reasons")
-        parts.append(f"{len(absent)} of {len(findings)} not measured ({absent[0].label}: {reasons[0]}{more})")
-    return "; ".join(parts)
-
-
-def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
-    """Count the findings that meet the rule, violate it or are undecided; add the worst and the range."""
-    by_verdict: dict[str, list[Finding]] = {HOLDS: [], BREAKS: [], OPEN: []}
-    for item in measured:
-        by_verdict[_decided(claim, item)].append(item)
-    met, violated, undecided = by_verdict.values()
-    said = f"rule met by {len(met)} of {len(measured)}"
-    said += f", violated by {len(violated)}" if violated else ""
-    said += f", undecided for {len(undecided)}" if undecided else ""
-    parts = [said]
-    if claim.over == "any" and met:
-        parts.append(f"such as {_finding(claim, met[0])}")
-    elif others := violated or undecided:  # undecided findings matter only if there are no violations
-        parts.append(f"worst: {_finding(claim, max(others, key=lambda item: _beyond(claim, _value(item))))}")
-    low, high = min(measured, key=_value), max(measured, key=_value)
-    ends = [_show(_value(item), claim.unit) for item in (low, high)]
-    whole = f"range {ends[0]} ({low.label}) to {ends[1]} ({high.label})"
-    return [*parts, f"all {ends[0]}" if ends[0] == ends[1] else whole]
-
-
-def _decided(claim: Claim, finding: Finding) -> str:
-    assert finding.interval is not None
-    return decide(claim.relation, claim.bound, finding.interval)
-
-
-def _value(finding: Finding) -> float:
-    assert finding.interval is not None
-    return finding.interval.value
-
-
-def _beyond(claim: Claim, value: float) -> float:
-    """Return how far a value lies beyond the bound of the rule; negative if it satisfies the rule."""
-    lowest, highest = allowed(claim.relation, claim.bound)
-    return max(lowest - value, value - highest)
-
-
-def _finding(claim: Claim, finding: Finding) -> str:
-    interval = finding.interval
-    assert interval is not None
-    text = f"{finding.label}: {_show(interval.value, claim.unit)}"
-    if interval.ends is None:
-        text += " (no interval)"
-    elif interval.low != interval.high:
-        text += f" [{' … '.join(_show(end, claim.unit) for end in interval.ends)}]"
-    return text if finding.paper is None else f"{text} (paper {_show(finding.paper, claim.unit)})"
-
-
-def _show(number: float, unit: str) -> str:
-    if unit == "%":
-        return f"{100 * number:.2g} %" if abs(number) < 1 else f"{100 * number:.0f} %"
-    text = f"{number:.3g}" if abs(number) < 1000 else significant(number)
-    return f"{text}x" if unit == "x" else text
 
 
 def _check(claim: Claim, experiments: Sequence[str]) -> None:
@@ -298,8 +156,21 @@ def _check(claim: Claim, experiments: Sequence[str]) -> None:
         raise ValueError(f"scales: seconds are not judged at {SCALES_WITHOUT_CLOCK[0]} scale")
 
 
+def _check_worth(claim: Claim, before: Mapping[str, Claim]) -> None:
+    """Raise ValueError if a claim's kind, or the claim that it stands beside, is wrong."""
+    if (claim.kind == CONSTRUCTED) != bool(claim.because):
+        missing = "missing" if claim.kind == CONSTRUCTED else f"is for claims of kind '{CONSTRUCTED}' only"
+        raise ValueError(f"because: {missing}")
+    if claim.beside:
+        other = before.get(claim.beside)
+        if other is None or other.beside:
+            raise ValueError(f"beside: no claim '{claim.beside}' stands above it by itself")
+        if other.quote != claim.quote or claim.kind not in (other.kind, CONSTRUCTED):
+            raise ValueError(f"beside: quote and kind must be those of '{claim.beside}'")
+
+
 def _of_experiments(claim: Claim, experiments: Sequence[str]) -> Claim:
-    """Return the claim restricted to the experiments of this configuration."""
-    named = claim.quantity["experiments"]
-    chosen = list(experiments) if named == "all" else [name for name in named if name in experiments]
-    return structs.replace(claim, quantity={**claim.quantity, "experiments": chosen})
+    """Return the claim with its experiments by name."""
+    if claim.quantity["experiments"] != "all":
+        return claim
+    return structs.replace(claim, quantity={**claim.quantity, "experiments": list(experiments)})

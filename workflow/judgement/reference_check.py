@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
-from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN
+from svmrepro.workflow.judgement.claims import BREAKS, HELD, OPEN, SMALL
 
 TOLERANCE = 0.02
 """Relative difference allowed between different machines."""
@@ -178,14 +178,14 @@ def compare(
     missing = found.faults if complete else found.remarks
     for paper, verdicts in reference["claims"].items():
         now = current["claims"].get(paper)
-        for name in [name for name, verdict in verdicts.items() if verdict == HOLDS and now is not None]:
+        for name in [name for name, verdict in verdicts.items() if verdict in HELD and now is not None]:
             present = now.get(name, "no longer listed")
             said = f"claim {paper}/{name} held in the reference: {present}"
             if present == OPEN and (paper, name) in clocked:
                 found.remarks.append(f"{said}, by seconds")
-            elif present in (BREAKS, OPEN, "no longer listed"):
+            elif present in (BREAKS, OPEN, SMALL, "no longer listed"):
                 found.faults.append(said)
-            elif present != HOLDS:
+            elif present not in HELD:
                 missing.append(said)
     papers = {*current["claims"], *(row["paper"] for row in current["rows"])}
     wanted = [row for row in reference["rows"] if row["paper"] in papers]

@@ -33,8 +33,14 @@ from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration import Config, Paper, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
-from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, SCHEMA, read_record
-from svmrepro.workflow.judgement.claims import clocked_claims
+from svmrepro.workflow.judgement.check_file import (
+    CLAIM_COLUMNS,
+    CLAIM_FORM,
+    SCHEMA,
+    WORTH_COLUMNS,
+    read_record,
+)
+from svmrepro.workflow.judgement.claims import UNASKED, clocked_claims
 from svmrepro.workflow.judgement.reference_check import (
     ReferenceCheck,
     compare,
@@ -85,7 +91,9 @@ def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
         row
         for name, artefact in paper.artefacts.items()
         if artefact.kind == "claims"
-        for row in read_rows(paths.table(config, paper.name, name)["csv"], CLAIM_COLUMNS, CLAIM_FORM)
+        for row in read_rows(
+            paths.table(config, paper.name, name)["csv"], (*CLAIM_COLUMNS, *WORTH_COLUMNS), CLAIM_FORM
+        )
     ]
 
 
@@ -103,6 +111,9 @@ def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]])
         "machines": machine_records(runs),
         "runs": {"measured": len(measured), "flagged": sum(run.flagged for run in runs.runs)},
         "claims": {name: {row["id"]: row["verdict"] for row in rows} for name, rows in verdicts.items()},
+        "claims_on_paper": {
+            name: {row["id"]: row["on_paper"] for row in rows} for name, rows in verdicts.items()
+        },
         "rows": summarise(runs),
         "comparison": None,
     }
@@ -157,6 +168,7 @@ def _with_other_papers(record: Mapping[str, Any], path: Path) -> Mapping[str, An
     return {
         **record,
         "claims": {**{name: before["claims"][name] for name in others}, **record["claims"]},
+        "claims_on_paper": {**before.get("claims_on_paper", {}), **record["claims_on_paper"]},
         "rows": [row for row in before["rows"] if row["paper"] in others] + record["rows"],
     }
 
@@ -172,9 +184,12 @@ def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:
     """Format the verdicts: verdict and claim, and below them the measured value."""
     lines = [f"\n{title}", "-" * len(title)]
     for row in rows:
-        lines.append(f"{row['verdict']:<18} {row['id']}")
-        lines += textwrap.wrap(row["measured"], WIDTH, initial_indent=" " * 19, subsequent_indent=" " * 19)
-    tally = Counter(row["verdict"] for row in rows)
+        lines.append(f"{row['verdict']:<24} {row['id']}")
+        said = row["measured"]
+        if row["on_paper"] != UNASKED:
+            said += f" | on the paper's numbers: {row['on_paper']}"
+        lines += textwrap.wrap(said, WIDTH, initial_indent=" " * 25, subsequent_indent=" " * 25)
+    tally = Counter(row["verdict"] for row in rows if row["counted"] == "yes")
     lines.append(", ".join(f"{count} {verdict}" for verdict, count in tally.items()) or "no claims")
     return "\n".join(lines) + "\n"
 

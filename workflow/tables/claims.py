@@ -8,43 +8,88 @@ from collections.abc import Mapping, Sequence
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.judgement import claims as judgement
-from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, VERDICTS, Claim, Verdict, rule_text
+from svmrepro.workflow.judgement.claims import (
+    BREAKS,
+    DETAIL,
+    HEADLINE,
+    HOLDS,
+    OPEN,
+    SMALL,
+    STAND_IN,
+    UNASKED,
+    VERDICTS,
+    Claim,
+)
+from svmrepro.workflow.judgement.verdicts import Verdict, judge, rule_text
 from svmrepro.workflow.tables.layout.cells import Cell, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 
-MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open"}
+MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open", SMALL: "open"}
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Judge every claim of the paper, one line each."""
+    """Judge every claim of the paper, one line each; claims beside another follow it."""
     claims = judgement.claims_of(results.paper)
-    verdicts = [judgement.judge(claim, results) for claim in claims]
+    verdicts = [judge(claim, results) for claim in _ordered(claims)]
     columns = [
         Column("verdict", "verdict", prose=True),
         Column("id", "claim", prose=True, shown=False),
+        Column("kind", "kind", prose=True, shown=False),
+        Column("counted", "counted", prose=True, shown=False),
+        Column("beside", "beside", prose=True, shown=False),
         Column("quote", "the paper's words", prose=True, paper=True),
         Column("where", "where", prose=True, shown=False),
         Column("reading", "reading and rule", prose=True),
         Column("rule", "rule", prose=True, shown=False),
+        Column("because", "why it cannot fail", prose=True, shown=False),
         Column("measured", "measured", prose=True),
+        Column("on_paper", "on the paper's numbers", prose=True, paper=True),
+        Column("printed", "the paper's numbers", prose=True, shown=False),
     ]
-    count = Counter(verdict.verdict for verdict in verdicts)
     notes = [
-        f"{len(verdicts)} claims: {tally(count)}.",
+        *(_tally(kind, verdicts) for kind in (HEADLINE, DETAIL)),
+        "Not counted: self-checks, which test this program rather than the paper; claims by construction, "
+        "which cannot fail; and rules about counted work, shown below the rule about seconds of the same "
+        "sentence.",
         "A rule applies to the whole 95 % interval. Holds: the whole interval satisfies it. Does not "
         "hold: none of the interval does. Not decided: the interval straddles the bound. Counts and "
         "objectives are exact.",
+        "On the paper's numbers: the same rule, applied to the numbers that the paper prints, with exponents "
+        "refitted to its seconds. Cannot be asked: it prints none for the quantity.",
         _tests(claims),
     ]
+    if any(verdict.verdict == STAND_IN for verdict in verdicts):
+        notes.append("Holds on a stand-in: the rule is met, but only on data in place of the paper's.")
     return table_of(results, artefact, columns, [_row(verdict) for verdict in verdicts], notes=notes)
 
 
 def tally(count: Mapping[str, int]) -> str:
     """Count verdicts in words: 1 holds, 2 do not hold."""
-    words = {HOLDS: "hold", BREAKS: "do not hold"}
+    words = {HOLDS: "hold", STAND_IN: "hold on a stand-in", BREAKS: "do not hold"}
     return ", ".join(
-        f"{count[name]} {name if count[name] == 1 else words.get(name, name)}" for name in VERDICTS
+        f"{count[name]} {name if count[name] == 1 else words.get(name, name)}"
+        for name in (*VERDICTS, UNASKED)
+        if count[name]
     )
+
+
+def _ordered(claims: Sequence[Claim]) -> list[Claim]:
+    """Return the claims with those beside another directly after it."""
+    return [
+        each
+        for claim in claims
+        if not claim.beside
+        for each in (claim, *(other for other in claims if other.beside == claim.id))
+    ]
+
+
+def _tally(kind: str, verdicts: Sequence[Verdict]) -> str:
+    """Count the verdicts of one kind of claim: ours, and those on the paper's numbers."""
+    counted = [verdict for verdict in verdicts if verdict.claim.counted and verdict.claim.kind == kind]
+    ours = Counter(verdict.verdict for verdict in counted)
+    theirs = Counter(verdict.on_paper for verdict in counted)
+    name = {HEADLINE: "headline claims", DETAIL: "details"}[kind]
+    return f"{len(counted)} {name}: {tally(ours)}. On the paper's numbers: {tally(theirs)}."
 
 
 def _tests(claims: Sequence[Claim]) -> str:
@@ -61,12 +106,25 @@ def _tests(claims: Sequence[Claim]) -> str:
 def _row(verdict: Verdict) -> dict[str, Cell]:
     """Return one line; fields with a column in the CSV only are shown small below their neighbour."""
     claim, word = verdict.claim, verdict.verdict
+    worth = f"{claim.kind}: {claim.because}" if claim.because else claim.kind
+    if claim.beside:
+        worth += f", beside {claim.beside}"
+    if not claim.counted:
+        worth += ", not counted"
+    # Only what counts, and only what was measured on the paper's data, is coloured.
+    mark = MARKS.get(word, "") if claim.counted else ""
     return {
-        "verdict": Cell(word, word, detail=claim.id, mark=MARKS.get(word, "")),
+        "verdict": Cell(word, word, detail=f"{claim.id} ({worth})", mark=mark),
         "id": prose(claim.id),
+        "kind": prose(claim.kind),
+        "counted": prose("yes" if claim.counted else "no"),
+        "beside": prose(claim.beside),
         "quote": Cell(claim.quote, f"“{claim.quote}”", detail=claim.where),
         "where": prose(claim.where),
         "reading": Cell(claim.reading, claim.reading, detail=rule_text(claim)),
         "rule": prose(rule_text(claim)),
+        "because": prose(claim.because),
         "measured": prose(verdict.measured),
+        "on_paper": Cell(verdict.on_paper, verdict.on_paper, detail=verdict.printed),
+        "printed": prose(verdict.printed),
     }

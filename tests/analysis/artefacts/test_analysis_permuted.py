@@ -13,7 +13,8 @@ from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.figures.working_sets import build as build_working_sets
 from svmrepro.workflow.figures.working_sets import relative
 from svmrepro.workflow.judgement._quantities import KINDS, needs_clock
-from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, UNMEASURED, judge, read_claims
+from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, UNMEASURED, read_claims
+from svmrepro.workflow.judgement.verdicts import judge
 from svmrepro.workflow.statistics import Interval, mean_ratio
 
 SOME = ("banana", "heart", "titanic", "connect-4", "chess-board-1000", "chess-board-10000", "internet-ads")

@@ -3,27 +3,31 @@ from dataclasses import replace
 import analysis_support as synthetic
 import pytest
 import yaml
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement._findings import Finding
 from svmrepro.workflow.judgement.claims import (
     BREAKS,
     HOLDS,
     OPEN,
+    SMALL,
+    STAND_IN,
+    UNASKED,
     UNMEASURED,
     Claim,
-    combine,
-    decide,
-    judge,
     read_claims,
 )
+from svmrepro.workflow.judgement.verdicts import combine, decide, judge, judge_printed
 from svmrepro.workflow.statistics import Interval
 
 CLAIMS = paths.config_dir() / "claims" / "platt1998.yaml"
 
 ENTRY = {
     "id": "one",
+    "kind": "detail",
     "where": "page 1",
     "quote": "it is so",
     "reading": "it is at least 1",
@@ -34,7 +38,15 @@ ENTRY = {
 
 
 def claim(**changes):
-    fields = {"id": "c", "where": "p. 1", "quote": "q", "reading": "r", "quantity": {}, "scales": ("paper",)}
+    fields = {
+        "id": "c",
+        "kind": "detail",
+        "where": "p. 1",
+        "quote": "q",
+        "reading": "r",
+        "quantity": {},
+        "scales": ("paper",),
+    }
     return Claim(**fields | {"rule": {"at-least": 1.0}} | changes)
 
 
@@ -93,6 +105,43 @@ def test_findings_combine(over, findings, verdict):
     assert combine(claim(over=over), findings) == verdict
 
 
+small = replace(bad, below=10)
+low_estimate = finding(0.9, 0.5, 1.3)
+
+
+@pytest.mark.parametrize(
+    ("over", "findings", "verdict"),
+    [
+        ("all", [good, small], SMALL),  # neither holds nor does not
+        ("all", [good, small, straddling], OPEN),
+        ("all", [good, small, bad], BREAKS),
+        ("any", [small, good], HOLDS),
+        ("any", [small, bad], SMALL),
+        ("most", [good, small], SMALL),
+        ("most", [good, good, small], HOLDS),
+        ("together", [straddling, good, good, good, good], HOLDS),  # five estimates at 1 or above
+        ("together", [straddling, good, good, good], OPEN),  # four may be chance
+        ("together", [low_estimate, good, good, good, good], OPEN),
+        ("together", [good, good, good, good, good, bad], BREAKS),
+        ("together", [good, good, good, good, good, small], SMALL),
+        ("together", [good, good, good, good, good, MISSING], HOLDS),
+    ],
+)
+def test_small_sizes_and_joint_estimates_combine(over, findings, verdict):
+    assert combine(claim(over=over), findings) == verdict
+
+
+def test_a_claim_beside_another_shares_its_sentence(tmp_path):
+    path = tmp_path / "claims.yaml"
+    beside = {**ENTRY, "id": "two", "beside": "one"}
+    path.write_text(yaml.safe_dump({"claims": [ENTRY, beside]}))
+    one, two = read_claims(path, list(synthetic.EXPERIMENTS))
+    assert one.counted and not two.counted
+    path.write_text(yaml.safe_dump({"claims": [ENTRY, {**beside, "quote": "another"}]}))
+    with pytest.raises(StepError, match="quote and kind must be those of 'one'"):
+        read_claims(path, list(synthetic.EXPERIMENTS))
+
+
 WRONG = (
     ({"rule": {"atleast": 1}}, "claim 1 'one': rule: must be one of at-least, at-most"),
     ({"rule": {"at-least": "many"}}, "rule.at-least: must be a number or a list, not 'many'"),
@@ -105,7 +154,12 @@ WRONG = (
     ({"quantity": {**ENTRY["quantity"], "experiments": ["adlt"]}}, "unknown experiment 'adlt'"),
     ({"quantity": {**ENTRY["quantity"], "experiments": "web"}}, "a list of names, or all, expected"),
     ({"scales": ["smoke"]}, "seconds are not judged at smoke scale"),
-    ({"over": "some"}, "over: must be one of all, any, most, not 'some'"),
+    ({"over": "some"}, "over: must be one of all, any, most, together, not 'some'"),
+    ({"kind": "minor"}, "kind: must be one of "),
+    ({"kind": "by construction"}, "because: missing"),
+    ({"because": "so it is"}, "because: is for claims of kind 'by construction' only"),
+    ({"beside": "two"}, "beside: no claim 'two' stands above it by itself"),
+    ({"decisive": "large"}, "decisive: "),
     ({"qoute": "x"}, "qoute: unknown key; did you mean 'quote'?"),
 )
 
@@ -197,3 +251,112 @@ def test_a_claim_about_violations_tells_the_gap_too(full, column, beside):
     measured = judge(claim(quantity=quantity), results).measured
     assert ("largest" in measured) == (beside is not None)
     assert beside is None or beside in measured
+
+
+# -- the paper's own numbers ------------------------------------------------------------------------------
+
+TABLES = {
+    "timings": (
+        "experiment,n,smo_seconds,chunking_seconds,nonbound_support_vectors,bound_support_vectors\n"
+        "power,100,1.0,2.0,5,0\npower,200,2.0,8.0,6,0\npower,400,4.0,32.0,7,1\npower,800,8.0,,8,3\n"
+    ),
+    "scaling": "experiment,smo_exponent,chunking_exponent\npower,1.3,2.0\nwritten,1.5,2.0\n",
+    "sparse_vs_dense": "experiment,n,smo_sparse_seconds,smo_dense_seconds\npower,100,1.0,4.0\n",
+    "aliases": "experiment,smo,smo_slow\noptions,power/smo,power/chunking\n",
+    "marks": (
+        "experiment,n,smo_iterations,pasmo_iterations,iterations_significant\n"
+        "a,10,100,90,yes\nb,10,100,99,no\nc,10,100,120,yes\nd,10,100,50,yes\n"
+    ),
+}
+
+
+def on_paper(folder, rule, over="all", **quantity):
+    for table, text in TABLES.items():
+        (folder / f"toy_{table}.csv").write_text(text)
+    return judge_printed(claim(quantity=quantity, rule=rule, over=over), PaperNumbers(folder, "toy"))[0]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "rule", "verdict"),
+    [
+        # The seconds are exact powers of n, so that the refit has no width; the printed 1.3 is not asked.
+        ({"kind": "exponent", "contender": "smo"}, {"between": (0.9999, 1.0001)}, HOLDS),
+        ({"kind": "exponent", "contender": "chunking"}, {"at-most": 1.9}, BREAKS),
+        # Without seconds, the printed 1.5 is any number from 1.45 to 1.55.
+        ({"kind": "exponent", "contender": "smo", "experiments": ["written"]}, {"at-most": 1.55}, HOLDS),
+        ({"kind": "exponent", "contender": "smo", "experiments": ["written"]}, {"at-most": 1.5}, OPEN),
+        ({"kind": "exponent", "contender": "smo", "of": "work"}, {"at-most": 9}, UNASKED),
+        ({"kind": "exponent", "contender": "svmlight"}, {"at-most": 9}, UNASKED),
+        (
+            {"kind": "exponent-difference", "contender": "chunking", "minus": "smo"},
+            {"between": (0.999, 1.001)},
+            HOLDS,
+        ),
+        # 2.0 / 1.0 lies between 1.95 / 1.05 = 1.857 and 2.05 / 0.95 = 2.158.
+        ({"kind": "ratio", "above": "chunking", "below": "smo", "at": 100}, {"between": (1.85, 2.16)}, HOLDS),
+        ({"kind": "ratio", "above": "chunking", "below": "smo", "at": 100}, {"between": (1.86, 2.16)}, OPEN),
+        ({"kind": "ratio", "above": "chunking", "below": "smo", "at": "largest"}, {"above": 7.8}, HOLDS),
+        ({"kind": "ratio", "above": "chunking", "below": "smo", "from": 200}, {"above": 3.8}, HOLDS),
+        ({"kind": "ratio", "above": "chunking", "below": "smo"}, {"above": 3.8}, BREAKS),
+        ({"kind": "ratio", "above": "smo-dense", "below": "smo"}, {"between": (3.7, 4.3)}, HOLDS),
+        (
+            {"kind": "ratio", "above": "smo-slow", "below": "smo", "at": 100, "experiments": ["options"]},
+            {"between": (1.85, 2.16)},
+            HOLDS,
+        ),
+        ({"kind": "value", "contenders": ["smo"], "of": "certificate.n_bound"}, {"equals": 0}, BREAKS),
+        ({"kind": "value", "contenders": ["smo"], "of": "iterations"}, {"equals": 0}, UNASKED),
+        ({"kind": "support-vectors", "contender": "smo", "which": "total"}, {"at-most": 1}, UNASKED),
+    ],
+)
+def test_rules_are_put_to_the_printed_numbers(tmp_path, quantity, rule, verdict):
+    assert on_paper(tmp_path, rule, **{"experiments": ["power"], **quantity}) == verdict
+
+
+@pytest.mark.parametrize(
+    ("has", "corrected", "share", "verdict"),
+    [
+        ("less", False, 0.5, HOLDS),  # a and d; b is not marked, c has more
+        ("more", False, 0.25, HOLDS),
+        ("less", True, 0.5, UNASKED),  # the paper does not correct
+    ],
+)
+def test_printed_marks_count_in_their_direction(tmp_path, has, corrected, share, verdict):
+    quantity = {"kind": "significant", "contenders": ["smo", "pasmo"], "of": "iterations", "table": "marks"}
+    names = ["a", "b", "c", "d"]
+    found = on_paper(tmp_path, {"equals": share}, experiments=names, has=has, corrected=corrected, **quantity)
+    assert found == verdict
+
+
+def test_stand_ins_and_small_sizes_never_hold(full):
+    """The one rule that all sets meet, judged with some of them taken for stand-ins or too small."""
+    results = load(full, synthetic.PAPER, synthetic.EXPERIMENTS)
+    quantity = {"kind": "value", "contenders": ["smo"], "of": "certificate.max_violation"}
+    kept = claim(quantity={**quantity, "experiments": ["adult-linear", "web-linear"]}, rule={"at-most": 1.0})
+
+    def of_stand_ins(*names):
+        experiments = {
+            name: replace(each, stand_in_for="another" if name in names else "")
+            for name, each in results.paper.experiments.items()
+        }
+        return judge(kept, replace(results, paper=replace(results.paper, experiments=experiments))).verdict
+
+    assert of_stand_ins() == HOLDS
+    assert of_stand_ins("web-linear") == HOLDS  # adult-linear alone meets it too
+    assert of_stand_ins("adult-linear", "web-linear") == STAND_IN
+    judged = judge(replace_claim(kept, decisive={"web-linear": 49749}), results)
+    assert judged.verdict == SMALL and "below the 49,749 that decide" in judged.measured
+    at_largest = {**kept.quantity, "at": "largest"}
+    assert judge(replace_claim(kept, decisive="paper", quantity=at_largest), results).verdict == HOLDS
+    assert judge(replace_claim(kept, decisive=50000, quantity=at_largest), results).verdict == SMALL
+
+
+def replace_claim(kept, **changes):
+    return Claim(**{name: getattr(kept, name) for name in kept.__struct_fields__} | changes)
+
+
+@pytest.mark.parametrize("paper", ["platt1998", "platt1999", "glasmachers2008", "joachims2006"])
+def test_work_is_never_counted_in_place_of_seconds(paper):
+    experiments = list(load_config({"scale": "paper", "papers": [paper]}).papers[paper].experiments)
+    for found in read_claims(paths.config_dir() / "claims" / f"{paper}.yaml", experiments):
+        assert not (found.quantity.get("of") == "work" and found.counted), found.id

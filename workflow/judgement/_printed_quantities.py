@@ -1,0 +1,185 @@
+"""The quantities of claims, taken from the paper's printed numbers instead of measurements.
+
+Each function is a kind of quantity of `svmrepro.workflow.judgement._quantities` and understands the same
+parameters, on all experiments of a claim and the paper's own sizes. It returns no finding where the paper
+prints nothing. A quantity that is compared with a printed number has no function here.
+
+A printed number stands for all numbers that round to it: 0.4 for 0.35 to 0.45. Counts are exact. An exponent
+is refitted to the printed seconds, with the interval of the fit, if they are of three sizes or more, else it
+is the printed exponent. The tables of the paper may print the seconds of a contender under another name;
+``aliases`` (`svmrepro.workflow.analysis.printed_numbers`) says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from svmrepro.workflow.analysis.printed_numbers import (
+    SCALING,
+    SPARSE,
+    SUPPORT_VECTORS,
+    TIMINGS,
+    PaperNumbers,
+    snake,
+)
+from svmrepro.workflow.analysis.runs import CPU
+from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.statistics import Interval, fit_power_law
+
+FEWEST_SIZES = 3
+"""Fewest printed sizes to which an exponent is fitted."""
+
+_COUNTS = {f"certificate.n_{which}": which for which in SUPPORT_VECTORS}
+
+
+def rounded(text: str) -> Interval | None:
+    """Return the numbers that round to a printed one: "0.4" is 0.35 to 0.45; None for "N/A"."""
+    if not text:
+        return None
+    half = 0.5 * 10.0 ** -len(text.partition(".")[2])
+    value = float(text)
+    return Interval(value, value - half, value + half)
+
+
+def seconds(numbers: PaperNumbers, experiment: str, n: int, contender: str) -> Interval | None:
+    """Return the printed seconds of a contender at the paper's size n; None if there are none."""
+    experiment, contender = numbers.alias(experiment, contender)
+    found = numbers.text(TIMINGS, experiment, n, f"{snake(contender)}_seconds")
+    form = "dense" if contender.endswith("-dense") else "sparse"
+    label = contender.removesuffix("-dense")
+    return rounded(found or numbers.text(SPARSE, experiment, n, f"{snake(label)}_{form}_seconds"))
+
+
+def sizes(numbers: PaperNumbers, experiment: str, *contenders: str) -> list[int]:
+    """Return the paper's sizes at which it prints seconds of all contenders, ascending."""
+    shown = {numbers.alias(experiment, each)[0] for each in contenders}
+    known = {n for name in shown for table in (TIMINGS, SPARSE) for n in numbers.sizes(name, table)}
+    return sorted(n for n in known if all(seconds(numbers, experiment, n, each) for each in contenders))
+
+
+def ratio_of(numbers: PaperNumbers, experiment: str, n: int, above: str, below: str) -> Interval | None:
+    """Return the ratio of printed seconds, as far as rounding leaves it open; None if either is missing."""
+    top, bottom = (seconds(numbers, experiment, n, contender) for contender in (above, below))
+    return None if top is None or bottom is None else _quotient(top, bottom)
+
+
+@cache
+def exponent_of(numbers: PaperNumbers, experiment: str, contender: str) -> Interval | None:
+    """Return the exponent of the printed seconds, refitted if possible; None if the paper has neither."""
+    series = numbers.series(experiment, contender)
+    if len(series) >= FEWEST_SIZES:
+        name = f"{numbers.paper}/{experiment}/{contender}/paper"  # the series of fits.csv: the same interval
+        return fit_power_law(series, name).exponent
+    return rounded(numbers.text(SCALING, experiment, None, f"{snake(contender)}_exponent"))
+
+
+def _exponent(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    if spec.get("of", CPU) != CPU:
+        return []
+    found = {name: exponent_of(numbers, name, spec["contender"]) for name in spec["experiments"]}
+    return [Finding(name, exponent, experiment=name) for name, exponent in found.items() if exponent]
+
+
+def _exponent_difference(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    if spec.get("of", CPU) != CPU:
+        return []
+    findings = []
+    for name in spec["experiments"]:
+        first, second = (exponent_of(numbers, name, spec[key]) for key in ("contender", "minus"))
+        if first and second:
+            findings.append(Finding(name, first.minus(second), experiment=name))
+    return findings
+
+
+def _ratio(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    if spec.get("of", CPU) != CPU:
+        return []
+    findings = []
+    for name in spec["experiments"]:
+        known = _chosen(spec, sizes(numbers, name, spec["above"], spec["below"]))
+        for n in known:
+            found = ratio_of(numbers, name, n, spec["above"], spec["below"])
+            findings.append(Finding(f"{name}, n = {n:,}", found, experiment=name, n=n))
+    return findings
+
+
+def _value(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    """Return counts of support vectors, or their shares; the papers took them from SMO."""
+    columns = [spec["of"], *spec.get("per", ())]
+    if "smo" not in spec["contenders"] or not set(columns) <= _COUNTS.keys():
+        return []
+    findings = []
+    for name in spec["experiments"]:
+        for n in _chosen(spec, sorted(numbers.sizes(name))):
+            top, *parts = (numbers.support_vectors(name, n, _COUNTS[column]) for column in columns)
+            if top is None or None in parts:
+                continue
+            whole = sum(part or 0 for part in parts) if parts else 1
+            if whole:
+                findings.append(Finding(f"{name}, n = {n:,}", Interval.exact(top / whole), "", None, name, n))
+    return findings
+
+
+def _significant(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    """Return the share of data sets with the paper's mark whose means differ in the right direction."""
+    table, quantity = spec["table"], _printed(spec["of"])
+    columns = [f"{quantity}_significant", *(f"{snake(label)}_{quantity}" for label in spec["contenders"])]
+    marked = total = 0
+    for name in spec["experiments"]:
+        for n in numbers.sizes(name, table):
+            mark, first, second = (numbers.text(table, name, n, column) for column in columns)
+            if not (mark and first and second):
+                continue
+            total += 1
+            less = float(second) < float(first)
+            marked += mark == "yes" and less == (spec["has"] == "less")
+    # The paper does not correct; Holm's correction only removes marks, so it changes nothing without marks.
+    if not total or (marked and spec.get("corrected")):
+        return []
+    return [Finding(f"{marked} of {total} data sets", Interval.exact(marked / total))]
+
+
+def _mean_ratio(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    table, quantity = spec["table"], _printed(spec["of"])
+    findings = []
+    for name in spec["experiments"]:
+        for n in numbers.sizes(name, table):
+            texts = (
+                numbers.text(table, name, n, f"{snake(spec[key])}_{quantity}") for key in ("above", "below")
+            )
+            above, below = map(rounded, texts)
+            if above and below:
+                findings.append(Finding(f"{name}, n = {n:,}", _quotient(above, below), "", None, name, n))
+    return findings
+
+
+PRINTED: dict[str, Callable[[PaperNumbers, Spec], list[Finding]]] = {
+    "exponent": _exponent,
+    "exponent-difference": _exponent_difference,
+    "ratio": _ratio,
+    "value": _value,
+    "significant": _significant,
+    "mean-ratio": _mean_ratio,
+}
+"""Kind -> function; a kind that is not listed cannot be asked of the paper's numbers."""
+
+
+def _chosen(spec: Spec, known: list[int]) -> list[int]:
+    """Return the sizes that ``at`` and ``from`` select."""
+    known = [n for n in known if n >= spec.get("from", 0)]
+    at = spec.get("at", "each")
+    if at == "largest":
+        return known[-1:]
+    return known if at == "each" else [n for n in known if n == at]
+
+
+def _printed(column: str) -> str:
+    return "seconds" if column == CPU else column
+
+
+def _quotient(above: Interval, below: Interval) -> Interval:
+    """Return the quotient of positive intervals; the divisor may round to 0."""
+    (low, high), (least, most) = above.ends or (above.value,) * 2, below.ends or (below.value,) * 2
+    highest = high / least if least > 0 else float("inf")
+    return Interval(above.value / below.value if below.value else highest, low / most, highest)

@@ -1,0 +1,276 @@
+"""Verdicts on a paper's claims, from what was measured and from what the paper prints.
+
+A rule is applied to intervals, not points:
+
+* *holds* - the whole interval satisfies the rule;
+* *holds on a stand-in* - so it is, but only of data that stand in for the paper's;
+* *does not hold* - the whole interval violates it;
+* *not decided* - the interval straddles the bound, or there are too few sizes for an interval;
+* *not decided at this size* - what was measured is smaller than the sizes that decide (``decisive``);
+* *not measured here* - with the reason.
+
+A claim may have several findings (experiments, sizes). With ``over: all`` (the default) every finding must
+satisfy the rule: one violation decides the claim, otherwise one straddling interval leaves it undecided.
+``over: any`` requires one finding to satisfy the rule, ``over: most`` more than half of those measured.
+``over: together`` judges estimates: all must satisfy the rule, and there must be at least `FEWEST_TOGETHER`
+of them, so that chance would bring all to this side of the bound with a probability below 0.05 (sign test).
+An interval that violates the rule as a whole still decides. Findings that were not measured are counted and
+named, but decide nothing. Findings below the decisive size neither satisfy nor violate a rule.
+
+The same rule is applied to the paper's printed numbers (`svmrepro.workflow.judgement._printed_quantities`),
+on all experiments of the claim at the paper's sizes, whatever was measured. A rule that does not hold there
+does not follow from the paper's numbers. Where the paper prints no number it *cannot be asked*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+
+from svmrepro.workflow.analysis.number_text import significant
+from svmrepro.workflow.analysis.printed_numbers import TIMINGS, PaperNumbers
+from svmrepro.workflow.analysis.results import Results
+from svmrepro.workflow.analysis.runs import RELATIVE_GAP
+from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.judgement._printed_quantities import PRINTED
+from svmrepro.workflow.judgement._quantities import KINDS, value
+from svmrepro.workflow.judgement.claims import (
+    BREAKS,
+    HOLDS,
+    OPEN,
+    SMALL,
+    STAND_IN,
+    UNASKED,
+    UNMEASURED,
+    Claim,
+)
+from svmrepro.workflow.statistics import Interval
+
+FEWEST_TOGETHER = 5
+"""Fewest estimates that decide together: 2 ** -5 < 0.05."""
+
+_BESIDE = {
+    "certificate.max_violation": (RELATIVE_GAP, "relative duality gap"),
+    "certificate.pair_gap": (RELATIVE_GAP, "relative duality gap"),
+    "certificate.gap": ("certificate.max_violation", "KKT violation"),
+    RELATIVE_GAP: ("certificate.max_violation", "KKT violation"),
+}
+"""Column of the certificate -> column and name of the quantity reported with it. Neither bounds the other."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, its findings, and the decision."""
+
+    claim: Claim
+    verdict: str
+    measured: str
+    findings: tuple[Finding, ...]
+    on_paper: str = UNASKED  # the verdict on the paper's printed numbers
+    printed: str = ""  # those numbers, in words
+
+
+def judge(claim: Claim, results: Results) -> Verdict:
+    """Measure and judge one claim, and put its rule to the paper's own numbers."""
+    on_paper, printed = judge_printed(claim, results.numbers)
+
+    def verdict(word: str, said: str, findings: Sequence[Finding] = ()) -> Verdict:
+        return Verdict(claim, word, said, tuple(findings), on_paper, printed)
+
+    if results.scale not in claim.scales:
+        return verdict(UNMEASURED, f"judged at {' and '.join(claim.scales)} scale only")
+    known = [name for name in claim.quantity["experiments"] if name in results.paper.experiments]
+    if not known:
+        return verdict(UNMEASURED, "none of its experiments is part of this configuration")
+    spec = {**claim.quantity, "experiments": known}
+    findings = [_qualified(claim, results, item) for item in KINDS[spec["kind"]][0](results, spec)]
+    said = "; ".join(filter(None, (_statement(claim, findings), _beside(claim, results, spec))))
+    found = combine(claim, findings)
+    if found == HOLDS and combine(claim, [item for item in findings if not item.stand_in]) != HOLDS:
+        found = STAND_IN
+    return verdict(found, said, findings)
+
+
+def judge_printed(claim: Claim, numbers: PaperNumbers) -> tuple[str, str]:
+    """Return the verdict on the paper's printed numbers, and these numbers in words."""
+    asked = PRINTED.get(claim.quantity["kind"])
+    findings = asked(numbers, claim.quantity) if asked is not None else []
+    if not findings:
+        return UNASKED, ""
+    return combine(claim, findings), _statement(claim, findings)
+
+
+def _qualified(claim: Claim, results: Results, finding: Finding) -> Finding:
+    """Mark a finding on a stand-in, or below the size that decides."""
+    experiment = results.paper.experiments.get(finding.experiment)
+    if experiment is None:
+        return finding
+    stand_in = bool(experiment.stand_in_for)
+    needed, n = _decisive(claim, results.numbers, finding.experiment), finding.n
+    if n is not None and needed:
+        n = results.paper_size(finding.experiment, n) or n
+    return replace(finding, stand_in=stand_in, below=needed if n is not None and n < needed else 0)
+
+
+def _decisive(claim: Claim, numbers: PaperNumbers, experiment: str) -> int:
+    """Return the smallest size of an experiment that decides a claim, 0 if all do.
+
+    The paper's size of an experiment that it does not have is the smallest among the claim's others.
+    """
+    if isinstance(claim.decisive, dict):
+        return claim.decisive.get(experiment, 0)
+    if claim.decisive != "paper":
+        return claim.decisive
+    table = claim.quantity.get("table", TIMINGS)
+    largest = {name: max(numbers.sizes(name, table), default=0) for name in claim.quantity["experiments"]}
+    return largest.get(experiment) or min(filter(None, largest.values()), default=0)
+
+
+def _beside(claim: Claim, results: Results, spec: Spec) -> str:
+    """Report the duality gap beside a claim on KKT violations, or the violation beside a claim on the gap."""
+    column, words = _BESIDE.get(str(spec.get("of")), ("", ""))
+    if spec["kind"] != "value" or not column:
+        return ""
+    found = [
+        (item.interval.high, item.label)
+        for item in value(results, {**spec, "of": column, "per": ()})
+        if item.interval is not None and item.interval.high is not None
+    ]
+    if not found:
+        return ""
+    most, label = max(found, key=itemgetter(0))
+    return f"largest {words} {most:.2g} ({label})"
+
+
+def allowed(rule: str, bound: Sequence[float]) -> tuple[float, float]:
+    """Return the range of values that satisfy a rule; ``above`` and ``below`` exclude its ends."""
+    lowest = -math.inf if rule in ("at-most", "below") else bound[0]
+    highest = math.inf if rule in ("at-least", "above") else bound[-1]
+    return lowest, highest
+
+
+def decide(rule: str, bound: Sequence[float], interval: Interval) -> str:
+    """Apply a rule to an interval: `HOLDS`, `BREAKS` or `OPEN`."""
+    if interval.ends is None:
+        return OPEN
+    low, high = interval.ends
+    lowest, highest = allowed(rule, bound)
+    if rule in ("above", "below"):
+        obeys, breaks = lowest < low and high < highest, high <= lowest or low >= highest
+    else:
+        obeys, breaks = lowest <= low and high <= highest, high < lowest or low > highest
+    return HOLDS if obeys else BREAKS if breaks else OPEN
+
+
+def combine(claim: Claim, findings: Sequence[Finding]) -> str:
+    """Combine all findings of a claim into a verdict; see the module docstring."""
+    decided = [_decided(claim, item) for item in findings if item.interval is not None]
+    if not decided:
+        return UNMEASURED
+    holds, breaks = decided.count(HOLDS), decided.count(BREAKS)
+    undecided = SMALL if SMALL in decided and OPEN not in decided else OPEN
+    if claim.over == "any":
+        return HOLDS if holds else BREAKS if breaks == len(decided) else undecided
+    if claim.over == "most":
+        half = len(decided) / 2
+        return HOLDS if holds > half else BREAKS if breaks >= half else undecided
+    if claim.over == "together" and not breaks and SMALL not in decided:
+        estimates = [_value(item) for item in findings if item.interval is not None]
+        agreed = all(decide(claim.relation, claim.bound, Interval.exact(each)) == HOLDS for each in estimates)
+        return HOLDS if agreed and len(estimates) >= FEWEST_TOGETHER else OPEN
+    return BREAKS if breaks else HOLDS if holds == len(decided) else undecided
+
+
+def rule_text(claim: Claim) -> str:
+    """Return the rule in words: "at least 0.8, in most"; then the sizes that decide."""
+    shown = " and ".join(_show(bound, claim.unit) for bound in claim.bound)
+    where = {"all": "", "any": ", in at least one", "most": ", in most", "together": ", all estimates"}[
+        claim.over
+    ]
+    return f"{claim.relation.replace('-', ' ')} {shown}{where}{_sizes_text(claim)}"
+
+
+def _sizes_text(claim: Claim) -> str:
+    if isinstance(claim.decisive, dict):
+        return "; decided at " + ", ".join(f"n = {n:,} ({name})" for name, n in claim.decisive.items())
+    if claim.decisive == "paper":
+        return "; decided at the paper's largest size"
+    return f"; decided from n = {claim.decisive:,} on" if claim.decisive else ""
+
+
+def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
+    """Summarise the findings in one line: the number, or counts and extremes; then what is missing."""
+    measured = [item for item in findings if item.interval is not None]
+    absent = [item for item in findings if item.interval is None]
+    parts: list[str] = []
+    if len(measured) == 1:
+        parts.append(_finding(claim, measured[0]))
+    elif measured:
+        parts += _extremes(claim, measured)
+    if absent:
+        reasons = list(dict.fromkeys(item.reason for item in absent))
+        more = {1: "", 2: "; 1 other reason"}.get(len(reasons), f"; {len(reasons) - 1} other reasons")
+        parts.append(f"{len(absent)} of {len(findings)} not measured ({absent[0].label}: {reasons[0]}{more})")
+    return "; ".join(parts)
+
+
+def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
+    """Count the findings that meet the rule, violate it or are undecided; add the worst and the range."""
+    by_verdict: dict[str, list[Finding]] = {HOLDS: [], BREAKS: [], OPEN: [], SMALL: []}
+    for item in measured:
+        by_verdict[_decided(claim, item)].append(item)
+    met, violated, undecided, small = by_verdict.values()
+    said = f"rule met by {len(met)} of {len(measured)}"
+    said += f", violated by {len(violated)}" if violated else ""
+    said += f", undecided for {len(undecided)}" if undecided else ""
+    said += f", too small for {len(small)}" if small else ""
+    parts = [said]
+    if claim.over == "any" and met:
+        parts.append(f"such as {_finding(claim, met[0])}")
+    elif (
+        others := violated or undecided or small
+    ):  # undecided findings matter only if there are no violations
+        parts.append(f"worst: {_finding(claim, max(others, key=lambda item: _beyond(claim, _value(item))))}")
+    low, high = min(measured, key=_value), max(measured, key=_value)
+    ends = [_show(_value(item), claim.unit) for item in (low, high)]
+    whole = f"range {ends[0]} ({low.label}) to {ends[1]} ({high.label})"
+    return [*parts, f"all {ends[0]}" if ends[0] == ends[1] else whole]
+
+
+def _decided(claim: Claim, finding: Finding) -> str:
+    assert finding.interval is not None
+    if finding.below:
+        return SMALL
+    return decide(claim.relation, claim.bound, finding.interval)
+
+
+def _value(finding: Finding) -> float:
+    assert finding.interval is not None
+    return finding.interval.value
+
+
+def _beyond(claim: Claim, value: float) -> float:
+    """Return how far a value lies beyond the bound of the rule; negative if it satisfies the rule."""
+    lowest, highest = allowed(claim.relation, claim.bound)
+    return max(lowest - value, value - highest)
+
+
+def _finding(claim: Claim, finding: Finding) -> str:
+    interval = finding.interval
+    assert interval is not None
+    text = f"{finding.label}: {_show(interval.value, claim.unit)}"
+    if interval.ends is None:
+        text += " (no interval)"
+    elif interval.low != interval.high:
+        text += f" [{' … '.join(_show(end, claim.unit) for end in interval.ends)}]"
+    text += f", below the {finding.below:,} that decide" if finding.below else ""
+    return text if finding.paper is None else f"{text} (paper {_show(finding.paper, claim.unit)})"
+
+
+def _show(number: float, unit: str) -> str:
+    if unit == "%":
+        return f"{100 * number:.2g} %" if abs(number) < 1 else f"{100 * number:.0f} %"
+    text = f"{number:.3g}" if abs(number) < 1000 else significant(number)
+    return f"{text}x" if unit == "x" else text
