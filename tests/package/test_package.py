@@ -79,7 +79,7 @@ def test_what_is_in_them(built: tuple[Path, Path]) -> None:
         for path in (PROJECT / floor).rglob("*")
         if path.suffix == ".py"
         or path.name in ("py.typed", "registry.yaml")
-        or (path.parent.name == "templates" and path.is_file())
+        or (path.is_file() and {"templates", "assets", "vendor"} & set(path.parts))
     }
     assert packages <= sources
     assert {"LICENSE", "README.md", "pyproject.toml"} <= sources

@@ -10,6 +10,7 @@ new          skeletons of a solver, a data set, a paper
 bench        solvers of one's own beside all others, on any data
 crate        RO-Crate metadata of results
 report       one HTML file with everything
+site         static pages of one or more runs
 docs         the documentation site
 test         everything that has to pass before a change lands
 sums         the numerical tests with other orders of sums
@@ -36,6 +37,7 @@ COMMANDS = {
     "bench": "measure solvers side by side on your data: `bench --solver pkg.mod:fit --data my.libsvm`",
     "crate": "describe a folder of results as an RO-Crate",
     "report": "write all tables and figures into one HTML file",
+    "site": "write the results of one or more runs as static pages",
     "docs": "build the documentation site",
     "test": "check format, lint and types, run the smoke scale with its check, and run all tests",
     "sums": "run the numerical tests with other orders of sums",

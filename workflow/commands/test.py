@@ -51,7 +51,9 @@ ANALYSIS: Commands = (
         *(f"--ignore={name}" for name in _COMPILED_ANALYSIS),
     ),
 )
-ENGINE: Commands = (("pytest", "tests/engine", "tests/commands", "tests/package", "tests/fuzz"),)
+ENGINE: Commands = (
+    ("pytest", *(f"tests/{each}" for each in ("engine", "commands", "package", "site", "fuzz"))),
+)
 REPORT: Commands = (*SMOKE, ("svmrepro", "remake", "results/smoke"), ("pytest", "tests/report"))
 
 #: The tasks of the whole test: those of a row run side by side.

@@ -78,9 +78,9 @@ def table(config: Config, paper: str, artefact: str) -> dict[str, Path]:
 
 
 def figure(config: Config, paper: str, artefact: str) -> dict[str, Path]:
-    """Return the files of a figure by form: svg, png."""
+    """Return the files of a figure by form: svg, png, and json for the numbers that it draws."""
     folder = config.figures_dir / config.scale / paper
-    return {form: folder / f"{artefact}.{form}" for form in ("svg", "png")}
+    return {form: folder / f"{artefact}.{form}" for form in ("svg", "png", "json")}
 
 
 def check(config: Config) -> Path:

@@ -23,6 +23,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from svmrepro.workflow.figures import drawn_data
 from svmrepro.workflow.files import atomic_path
 from svmrepro.workflow.statistics import FEWEST_SPREAD, Interval
 
@@ -180,7 +181,13 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def save(figure: Figure, path: Path, form: str) -> None:
-    """Write a figure as "svg" or "png" (300 dots per inch), without run-dependent metadata."""
+    """Write a figure as "svg" or "png" (300 dots per inch), or its numbers as "json".
+
+    Nothing in it depends on the run. The numbers can only be written once the figure has been drawn.
+    """
+    if form == "json":
+        path.write_text(drawn_data.to_json(figure), encoding="utf-8")
+        return
     metadata = {"Date": None, "Creator": "svmrepro"} if form == "svg" else {"Software": None}
     figure.savefig(path, format=form, dpi=300, metadata=metadata)
 

@@ -17,7 +17,7 @@ def outputs(paper, artefacts):
         if each.form == "table":
             found += [files["csv"], files["md"], shown(paper, each, files["html"], "table", "HTML")]
         else:
-            found += [shown(paper, each, files["svg"], "plot", "SVG"), files["png"]]
+            found += [shown(paper, each, files["svg"], "plot", "SVG"), files["png"], files["json"]]
     return found
 
 

@@ -1,0 +1,171 @@
+"""The site in a browser, from disk: no errors, no network, both widths and themes, by mouse and by keys."""
+
+import json
+import shutil
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from conftest import EXPERIMENT, PAPER
+from playwright.sync_api import expect, sync_playwright
+from report_browser import LOCAL, NAMES, lack
+
+HERE = f"smoke/{PAPER}"
+PAGES = {
+    "runs": "index.html",
+    "history": "history.html",
+    "pairs": "compare.html",
+    "steps": "graph.html",
+    "run": "smoke/index.html",
+    "paper": f"{HERE}/index.html",
+    "claim": f"{HERE}/claims/smo-faster.html",
+    "table": f"{HERE}/tables/timing-adult-linear.html",
+    "figure": f"{HERE}/figures/loglog-adult-linear.html",
+    "picture": f"{HERE}/figures/overview.html",
+    "experiment": f"{HERE}/experiments/{EXPERIMENT}.html",
+    "two runs": "compare/reference-smoke--smoke.html",
+    "committed": "reference-smoke/platt1998/index.html",
+}
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    command = next(filter(None, map(shutil.which, NAMES)), None)
+    if command is None:
+        lack("no browser (chromium) to look at pages")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=command, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """A page of the browser, and what went wrong on it."""
+
+    def __init__(self, browser, site, **options):
+        self.page = browser.new_context(**options).new_page()
+        self.page.set_default_timeout(20_000)
+        self.site, self.complaints = site, []
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", self._heard)
+        self.page.on("request", self._asked)
+
+    def _heard(self, message):
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def _asked(self, request):
+        if not request.url.startswith(LOCAL):
+            self.complaints.append(f"asked for {request.url}")
+
+    def open(self, name, fragment=""):
+        self.page.goto((self.site / name).as_uri() + fragment)
+        return self.page
+
+
+@pytest.fixture
+def watched(chromium, site):
+    opened = Watched(chromium, site, viewport={"width": 1280, "height": 900})
+    yield opened
+    assert not opened.complaints
+    opened.page.context.close()
+
+
+@pytest.mark.parametrize(("width", "dark"), [(360, True), (1280, False)], ids=["narrow, dark", "wide, light"])
+def test_every_kind_of_page(chromium, site, width, dark):
+    scheme = "dark" if dark else "light"
+    opened = Watched(chromium, site, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    for kind, name in PAGES.items():
+        page = opened.open(name)
+        assert page.title() and page.locator("h1").count() == 1, kind
+        over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert over <= 0, f"{kind}: {over} pixels too wide"
+        # Style sheets are not loaded again: a page from disk may not.
+        faults = Axe().run(page, options={"preload": False}).response["violations"]
+        serious = [each["id"] for each in faults if each["impact"] in ("serious", "critical")]
+        assert not serious, f"{kind}: {serious}"
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (background == "rgb(255, 255, 255)") is not dark
+    assert not opened.complaints
+    opened.page.context.close()
+
+
+def test_from_a_claim_to_the_line_of_json(watched, run):
+    page = watched.open("index.html")
+    page.get_by_role("link", name="Run, smoke scale").click()
+    page.locator("article.card a").first.click()
+    page.get_by_role("link", name="SMO is faster").click()
+    assert page.get_by_text("at least 2x").is_visible()
+    page.get_by_role("link", name=f"{EXPERIMENT}, n = 400").click()
+    rows = page.locator("#records tbody tr")
+    expect(rows).to_have_count(1)
+    assert "smo" in rows.first.inner_text()
+    button = rows.first.get_by_role("button")
+    button.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    place = dialog.locator("h2").inner_text()
+    name, _, number = place.partition(":")
+    line = (run / name).read_text().splitlines()[int(number) - 1]
+    assert json.loads(dialog.locator("pre").inner_text()) == json.loads(line)
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible() and button.evaluate("button => button === document.activeElement")
+    page.get_by_role("button", name="Show all measurements").click()
+    expect(rows).to_have_count(4)
+
+
+def test_a_table_is_sorted_by_its_numbers_and_filtered(watched):
+    page = watched.open(PAGES["table"])
+    rows = page.locator("table").first.locator("tbody tr")
+    header = page.locator("table").first.locator("thead tr").nth(1).locator("th").nth(1)
+    sizes = rows.locator("td:nth-child(2)")
+    assert sizes.all_inner_texts() == ["1,605", "800"]
+    header.locator(".dt-column-order").click()
+    assert sizes.all_inner_texts() == ["800", "1,605"] and header.get_attribute("aria-sort") == "ascending"
+    page.get_by_label("Filter: Times").fill("does not hold")
+    expect(rows).to_have_count(1)
+
+
+def test_a_filter_by_verdict(watched):
+    page = watched.open(PAGES["paper"])
+    rows = page.locator("table.claims tbody tr")
+    expect(rows).to_have_count(2)
+    page.get_by_label("Filter: Claims").fill("not decided")
+    expect(rows).to_have_count(1)
+    assert rows.first.inner_text().startswith("?")
+
+
+def test_a_figure_zooms_and_tells_its_numbers(watched):
+    page = watched.open(PAGES["figure"])
+    page.locator("#panels .points .point").first.wait_for()
+    plot = "document.querySelector('#panels .plot')"
+    before = page.evaluate(f"{plot}.layout.xaxis.range.slice()")
+    box = page.locator("#panels .nsewdrag").bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.3)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + box["height"] * 0.8, steps=4)
+    page.mouse.up()
+    after = page.evaluate(f"{plot}.layout.xaxis.range.slice()")
+    assert before[0] < after[0] < after[1] < before[1]
+    page.get_by_text("All numbers of this figure").click()
+    row = page.locator("#numbers tbody tr").first
+    row.wait_for()
+    assert row.locator("td").all_inner_texts() == ["Adult", "SMO: n^1.08", "400", "1", "0.9", "1.3"]
+
+
+def test_a_picture_without_numbers_zooms_too(watched):
+    page = watched.open(PAGES["picture"])
+    assert page.locator("#picture image").first.get_attribute("href")
+
+
+def test_the_theme_is_kept(watched):
+    page = watched.open("index.html")
+    page.get_by_role("button", name="Switch between light and dark").click()
+    page = watched.open(PAGES["figure"])
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+
+
+def test_tables_are_there_without_scripts(chromium, site):
+    opened = Watched(chromium, site, java_script_enabled=False)
+    page = opened.open(PAGES["claim"])
+    assert page.get_by_text("90.0 … 110").is_visible()
+    opened.page.context.close()

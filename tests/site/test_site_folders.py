@@ -1,0 +1,178 @@
+"""What the site reads from a run's folder, and what it writes."""
+
+import json
+import re
+import shutil
+
+import pytest
+from conftest import EXPERIMENT, PAPER, PROJECT, figure, lines, table
+from support import ran
+from svmrepro.workflow.analysis.parquet import write_parquet
+from svmrepro.workflow.analysis.tidy import flatten, to_csv
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.figures.drawn_data import to_json
+from svmrepro.workflow.site.folders import mark, read_folder
+from svmrepro.workflow.site.page_tables import parse_table, read_table
+from svmrepro.workflow.site.pages import write_site
+from svmrepro.workflow.site.records import packed_records, reference_records, run_records, script
+from svmrepro.workflow.tables.layout.writers import to_html
+
+REFERENCE = PROJECT / "results" / "reference"
+LINKS = re.compile(r'(?:href|src)="([^"#]*)(?:#[^"]*)?"')
+
+
+def test_a_table_comes_back_from_its_page():
+    before, after = table(), parse_table(to_html(table()))
+    assert (after.title, after.caption, after.provenance) == (before.title, before.caption, before.provenance)
+    assert after.notes == list(before.notes)
+    assert [section.heading for section in after.sections] == ["", "More"]
+    first = after.sections[0]
+    assert [(each.header, each.unit, each.group) for each in first.columns] == [
+        ("set", "", ""),
+        ("n", "", ""),
+        ("measured", "CPU s", "SMO"),
+        ("paper", "CPU s", "SMO"),
+        ("verdict", "", ""),
+    ]
+    texts = [[cell.text for cell in row] for row in first.rows]
+    reason = "not run: needs more than 128 MB"
+    # The repeated first cell is filled again, for the rows can be sorted.
+    assert texts == [
+        ["adult & <web>", "1,605", "0.02", "0.400", "holds"],
+        ["adult & <web>", "800", reason, "–", "does not hold"],
+    ]
+    assert first.rows[0][2].detail == "0.01 … 0.03"
+    assert [cell.order for cell in first.rows[0][1:4]] == ["1605", "0.02", "0.400"]
+    assert first.rows[1][2].order == ""
+    assert "bad" in first.rows[1][4].classes and "paper" in first.rows[0][3].classes
+
+
+def test_every_committed_table_is_read_whole():
+    pages = list(REFERENCE.glob("*/*/*.html"))
+    assert len(pages) > 50
+    for path in pages:
+        found = read_table(path)
+        assert found.title and found.sections, path
+        for section in found.sections:
+            assert section.columns and {len(row) for row in section.rows} <= {len(section.columns)}, path
+
+
+def test_each_measurement_has_its_line_of_the_journal(run):
+    found = run_records(run, PAPER, EXPERIMENT)
+    assert [(each.n, each.contender) for each in found] == [
+        (400, "smo"),
+        (400, "chunking"),
+        (800, "smo"),
+        (800, "chunking"),
+    ]
+    journal = (run / "journal" / PAPER / f"{EXPERIMENT}.jsonl").read_text().splitlines()
+    for each in found:
+        name, _, number = each.place.partition(":")
+        assert name == f"journal/{PAPER}/{EXPERIMENT}.jsonl"
+        assert json.loads(journal[int(number) - 1]) == json.loads(each.line)
+        assert json.loads(each.line)["iterations"] == each.numbers["iterations"] == 10 * each.n
+
+
+def test_a_packed_run_has_the_same_measurements(run, tmp_path):
+    (tmp_path / PAPER).mkdir()
+    write_parquet(to_csv([flatten(line) for line in lines()]), tmp_path / PAPER / "measurements.parquet")
+    packed = packed_records(tmp_path, PAPER)[EXPERIMENT]
+    current = run_records(run, PAPER, EXPERIMENT)
+    assert [each.row() for each in packed] == [each.row() for each in current]
+    assert json.loads(packed[0].line)["certificate"]["n_bound"] == 7
+
+
+def test_a_record_of_a_check_names_its_lines():
+    found = reference_records(REFERENCE / "paper")
+    each = found["glasmachers2008", "banana"][0]
+    number = int(each.place.removeprefix("check.json:"))
+    text = (REFERENCE / "paper" / "check.json").read_text().splitlines()[number - 1]
+    assert json.loads(text.strip().removesuffix(","))["contender"] == each.contender
+    assert each.numbers["iterations"] > 0 and each.numbers["cpu_seconds"] is None
+
+
+def test_a_broken_line_is_named(run, tmp_path):
+    folder = tmp_path / "smoke"
+    shutil.copytree(run, folder)
+    (folder / PAPER / EXPERIMENT / "runs" / "all.jsonl").write_text("{}\nnonsense\n")
+    with pytest.raises(StepError, match=r"all\.jsonl:2: is no JSON"):
+        _ = read_folder(folder).papers
+
+
+def test_nothing_ends_the_script_early(run):
+    records = run_records(run, PAPER, EXPERIMENT)
+    changed = records[0].__class__(**{**vars(records[0]), "contender": "</script><b>"})
+    assert "</script" not in script([changed])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "colour"),
+    [
+        ("holds", "good"),
+        ("holds on a stand-in", "good"),
+        ("does not hold", "bad"),
+        ("not decided at this size", "open"),
+        ("not measured here", "none"),
+    ],
+)
+def test_verdicts_have_colours(verdict, colour):
+    assert mark(verdict) == colour
+
+
+def test_the_numbers_of_a_figure_are_those_drawn():
+    drawn = figure()
+    drawn.draw_without_rendering()
+    (panel,) = json.loads(to_json(drawn))["panels"]
+    assert panel["title"] == "Adult" and panel["x"]["scale"] == "log" and panel["y"]["scale"] == "linear"
+    series, line, vertical = panel["series"]
+    assert series["name"] == "SMO: n^1.08" and series["mode"] == "lines+markers"
+    assert (series["x"], series["y"]) == ([400, 800], [1, 2])
+    assert series["low"] == pytest.approx([0.9, 1.8]) and series["high"] == pytest.approx([1.3, 2.4])
+    assert (line["name"], line["mode"], line["y"]) == ("", "lines", [3, 4])
+    assert vertical["x"] == [500, 500] and vertical["y"] == pytest.approx(panel["y"]["range"])
+    assert panel["notes"] == [{"x": 500, "y": 2, "text": "n^1.08"}]
+
+
+def test_a_map_is_only_a_picture():
+    drawn = figure()
+    drawn.axes[0].pcolormesh([[1, 2], [3, 4]])
+    drawn.draw_without_rendering()
+    assert json.loads(to_json(drawn)) == {"panels": []}
+
+
+def test_every_link_leads_to_a_file(site):
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 100
+    for page in pages:
+        for link in set(LINKS.findall(page.read_text(encoding="utf-8"))):
+            assert link.startswith("data:") or not re.match(r"\w+:|/", link), f"{page}: {link}"
+            if link and not link.startswith("data:"):
+                assert (page.parent / link).resolve().is_file(), f"{page.relative_to(site)}: {link}"
+
+
+def test_no_page_tells_where_it_was_made(site, run):
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert str(PROJECT) not in text and str(run) not in text, page
+
+
+def test_a_site_takes_the_place_of_an_earlier_one_only(run, tmp_path):
+    out = tmp_path / "site"
+    write_site([run], out)
+    stale = out / "smoke" / "stale.html"
+    stale.touch()
+    assert "of 1 run:" in write_site([run], out)
+    assert not stale.exists()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "mine.txt").touch()
+    with pytest.raises(StepError, match="is not empty and is no site"):
+        write_site([run], other)
+    assert [path.name for path in other.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize(("name", "said"), [("none", "is no folder"), ("", "holds no results of a run")])
+def test_a_folder_without_results_is_refused_in_one_line(tmp_path, name, said):
+    done = ran("svmrepro", "site", tmp_path / name, "--out", tmp_path / "site")
+    assert done.returncode == 1 and done.stderr.startswith("error: ") and said in done.stderr
+    assert done.stderr.count("\n") == 1

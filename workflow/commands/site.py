@@ -1,0 +1,34 @@
+"""Write the result site: static pages that open from disk, without a server or a network.
+
+svmrepro site                     all runs in results/, and the committed references
+svmrepro site results/default     one run
+svmrepro site results/default releases/ --out public
+                                  a run beside the packed runs in a folder, into public/
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from svmrepro.workflow.configuration import config_dir
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument(
+        "folders",
+        nargs="*",
+        type=Path,
+        metavar="FOLDER",
+        help="results/<scale> of a run, or a folder of runs",
+    )
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to write it [results/site]")
+
+
+def run(given: argparse.Namespace, others: list[str]) -> int:
+    """Run the command."""
+    from svmrepro.workflow.site.pages import write_site
+
+    print(write_site(given.folders, given.out or config_dir().parent / "results" / "site"))
+    return 0

@@ -1,0 +1,235 @@
+"""The numbers that a figure draws, as JSON: what a reader sees when pointing at a mark.
+
+The numbers are read from the finished figure, so they cannot differ from the picture, and no kind of figure
+has to describe itself twice. A panel is a dictionary with
+
+``title``
+    Its title.
+``x``, ``y``
+    Its axes: ``label`` (of one or more lines), ``scale`` ("linear" or "log"), ``range``, and ``ticks``, a
+    list of (position, text).
+``series``
+    Marks and lines of one look: ``name`` (from the legend, or ""), ``x``, ``y``, ``low`` and ``high`` (ends
+    of the vertical 95 % intervals, or empty), ``mode`` ("markers", "lines" or "lines+markers"), and the look.
+    A null separates two lines.
+``bars``
+    Histograms: ``name``, ``left``, ``width``, ``height``, ``colour``.
+``notes``
+    Texts within the panel: ``x``, ``y``, ``text``.
+
+A figure with a map or contours is only a picture: it has no panels.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
+from matplotlib.container import BarContainer, ErrorbarContainer
+from matplotlib.contour import ContourSet
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import StepPatch
+
+_MATHEMATICS = re.compile(r"\$([^$]*)\$")
+_ABSENT = ("None", "none", " ", "", None)
+
+
+def to_json(figure: Figure) -> str:
+    """Return the numbers of a figure as JSON; it must have been drawn before, so that its ticks are final."""
+    legends = [*figure.legends, *(legend for axes in figure.axes if (legend := axes.get_legend()))]
+    known = [
+        (text.get_text(), handle)
+        for legend in legends
+        for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True)
+        if isinstance(handle, Line2D)
+    ]
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    panels = [] if any(map(_pictured, shown)) else [_panel(axes, known) for axes in shown]
+    return json.dumps({"panels": panels}, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def _pictured(axes: Axes) -> bool:
+    """Tell whether a panel holds a map or contours."""
+    return bool(axes.images) or any(
+        isinstance(each, ContourSet) or not isinstance(each, LineCollection) for each in axes.collections
+    )
+
+
+def _panel(axes: Axes, known: Sequence[tuple[str, Line2D]]) -> dict[str, Any]:
+    bars = [_bars(container) for container in axes.containers if isinstance(container, BarContainer)]
+    bars += [_steps(patch) for patch in axes.patches if isinstance(patch, StepPatch)]
+    return {
+        "title": _plain(axes.get_title(loc="left") or axes.get_title()),
+        "x": _axis(axes.xaxis, axes.get_xlim()),
+        "y": _axis(axes.yaxis, axes.get_ylim()),
+        "series": _series(axes, known),
+        "bars": [each for each in bars if each["left"]],
+        "notes": [
+            {"x": _number(text.get_position()[0]), "y": _number(text.get_position()[1]), "text": said}
+            for text in axes.texts
+            if text.get_transform() == axes.transData and (said := _plain(text.get_text()))
+        ],
+    }
+
+
+def _axis(axis: Axis, limits: tuple[float, float]) -> dict[str, Any]:
+    low, high = sorted(limits)
+    texts = [label.get_text() for label in axis.get_ticklabels()]
+    ticks = [
+        (_number(place), _plain(text))
+        for place, text in zip(axis.get_majorticklocs(), texts, strict=False)
+        if low <= place <= high and text
+    ]
+    return {
+        "label": "\n".join(map(_plain, axis.get_label_text().splitlines())),
+        "scale": axis.get_scale(),
+        "range": [_number(end) for end in limits],
+        "ticks": ticks,
+    }
+
+
+def _series(axes: Axes, known: Sequence[tuple[str, Line2D]]) -> list[dict[str, Any]]:
+    """Return the lines of a panel; those of one look are one series, also if each was drawn alone."""
+    caps = {
+        id(cap)
+        for container in axes.containers
+        if isinstance(container, ErrorbarContainer)
+        for cap in container.lines[1]
+    }
+    intervals = {
+        id(container.lines[0]): container.lines[2][0]
+        for container in axes.containers
+        if isinstance(container, ErrorbarContainer) and container.lines[2]
+    }
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for line in axes.lines:
+        if id(line) in caps or not (points := list(_points(axes, line))):
+            continue
+        ends = _ends(intervals.get(id(line)), len(points))
+        entry = {"name": _name(line, known), **_look(line), "x": [], "y": [], "low": [], "high": []}
+        entry = found.setdefault((*_look(line).values(), entry["name"], bool(ends)), entry)
+        if entry["x"] and "lines" in entry["mode"]:
+            for column in ("x", "y", *(("low", "high") if ends else ())):
+                entry[column].append(None)
+        entry["x"] += [x for x, _ in points]
+        entry["y"] += [y for _, y in points]
+        entry["low"] += [low for low, _ in ends]
+        entry["high"] += [high for _, high in ends]
+    return list(found.values())
+
+
+def _points(axes: Axes, line: Line2D) -> Iterator[tuple[float | None, float | None]]:
+    """Yield the points of a line in the units of its axes; a line across the panel ends at its limits."""
+    xs, ys = (np.asarray(values, dtype=float) for values in line.get_data())
+    if line.get_transform() == axes.get_xaxis_transform(which="grid"):
+        ys = np.interp(ys, (0, 1), axes.get_ylim())
+    elif line.get_transform() == axes.get_yaxis_transform(which="grid"):
+        xs = np.interp(xs, (0, 1), axes.get_xlim())
+    elif line.get_transform() != axes.transData:
+        return
+    if line.get_drawstyle() == "steps-post":
+        xs, ys = np.repeat(xs, 2)[1:], np.repeat(ys, 2)[:-1]
+    for x, y in zip(xs, ys, strict=True):
+        yield _number(x), _number(y)
+
+
+def _ends(bars: LineCollection | None, count: int) -> list[tuple[float | None, float | None]]:
+    """Return the ends of the vertical intervals of an error bar plot; empty if there are none."""
+    segments = bars.get_segments() if bars is not None else []
+    if len(segments) != count:
+        return []
+    return [(_number(segment[0][1]), _number(segment[-1][1])) for segment in segments]
+
+
+def _look(line: Line2D) -> dict[str, Any]:
+    marker, style = line.get_marker(), line.get_linestyle()
+    marked, drawn = marker not in _ABSENT, style not in _ABSENT
+    face = line.get_markerfacecolor()
+    return {
+        "mode": "+".join(["lines"] * drawn + ["markers"] * marked) or "none",
+        "colour": to_hex(line.get_markeredgecolor() if marked and not drawn else line.get_color()),
+        "marker": str(marker) if marked else "",
+        "line": style if isinstance(style, str) and drawn else "",
+        "hollow": marked and (str(face) in _ABSENT or to_hex(face) == "#ffffff"),
+        "opacity": 1.0 if (alpha := line.get_alpha()) is None else float(alpha),
+    }
+
+
+def _name(line: Line2D, known: Sequence[tuple[str, Line2D]]) -> str:
+    """Return the text of the legend's entry with the look of a line, or of its nearest look; "" if none."""
+    look = _look(line)
+    if own := _own_label(line):
+        return own
+    for keys in (("colour", "marker", "line", "hollow"), ("colour", "marker", "hollow"), ("colour", "line")):
+        if not any(look[key] for key in keys[1:3]):
+            continue
+        alike = [text for text, handle in known if all(_look(handle)[key] == look[key] for key in keys)]
+        if len(alike) == 1:
+            return _plain(alike[0])
+    return ""
+
+
+def _own_label(line: Line2D) -> str:
+    label = str(line.get_label())
+    return "" if label.startswith("_") else _plain(label)
+
+
+def _bars(container: BarContainer) -> dict[str, Any]:
+    patches = container.patches
+    return {
+        "name": "",
+        "left": [_number(each.get_x()) for each in patches],
+        "width": [_number(each.get_width()) for each in patches],
+        "height": [_number(each.get_height()) for each in patches],
+        "colour": to_hex(patches[0].get_facecolor()) if patches else "",
+    }
+
+
+def _steps(patch: StepPatch) -> dict[str, Any]:
+    values, edges, _ = patch.get_data()
+    return {
+        "name": "",
+        "left": [_number(edge) for edge in edges[:-1]],
+        "width": [_number(width) for width in np.diff(edges)],
+        "height": [_number(value) for value in values],
+        "colour": to_hex(patch.get_edgecolor()),
+    }
+
+
+def _number(value: Any) -> float | None:
+    """Return a number for JSON: nine digits, None if it is not finite."""
+    return float(f"{float(value):.9g}") if np.isfinite(value) else None
+
+
+def _plain(text: str) -> str:
+    """Return a text without mathematical markup: ``$n^{1.08}$`` becomes n^1.08."""
+    text = _MATHEMATICS.sub(lambda found: _symbols(found[1]), text)
+    return " ".join(text.split())
+
+
+def _symbols(formula: str) -> str:
+    words: Iterable[tuple[str, str]] = (
+        (r"\mathdefault", ""),
+        (r"^*", "*"),
+        (r"\cdot", "·"),
+        (r"\pm", "±"),
+        (r"\eta", "η"),
+        (r"\alpha", "α"),
+        (r"\gamma", "γ"),
+        (r"\varepsilon", "ε"),
+        (r"\mu", "μ"),
+        (r"\,", " "),
+        ("{", ""),
+        ("}", ""),
+    )
+    for old, new in words:
+        formula = formula.replace(old, new)
+    return formula

@@ -1,0 +1,163 @@
+// Figures by Plotly: zoom, and the numbers behind a mark.
+"use strict";
+const SYMBOLS = { o: "circle", s: "square", "^": "triangle-up", v: "triangle-down", "<": "triangle-left", ">": "triangle-right",
+  D: "diamond", d: "diamond-tall", P: "cross", X: "x", "*": "star", p: "pentagon", h: "hexagon", "|": "line-ns-open" };
+const DASHES = { "-": "solid", "--": "dash", ":": "dot", "-.": "dashdot" };
+const colours = () => {
+  // A colour as the browser resolved it, for the present theme.
+  const probe = document.body.appendChild(document.createElement("span"));
+  const found = ["ink", "quiet", "line"].map((name) => { probe.style.color = `var(--${name})`; return [name, getComputedStyle(probe).color]; });
+  probe.remove();
+  return Object.fromEntries(found);
+};
+const isDark = () => document.documentElement.classList.contains("dark");
+// A colour chosen for white paper, light enough for a dark page.
+const shade = (colour) => {
+  if (!isDark() || !/^#[0-9a-f]{6}$/i.test(colour)) return colour;
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  const light = (0.3 * r + 0.59 * g + 0.11 * b) / 255;
+  const mix = Math.max(0, 0.62 - light);
+  return "#" + [r, g, b].map((part) => Math.round(part + (255 - part) * mix).toString(16).padStart(2, "0")).join("");
+};
+// Ticks of a logarithmic axis: powers of ten, and if these are few also 2 and 5 times each.
+const ticks = (low, high) => {
+  const steps = Math.log10(high / low) < 2.2 ? [1, 2, 5] : [1];
+  const powers = [...Array(Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 5).keys()].map((place) => Math.floor(Math.log10(low)) - 2 + place);
+  return powers.flatMap((power) => steps.map((step) => Number(`${step}e${power}`)));
+};
+const tickText = (value) => (value >= 1e5 || value < 1e-3 ? `${value.toExponential().replace(/^1e/, "10<sup>").replace(/^([25])e/, "$1·10<sup>").replace("+", "").replace("-", "−")}</sup>` : value.toLocaleString("en", { maximumFractionDigits: 4 }));
+const logTicks = (low, high) => { const at = ticks(low, high); return { tickmode: "array", tickvals: at, ticktext: at.map(tickText) }; };
+const raised = (text) => text.replace(/\^(\S+)/g, "<sup>$1</sup>");
+const axisOf = (title, type, more = {}) => {
+  const { ink, line } = colours();
+  return { title: { text: title, font: { size: 12 }, standoff: 6 }, type, gridcolor: line, zerolinecolor: line, linecolor: line, color: ink,
+    automargin: true, ...more };
+};
+const layoutOf = (x, y, more = {}) => {
+  const { ink } = colours();
+  return { xaxis: x, yaxis: y, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false, hovermode: "closest", dragmode: "zoom",
+    font: { family: "system-ui, sans-serif", size: 12, color: ink }, margin: { l: 56, r: 12, t: 8, b: 44 }, ...more };
+};
+const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"], doubleClick: "reset" };
+const said = (value) => (value == null ? "–" : Number(value).toLocaleString("en", { maximumSignificantDigits: 5 }));
+
+// A panel of drawn numbers, see workflow/figures/drawn_data.py.
+const panelTraces = (panel) => {
+  const traces = [];
+  for (const each of panel.series) {
+    const colour = shade(each.colour);
+    const trace = { x: each.x, y: each.y, mode: each.mode, name: each.name, type: "scatter", opacity: each.opacity, connectgaps: false, cliponaxis: true,
+      line: { color: colour, width: each.mode.includes("markers") ? 1 : 1.6, dash: DASHES[each.line] ?? "solid" },
+      marker: { symbol: (SYMBOLS[each.marker] ?? "circle") + (each.hollow ? "-open" : ""), size: 8, color: colour, line: { width: each.hollow ? 1.5 : 0, color: colour } },
+      hovertemplate: `${each.name ? raised(each.name) + "<br>" : ""}%{customdata}<extra></extra>` };
+    trace.customdata = each.x.map((x, at) => {
+      const interval = each.low[at] == null ? "" : ` [${said(each.low[at])} … ${said(each.high[at])}]`;
+      return `${said(x)}, ${said(each.y[at])}${interval}`;
+    });
+    if (each.low.length)
+      trace.error_y = { type: "data", symmetric: false, thickness: 1, width: 3, color: colour,
+        array: each.high.map((high, at) => (high == null ? null : high - each.y[at])), arrayminus: each.low.map((low, at) => (low == null ? null : each.y[at] - low)) };
+    if (!each.mode.includes("markers") && !each.name) trace.hoverinfo = "skip";
+    traces.push(trace);
+  }
+  for (const each of panel.bars)
+    traces.push({ type: "bar", x: each.left.map((left, at) => left + each.width[at] / 2), y: each.height, width: each.width, name: each.name,
+      marker: { color: shade(each.colour), opacity: 0.6 }, hovertemplate: "%{x}, %{y}<extra></extra>" });
+  return traces;
+};
+const panelAxis = (axis) => {
+  const range = axis.scale === "log" ? axis.range.map(Math.log10) : axis.range;
+  const lines = axis.label.split("\n");
+  const named = axis.ticks.some(([, text]) => !/^[\s\d.,k+\-\u2212^·×%]*$/.test(text));
+  const more = { range, ...(named ? { tickvals: axis.ticks.map(([at]) => at), ticktext: axis.ticks.map(([, text]) => text) } : axis.scale === "log" ? logTicks(...[...axis.range].sort((a, b) => a - b)) : {}) };
+  return axisOf(lines.join("<br>"), axis.scale === "log" ? "log" : "linear", more);
+};
+const drawPanels = () => {
+  const place = document.getElementById("panels");
+  if (!place) return;
+  const panels = JSON.parse(document.getElementById("figure-data").textContent);
+  place.replaceChildren();
+  for (const panel of panels) {
+    const box = document.createElement("section");
+    box.className = "panel";
+    const title = document.createElement("h2");
+    title.textContent = panel.title;
+    const plot = document.createElement("div");
+    plot.className = "plot";
+    plot.setAttribute("role", "group");
+    plot.setAttribute("aria-label", `${panel.title || "Figure"}: a plot; the table below has its numbers`);
+    box.append(...(panel.title ? [title] : []), plot);
+    place.append(box);
+    // Small multiples share the axes of their neighbours: an empty label is the first panel's.
+    const axis = (which) => ({ ...panel[which], label: panel[which].label || panels.find((each) => each[which].label)?.[which].label || "" ,
+      ticks: panel[which].ticks.length ? panel[which].ticks : panels.find((each) => each[which].ticks.length && String(each[which].range) === String(panel[which].range))?.[which].ticks ?? [] });
+    const notes = panel.notes.filter((note) => note.x != null && note.y != null).map((note) => ({
+      x: panel.x.scale === "log" ? Math.log10(note.x) : note.x, y: panel.y.scale === "log" ? Math.log10(note.y) : note.y,
+      text: note.text, showarrow: false, font: { size: 10, color: colours().quiet } }));
+    Plotly.newPlot(plot, panelTraces(panel), layoutOf(panelAxis(axis("x")), panelAxis(axis("y")), { annotations: notes, barmode: "overlay" }), CONFIG);
+    plot.on("plotly_click", ({ points: [point] }) => showPoint(place, panel, point));
+  }
+  drawLegend(panels);
+};
+const showPoint = (place, panel, point) => {
+  const out = document.getElementById("point");
+  out.textContent = [panel.title, point.data.name, point.customdata ?? `${said(point.x)}, ${said(point.y)}`].filter(Boolean).join(" · ") + " ";
+  if (place.dataset.link) {
+    const link = document.createElement("a");
+    link.href = place.dataset.link + (panel.x.label.startsWith("training examples") ? `#n=${Math.round(point.x)}` : "");
+    link.textContent = "its measurements";
+    out.append(link);
+  }
+};
+const drawLegend = (panels) => {
+  const seen = new Map();
+  for (const each of panels.flatMap((panel) => panel.series)) if (each.name && (!seen.has(each.name) || each.marker)) seen.set(each.name, each);
+  document.getElementById("legend").replaceChildren(...[...seen.values()].map((each) => {
+    const item = document.createElement("li");
+    const sign = document.createElement("span");
+    sign.className = each.hollow ? "sign hollow" : "sign";
+    sign.style.setProperty("--sign", shade(each.colour));
+    item.append(sign, ...each.name.split(/(\^\S+)/).map((part) => {
+      if (!part.startsWith("^")) return part;
+      const power = document.createElement("sup");
+      power.textContent = part.slice(1);
+      return power;
+    }));
+    return item;
+  }));
+};
+const listNumbers = () => {
+  const place = document.getElementById("numbers");
+  if (!place) return;
+  const panels = JSON.parse(document.getElementById("figure-data").textContent);
+  const rows = panels.flatMap((panel) => panel.series.flatMap((each) => each.x.map((x, at) => x == null ? null : [panel.title, each.name, x, each.y[at], each.low[at] ?? null, each.high[at] ?? null]).filter(Boolean)));
+  place.closest("details").addEventListener("toggle", () => {
+    if (place.firstChild) return;
+    const table = document.createElement("table");
+    table.className = "data";
+    table.setAttribute("aria-label", "Numbers of the figure");
+    place.append(table);
+    const headers = ["panel", "series", "x", "y", "low", "high"];
+    headTable(table, headers);
+    new DataTable(table, { ...tableOptions(table), paging: rows.length > 150, data: rows,
+      columns: headers.map((_, at) => ({ className: at < 2 ? "prose" : "", render: at < 2 ? DataTable.render.text() : { display: said } })) });
+  });
+};
+const drawPicture = () => {
+  const place = document.getElementById("picture");
+  if (!place) return;
+  const picture = new Image();
+  picture.onload = () => {
+    const ratio = picture.naturalHeight / picture.naturalWidth;
+    place.style.aspectRatio = String(1 / ratio);
+    const hidden = { visible: false, fixedrange: false };
+    Plotly.newPlot(place, [{ x: [0, 1], y: [0, 1], mode: "markers", marker: { opacity: 0 }, hoverinfo: "skip" }], {
+      xaxis: { ...hidden, range: [0, 1] }, yaxis: { ...hidden, range: [0, 1] }, margin: { l: 0, r: 0, t: 0, b: 0 }, dragmode: "zoom", paper_bgcolor: "#fff", plot_bgcolor: "#fff", showlegend: false,
+      images: [{ source: picture.src, xref: "x", yref: "y", x: 0, y: 1, sizex: 1, sizey: 1, sizing: "stretch", layer: "below" }] }, CONFIG);
+  };
+  picture.src = place.dataset.source;
+};
+drawPanels();
+listNumbers();
+drawPicture();
+addEventListener("themechange", drawPanels);

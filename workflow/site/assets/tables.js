@@ -1,0 +1,44 @@
+// Makes every table sortable and filterable, by DataTables.
+"use strict";
+const tableOptions = (table) => {
+  // Of a header of two rows, the lower one has the columns.
+  const target = Math.max(0, (table.tHead?.rows.length ?? 1) - 1);
+  const control = (content) => [{ target, content }];
+  const many = table.tBodies[0] ? table.tBodies[0].rows.length > 150 : true;
+  return {
+    paging: many,
+    pageLength: 50,
+    lengthChange: false,
+    order: [],
+    autoWidth: false,
+    titleRow: false,
+    layout: { topStart: "search", topEnd: "info", bottomStart: many ? "paging" : null, bottomEnd: null },
+    language: { search: "", searchPlaceholder: "Filter the rows", info: "_TOTAL_ rows", infoFiltered: "of _MAX_", infoEmpty: "no row", emptyTable: "no rows", zeroRecords: "no row fits" },
+    columnDefs: [
+      { targets: "list", columnControl: control([["searchList"]]) },
+      { targets: "_all", columnControl: control(["searchDropdown"]) },
+    ],
+    initComplete() {
+      const box = this.api().table().container();
+      box.querySelector("input[type=search]")?.setAttribute("aria-label", `Filter: ${table.getAttribute("aria-label")}`);
+      const scroll = document.createElement("div");
+      scroll.className = "scroll";
+      scroll.tabIndex = 0;
+      scroll.setAttribute("role", "region");
+      scroll.setAttribute("aria-label", `${table.getAttribute("aria-label")}, scrollable`);
+      table.replaceWith(scroll);
+      scroll.append(table);
+    },
+  };
+};
+// A table that is filled by a script gets its header first.
+const headTable = (table, headers) => {
+  const row = table.createTHead().insertRow();
+  for (const header of headers) {
+    const cell = document.createElement("th");
+    cell.scope = "col";
+    cell.textContent = header;
+    row.append(cell);
+  }
+};
+for (const table of document.querySelectorAll("table.data:not(.records)")) new DataTable(table, tableOptions(table));

@@ -1,0 +1,342 @@
+"""A run's folder: its papers with their claims, tables, figures and measurements.
+
+``results/<scale>`` of any run, ``results/reference/<scale>``, or a folder elsewhere with the same content.
+The figures are in ``figures/`` beside ``results/``, or within the folder. Titles and captions come from the
+configuration that the run left in its folder, else from this project's own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
+from svmrepro.workflow.analysis.runs import CPU, read_rows
+from svmrepro.workflow.configuration import Config, load_config, read_config
+from svmrepro.workflow.configuration.paths import papers_in
+from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
+from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN
+from svmrepro.workflow.site.page_tables import PageTable, read_table
+from svmrepro.workflow.site.records import Record, packed_records, reference_records, run_records
+from svmrepro.workflow.statistics import Fit
+
+_MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open"}
+
+
+def mark(verdict: str) -> str:
+    """Return the class of a verdict's colour; ``holds on a stand-in`` has that of ``holds``."""
+    return next((found for begins, found in _MARKS.items() if verdict.startswith(begins)), "none")
+
+
+@dataclass(frozen=True)
+class ShownClaim:
+    """A claim with its verdict, and what is behind it, as far as the folder tells."""
+
+    fields: Mapping[str, str]  # a row of claims.csv
+    findings: Sequence[Mapping[str, Any]] = ()
+
+    def __getattr__(self, name: str) -> str:
+        """Return a column of the row; "" if the folder's version had no such column."""
+        return self.fields.get(name, "")
+
+    @property
+    def mentioned(self) -> set[str]:
+        """Words of the measured text that may name experiments."""
+        return set(re.findall(r"[A-Za-z0-9][\w-]*", self.fields["measured"]))
+
+    @property
+    def experiments(self) -> list[str]:
+        """The experiments of the findings; empty if they are unknown."""
+        return list(dict.fromkeys(each["experiment"] for each in self.findings if each.get("experiment")))
+
+    @property
+    def mark(self) -> str:
+        """Class of the verdict's colour."""
+        return mark(self.fields["verdict"])
+
+    @property
+    def tallied(self) -> bool:
+        """Whether tallies count the claim: none that checks the program, or cannot fail."""
+        return self.fields.get("counted", "yes") == "yes"
+
+
+@dataclass(frozen=True)
+class ShownFigure:
+    """A figure: its picture and, if the run wrote them, the numbers that it draws."""
+
+    name: str
+    title: str
+    caption: str
+    picture: Path
+    experiments: tuple[str, ...]
+    panels: Sequence[Any] = ()
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """A table with its file of numbers."""
+
+    name: str
+    content: PageTable
+    csv: Path
+
+
+@dataclass(frozen=True)
+class ShownExperiment:
+    """An experiment with its measurements and fitted lines."""
+
+    name: str
+    title: str
+    records: Sequence[Record]
+    laws: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class ShownPaper:
+    """What a run has of one paper."""
+
+    name: str
+    title: str
+    claims: Sequence[ShownClaim]
+    tables: Sequence[ShownTable]
+    figures: Sequence[ShownFigure]
+    experiments: Mapping[str, ShownExperiment]
+    provenance: str
+
+    @property
+    def tally(self) -> list[tuple[str, str, int]]:
+        """Verdict, class and number of the claims with each verdict that occurs."""
+        return _tally(self.claims)
+
+
+@dataclass
+class ShownRun:
+    """A run, read from its folder."""
+
+    folder: Path
+    slug: str
+    reference: bool
+    record: Mapping[str, Any] = field(default_factory=dict)  # check.json without its rows
+
+    @cached_property
+    def config(self) -> Config | None:
+        """The configuration of the run, else this project's at its scale; None if neither can be read."""
+        kept = sorted((self.folder / ".config").glob("*.json"), key=lambda path: path.stat().st_mtime)
+        for path in reversed([path for path in kept if not path.name.endswith(".overrides.json")]):
+            try:
+                return read_config(path)
+            except StepError:
+                continue  # written by another version
+        try:
+            return load_config({"scale": self.folder.name})
+        except StepError:
+            try:
+                return load_config()
+            except StepError:
+                return None
+
+    @cached_property
+    def scale(self) -> str:
+        """Name of the scale."""
+        return str(self.record.get("scale") or self.folder.name)
+
+    @property
+    def title(self) -> str:
+        """What to call the run in a sentence."""
+        return f"{'Reference' if self.reference else 'Run'}, {self.scale} scale"
+
+    @cached_property
+    def measured(self) -> str:
+        """Date of the last measurement, or ""."""
+        dates = re.findall(
+            r"last measured (\d{4}-\d\d-\d\d)", " ".join(each.provenance for each in self.papers)
+        )
+        return max(dates, default=str(self.record.get("measured", ""))[:10])
+
+    @cached_property
+    def machine(self) -> str:
+        """The processor, or ""."""
+        return str((self.record.get("machine") or {}).get("machine.cpu", ""))
+
+    @cached_property
+    def papers(self) -> list[ShownPaper]:
+        """The papers, in the order of the configuration."""
+        known = list(self.config.papers) if self.config else []
+        order = {name: place for place, name in enumerate(known)}
+        found = sorted(papers_in(self.folder), key=lambda name: (order.get(name, len(order)), name))
+        return [self._paper(name) for name in found]
+
+    @property
+    def tally(self) -> list[tuple[str, str, int]]:
+        """Verdict, class and number over all papers."""
+        return _tally([claim for paper in self.papers for claim in paper.claims])
+
+    @cached_property
+    def figures_folder(self) -> Path | None:
+        """The folder of the figures, or None."""
+        parts = list(self.folder.resolve().parts)
+        places = [self.folder / "figures"]
+        if self.config and not self.reference:
+            places.append(self.config.figures_dir / self.config.scale)
+        places += [
+            Path(*parts[:place], "figures", *parts[place + 1 :])
+            for place in reversed(range(len(parts)))
+            if parts[place] == "results"
+        ][:1]
+        return next((place for place in places if place.is_dir()), None)
+
+    @cached_property
+    def _checked(self) -> dict[tuple[str, str], list[Record]]:
+        return reference_records(self.folder)
+
+    def _paper(self, name: str) -> ShownPaper:
+        known = self.config.papers.get(name) if self.config else None
+        folder = self.folder / name
+        artefacts = list(known.artefacts) if known else []
+        files = _ordered(folder.glob("*.html"), artefacts)
+        pages = {path.stem: read_table(path) for path in files}
+        foot = next((page.provenance for page in pages.values() if page.provenance), "")
+        laws = _laws(folder / "fits.csv")
+        packed = {} if any(folder.glob("*/runs")) else packed_records(self.folder, name)
+        experiments = {}
+        for each in self._experiments(name, list(known.experiments) if known else [], packed):
+            records = (
+                run_records(self.folder, name, each)
+                or packed.get(each)
+                or self._checked.get((name, each), [])
+            )
+            if records:
+                title = known.experiments[each].title if known and each in known.experiments else each
+                experiments[each] = ShownExperiment(each, title, records, laws.get(each, ()))
+        return ShownPaper(
+            name=name,
+            title=known.title if known else foot.partition(";")[0] or name,
+            claims=_claims(folder),
+            tables=[
+                ShownTable(stem, page, folder / f"{stem}.csv")
+                for stem, page in pages.items()
+                if stem != "claims" and page.sections
+            ],
+            figures=self._figures(name, artefacts),
+            experiments=experiments,
+            provenance=foot,
+        )
+
+    def _experiments(self, paper: str, known: Sequence[str], packed: Iterable[str]) -> list[str]:
+        inside = set(packed)
+        inside |= {path.parent.name for path in (self.folder / paper).glob("*/runs")}
+        inside |= {experiment for name, experiment in self._checked if name == paper}
+        return [*(name for name in known if name in inside), *sorted(inside.difference(known))]
+
+    def _figures(self, paper: str, artefacts: Sequence[str]) -> list[ShownFigure]:
+        if self.figures_folder is None:
+            return []
+        known = self.config.papers[paper].artefacts if self.config and paper in self.config.papers else {}
+        found = []
+        for path in _ordered((self.figures_folder / paper).glob("*.svg"), artefacts):
+            artefact, numbers = known.get(path.stem), path.with_suffix(".json")
+            found.append(
+                ShownFigure(
+                    name=path.stem,
+                    title=artefact.title if artefact else path.stem.replace("-", " "),
+                    caption=artefact.caption if artefact else "",
+                    picture=path,
+                    experiments=artefact.experiments if artefact else (),
+                    panels=_json(numbers).get("panels", ()) if numbers.is_file() else (),
+                )
+            )
+        return found
+
+
+def _tally(claims: Iterable[ShownClaim]) -> list[tuple[str, str, int]]:
+    count = Counter(claim.verdict for claim in claims if claim.tallied)
+    return sorted(
+        ((verdict, mark(verdict), number) for verdict, number in count.items()),
+        key=lambda each: (("good", "bad", "open", "none").index(each[1]), each[0]),
+    )
+
+
+def read_folder(folder: Path, slug: str = "") -> ShownRun:
+    """Open a run's folder; one that holds no results is a StepError."""
+    papers_in(folder)
+    reference = "reference" in (folder.parent.name, folder.name)
+    check = folder / "check.json"
+    record = _json(check) if check.is_file() else {}
+    record.pop("rows", None)
+    return ShownRun(folder, slug or _slug(folder), reference, record)
+
+
+def find_folders(project: Path) -> list[Path]:
+    """Return the folders of all runs and references of a project, the latest run first."""
+    results = project / "results"
+    runs = [path for path in results.glob("*") if path.name != "reference" and _has_results(path)]
+    runs.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    return [*runs, *sorted(path for path in (results / "reference").glob("*") if _has_results(path))]
+
+
+def expand(folder: Path) -> list[Path]:
+    """Return the runs in a folder: itself, or, of a folder of packed runs, those below it."""
+    if not folder.is_dir():
+        raise StepError(f"{folder} is no folder")
+    if _has_results(folder):
+        return [folder]
+    below = sorted(path for path in (*folder.glob("*"), *folder.glob("*/*")) if _has_results(path))
+    if not below:
+        raise StepError(f"{folder} holds no results of a run (no <paper>/claims.csv, no check.json)")
+    return below
+
+
+def _has_results(folder: Path) -> bool:
+    try:
+        return folder.is_dir() and bool(papers_in(folder))
+    except StepError:
+        return False
+
+
+def _slug(folder: Path) -> str:
+    parts = [part for part in folder.resolve().parts[-2:] if part != "results"]
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(parts)).strip("-.") or "run"
+
+
+def _ordered(paths: Iterable[Path], known: Sequence[str]) -> list[Path]:
+    """Sort files by the order of the artefacts of their names, unknown ones last."""
+    place = {name: number for number, name in enumerate(known)}
+    return sorted(paths, key=lambda path: (place.get(path.stem, len(place)), path.stem))
+
+
+def _claims(folder: Path) -> list[ShownClaim]:
+    path, details = folder / "claims.csv", folder / "claims.json"
+    if not path.is_file():
+        return []
+    found = {each["id"]: each for each in _json(details).get("claims", ())} if details.is_file() else {}
+    rows = read_rows(path, CLAIM_COLUMNS, CLAIM_FORM)
+    return [ShownClaim(row, found.get(row["id"], {}).get("findings", ())) for row in rows]
+
+
+def _laws(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the fitted lines of seconds, measured and of the paper, by experiment."""
+    fits: Mapping[tuple[str, str, str, str], Fit] = read_fits([path]) if path.is_file() else {}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for (experiment, contender, quantity, source), fit in fits.items():
+        if quantity == CPU and source in (MEASURED, PAPER) and fit.exponent is not None:
+            ends = [fit.n_min, fit.n_max]
+            law = {"contender": contender, "paper": source == PAPER, "exponent": fit.exponent.value}
+            found.setdefault(experiment, []).append(law | {"n": ends, "seconds": [*map(fit.predict, ends)]})
+    return found
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise StepError(f"{path}: is no JSON ({one_line(error)})") from None
+    if not isinstance(found, dict):
+        raise StepError(f"{path}: is no JSON object")
+    return found

@@ -1,0 +1,242 @@
+"""Writes the pages of the site.
+
+index.html                                    all runs, with the tally of each paper
+history.html                                  verdicts and exponents over time
+compare/<run>--<run>.html                     two runs beside each other
+graph.html                                    from data to verdicts: the steps and their files
+<run>/index.html                              one run
+<run>/<paper>/index.html                      claims, figures, tables and experiments of a paper
+<run>/<paper>/claims/<claim>.html             words, rule, findings
+<run>/<paper>/figures/<figure>.html           the figure with its numbers
+<run>/<paper>/tables/<table>.html             a table
+<run>/<paper>/experiments/<experiment>.html   measurements, each with its line of JSON
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from svmrepro.workflow.analysis.number_text import significant
+from svmrepro.workflow.comparison import tables
+from svmrepro.workflow.comparison.compared_run import read_run
+from svmrepro.workflow.comparison.paired_runs import PairedRuns
+from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.site.folders import ShownPaper, ShownRun, expand, find_folders, mark, read_folder
+from svmrepro.workflow.site.page_tables import PageTable, parse_table
+from svmrepro.workflow.site.records import script
+from svmrepro.workflow.site.runs_over_time import by_date, claim_histories, exponent_histories
+from svmrepro.workflow.tables.layout.model import Table
+from svmrepro.workflow.tables.layout.writers import to_html
+
+HERE = Path(__file__).resolve().parent
+MOST_PAIRS = 10
+"""Most pairs of runs that get a page each; of more runs, the latest is compared with each of the others."""
+
+ICONS = {"good": "✓", "bad": "✗", "open": "?", "none": "–"}
+"""Signs of the verdicts: colour is never the only difference."""
+
+
+def write_site(folders: Sequence[Path], out: Path) -> str:
+    """Write the site of some runs' folders (none: all of this project) into `out`; say what was written.
+
+    Without any run, or if `out` holds something else, it is a StepError.
+    """
+    found = [run for folder in folders for run in expand(folder)] or find_folders(config_dir().parent)
+    if not found:
+        raise StepError("site: no results yet; `./run` makes them")
+    # What is no longer part of the site is removed, so the folder must be the site's own.
+    if out.is_file() or (out.is_dir() and any(out.iterdir()) and not (out / "assets" / "site.css").is_file()):
+        raise StepError(f"--out: {out} is not empty and is no site; name another folder")
+    runs: dict[str, ShownRun] = {}
+    for folder in dict.fromkeys(path.resolve() for path in found):
+        run = read_folder(folder)
+        while run.slug in runs:
+            run.slug += "-2"
+        runs[run.slug] = run
+    site = Site(list(runs.values()), out)
+    site.write()
+    return f"{_plural(site.pages, 'page')} of {_plural(len(runs), 'run')}: {out / 'index.html'}"
+
+
+class Site:
+    """The pages of some runs, to be written into a folder."""
+
+    def __init__(self, runs: Sequence[ShownRun], folder: Path) -> None:
+        self.runs = list(runs)
+        self.folder = folder
+        self.pages = 0
+
+    def write(self) -> None:
+        """Write all pages. Files of an earlier site that are no longer made are removed."""
+        for each in (*(run.slug for run in self.runs), "compare", "assets", "vendor"):
+            shutil.rmtree(self.folder / each, ignore_errors=True)
+        for each in ("assets", "vendor"):
+            shutil.copytree(HERE / each, self.folder / each)
+        for run in self.runs:
+            self._write_run(run)
+        pairs = self._write_pairs()
+        runs = by_date(self.runs)
+        histories = claim_histories(runs)
+        self._page(
+            "history.html", "history.html", runs=runs, claims=histories, exponents=exponent_histories(runs)
+        )
+        self._page("compare.html", "compare.html", pairs=pairs)
+        self._page("graph.html", "graph.html")
+        # Last: who finds it finds a complete site.
+        self._page("index.html", "index.html", runs=self.runs)
+
+    # -- one run ------------------------------------------------------------------------------------
+
+    def _write_run(self, run: ShownRun) -> None:
+        self._page(f"{run.slug}/index.html", "run.html", run=run)
+        for paper in run.papers:
+            self._write_paper(run, paper)
+
+    def _write_paper(self, run: ShownRun, paper: ShownPaper) -> None:
+        here = f"{run.slug}/{paper.name}"
+        known: dict[str, Any] = {"run": run, "paper": paper}
+        self._page(f"{here}/index.html", "paper.html", **known)
+        for place, claim in enumerate(paper.claims):
+            beside = {
+                "before": paper.claims[place - 1] if place else None,
+                "after": paper.claims[place + 1] if place + 1 < len(paper.claims) else None,
+            }
+            self._page(f"{here}/claims/{claim.id}.html", "claim.html", claim=claim, **beside, **known)
+        for table in paper.tables:
+            self._page(f"{here}/tables/{table.name}.html", "table.html", table=table, **known)
+            self._copy(table.csv, f"{here}/tables/{table.name}.csv")
+        for figure in paper.figures:
+            self._copy(figure.picture, f"{here}/figures/{figure.picture.name}")
+            self._page(f"{here}/figures/{figure.name}.html", "figure.html", figure=figure, **known)
+        for experiment in paper.experiments.values():
+            where = f"{here}/experiments/{experiment.name}"
+            self._page(f"{where}.html", "experiment.html", experiment=experiment, **known)
+            atomic_write(self.folder / f"{where}.js", script(experiment.records))
+
+    # -- two runs -----------------------------------------------------------------------------------
+
+    def _write_pairs(self) -> list[dict[str, Any]]:
+        """Write a page for each pair of runs that share a paper; return what the overview needs."""
+        runs = list(reversed(by_date(self.runs)))
+        pairs = list(combinations(runs, 2))
+        if len(pairs) > MOST_PAIRS:
+            pairs = [(runs[0], other) for other in runs[1:]]
+        found = []
+        for here, there in pairs:
+            shared = [
+                (paper, other) for paper in here.papers for other in there.papers if paper.name == other.name
+            ]
+            if not shared:
+                continue
+            name = f"compare/{here.slug}--{there.slug}.html"
+            names = [paper.name for paper, _ in shared]
+            # Named as on the site: a published page tells no paths of the machine that made it.
+            sides = [replace(read_run(run.folder, names), folder=Path(run.slug)) for run in (here, there)]
+            pair = PairedRuns(*sides)
+            self._page(
+                name,
+                "pair.html",
+                here=here,
+                there=there,
+                overview=[_page_table(tables.about(pair)), _page_table(tables.summary(pair))],
+                papers=[
+                    {
+                        "paper": paper,
+                        "tables": [
+                            _page_table(build(pair, [paper.name])) for build in tables.TABLES.values()
+                        ],
+                        "figures": _both(paper, other),
+                    }
+                    for paper, other in shared
+                ],
+            )
+            changed = sum(verdict[0] != verdict[1] for verdict in pair.claims.values())
+            found.append(
+                {
+                    "here": here,
+                    "there": there,
+                    "page": name,
+                    "papers": [paper for paper, _ in shared],
+                    "claims": len(pair.claims),
+                    "changed": changed,
+                    "rows": len(pair.rows),
+                }
+            )
+        return found
+
+    # -- files --------------------------------------------------------------------------------------
+
+    def _page(self, name: str, template: str, **values: Any) -> None:
+        root = "../" * name.count("/")
+        text = self._templates.get_template(template).render(root=root, page=name, site=self, **values)
+        atomic_write(self.folder / name, text)
+        self.pages += 1
+
+    def _copy(self, source: Path, name: str) -> None:
+        if source.is_file():
+            target = self.folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+
+    @cached_property
+    def _templates(self) -> Environment:
+        environment = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        environment.filters |= {"data": _data, "fragment": _fragment, "number": _number, "plural": _plural}
+        environment.globals |= {"ICONS": ICONS, "mark": mark}
+        return environment
+
+
+def _both(paper: ShownPaper, other: ShownPaper) -> list[tuple[Any, Any]]:
+    """Return the figures that both runs have."""
+    theirs = {figure.name: figure for figure in other.figures}
+    return [(figure, theirs[figure.name]) for figure in paper.figures if figure.name in theirs]
+
+
+def _page_table(table: Table) -> PageTable:
+    return parse_table(to_html(table))
+
+
+def _data(value: Any) -> Markup:
+    """Return a value as JSON within a script element, where nothing may look like the element's end."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return Markup(re.sub(r"<(?=[/!])", r"\\u003c", text))
+
+
+def _fragment(values: Mapping[str, Any]) -> str:
+    """Return a link's part after #, which selects measurements: ``#n=1605&contender=smo,chunking``."""
+    shown = {
+        key: [value] if isinstance(value, (int, str)) else value for key, value in values.items() if value
+    }
+    return (
+        Markup("#" + urlencode({key: ",".join(map(str, each)) for key, each in shown.items()}))
+        if shown
+        else ""
+    )
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else significant(float(value), digits)
+
+
+def _plural(count: int, noun: str, many: str = "") -> str:
+    """Format a count with its noun: 1 table, 2 tables."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"

@@ -1,0 +1,205 @@
+"""Measurements of an experiment, each with the line of JSON that it came from.
+
+A run's folder has the lines themselves (the current ones in ``<experiment>/runs/``, all in the journal). A
+committed or packed run has their fields in ``measurements.parquet``. An older reference has only the counts
+of each run, in its ``check.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from svmrepro.workflow.errors import StepError, one_line
+
+IDENTITY = ("run_id", "row", "contender", "seed", "point", "repeat")
+"""Fields that identify a line of the journal."""
+
+QUANTITIES = {
+    "cpu_seconds": "CPU seconds",
+    "iterations": "iterations",
+    "kernel_evaluations": "kernel evaluations",
+    "certificate.dual": "dual objective",
+    "certificate.gap": "duality gap",
+    "certificate.max_violation": "KKT violation",
+    "certificate.n_nonbound": "non-bound SVs",
+    "certificate.n_bound": "bound SVs",
+    "peak_memory_bytes": "peak memory, bytes",
+}
+"""Numbers of a measurement that the site lists and plots."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One measurement: the values to list, and the line that they came from."""
+
+    n: int
+    contender: str
+    point: float | None
+    seed: int | None
+    repeat: int | None
+    status: str
+    flagged: bool
+    numbers: Mapping[str, float | None]  # by the keys of `QUANTITIES`
+    line: str
+    place: str  # file and number of the line
+
+    def row(self) -> list[Any]:
+        """Return the values as a row, in the order of `columns`."""
+        fixed = [self.contender, self.n, self.point, self.seed, self.repeat, self.status, self.flagged]
+        return [*fixed, *(self.numbers.get(name) for name in QUANTITIES)]
+
+
+def columns() -> list[dict[str, str]]:
+    """Return key and header of each column of `Record.row`."""
+    fixed = {name: name for name in ("contender", "n", "point", "seed", "repeat", "status", "flagged")}
+    return [{"key": key, "header": header} for key, header in (fixed | QUANTITIES).items()]
+
+
+def run_records(folder: Path, paper: str, experiment: str) -> list[Record]:
+    """Return the measurements of an experiment of a run's folder; empty if it has none."""
+    journal = folder / "journal" / paper / f"{experiment}.jsonl"
+    places = {
+        _identity(line): f"{journal.relative_to(folder)}:{number}" for number, _, line in _lines([journal])
+    }
+    found = []
+    for path in sorted((folder / paper / experiment / "runs").glob("*.jsonl")):
+        for number, text, line in _lines([path]):
+            place = places.get(_identity(line), f"{path.relative_to(folder)}:{number}")
+            found.append(_record(line, text, place))
+    return sorted(found, key=lambda record: (record.n, record.point or 0.0))
+
+
+def packed_records(folder: Path, paper: str) -> dict[str, list[Record]]:
+    """Return a paper's measurements in its Parquet file, by experiment; empty if there is none.
+
+    A record's line has the fields of the journal's line, nested as there.
+    """
+    path = folder / paper / "measurements.parquet"
+    found: defaultdict[str, list[Record]] = defaultdict(list)
+    if not path.is_file():
+        return found
+    import pyarrow.parquet as pq  # heavy, and needed for such folders only
+
+    try:
+        rows = pq.read_table(path).to_pylist()
+    except (OSError, ValueError) as error:
+        raise StepError(f"{path}: is no Parquet file ({one_line(error)[:200]})") from None
+    for number, row in enumerate(rows, 1):
+        line = _nest({key: value for key, value in row.items() if value is not None})
+        place = f"{paper}/measurements.parquet, row {number:,}"
+        found[row["experiment"]].append(_record(line, json.dumps(line), place))
+    return found
+
+
+def reference_records(folder: Path) -> dict[tuple[str, str], list[Record]]:
+    """Return the measurements in the record of a check, by paper and experiment; empty if there is none."""
+    path = folder / "check.json"
+    found: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
+    if not path.is_file():
+        return found
+    for number, text in enumerate(_read(path).splitlines(), 1):
+        text = text.strip().removesuffix(",")
+        if not text.startswith('{"contender"'):
+            continue
+        row = _parsed(text, f"{path}:{number}")
+        for seed, run in row["runs"].items():
+            record = Record(
+                n=int(row["n"]),
+                contender=row["contender"],
+                point=float(row["point"]) if row.get("point") else None,
+                seed=int(seed) if seed else None,
+                repeat=None,
+                status=run["status"],
+                flagged=False,
+                numbers={name: run["counts"].get(name) for name in QUANTITIES},
+                line=text,
+                place=f"check.json:{number}",
+            )
+            found[row["paper"], row["experiment"]].append(record)
+    return found
+
+
+def script(records: Iterable[Record]) -> str:
+    """Return the records as a classic script: modules and requests do not work from disk.
+
+    A line that several records share is stored once.
+    """
+    lines: dict[tuple[str, str], int] = {}
+    rows = [[*record.row(), lines.setdefault((record.place, record.line), len(lines))] for record in records]
+    content = {"columns": columns(), "rows": rows, "lines": [[place, text] for place, text in lines]}
+    return f"window.svmreproRecords = {_for_script(content)};\n"
+
+
+def _for_script(content: Any) -> str:
+    # Within a script element nothing may look like its end.
+    return json.dumps(content, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
+
+
+def _record(line: Mapping[str, Any], text: str, place: str) -> Record:
+    return Record(
+        n=line["n"],
+        contender=line["contender"],
+        point=line.get("point"),
+        seed=line.get("seed"),
+        repeat=line.get("repeat"),
+        status=line["status"],
+        flagged=bool(line.get("flagged")),
+        numbers={name: _nested(line, name) for name in QUANTITIES},
+        line=text,
+        place=place,
+    )
+
+
+def _nested(line: Mapping[str, Any], name: str) -> float | None:
+    group, _, key = name.partition(".")
+    value = line.get(group)
+    return (value or {}).get(key) if key else value
+
+
+def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with dotted names as nested objects."""
+    nested: dict[str, Any] = {}
+    for name, value in flat.items():
+        *groups, key = name.split(".")
+        place = nested
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[key] = value
+    return nested
+
+
+def _identity(line: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(line.get(name) for name in IDENTITY)
+
+
+def _lines(paths: Iterable[Path]) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Yield number, text and content of each line; an incomplete one, of a killed process, is left out."""
+    for path in paths:
+        if not path.is_file():
+            continue
+        for number, text in enumerate(_read(path).split("\n")[:-1], 1):
+            line = _parsed(text, f"{path}:{number}")
+            if {"n", "contender", "status"} <= line.keys():
+                yield number, text, line
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StepError(f"{path}: {one_line(error)}") from None
+
+
+def _parsed(text: str, place: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise StepError(f"{place}: is no JSON ({one_line(error)})") from None
+    if not isinstance(found, dict):
+        raise StepError(f"{place}: is no JSON object")
+    return found
