@@ -4,6 +4,7 @@ compiled        the decorator, its cache, and functions as arguments
 records         the scalars of a state, by name
 intrinsics      machine instructions that numba does not provide
 table_lookup    look-up in a table held in registers
+fixed_point     passes over numbers in fixed point
 bit_planes      bits of many numbers, turned into bytes
 vector_loops    loops in explicit vector instructions
 random_numbers  pseudo-random numbers for compiled code

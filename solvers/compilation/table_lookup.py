@@ -11,7 +11,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 
-def _has_avx512(context: Any) -> bool:
+def has_avx512(context: Any) -> bool:
+    """Tell whether code is compiled for AVX-512."""
     return "+avx512f" in context.codegen().magic_tuple()[2].split(",")
 
 
@@ -42,7 +43,7 @@ def _shuffle_table(typing_context: Any, table: Any, index: Any, size: Any, out: 
     )
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if not _has_avx512(context):
+        if not has_avx512(context):
             return ir.Constant(ir.IntType(64), 0)
         entries, numbers, count, results = arguments
         pointer_types = (signature.args[0], signature.args[1], signature.args[3])
@@ -150,7 +151,7 @@ def _reaching(
                 return call("llvm.fma.v16f32", [floats] * 3, value, minus, shifts)
             return builder.fadd(builder.fmul(value, minus), shifts)
 
-        wide = _has_avx512(context)
+        wide = has_avx512(context)
         low = vector(table_at, floats)
         high = vector(builder.gep(table_at, [ir.Constant(long, lanes)]), floats)
         minus = everywhere(builder.fptrunc(builder.fneg(factor), ir.FloatType()))

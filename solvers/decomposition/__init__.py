@@ -4,6 +4,7 @@ second_order             SMO with second-order working sets, and planning ahead 
 _second_order_iteration  its iteration: working set, step, planned step
 _pair_state              its state
 _pair_selection          the scans that select a working set and update the gradient
+_fixed_gradient          the gradient in fixed point, for rows of distances
 _shrinking               which examples leave the active set, and how they return
 _gradient_rows           the gradient from many kernel rows at once
 _rows_ahead              kernel rows computed together with one that is requested

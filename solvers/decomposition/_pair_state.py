@@ -9,7 +9,7 @@ from numba import typeof, types
 from svmrepro.solvers.caches.feature_columns import BLOCK, SHAPE
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import zeroed
-from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, Screen, build_screen, extremes
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_screen, extremes
 
 ROUNDING = 2.3e-16  # of a number in double precision
 _SNAP = 1e-15
@@ -44,6 +44,7 @@ class PairScalars:
     # The run.
     objective: float  # W
     drift: float  # total length of the steps since G was last recomputed
+    error: float  # bound on the error of G in fixed point, since then
     steps: int
     planned_steps: int
     offered_taken: int  # steps with an earlier working set
@@ -73,7 +74,7 @@ class PairState(NamedTuple):
     curvature: Any  # float64
     scalars: PairScalars
     lengths: Any  # int64, (2, bins or 0), step lengths relative to Newton's: plain, planned
-    screen: Screen
+    screen: Any  # Screen, or FixedGradient
 
 
 def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> PairState:
@@ -162,3 +163,5 @@ def look(state: PairState) -> None:
     scalars.top, scalars.g_max, scalars.bottom, scalars.g_min = extremes(
         state.G, state.status, scalars.n_active, state.screen.low
     )
+    scalars.g_max += scalars.error
+    scalars.g_min -= scalars.error

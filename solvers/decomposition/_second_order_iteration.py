@@ -10,7 +10,8 @@ from numba import types
 from svmrepro.solvers.caches.active_set_rows import CACHE, entry, fetch, kept, row_of
 from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, best_partner, move_gradient
+from svmrepro.solvers.decomposition._fixed_gradient import begin, move, partner, recall
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition._pair_state import (
     CALLS,
     STATE,
@@ -78,6 +79,8 @@ def offered(state, m, exact, i, j, gain):
         a, b = position[first[age]], position[second[age]]
         if a >= m or b >= m:
             continue
+        recall(state, a, a + 1)
+        recall(state, b, b + 1)
         slope = G[a] - G[b]
         if slope < 0.0:
             a, b, slope = b, a, -slope
@@ -113,6 +116,8 @@ def step_ahead(state, row1, row2, m, i, j, slope, Q, low, high):
         determinant = Q * Q2 - cross * cross
         if determinant <= _DEGENERATE * Q * Q2:
             continue
+        recall(state, a, a + 1)
+        recall(state, b, b + 1)
         slope2 = G[a] - G[b]
         ahead = (Q2 * slope - cross * slope2) / determinant
         if not low < ahead < high:
@@ -140,9 +145,9 @@ def remember(state, i, j, Q):
     state.scalars.ages = min(state.scalars.ages + 1, first.size)
 
 
-def signature(cache: Any) -> Any:
-    """Return the signature of :func:`iterate` for a type of cache."""
-    return types.int64(STATE, cache, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64)
+def signature(cache: Any, state: Any = STATE) -> Any:
+    """Return the signature of :func:`iterate` for a type of cache, and of state."""
+    return types.int64(state, cache, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64)
 
 
 @compiled(signature(CACHE))
@@ -162,6 +167,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
     plan, offer = scalars.plan, scalars.offer
     stretch, tiny = scalars.stretch, scalars.tiny
     m = scalars.n_active
+    begin(state, eps, m)
     stop_at = scalars.ticks + slice_work
     while True:
         gap = scalars.g_max - scalars.g_min
@@ -173,6 +179,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
             return RUNNING
         if scalars.steps >= scalars.shrink_at:
             scalars.shrink_at = scalars.steps + scalars.shrink_interval
+            recall(state, 0, m)
             if mark_leavers(state) * _WORTH >= m:
                 return SHRINK
         computed = cache.counts.touched
@@ -185,11 +192,10 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         offering = offer == 3 or (offer == 1 and scalars.planned) or (offer == 2 and not scalars.planned)
         exact = offering and offer != 3 and not (1.0 - _ETA <= scalars.ratio <= 1.0 + _ETA)
         if exact:
+            recall(state, 0, m)
             j, gain = best_exact(G, diagonal, row1, status, beta, y, C, m, i, tiny)
         else:
-            j, gain = best_partner(
-                G, diagonal, row1, status, m, i, tiny, cache.rows, state.screen, scalars.bottom
-            )
+            j, gain = partner(state, row1, m, i, tiny, cache.rows, scalars.bottom)
         if offering:
             i, j, chosen = offered(state, m, exact, i, j, gain)
             if chosen >= 0:
@@ -201,6 +207,8 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
             slot = fetch_ahead(state, cache, store, panel, block, shape, np.int64(order[j]), m, 1)
         row2 = row_of(cache, panel, slot)
         # Find the step.
+        recall(state, i, i + 1)
+        recall(state, j, j + 1)
         slope = G[i] - G[j]
         Q = max(diagonal[i] + diagonal[j] - 2.0 * entry(row1, j), tiny)
         low, high = room(beta, y, C, i, j)
@@ -227,8 +235,8 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         place(beta, status, y, C, j, beta[j] - mu, abs(beta[j]) + abs(mu))
         scalars.objective += gained
         scalars.drift += abs(mu)
-        scalars.top, scalars.g_max, scalars.bottom, scalars.g_min = move_gradient(
-            G, row1, row2, G[:0], 0.0, mu, status, m, cache.rows, state.screen.low
+        scalars.top, scalars.g_max, scalars.bottom, scalars.g_min = move(
+            state, row1, row2, mu, Q, m, cache.rows, eps
         )
         scalars.steps += 1
         scalars.updates += m

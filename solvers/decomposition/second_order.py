@@ -65,6 +65,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import typeof
 from svmrepro.solvers.caches import active_set_rows
 from svmrepro.solvers.caches.active_set_rows import build_cache
 from svmrepro.solvers.caches.feature_columns import (
@@ -81,13 +82,15 @@ from svmrepro.solvers.caches.lru import CACHE, CACHES
 from svmrepro.solvers.compilation.compiled import version
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
+from svmrepro.solvers.decomposition._fixed_gradient import UNIT, FixedGradient, build_fixed
 from svmrepro.solvers.decomposition._gradient_rows import restore_folded, subtract_rows
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_screen
-from svmrepro.solvers.decomposition._pair_state import ROUNDING, PairState, allocate, known, look
+from svmrepro.solvers.decomposition._pair_state import ROUNDING, STATE, PairState, allocate, known, look
 from svmrepro.solvers.decomposition._second_order_iteration import (
     CONVERGED,
     NEARLY,
     RATIO_BINS,
+    RUNNING,
     SHRINK,
     iterate,
 )
@@ -115,6 +118,11 @@ _ENTRY_BYTES = {
 }  # of a stored entry
 
 
+FIXED_STATE = typeof(
+    allocate(np.ones(1), np.ones(1), 1, 1)._replace(screen=build_fixed(1, np.ones(256), 1.0, 1))
+)
+
+
 class Loops(NamedTuple):
     """The compiled loops for one type of cache."""
 
@@ -123,13 +131,16 @@ class Loops(NamedTuple):
     subtract_rows: Any
 
 
-def loops_of(precision: str) -> Loops:
-    """Return the loops for rows of a given precision; those for bytes are loaded at the first call."""
+def loops_of(precision: str, fixed: bool = False) -> Loops:
+    """Return the loops for rows of a given precision, loaded at the first call.
+
+    ``fixed``: whether the gradient is in fixed point, which needs distances.
+    """
     kind, rearrange_rows = CACHES[precision], active_set_rows.rearrange_rows
     if kind == CACHE:
         return Loops(iterate, rearrange_rows, subtract_rows)
     return Loops(
-        version(iterate, second_order_iteration.signature(kind)),
+        version(iterate, second_order_iteration.signature(kind, FIXED_STATE if fixed else STATE)),
         version(rearrange_rows, active_set_rows.signature(kind)),
         # Entries are bytes under a linear kernel only, whose gradient is computed from weights.
         None if precision == "byte" else version(subtract_rows, gradient_rows.signature(kind)),
@@ -208,7 +219,8 @@ class SecondOrderRun:
         self.block, self.shape = block_of(problem)
         self.shrinking = bool(options["shrinking"])
         precision = precision_of(problem, bool(options["single"]))
-        self.loops = loops_of(precision)
+        fixed = precision == "distance" and bool(options.get("fixed"))
+        self.loops = loops_of(precision, fixed)
         limit = float(options["cache_mb"]) * 2**20
         self.cache = build_cache(n, limit, precision, cheap=cheap_rows(problem))
         self.rounding = _ROUNDING[precision]
@@ -227,6 +239,11 @@ class SecondOrderRun:
         if precision == "distance":
             screen = build_screen(n, self.panel.table, float(scalars.tiny))
             self.state = self.state._replace(screen=screen)
+        self.iterated = self.state
+        if fixed:
+            used = self.store.table.size
+            gradient_of = build_fixed(n, self.panel.table, float(scalars.tiny), used)
+            self.iterated = self.state._replace(screen=gradient_of)
         self.own = False
         self.tried = False
         self.restoring: PairRestoring | None = None
@@ -249,10 +266,11 @@ def precision_of(problem: Problem, single: bool = False) -> str:
     return {"entries": "byte", "distances": "distance", None: plain}[bytes_hold(problem)]
 
 
-def prepare(problem: Problem) -> None:
+def prepare(problem: Problem, fixed: bool = False) -> None:
     """Lay the examples out, and load the compiled loops, before the clock starts."""
     problem.layout("panel", build_panel)
-    loops_of(precision_of(problem))
+    precision = precision_of(problem)
+    loops_of(precision, fixed and precision == "distance")
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SecondOrderRun:
@@ -281,8 +299,11 @@ def advance(run: SecondOrderRun, work: int, step_limit: int) -> str | None:
     if run.restoring is not None:
         return _restored(run, run.restoring) if run.restoring.advance(run, work) else None
     verdict = run.loops.iterate(
-        state, run.cache, run.store, run.panel, run.block, run.shape, run.eps, work, step_limit
+        run.iterated, run.cache, run.store, run.panel, run.block, run.shape, run.eps, work, step_limit
     )
+    if verdict == RUNNING:
+        return None
+    settle_gradient(run)
     if verdict == SHRINK:
         _shrink(run)
     elif verdict == NEARLY:
@@ -307,7 +328,7 @@ def _restored(run: SecondOrderRun, done: PairRestoring) -> str | None:
         scalars.n_active = run.problem.n
         run.restores += 1
     else:
-        scalars.drift = 0.0
+        scalars.drift = scalars.error = 0.0
     look(state)
     if done.why == NEARLY:
         scalars.shrink_at = scalars.steps
@@ -321,6 +342,15 @@ def _restored(run: SecondOrderRun, done: PairRestoring) -> str | None:
     else:
         run.futile += 1
     return STALLED if scalars.g_max - scalars.g_min > run.eps and run.futile > _FUTILE else None
+
+
+def settle_gradient(run: SecondOrderRun) -> None:
+    """Have the gradient of the active examples in double precision only."""
+    fixed = run.iterated.screen
+    if isinstance(fixed, FixedGradient) and fixed.scalars.valid:
+        m = int(run.state.scalars.n_active)
+        np.multiply(fixed.G[:m], UNIT, out=run.state.G[:m])
+        fixed.scalars.valid = False
 
 
 def objective(run: SecondOrderRun) -> float:
@@ -337,6 +367,7 @@ def steps(run: SecondOrderRun) -> int:
 
 def finish(run: SecondOrderRun, status: str) -> Solution:
     """Return the current solution."""
+    settle_gradient(run)
     state, problem, cache = run.state, run.problem, run.cache
     scalars = state.scalars
     beta, gradient = np.empty((2, problem.n))
@@ -351,7 +382,8 @@ def finish(run: SecondOrderRun, status: str) -> Solution:
     entries = int(cache.counts.entries)
     alpha = problem.y * beta
     # Another run may keep its rows in double precision; and the last gradient computed was itself rounded.
-    drift = float(scalars.drift) * run.rounding / ROUNDING + float(alpha.sum())
+    error = float(scalars.error) / float(np.abs(state.diagonal).max())  # that of fixed point
+    drift = (float(scalars.drift) * run.rounding + error) / ROUNDING + float(alpha.sum())
     return Solution(
         alpha=alpha,
         end=Start(alpha, gradient, drift) if whole_gradient else None,
@@ -390,7 +422,10 @@ def _bytes_moved(run: SecondOrderRun) -> int:
     entry = _ENTRY_BYTES[form(run.problem)]
     row = new_entry = run.cache.rows.itemsize
     steps = (2 * 8 + row + 1) + (2 * 8 + 2 * row + 1)
-    if run.state.screen.low.size:
+    if run.state is not run.iterated:
+        new_entry = 1
+        steps = (4 + 1 + 1) + (2 * 4 + 2 * 1 + 1)
+    elif run.state.screen.low.size:
         new_entry = 1
         steps = (4 + 1) + (2 * 8 + 2 * 1 + 1 + 4)
     elif run.cache.packed.shape[0]:  # widened for each step

@@ -12,6 +12,9 @@ ones. The first polish is made when such steps have cost twice as much. The next
 frequent if the last one gained more, for its cost, than these steps since the one before, and half as
 frequent if it gained less. Useless polishes therefore cost little in total. Costs are counted in entries
 read, not in seconds, so that a run can be repeated.
+
+On binary data with few distances, the gradient is kept in fixed point, see
+:mod:`~svmrepro.solvers.decomposition._fixed_gradient`.
 """
 
 from __future__ import annotations
@@ -50,7 +53,10 @@ _TIGHTER = 0.1  # tolerance of a polish, as a share of eps
 # Costs in entries read: of a kernel value, of a multiplication in the factor, of an entry of a new row.
 _VALUE, _MULTIPLICATION, _ENTRY = 8.0, 0.7, 3.0
 
-prepare = second_order.prepare
+
+def prepare(problem: Problem) -> None:
+    """Lay the examples out, and load the compiled loops, before the clock starts."""
+    second_order.prepare(problem, fixed=True)
 
 
 @compiled(
@@ -192,7 +198,7 @@ class SmoNewtonRun:
     """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
-        fixed = {"plan": 1, "offer": 1, "sets": 1, "stretch": 1.0, "lengths": False}
+        fixed = {"plan": 1, "offer": 1, "sets": 1, "stretch": 1.0, "lengths": False, "fixed": True}
         self.problem, self.eps = problem, eps
         self.pairs: SecondOrderRun = second_order.start(problem, eps, {**fixed, **options})
         self.pairs.tried = True  # checking the whole set near the end costs more than it saves
@@ -280,6 +286,7 @@ def _consider(run: SmoNewtonRun) -> None:
     now = _work_between_free(run)
     due = run.begun + run.patience * cost
     if now >= due and 2 <= k <= _MOST_FREE:
+        second_order.settle_gradient(run.pairs)
         run.polish = Polish(run, free)
     else:
         _look_again(run, due - now)

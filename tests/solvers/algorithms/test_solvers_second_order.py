@@ -147,7 +147,10 @@ def test_limits_leave_a_feasible_point(name: str) -> None:
         assert solution.status == "iteration_limit" and solution.iterations == limit
         certificate = certify(problem, solution)
         assert certificate.equality_residual <= 1e-9 * 2000 * 100
-        assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-9)
+        # smo-newton keeps the gradient in fixed point, with an error of at most a unit a step.
+        error = 2.0**-28 * solution.iterations if name == "smo-newton" else 0.0
+        allowed = 1e-9 * abs(certificate.dual) + 0.5 * error * float(solution.alpha.sum())
+        assert solution.info["objective"] == pytest.approx(certificate.dual, rel=0.0, abs=allowed)
 
 
 @pytest.mark.parametrize("name", SUCCESSORS)
