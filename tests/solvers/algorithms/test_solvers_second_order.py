@@ -244,6 +244,9 @@ def test_rows_of_distances(share: float, held: str | None, name: str, options: d
     problem = Problem(X, y, 10.0, Kernel.gaussian(gamma=0.05), storage="bits")
     assert panels.bytes_hold(problem) == held
     solution, certificate = judged(problem, name, **options)
-    assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-9)
+    # smo-newton keeps the gradient in fixed point, with an error of at most a unit a step.
+    error = 2.0**-28 * solution.iterations if name == "smo-newton" else 0.0
+    allowed = 1e-9 * abs(certificate.dual) + 0.5 * error * float(solution.alpha.sum())
+    assert solution.info["objective"] == pytest.approx(certificate.dual, rel=0.0, abs=allowed)
     other = Problem(X, y, 10.0, Kernel.gaussian(gamma=0.05), storage="dense")
     assert certificate.dual == pytest.approx(judged(other, name, **options)[1].dual, rel=1e-5)
