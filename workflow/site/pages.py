@@ -29,7 +29,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.comparison import tables
-from svmrepro.workflow.comparison.compared_run import read_run
+from svmrepro.workflow.comparison.compared_run import ComparedRun, read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
 from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.errors import StepError
@@ -143,9 +143,7 @@ class Site:
                 continue
             name = f"compare/{here.slug}--{there.slug}.html"
             names = [paper.name for paper, _ in shared]
-            # Named as on the site: a published page tells no paths of the machine that made it.
-            sides = [replace(read_run(run.folder, names), folder=Path(run.slug)) for run in (here, there)]
-            pair = PairedRuns(*sides)
+            pair = PairedRuns(_named(here, names), _named(there, names))
             self._page(
                 name,
                 "pair.html",
@@ -203,6 +201,11 @@ class Site:
         environment.filters |= {"data": _data, "fragment": _fragment, "number": _number, "plural": _plural}
         environment.globals |= {"ICONS": ICONS, "mark": mark}
         return environment
+
+
+def _named(run: ShownRun, papers: Sequence[str]) -> ComparedRun:
+    """Read a run for a comparison, named as on the site: a page tells no paths of the machine that made it."""
+    return replace(read_run(run.folder, papers), folder=Path(run.slug))
 
 
 def _both(paper: ShownPaper, other: ShownPaper) -> list[tuple[Any, Any]]:
