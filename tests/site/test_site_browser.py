@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import EXPERIMENT, PAPER
 from playwright.sync_api import expect, sync_playwright
 from report_browser import LOCAL, NAMES, lack
+from site_support import EXPERIMENT, PAPER
 
 HERE = f"smoke/{PAPER}"
 PAGES = {

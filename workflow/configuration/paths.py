@@ -77,6 +77,11 @@ def table(config: Config, paper: str, artefact: str) -> dict[str, Path]:
     return {form: folder / f"{artefact}.{form}" for form in ("csv", "md", "html")}
 
 
+def table_record(config: Config, paper: str, artefact: str) -> Path:
+    """Return the file with the findings behind a table of claims."""
+    return results(config) / paper / f"{artefact}.json"
+
+
 def figure(config: Config, paper: str, artefact: str) -> dict[str, Path]:
     """Return the files of a figure by form: svg, png, and json for the numbers that it draws."""
     folder = config.figures_dir / config.scale / paper

@@ -246,7 +246,10 @@ class Plan:
     def artefact_files(self, paper: str, artefact: Artefact) -> dict[str, str]:
         """Return the files of an artefact by form."""
         make = paths.table if artefact.form == "table" else paths.figure
-        return {form: str(path) for form, path in make(self.config, paper, artefact.name).items()}
+        files = make(self.config, paper, artefact.name)
+        if artefact.kind == "claims":
+            files["json"] = paths.table_record(self.config, paper, artefact.name)
+        return {form: str(path) for form, path in files.items()}
 
     def artefacts(self, form: str) -> list[tuple[str, list[Artefact]]]:
         """Return the artefacts of one form (table or figure) with the names of their papers.

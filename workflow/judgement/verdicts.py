@@ -28,6 +28,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
+from typing import Any
 
 from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.printed_numbers import TIMINGS, PaperNumbers
@@ -142,6 +143,40 @@ def _beside(claim: Claim, results: Results, spec: Spec) -> str:
         return ""
     most, label = max(found, key=itemgetter(0))
     return f"largest {words} {most:.2g} ({label})"
+
+
+def record(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict with its findings for programs: numbers in full, and where they were measured.
+
+    ``n`` is given if a finding belongs to one size, and ``contenders`` are those that the quantity names.
+    """
+    claim, spec = verdict.claim, verdict.claim.quantity
+    named = [spec[key] for key in ("contender", "minus", "above", "below") if isinstance(spec.get(key), str)]
+    findings = []
+    for item in verdict.findings:
+        interval = item.interval
+        low, high = (interval.ends if interval is not None else None) or (None, None)
+        findings.append(
+            {
+                "label": item.label,
+                "verdict": UNMEASURED if interval is None else _decided(claim, item),
+                "value": None if interval is None else interval.value,
+                "low": low,
+                "high": high,
+                "paper": item.paper,
+                "reason": item.reason,
+                "experiment": item.experiment,
+                "n": item.n if "n = " in item.label else None,
+                "contenders": list(dict.fromkeys([*named, *spec.get("contenders", ())])),
+            }
+        )
+    return {
+        "id": claim.id,
+        "verdict": verdict.verdict,
+        "quantity": spec,
+        "rule": claim.rule,
+        "findings": findings,
+    }
 
 
 def allowed(rule: str, bound: Sequence[float]) -> tuple[float, float]:

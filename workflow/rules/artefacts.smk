@@ -16,6 +16,7 @@ def outputs(paper, artefacts):
         files = PLAN.artefact_files(paper, each)
         if each.form == "table":
             found += [files["csv"], files["md"], shown(paper, each, files["html"], "table", "HTML")]
+            found += [files["json"]] if "json" in files else []
         else:
             found += [shown(paper, each, files["svg"], "plot", "SVG"), files["png"], files["json"]]
     return found

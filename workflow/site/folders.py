@@ -22,16 +22,19 @@ from svmrepro.workflow.configuration import Config, load_config, read_config
 from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
-from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN
+from svmrepro.workflow.judgement.claims import BREAKS, COUNTED, HOLDS, OPEN, STAND_IN
 from svmrepro.workflow.site.page_tables import PageTable, read_table
 from svmrepro.workflow.site.records import Record, packed_records, reference_records, run_records
 from svmrepro.workflow.statistics import Fit
 
-_MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open"}
+_MARKS = {STAND_IN: "stand", HOLDS: "good", BREAKS: "bad", OPEN: "open"}
+
+COLOURS = ("good", "stand", "bad", "open", "none")
+"""Classes of the verdicts, in the order of a tally."""
 
 
 def mark(verdict: str) -> str:
-    """Return the class of a verdict's colour; ``holds on a stand-in`` has that of ``holds``."""
+    """Return the class of a verdict's colour; ``not decided at this size`` has that of ``not decided``."""
     return next((found for begins, found in _MARKS.items() if verdict.startswith(begins)), "none")
 
 
@@ -259,7 +262,7 @@ def _tally(claims: Iterable[ShownClaim]) -> list[tuple[str, str, int]]:
     count = Counter(claim.verdict for claim in claims if claim.tallied)
     return sorted(
         ((verdict, mark(verdict), number) for verdict, number in count.items()),
-        key=lambda each: (("good", "bad", "open", "none").index(each[1]), each[0]),
+        key=lambda each: (COLOURS.index(each[1]), each[0]),
     )
 
 
@@ -317,7 +320,10 @@ def _claims(folder: Path) -> list[ShownClaim]:
         return []
     found = {each["id"]: each for each in _json(details).get("claims", ())} if details.is_file() else {}
     rows = read_rows(path, CLAIM_COLUMNS, CLAIM_FORM)
-    return [ShownClaim(row, found.get(row["id"], {}).get("findings", ())) for row in rows]
+    claims = [ShownClaim(row, found.get(row["id"], {}).get("findings", ())) for row in rows]
+    # What the paper is known for comes first.
+    order = {kind: place for place, kind in enumerate(COUNTED)}
+    return sorted(claims, key=lambda claim: order.get(claim.kind, len(order)))
 
 
 def _laws(path: Path) -> dict[str, list[dict[str, Any]]]:

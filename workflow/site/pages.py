@@ -45,7 +45,7 @@ HERE = Path(__file__).resolve().parent
 MOST_PAIRS = 10
 """Most pairs of runs that get a page each; of more runs, the latest is compared with each of the others."""
 
-ICONS = {"good": "✓", "bad": "✗", "open": "?", "none": "–"}
+ICONS = {"good": "✓", "stand": "✓", "bad": "✗", "open": "?", "none": "–"}
 """Signs of the verdicts: colour is never the only difference."""
 
 
@@ -204,7 +204,7 @@ class Site:
 
 
 def _named(run: ShownRun, papers: Sequence[str]) -> ComparedRun:
-    """Read a run for a comparison, named as on the site: a page tells no paths of the machine that made it."""
+    """Read a run for a comparison, named as on the site: pages tell no paths of the machine."""
     return replace(read_run(run.folder, papers), folder=Path(run.slug))
 
 

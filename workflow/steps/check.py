@@ -139,6 +139,7 @@ def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
         for artefact in paper.artefacts.values():
             if artefact.form == "table":
                 files += paths.table(config, name, artefact.name).values()
+                files += [paths.table_record(config, name, artefact.name)] * (artefact.kind == "claims")
             else:
                 for source in paths.figure(config, name, artefact.name).values():
                     _copy(source, figures / name / source.name)

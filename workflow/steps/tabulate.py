@@ -12,7 +12,7 @@ from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.artefact_kinds import table_builder
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.steps._command_line import run_step
-from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_markdown
+from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_json, to_markdown
 
 FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}
 
@@ -25,6 +25,8 @@ def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
         table = build(load(config, paper, described.experiments if described.measured else ()), described)
         for form, path in paths.table(config, paper, name).items():
             atomic_write(path, FORMS[form](table))
+        if table.record is not None:
+            atomic_write(paths.table_record(config, paper, name), to_json(table.record))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration.model import Artefact
@@ -20,7 +21,7 @@ from svmrepro.workflow.judgement.claims import (
     VERDICTS,
     Claim,
 )
-from svmrepro.workflow.judgement.verdicts import Verdict, judge, rule_text
+from svmrepro.workflow.judgement.verdicts import Verdict, judge, record, rule_text
 from svmrepro.workflow.tables.layout.cells import Cell, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 
@@ -60,7 +61,8 @@ def build(results: Results, artefact: Artefact) -> Table:
     ]
     if any(verdict.verdict == STAND_IN for verdict in verdicts):
         notes.append("Holds on a stand-in: the rule is met, but only on data in place of the paper's.")
-    return table_of(results, artefact, columns, [_row(verdict) for verdict in verdicts], notes=notes)
+    table = table_of(results, artefact, columns, [_row(verdict) for verdict in verdicts], notes=notes)
+    return replace(table, record={"claims": [record(verdict) for verdict in verdicts]})
 
 
 def tally(count: Mapping[str, int]) -> str:

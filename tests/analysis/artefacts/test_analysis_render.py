@@ -1,5 +1,6 @@
 import csv
 import io
+import json
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -162,6 +163,19 @@ def test_missing_data_are_told_in_every_form(tmp_path, file, short):
     assert any(f"not run: {short}" in row["measured"] for row in claims)
     figure = paths.figure(config, synthetic.PAPER, "loglog-web-linear")["svg"]
     assert figure.stat().st_size > 5000
+
+
+def test_the_findings_behind_each_verdict_are_kept(full):
+    rows = {row["id"]: row for row in rows_of(paths.table(full, synthetic.PAPER, "claims")["csv"])}
+    kept = json.loads(paths.table_record(full, synthetic.PAPER, "claims").read_text())["claims"]
+    assert [each["id"] for each in kept] == list(rows)
+    for each in kept:
+        assert each["verdict"] == rows[each["id"]]["verdict"]
+        for finding in each["findings"]:
+            assert finding["label"] and bool(finding["reason"]) is (finding["value"] is None)
+    (linear,) = next(each for each in kept if each["id"] == "adult-linear-one-order")["findings"]
+    assert linear["experiment"] == "adult-linear" and linear["contenders"] == ["chunking", "smo"]
+    assert linear["low"] <= linear["value"] <= linear["high"] and linear["n"] is None
 
 
 def test_a_size_missing_from_the_scale_is_shown_with_the_papers_numbers(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from svmrepro.workflow.tables.layout.cells import DASH, Cell
 
@@ -53,13 +53,17 @@ class TableSection:
 
 @dataclass(frozen=True)
 class Table:
-    """A complete table: title, one-line caption, sections, notes and provenance."""
+    """A complete table: title, one-line caption, sections, notes and provenance.
+
+    The ``record`` has for programs what the rows summarise; most tables have none.
+    """
 
     title: str
     sections: Sequence[TableSection]
     caption: str = ""
     notes: Sequence[str] = ()
     provenance: str = ""
+    record: Mapping[str, Any] | None = None
 
 
 def table_of(

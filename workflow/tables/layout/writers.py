@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, prose
@@ -69,6 +70,11 @@ def to_markdown(table: Table) -> str:
 def to_html(table: Table) -> str:
     """Return a self-contained HTML page: no scripts, no external files, light background."""
     return render("table.html.j2", table=table)
+
+
+def to_json(record: Mapping[str, Any]) -> str:
+    """Return a table's record as JSON."""
+    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
 
 def render(template: str, **values: object) -> str:
