@@ -25,9 +25,9 @@ Built = TypeVar("Built", covariant=True)
 class Builder(Protocol[Built]):
     """Function that builds a table or a figure. It neither reads nor writes result files.
 
-    A builder's docstring names every setting that it reads from ``artefact.settings``. Two settings also tell
-    the step that no measurements are needed: ``dataset`` (the artefact describes a data set) and ``example``
-    (its solvers run within the step).
+    A builder's docstring names every setting that it reads from ``artefact.settings``. Three settings also
+    tell the step that no measurements are needed: ``dataset`` (the artefact describes a data set),
+    ``example`` (its solvers run within the step) and ``deviations`` (it lists texts).
     """
 
     def __call__(self, results: Results, artefact: Artefact) -> Built:
@@ -58,6 +58,7 @@ TABLES: Mapping[str, str] = {
     "support-vectors": "tables.support_vectors:build",
     "contenders": "tables.contenders:build",
     "claims": "tables.claims:build",
+    "deviations": "tables.deviations:build",
     "problems": "tables.permutations.problems:build",
     "paired": "tables.permutations.paired:build",
     "variants": "tables.permutations.variants:build",

@@ -146,8 +146,8 @@ class Artefact:
 
     @property
     def measured(self) -> bool:
-        """Whether it is made from measurements, not from a data set or a small example run on the spot."""
-        return not self.settings.keys() & {"dataset", "example"}
+        """Whether it is made from measurements, not from a data set, a small example or listed texts."""
+        return not self.settings.keys() & {"dataset", "example", "deviations"}
 
 
 @dataclass(frozen=True)

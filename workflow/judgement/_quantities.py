@@ -85,8 +85,10 @@ def support_vectors(results: Results, spec: Spec) -> list[Finding]:
 def value(results: Results, spec: Spec) -> list[Finding]:
     """Column ``of`` for each of ``contenders``, divided by the sum of the columns ``per``.
 
-    The interval is the range over all certified runs, so that the rule applies to every run.
+    The interval is the range over all certified runs, so that the rule applies to every run. With ``zeros:
+    left out``, a 0 is no number: the instrument saw nothing.
     """
+    unseen = spec.get("zeros") == "left out"
     divisors: Sequence[str] = spec.get("per", ())
 
     def look(contender: str, name: str, row: SizeRow) -> Interval | str:
@@ -94,10 +96,10 @@ def value(results: Results, spec: Spec) -> list[Finding]:
         for run in results.group(name, contender, row.n).solved:
             top = run.number(spec["of"])
             bottom = sum(run.number(column) or 0.0 for column in divisors) if divisors else 1.0
-            if top is not None and bottom:
+            if top is not None and bottom and (top or not unseen):
                 values.append(top / bottom)
         if not values:
-            return f"no run reports {spec['of']}"
+            return f"no run reports {spec['of']}" + (" above 0" if unseen else "")
         return Interval(sorted(values)[len(values) // 2], min(values), max(values))
 
     return [
@@ -151,7 +153,7 @@ KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], Set[str], Set[s
     "exponent-difference": (exponent_difference, {"contender", "minus"}, {"of"}),
     "ratio": (ratio, {"above", "below"}, {"of", "at", "from"}),
     "support-vectors": (support_vectors, {"contender", "which"}, {"at", "from"}),
-    "value": (value, {"of", "contenders"}, {"per", "at", "from"}),
+    "value": (value, {"of", "contenders"}, {"per", "at", "from", "zeros"}),
     "agreement": (agreement, {"of", "contenders"}, {"at", "from"}),
     "limit-pattern": (limit_pattern, {"contender"}, {"at", "from"}),
     "significant": (permutations.significant, {"contenders", "of", "has", "table"}, {"corrected"}),

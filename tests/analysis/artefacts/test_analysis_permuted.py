@@ -179,7 +179,7 @@ def test_verdicts_follow_the_tests(whole):
     assert found["never-more-iterations"].measured.startswith("1 of 22 data sets")
     assert found["better-objectives"].verdict == HOLDS
     assert found["never-worse-objectives"].verdict == HOLDS
-    assert found["selection-alone-is-no-gain"].verdict == OPEN  # on 16 sets no significant difference
+    assert found["selection-alone-is-no-gain"].verdict == HOLDS  # means differ by less than a tenth
     assert found["longer-steps-do-on-simple-problems"].verdict == BREAKS
     assert found["longer-steps-fail-on-chess-boards"].verdict == HOLDS
     assert found["more-working-sets-fewer-iterations"].verdict in (BREAKS, OPEN)

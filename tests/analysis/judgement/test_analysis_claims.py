@@ -1,14 +1,17 @@
 from dataclasses import replace
+from types import SimpleNamespace
 
 import analysis_support as synthetic
 import pytest
 import yaml
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.analysis.results import SizeRow, load
+from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement._findings import Finding
+from svmrepro.workflow.judgement._quantities import value
 from svmrepro.workflow.judgement.claims import (
     BREAKS,
     HOLDS,
@@ -193,8 +196,8 @@ def verdicts(config):
 
 def test_synthetic_power_laws_get_the_verdicts_they_deserve(full):
     found = verdicts(full)
-    # Exponents 1.65 and 2.5 are 0.85 apart; on separable chunking's is the smaller one.
-    assert found["adult-linear-one-order"].verdict == HOLDS
+    # Exponents 1.65 and 2.5 are 0.85 apart, no whole order; on separable chunking's is the smaller one.
+    assert found["adult-linear-one-order"].verdict == BREAKS
     assert found["smo-scales-better-everywhere"].verdict == BREAKS
     assert "separable-linear" in found["smo-scales-better-everywhere"].measured
     assert found["smo-more-than-one-order"].verdict == HOLDS
@@ -360,3 +363,25 @@ def test_work_is_never_counted_in_place_of_seconds(paper):
     experiments = list(load_config({"scale": "paper", "papers": [paper]}).papers[paper].experiments)
     for found in read_claims(paths.config_dir() / "claims" / f"{paper}.yaml", experiments):
         assert not (found.quantity.get("of") == "work" and found.counted), found.id
+
+
+def test_a_reading_of_zero_can_be_left_out():
+    """An instrument that sees nothing does not make a rule hold."""
+
+    def findings(*readings, **more):
+        fields = {"experiment": "e", "contender": "smo", "n": "10", "status": "optimal", "repeat": "0"}
+        fields |= {"flagged": "false", "certificate.passed": "true"}
+        runs = Runs(tuple(MeasuredRun({**fields, "peak_memory_bytes": text}) for text in readings))
+        experiment = SimpleNamespace(sizes=(10,), contenders={"smo": None})
+        results = SimpleNamespace(
+            rows=lambda name: [SizeRow(10, None)],
+            experiment=lambda name: experiment,
+            group=runs.group,
+            why_any_missing=lambda *asked: "",
+        )
+        spec = {"experiments": ["e"], "contenders": ["smo"], "of": "peak_memory_bytes", **more}
+        return [item.interval or item.reason for item in value(results, spec)]
+
+    assert findings("0", "30") == [Interval(30, 0, 30)]
+    assert findings("0", "30", zeros="left out") == [Interval(30, 30, 30)]
+    assert findings("0", zeros="left out") == ["no run reports peak_memory_bytes above 0"]
