@@ -71,7 +71,7 @@ include: "workflow/rules/artefacts.smk"
 include: "workflow/rules/targets.smk"
 
 
-report: "workflow/report/workflow.rst"
+report: PLAN.report_text
 
 
 onstart:

@@ -3,18 +3,23 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
+from docutils.core import publish_parts
+from jinja2 import Environment
 from site_support import EXPERIMENT, PAPER, PROJECT, figure, lines, table
-from support import ran
+from support import ran, rows_of, write_rows
 from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import flatten, to_csv
+from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
 from svmrepro.workflow.site.folders import mark, read_folder
 from svmrepro.workflow.site.page_tables import parse_table, read_table
 from svmrepro.workflow.site.pages import write_site
 from svmrepro.workflow.site.records import packed_records, reference_records, run_records, script
+from svmrepro.workflow.steps import overview
 from svmrepro.workflow.tables.layout.writers import to_html
 
 REFERENCE = PROJECT / "results" / "reference"
@@ -169,6 +174,29 @@ def test_a_site_takes_the_place_of_an_earlier_one_only(run, tmp_path):
     with pytest.raises(StepError, match="is not empty and is no site"):
         write_site([run], other)
     assert [path.name for path in other.iterdir()] == ["mine.txt"]
+
+
+def test_the_report_begins_with_the_verdicts(run, tmp_path):
+    folder = tmp_path / "results" / "smoke"
+    shutil.copytree(run, folder)
+    claims = folder / PAPER / "claims.csv"
+    rows = [{**row, "kind": "headline", "quote": f"{row['quote']} {{{{ x }}}}"} for row in rows_of(claims)]
+    write_rows(claims, [rows[0], {**rows[1], "kind": "detail"}])
+    config = replace(load_config({"scale": "smoke"}), results_dir=tmp_path / "results")
+    overview.run(config)
+    text = paths.report_text(config).read_text()
+    # Snakemake fills in the text as a template, and docutils makes HTML of it.
+    body = publish_parts(Environment().from_string(text).render(), writer="html")["body"]
+    for said in (
+        "<b>1</b> holds",
+        "<b>1</b> not decided",
+        "SMO is faster &lt;/script&gt; {{ x }}",
+        "./run site",
+    ):
+        assert said in body
+    assert "SMO scales as N" not in body
+    overview.run(replace(config, papers={}))
+    assert paths.report_text(config).read_text().startswith("This report")
 
 
 @pytest.mark.parametrize(("name", "said"), [("none", "is no folder"), ("", "holds no results of a run")])

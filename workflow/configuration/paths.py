@@ -107,6 +107,11 @@ def reference(config: Config) -> Path:
     return config_dir().parent / "results" / "reference" / config.scale
 
 
+def report_text(config: Config) -> Path:
+    """Return the text of the report's first page."""
+    return results(config) / "report.rst"
+
+
 def marker(config: Config, dataset: str) -> Path:
     """Return the file that says whether a data set is available."""
     return config.data_dir / "available" / f"{dataset}.json"

@@ -118,6 +118,12 @@ class Plan:
         """Captions and stylesheet of the report."""
         return _shown((config_dir().parent / "workflow" / "report").iterdir())
 
+    @property
+    def report_text(self) -> str:
+        """The text of the report's first page: with the verdicts, once they are there."""
+        made = paths.report_text(self.config)
+        return str(made.absolute()) if made.is_file() else "workflow/report/workflow.rst"
+
     @cached_property
     def stylesheet(self) -> str:
         """The report's stylesheet."""

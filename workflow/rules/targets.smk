@@ -58,5 +58,5 @@ rule report:
     params:
         code=PLAN.code("graph.plan"),
     shell:
-        "{PLAN.snakemake} --snakefile {workflow.main_snakefile:q} --report {output:q}"
+        "{STEPS[overview]} && {PLAN.snakemake} --snakefile {workflow.main_snakefile:q} --report {output:q}"
         " --report-stylesheet {PLAN.stylesheet:q} all > {log:q} 2>&1"

@@ -7,6 +7,7 @@ page_tables     a table read back from its HTML page
 records         measurements with the line of JSON that each came from
 runs_over_time  claims and exponents of all runs, by date
 pages           writes the pages
+verdict_page    the verdicts alone, for the first page of the report
 templates/      Jinja2
 assets/         style sheet and scripts of the pages
 vendor/         DataTables and Plotly, unchanged, with their licences

@@ -19,7 +19,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -179,7 +179,7 @@ class Site:
 
     def _page(self, name: str, template: str, **values: Any) -> None:
         root = "../" * name.count("/")
-        text = self._templates.get_template(template).render(root=root, page=name, site=self, **values)
+        text = templates().get_template(template).render(root=root, page=name, site=self, **values)
         atomic_write(self.folder / name, text)
         self.pages += 1
 
@@ -189,18 +189,20 @@ class Site:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
 
-    @cached_property
-    def _templates(self) -> Environment:
-        environment = Environment(
-            loader=FileSystemLoader(HERE / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters |= {"data": _data, "fragment": _fragment, "number": _number, "plural": _plural}
-        environment.globals |= {"ICONS": ICONS, "mark": mark}
-        return environment
+
+@cache
+def templates() -> Environment:
+    """Return the templates of the site; text is escaped."""
+    environment = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"data": _data, "fragment": _fragment, "number": _number, "plural": _plural}
+    environment.globals |= {"ICONS": ICONS, "mark": mark}
+    return environment
 
 
 def _named(run: ShownRun, papers: Sequence[str]) -> ComparedRun:

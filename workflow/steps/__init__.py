@@ -11,6 +11,7 @@ plot           figures
 check          compare with the reference run
 remake         tables and figures again, from a run's raw measurements
 crate          RO-Crate metadata of results
+overview       the first page of the report
 compare        compare with another run
 closing        summary at the end of a run
 _command_line  what all steps share

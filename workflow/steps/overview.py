@@ -1,0 +1,29 @@
+"""The first page of the report: how many claims hold, the main ones, and where to read on.
+
+    python -m svmrepro.workflow.steps.overview --config CONFIG
+
+Writes ``results/<scale>/report.rst``: the verdicts, then the text of ``workflow/report/workflow.rst``.
+Snakemake reads it when it makes the report.
+"""
+
+from __future__ import annotations
+
+from svmrepro.workflow.configuration import Config, config_dir, paths
+from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.site.folders import read_folder
+from svmrepro.workflow.site.verdict_page import verdict_html
+from svmrepro.workflow.steps._command_line import run_step
+
+
+def run(config: Config) -> None:
+    """Run the step; see the module docstring."""
+    words = (config_dir().parent / "workflow" / "report" / "workflow.rst").read_text(encoding="utf-8")
+    shown = verdict_html(read_folder(paths.results(config)), config.papers)
+    # Snakemake fills in the whole text as a template; quotes from papers are none.
+    html = "\n".join(f"   {line}" for line in shown.splitlines() if line.strip())
+    block = f"{{% raw %}}\n.. raw:: html\n\n{html}\n\n{{% endraw %}}\n\n" if html else ""
+    atomic_write(paths.report_text(config), block + words)
+
+
+if __name__ == "__main__":
+    run_step(run)
