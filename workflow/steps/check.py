@@ -3,6 +3,7 @@
     python -m svmrepro.workflow.steps.check --config CONFIG [--write-reference]
 
 The step prints the verdicts, writes ``check.json`` (verdicts, machine, counts of every row, comparison) and
+``check.xml`` (JUnit), appends a summary to the file named by ``GITHUB_STEP_SUMMARY``, if it is set, and
 compares it with ``results/reference/<scale>/check.json``. The exit code is 1
 
 - if a claim that held there does not hold here, unless the claim is about seconds and wider intervals leave
@@ -21,6 +22,7 @@ Parquet and the papers' tables are copied to ``results/reference/<scale>/``, and
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import textwrap
 from collections import Counter
@@ -31,7 +33,7 @@ from typing import Any
 from svmrepro.workflow.analysis.results import plural
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration import Config, Paper, paths
-from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.errors import StepError, writing
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.judgement.check_file import (
     CLAIM_COLUMNS,
@@ -40,6 +42,7 @@ from svmrepro.workflow.judgement.check_file import (
     WORTH_COLUMNS,
     read_record,
 )
+from svmrepro.workflow.judgement.check_report import Verdicts, junit, markdown
 from svmrepro.workflow.judgement.claims import UNASKED, clocked_claims
 from svmrepro.workflow.judgement.reference_check import (
     ReferenceCheck,
@@ -71,6 +74,8 @@ def run(config: Config, *, write_reference: bool = False) -> int:
         )
         record["comparison"] = vars(outcome)
     atomic_write(paths.check(config), _to_json(record))
+    atomic_write(paths.check(config).with_suffix(".xml"), junit(config.scale, verdicts, outcome))
+    _summarise(config, verdicts, outcome)
     if write_reference:
         return _write_reference(config, record)
     scale = f"reference run of the {config.scale} scale"
@@ -83,6 +88,14 @@ def run(config: Config, *, write_reference: bool = False) -> int:
         raise StepError(f"nothing compared: the {scale} has no row of {', '.join(config.papers)}")
     print(_printed_comparison(outcome))
     return 1 if outcome.faults else 0
+
+
+def _summarise(config: Config, verdicts: Verdicts, outcome: ReferenceCheck | None) -> None:
+    """Append a summary to the file that GitHub Actions shows, if this is such a run."""
+    if place := os.environ.get("GITHUB_STEP_SUMMARY"):
+        titles = {name: paper.title for name, paper in config.papers.items()}
+        with writing(Path(place)), Path(place).open("a", encoding="utf-8") as stream:
+            stream.write(markdown(config.scale, titles, verdicts, outcome))
 
 
 def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
