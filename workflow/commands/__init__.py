@@ -6,6 +6,7 @@ run          measures, and makes tables and figures
 check        the verdicts, compared with the reference run
 compare      this run beside another one
 remake       tables and figures again, from raw measurements
+publish      a run as an archive, for others to compare with
 new          skeletons of a solver, a data set, a paper
 bench        solvers of one's own beside all others, on any data
 crate        RO-Crate metadata of results
@@ -33,6 +34,7 @@ COMMANDS = {
     "check": "print the verdict on every claim and compare it with the reference run",
     "compare": "compare this run with another run, or with a reference",
     "remake": "make tables, intervals and figures again from a run's raw measurements",
+    "publish": "pack this run's results into one archive, for others to compare with",
     "new": "write a working skeleton of a solver, a data set or a paper",
     "bench": "measure solvers side by side on your data: `bench --solver pkg.mod:fit --data my.libsvm`",
     "crate": "describe a folder of results as an RO-Crate",

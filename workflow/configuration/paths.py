@@ -122,6 +122,11 @@ def comparison(config: Config) -> Path:
     return results(config) / COMPARE / "index.html"
 
 
+def others(config: Config) -> Path:
+    """Return the folder into which archives of other runs are unpacked."""
+    return config.results_dir / ".others"
+
+
 def papers_in(folder: Path) -> list[str]:
     """List the papers with comparable results in a folder; empty if it holds only the record of a check.
 

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
@@ -17,6 +18,7 @@ from typing import Any
 
 from svmrepro.datasets.validation import did_you_mean
 from svmrepro.workflow import fingerprints
+from svmrepro.workflow.archives import folder_of
 from svmrepro.workflow.configuration import (
     Artefact,
     Config,
@@ -67,7 +69,10 @@ class Plan:
         register(self.config)
         check_own(self.config)
         if self.config.against is not None:
-            paths.papers_in(Path(self.config.against))  # fail now, not after hours of measuring
+            # Fail now, not after hours of measuring.
+            other = folder_of(self.config.against, paths.others(self.config))
+            paths.papers_in(other)
+            self.config = replace(self.config, against=str(other))
         #: Start time of this command, in seconds since the epoch.
         self.began = time.time()
         folder = paths.results(self.config) / ".config"

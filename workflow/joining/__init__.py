@@ -2,5 +2,6 @@
 
 bench_settings  the configuration of a bench: a paper of its own, in a folder of its own
 bench           measures it and makes its tables and figures
+publishing      a run as an archive
 skeletons       new solvers, data sets and papers from templates
 """

@@ -1,0 +1,161 @@
+"""Published runs: packed, found again by compare, and read with care."""
+
+import functools
+import http.server
+import json
+import stat
+import threading
+import zipfile
+
+import analysis_support as synthetic
+import pytest
+from svmrepro.workflow import archives
+from svmrepro.workflow.comparison.compared_run import read_run
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.joining import publishing
+
+GOOD = {"platt1998/measurements.csv": b"a,b\n1,2\n", "check.json": b"{}\n"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return synthetic.analyse(synthetic.make_config(tmp_path_factory.mktemp("run"), ["adult-linear"]))
+
+
+def test_a_published_run_is_the_same_run_to_compare_with(run, tmp_path):
+    files = publishing.files_of(run)
+    archives.pack(files, tmp_path / "one.zip")
+    archives.pack(files, tmp_path / "two.zip")
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    folder = archives.folder_of(str(tmp_path / "one.zip"), tmp_path / "others")
+    assert archives.folder_of(str(tmp_path / "two.zip"), tmp_path / "others").name[-12:] == folder.name[-12:]
+    there, here = read_run(folder, run.papers), read_run(run.results_dir / run.scale, run.papers)
+    assert there.rows and there.rows == here.rows and there.ratios == here.ratios
+    assert there.claims == here.claims and there.machine == here.machine
+
+
+def test_the_crate_lists_every_file_with_its_checksum(run):
+    files = publishing.files_of(run)
+    graph = json.loads(files[publishing.CRATE])["@graph"]
+    listed = {part["@id"]: part for part in graph if part["@type"] == "File"}
+    assert set(listed) == set(files) - {publishing.CRATE}
+    assert {"@id": "platt1998/measurements.csv"} in graph[1]["hasPart"]
+    assert listed["platt1998/measurements.csv"]["encodingFormat"] == "text/csv"
+    assert "identity" in json.loads(files[publishing.MACHINE])
+
+
+def test_nothing_to_publish(tmp_path):
+    config = synthetic.make_config(tmp_path, ["adult-linear"])
+    with pytest.raises(StepError, match="nothing to publish"):
+        publishing.files_of(config)
+
+
+def packed(path, files=GOOD, more=()):
+    """Pack an archive and add members to it, each a name or a ZipInfo with its content."""
+    archives.pack(files, path)
+    with zipfile.ZipFile(path, "a") as archive:
+        for member, content in more:
+            archive.writestr(member, content)
+    return path
+
+
+def special(name, mode):
+    member = zipfile.ZipInfo(name)
+    member.external_attr = mode << 16
+    return member
+
+
+@pytest.mark.parametrize(
+    ("member", "said"),
+    [
+        ("../evil.csv", "which is no path of a run"),
+        ("/etc/evil.csv", "which is no path of a run"),
+        ("a/../../evil.csv", "which is no path of a run"),
+        ("a\\..\\evil.csv", "which is no path of a run"),
+        (".bashrc.csv", "which is no path of a run"),
+        ("a/b/c/d.csv", "which is no path of a run"),
+        ("evil.py", "a kind of file that no run has"),
+        ("Check.JSON.json", "does not match SHA256SUMS"),
+        ("CHECK.json", "twice"),
+        (special("link.csv", stat.S_IFLNK | 0o777), "which is no plain file"),
+        (special("pipe.csv", stat.S_IFIFO | 0o644), "which is no plain file"),
+    ],
+)
+def test_members_that_do_not_belong_are_refused(member, said, tmp_path):
+    path = packed(tmp_path / "in" / "run.zip", more=[(member, b"../../outside")])
+    below = tmp_path / "below"
+    with pytest.raises(StepError, match=said) as caught:
+        archives.unpack(path, below)
+    assert "\n" not in str(caught.value) and str(caught.value).startswith("against: ")
+    assert [*below.iterdir()] == [] and {each.name for each in tmp_path.iterdir()} == {"in", "below"}
+
+
+def test_changed_missing_and_unlisted_files_are_refused(tmp_path):
+    archives.pack(GOOD, tmp_path / "good.zip")
+    with zipfile.ZipFile(tmp_path / "good.zip") as good:
+        whole = {name: good.read(name) for name in good.namelist()}
+    changed = {**whole, "check.json": b"{ }\n"}
+    missing = {name: content for name, content in whole.items() if name != "check.json"}
+    bare = {name: content for name, content in whole.items() if name != archives.SUMS}
+    odd = {**whole, archives.SUMS: b"not a sum\n"}
+    for files, said in (
+        (changed, r"check\.json does not match SHA256SUMS"),
+        (missing, r"check\.json is missing"),
+        (bare, "has no SHA256SUMS: it is no published run"),
+        (odd, "SHA256SUMS:1: is no line of checksum and file"),
+    ):
+        path = tmp_path / "bad.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in files.items():
+                archive.writestr(name, content)
+        with pytest.raises(StepError, match=said):
+            archives.unpack(path, tmp_path / "below")
+
+
+def test_sizes_are_limited_by_what_is_unpacked(tmp_path, monkeypatch):
+    path = packed(tmp_path / "run.zip", {"bomb.csv": b"0" * 3_000_000})
+    monkeypatch.setattr(archives, "MOST_BYTES", 2_000_000)
+    assert path.stat().st_size < 10_000
+    with pytest.raises(StepError, match="holds more than"):
+        archives.unpack(path, tmp_path / "below")
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 1)
+    with pytest.raises(StepError, match="holds 2 files, more than 1"):
+        archives.unpack(path, tmp_path / "below")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no zip at all"])
+def test_what_is_no_archive_is_refused(content, tmp_path):
+    (tmp_path / "run.zip").write_bytes(content)
+    with pytest.raises(StepError, match=r"against: .*run\.zip: is no zip archive"):
+        archives.folder_of(str(tmp_path / "run.zip"), tmp_path / "below")
+    with pytest.raises(StepError, match=r"gone\.zip: no such file"):
+        archives.folder_of(str(tmp_path / "gone.zip"), tmp_path / "below")
+
+
+@pytest.mark.parametrize("cut", range(20, 400, 37))
+def test_a_damaged_archive_is_refused_in_one_line(cut, tmp_path):
+    archives.pack(GOOD, tmp_path / "run.zip")
+    content = bytearray((tmp_path / "run.zip").read_bytes())
+    content[cut % len(content)] ^= 0xFF
+    (tmp_path / "run.zip").write_bytes(bytes(content))
+    try:
+        folder = archives.unpack(tmp_path / "run.zip", tmp_path / "below")
+    except StepError as error:
+        assert "\n" not in str(error)
+    else:  # a change that does not matter, such as a date
+        assert (folder / "check.json").read_bytes() == GOOD["check.json"]
+
+
+def test_an_archive_is_had_from_a_url_once(tmp_path):
+    (tmp_path / "www").mkdir()
+    archives.pack(GOOD, tmp_path / "www" / "run.zip")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "www"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/run.zip"
+        folder = archives.folder_of(url, tmp_path / "below")
+        server.shutdown()
+    assert (folder / "check.json").read_bytes() == GOOD["check.json"]
+    assert archives.folder_of(url, tmp_path / "below") == folder, "the copy is used"
+    with pytest.raises(StepError, match=r"against: http://127\.0\.0\.1:1/gone\.zip: "):
+        archives.folder_of("http://127.0.0.1:1/gone.zip", tmp_path / "below")

@@ -1,0 +1,40 @@
+"""Pack this run's results into one archive, with which others can compare theirs.
+
+    svmrepro publish --scale smoke platt1998
+    svmrepro compare --config against=svmrepro-smoke.zip
+
+The archive is an RO-Crate: measurements (CSV, Parquet), tables, figures, verdicts, machine. `compare` takes
+it as a file or a URL. Nothing is measured here.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("papers", nargs="*", metavar="PAPER", help="default: all that were measured")
+    parser.add_argument("--scale", default="default", help="scale of the run (default)")
+    parser.add_argument("--results", help="folder of the results, if it is not `results`")
+    parser.add_argument("--figures", help="folder of the figures, if it is not `figures`")
+    parser.add_argument("-o", "--output", type=Path, help="the archive (svmrepro-SCALE.zip)")
+
+
+def run(given: argparse.Namespace, others: list[str]) -> int:
+    """Run the command."""
+    from svmrepro.workflow import archives
+    from svmrepro.workflow.configuration import load_config
+    from svmrepro.workflow.joining.publishing import files_of
+
+    settings = {"scale": given.scale, "results_dir": given.results, "figures_dir": given.figures}
+    overrides = {key: value for key, value in settings.items() if value is not None}
+    if given.papers:
+        overrides["papers"] = given.papers
+    files = files_of(load_config(overrides))
+    target = given.output or Path(f"{'-'.join(['svmrepro', given.scale, *given.papers])}.zip")
+    archives.pack(files, target)
+    size = target.stat().st_size / 1e6
+    print(f"{target}: {len(files)} files, {size:.1f} MB; compare with it by --config against={target}")
+    return 0
