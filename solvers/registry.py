@@ -48,6 +48,8 @@ class SolverSpec:
         Options it takes; any other raises.
     needs : tuple of {"linear kernel", "bias", "no bias"}
         Requirements on the problem.
+    choices : mapping of str to tuple of str
+        The values of each option that is a word.
     fixed : mapping of str to value
         Settings that distinguish this solver from others of its module; not user options.
     tolerance_factor : float
@@ -84,6 +86,7 @@ class SolverSpec:
     starts: bool = False
     one_bound: bool = False
     memory_limited: bool = False
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def version(self) -> str | None:
@@ -128,6 +131,11 @@ class SolverSpec:
                 known = ", ".join(self.options) or "none"
                 raise ValueError(f"solver {self.name!r} has no option {key!r}; it has: {known}")
             default, said = self.options[key], f"solver {self.name!r}: option {key!r} must"
+            if key in self.choices:
+                if value not in self.choices[key]:
+                    raise ValueError(f"{said} be one of {', '.join(self.choices[key])}, got {value!r}")
+                given[key] = value
+                continue
             if isinstance(default, bool):
                 fits = isinstance(value, bool | np.bool_)
             else:
@@ -174,6 +182,43 @@ _SECOND_ORDER = (
         offer=3,
         stretch=1.1,
     ),
+)
+
+READING_CHOICES: dict[str, tuple[str, ...]] = {
+    "plan": ("never", "free", "smo", "inside", "any"),
+    "guess": ("t-1", "t-2", "either"),
+    "slope": ("present", "own"),
+    "this_box": ("planned", "newton", "none"),
+    "next_box": ("moved", "present", "none"),
+    "clip": ("before", "after"),
+    "offer": ("never", "planned", "unplanned", "always"),
+    "candidates": ("t-1", "t-2", "t-1 and t-2", "t-2 and t-3"),
+    "direction": ("uphill", "own", "any"),
+    "gain": ("interval", "newton", "exact"),
+}
+"""Options of `planning-readings` that are words; its compiled code knows a word by its place."""
+
+_PLANNING_READINGS = SolverSpec(
+    "planning-readings",
+    "decomposition.planning_readings",
+    "planning-ahead SMO with what its paper leaves open as options, Glasmachers 2008",
+    {
+        "cache_mb": 40.0,
+        "single": False,
+        "shrinking": True,
+        "unshrink": True,
+        "lengths": False,
+        "stretch": 1.0,
+        "eta": 0.9,
+        **{key: values[0] for key, values in READING_CHOICES.items()},
+        "plan": "free",
+        "offer": "planned",
+        "candidates": "t-2",
+    },
+    (BIAS,),
+    tolerance_factor=1.0,
+    starts=True,
+    choices=READING_CHOICES,
 )
 
 
@@ -354,6 +399,7 @@ _ALL = (
         memory_limited=True,
     ),
     *_SECOND_ORDER,
+    _PLANNING_READINGS,
     *_CUTTING_PLANES,
     *_PEERS,
 )

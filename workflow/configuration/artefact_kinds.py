@@ -63,6 +63,7 @@ TABLES: Mapping[str, str] = {
     "paired": "tables.permutations.paired:build",
     "variants": "tables.permutations.variants:build",
     "encodings": "tables.permutations.encodings:build",
+    "readings": "tables.permutations.readings:build",
     "traffic": "tables.traffic:build",
     "benchmarks": "tables.benchmarks:build",
     "precision": "tables.precision:build",
