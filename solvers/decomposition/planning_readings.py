@@ -11,7 +11,7 @@ are those of :mod:`~svmrepro.solvers.decomposition.second_order`.
     The working set assumed to come next: ``t-1``, as in the paper; ``t-2``; or ``either``, whichever promises
     the larger gain of both steps.
 ``slope``
-    The slope w_2 of the set assumed: at ``present``, as in eq. (8), or what it was at that set's ``own`` step.
+    The slope w_2 of the set assumed: at ``present``, as in eq. (8), or what it was at the set's ``own`` step.
 ``this_box``
     "if the current or the planned step ends at the box boundary": the step that must end inside the box now
     is the ``planned`` one, the ``newton`` step of the same working set, or ``none``. A step that leaves the
