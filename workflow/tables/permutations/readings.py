@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
-from svmrepro.workflow.analysis import permutations
-from svmrepro.workflow.analysis.permutations import ITERATIONS, PermutedProblem
+from svmrepro.workflow.analysis.permutations import DUAL, ITERATIONS, Family, Pairing
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers, snake
 from svmrepro.workflow.analysis.results import Results, plural
-from svmrepro.workflow.analysis.runs import pairs
+from svmrepro.workflow.analysis.runs import Group, pairs
 from svmrepro.workflow.configuration.contender_options import own_options
 from svmrepro.workflow.configuration.model import Artefact, Contender
-from svmrepro.workflow.statistics import Interval, mean_interval
+from svmrepro.workflow.statistics import FEWEST, LARGER, SIGNIFICANCE, SMALLER, Interval, mean_interval
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, missing, number, percent, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection, table_of
+
+_BEST = 5  # readings that are shown by data set
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,11 @@ class Reading:
     contender: Contender
     deviations: Mapping[str, Interval]
     unended: tuple[str, ...]
+    longest: float | None
+    objectives: Family  # the baseline's and its own, one pairing per set
 
     def score(self, names: Sequence[str]) -> float | None:
-        """Return the mean of |log(1 + deviation)|; None if a set is missing."""
+        """Return the mean of |log(1 + deviation)|; None if a set is missing, or no reading of the paper."""
         if self.unended or not names or not set(names) <= self.deviations.keys():
             return None
         return sum(abs(math.log1p(self.deviations[name].value)) for name in names) / len(names)
@@ -44,9 +48,89 @@ class Reading:
         found = [self.deviations[name] for name in names if name in self.deviations]
         return sum(_agrees(each, within) for each in found), len(found)
 
-    def worst(self) -> str:
+    def worst(self, names: Sequence[str]) -> str:
         """Return the set with the largest deviation, "" if there is none."""
-        return max(self.deviations, key=lambda name: abs(self.deviations[name].value), default="")
+        known = [name for name in names if name in self.deviations]
+        return max(known, key=lambda name: abs(math.log1p(self.deviations[name].value)), default="")
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """What is compared: results, the paper's numbers, and the settings of the artefact."""
+
+    results: Results
+    settings: Mapping[str, object]
+
+    def setting(self, key: str) -> str:
+        return str(self.settings[key])
+
+    def names(self, key: str) -> list[str]:
+        """Return the sets of a setting that are measured at the paper's size."""
+        wanted = self.settings[key]
+        assert isinstance(wanted, list)
+        return [name for name in wanted if name in self.sets]
+
+    @cached_property
+    def numbers(self) -> PaperNumbers:
+        return PaperNumbers(self.results.numbers.folder, self.setting("paper"))
+
+    @cached_property
+    def sets(self) -> Mapping[str, list[tuple[str, int]]]:
+        """The sets at the paper's size: the experiments on them, with their size."""
+        found: dict[str, list[tuple[str, int]]] = {}
+        for experiment in self.results.paper.experiments.values():
+            name = experiment.name.removesuffix(self.setting("suffix"))
+            printed = self.numbers.sizes(name, self.setting("table"))
+            for n in experiment.sizes:
+                if experiment.paper_sizes.get(n, n) in printed:
+                    found.setdefault(name, []).append((experiment.name, n))
+        return found
+
+    def groups(self, name: str, label: str) -> list[tuple[Group, Group]]:
+        """Return the runs of a contender on a set, each with those of the baseline beside it."""
+        baseline = self.setting("baseline")
+        return [
+            (self.results.group(experiment, label, n), self.results.group(experiment, baseline, n))
+            for experiment, n in self.sets[name]
+            if label in self.results.experiment(experiment).contenders
+        ]
+
+    def printed(self, name: str, contender: str) -> float:
+        """Return the paper's iterations."""
+        table, (n, *_) = self.setting("table"), self.numbers.sizes(name, self.setting("table"))
+        value = self.numbers.value(table, name, n, f"{snake(self.setting(contender))}_iterations")
+        assert value is not None
+        return value
+
+    def ratio(self, name: str) -> float:
+        """Return the paper's ratio of iterations."""
+        return self.printed(name, "printed") / self.printed(name, "baseline")
+
+    def reading(self, contender: Contender, names: Sequence[str]) -> Reading:
+        """Compare a contender with the paper on some sets."""
+        deviations: dict[str, Interval] = {}
+        unended, lengths, objectives = [], [], []
+        for name in self.sets:
+            found = self.groups(name, contender.label)
+            runs = [run for group, _ in found for run in group.runs]
+            lengths += [run.number("info.longest_planned") for run in runs]
+            if name not in names or not found:
+                continue
+            if not all(run.solved for run in runs):
+                unended.append(name)
+                continue
+            group, below = found[0]
+            first, second = pairs(below, group, ITERATIONS, anywhere=True)
+            objectives.append(Pairing(*map(tuple, pairs(below, group, DUAL, anywhere=True))))
+            if first:
+                ratio = self.ratio(name)
+                scale = ratio * sum(first) / len(first)
+                shares = [(b - ratio * a) / scale for a, b in zip(first, second, strict=True)]
+                deviations[name] = mean_interval(shares)
+        known = [length for length in lengths if length is not None]
+        return Reading(
+            contender, deviations, tuple(unended), max(known, default=None), Family(tuple(objectives))
+        )
 
 
 def build(results: Results, artefact: Artefact) -> Table:
@@ -54,122 +138,72 @@ def build(results: Results, artefact: Artefact) -> Table:
 
     Settings of the artefact: ``paper`` and ``table`` (the file with the printed numbers), ``baseline``,
     ``printed`` (the column of that file, as a contender), ``chosen`` (the sets by which readings are chosen),
-    ``within`` (the deviation that counts as agreement) and ``shown`` (readings that are shown by data set,
-    besides the best five).
+    ``held_out`` (the others), ``within`` (the deviation that counts as agreement), ``suffix`` (what the names
+    of further experiments on a set end in) and ``shown`` (readings that are shown by data set in any case).
     """
-    settings = artefact.settings
-    results = replace(results, numbers=PaperNumbers(results.numbers.folder, settings["paper"]))
-    baseline, within = settings["baseline"], settings["within"]
-    problems = [
-        problem
-        for problem in permutations.problems(results, artefact.experiments, settings["table"])
-        if problem.n_paper is not None
-    ]
+    compared = _Comparison(results, artefact.settings)
+    chosen, others = compared.names("chosen"), compared.names("held_out")
+    within = float(artefact.settings["within"])
     contenders = {
         label: contender
-        for problem in problems
-        for label, contender in results.experiment(problem.name).contenders.items()
+        for experiment in results.paper.experiments.values()
+        for label, contender in experiment.contenders.items()
     }
-    readings = [_reading(results, contender, problems, settings) for contender in contenders.values()]
-    chosen = [problem.name for problem in problems if problem.name in settings["chosen"]]
-    others = [problem.name for problem in problems if problem.name not in settings["chosen"]]
-    ended = [reading for reading in readings if not reading.unended]
-    shared = [name for name in others if all(name in reading.deviations for reading in ended)]
-    readings.sort(key=lambda reading: reading.score(chosen) or (math.inf if reading.unended else 1e9))
+    readings = [compared.reading(contender, [*chosen, *others]) for contender in contenders.values()]
+    scored = [reading for reading in readings if reading.score(chosen) is not None]
+    scored.sort(key=lambda reading: reading.score(chosen) or 0.0)
+    rest = [reading for reading in readings if reading.score(chosen) is None]
+    shared = [name for name in others if scored and all(name in reading.deviations for reading in scored)]
     columns = [
         Column("reading", "reading", prose=True),
         Column("options", "options", prose=True),
-        Column("score", "score", group=f"{len(chosen)} sets to choose by"),
-        Column("agreeing", "agree", group=f"{len(chosen)} sets to choose by"),
+        Column("score", "score", group="sets to choose by"),
+        Column("agreeing", "agree", group="sets to choose by"),
         Column("score_others", "score", group="sets held out"),
         Column("agreeing_others", "agree", group="sets held out"),
         Column("worst", "largest deviation", prose=True),
         Column("longest", "longest planned step"),
+        Column("higher", "higher", group="objective"),
+        Column("lower", "lower", group="objective"),
     ]
-    rows = [_row(results, reading, chosen, others, shared, within) for reading in readings]
-    best = [reading for reading in readings if reading.score(chosen) is not None][:5]
-    labels = list(dict.fromkeys([*settings.get("shown", ()), *(each.contender.label for each in best)]))
-    by_label = {reading.contender.label: reading for reading in readings}
-    by_set = TableSection(
-        [
-            Column("set", "data set", prose=True),
-            Column("held_out", "used", prose=True),
-            Column("paper", "PA-SMO over SMO", paper=True),
-            *(
-                Column(f"{label}_deviation", label, group="deviation")
-                for label in labels
-                if label in by_label
-            ),
-        ],
-        [_set_row(results, problem, labels, by_label, chosen, settings) for problem in problems],
-        "By data set",
-    )
-    listed = ", ".join(results.experiment(name).title for name in chosen)
-    notes = [
+    rows = [_row(results, reading, chosen, others, shared, within) for reading in (*scored, *rest)]
+    by_set = _by_set(compared, scored, chosen, others, artefact)
+    return table_of(results, artefact, columns, rows, by_set, notes=_notes(compared, chosen, shared, within))
+
+
+def _notes(compared: _Comparison, chosen: Sequence[str], shared: Sequence[str], within: float) -> list[str]:
+    baseline = compared.setting("baseline")
+    titles = ", ".join(chosen) or DASH
+    return [
         f"Deviation: mean iterations over those of {baseline} on the same permutations, over the same ratio "
         "of the paper, minus 1, with its 95 % interval. Score: mean of |log(1 + deviation)| over the sets. "
         f"Agree: the deviation is at most {100 * within:g} %, or its interval includes 0.",
-        f"Readings are chosen by their score on {listed}. The score of the sets held out is that of the "
-        f"{plural(len(shared), 'set')} that every reading has: {', '.join(shared) or DASH}.",
-        f"{baseline} itself has the score of not planning at all. Options not named are those of pasmo.",
-        f"{_own_agreement(results, problems, settings)}",
-        "Longest planned step: relative to Newton's, over all sets and permutations measured.",
+        f"Readings are chosen by their score on {titles}. The score on the sets held out is over the "
+        f"{plural(len(shared), 'set')} that all readings have: {', '.join(shared) or DASH}.",
+        f"The score of {baseline} is that of no planning. Options not named are those of pasmo, which is the "
+        "reading that the convergence proof needs; they are explained in the solver planning-readings.",
+        _own_agreement(compared),
+        "Longest planned step: relative to Newton's, over all sets and permutations, and the chess board "
+        "of 1,000 if the reading was run on it. Objective: sets on which the dual objective is "
+        f"significantly higher or lower than {baseline}'s (p < {SIGNIFICANCE:g} by Wilcoxon's paired "
+        f"signed-rank test, uncorrected), of those with at least {FEWEST} permutations.",
     ]
-    return table_of(results, artefact, columns, rows, by_set, notes=notes)
 
 
-def _reading(
-    results: Results, contender: Contender, problems: Sequence[PermutedProblem], settings: Mapping[str, str]
-) -> Reading:
-    """Compare a contender with the paper on each set."""
-    deviations: dict[str, Interval] = {}
-    unended = []
-    for problem in problems:
-        group = results.group(problem.name, contender.label, problem.n)
-        if len(group.solved) < len(group.runs):
-            unended.append(problem.name)
-            continue
-        ratio = _printed_ratio(results, problem, settings)
-        below = results.group(problem.name, settings["baseline"], problem.n)
-        first, second = pairs(below, group, ITERATIONS, anywhere=True)
-        if ratio is None or not first:
-            continue
-        scale = ratio * sum(first) / len(first)
-        deviations[problem.name] = mean_interval(
-            [(b - ratio * a) / scale for a, b in zip(first, second, strict=True)]
-        )
-    return Reading(contender, deviations, tuple(unended))
-
-
-def _printed_ratio(results: Results, problem: PermutedProblem, settings: Mapping[str, str]) -> float | None:
-    """Return the paper's ratio of iterations."""
-    above, below = (
-        results.numbers.value(
-            settings["table"], problem.name, problem.n_printed, f"{snake(settings[key])}_iterations"
-        )
-        for key in ("printed", "baseline")
-    )
-    return above / below if above is not None and below else None
-
-
-def _own_agreement(results: Results, problems: Sequence[PermutedProblem], settings: Mapping[str, str]) -> str:
+def _own_agreement(compared: _Comparison) -> str:
     """Say how well the baseline's own mean iterations agree with the paper's."""
-    logs = {}
-    for problem in problems:
-        values = results.group(problem.name, settings["baseline"], problem.n).values(ITERATIONS)
-        said = results.numbers.value(
-            settings["table"], problem.name, problem.n_printed, f"{snake(settings['baseline'])}_iterations"
-        )
-        if values and said:
-            logs[problem.title] = math.log(sum(values) / len(values) / said)
+    baseline, logs = compared.setting("baseline"), {}
+    for name in [*compared.names("chosen"), *compared.names("held_out")]:
+        values = compared.groups(name, baseline)[0][0].values(ITERATIONS)
+        if values:
+            logs[name] = math.log(sum(values) / len(values) / compared.printed(name, "baseline"))
     if not logs:
-        return f"{settings['baseline']} was not measured."
-    worst = max(logs, key=lambda title: abs(logs[title]))
+        return f"{baseline} was not measured."
+    worst = max(logs, key=lambda name: abs(logs[name]))
     score = sum(map(abs, logs.values())) / len(logs)
     return (
-        f"The iterations of {settings['baseline']} itself are off the paper's by {score:.3f} in the mean of "
-        f"|log|, by at most {100 * math.expm1(logs[worst]):+.1f} % ({worst}): no reading can be expected to "
-        "agree much better."
+        f"Mean iterations of {baseline} itself differ from the paper's by {score:.3f} in the mean of |log|, "
+        f"most on {worst} ({100 * math.expm1(logs[worst]):+.1f} %)."
     )
 
 
@@ -198,50 +232,53 @@ def _row(
     shared: Sequence[str],
     within: float,
 ) -> dict[str, Cell]:
-    label = reading.contender.label
-    cells = {"reading": prose(label), "options": prose(_options(reading.contender))}
-    if reading.unended:
-        reason = f"did not end on {', '.join(reading.unended)}"
+    cells = {"reading": prose(reading.contender.label), "options": prose(_options(reading.contender))}
+    if reading.longest is not None:
+        cells["longest"] = number(reading.longest)
+    if reading.unended or not reading.deviations:
+        reason = f"did not end on {', '.join(reading.unended)}" if reading.unended else "not run"
         return {**cells, "score": missing(reason, DASH), "worst": prose(reason)}
-    for key, names in (("", chosen), ("_others", shared)):
+    for key, names, all_names in (("", chosen, chosen), ("_others", shared, others)):
         cells[f"score{key}"] = number(reading.score(names))
-    for key, names in (("", chosen), ("_others", others)):
-        agreeing, of = reading.agreeing(names, within)
+        agreeing, of = reading.agreeing(all_names, within)
         cells[f"agreeing{key}"] = Cell(agreeing, f"{agreeing} of {of}")
-    worst = reading.worst()
-    if worst:
-        cells["worst"] = prose(f"{worst} {percent(reading.deviations[worst].value).text}")
-    longest = [
-        length
-        for name in results.paper.experiments
-        for run in results.runs.runs
-        if run.experiment == name
-        and run.contender == label
-        and (length := run.number("info.longest_planned")) is not None
-    ]
-    if longest:
-        cells["longest"] = number(max(longest))
+    marks, tested = reading.objectives.marks(), reading.objectives.tested
+    for key, mark in (("higher", SMALLER), ("lower", LARGER)) if tested else ():
+        cells[key] = Cell(marks.count(mark), f"{marks.count(mark)} of {tested}")
+    worst = reading.worst([*chosen, *others])
+    cells["worst"] = prose(f"{worst} {percent(reading.deviations[worst].value).text}")
     return cells
 
 
-def _set_row(
-    results: Results,
-    problem: PermutedProblem,
-    labels: Sequence[str],
-    readings: Mapping[str, Reading],
+def _by_set(
+    compared: _Comparison,
+    scored: Sequence[Reading],
     chosen: Sequence[str],
-    settings: Mapping[str, str],
-) -> dict[str, Cell]:
-    cells = {
-        "set": prose(problem.title),
-        "held_out": prose("to choose" if problem.name in chosen else "held out"),
-        "paper": number(_printed_ratio(results, problem, settings)),
-    }
-    for label in labels:
-        if label in readings and problem.name in readings[label].deviations:
-            found = readings[label].deviations[problem.name]
-            cell = percent(found.value)
-            ends = found.ends
-            said = "" if ends is None else f"{100 * ends[0]:+.1f} … {100 * ends[1]:+.1f} %"
-            cells[f"{label}_deviation"] = Cell(cell.value, cell.text, ends, said)
-    return cells
+    others: Sequence[str],
+    artefact: Artefact,
+) -> TableSection:
+    """Return the deviations of the best readings, and of those always shown, one line per data set."""
+    known = {reading.contender.label: reading for reading in scored}
+    labels = [*artefact.settings.get("shown", ()), *(each.contender.label for each in scored[:_BEST])]
+    labels = [label for label in dict.fromkeys(labels) if label in known]
+    columns = [
+        Column("set", "data set", prose=True),
+        Column("used", "used", prose=True),
+        Column("paper_ratio", "PA-SMO over SMO", paper=True),
+        *(Column(f"{label}_deviation", label, group="deviation") for label in labels),
+    ]
+    rows = []
+    for name in [*chosen, *others]:
+        used = "to choose" if name in chosen else "held out"
+        row = {"set": prose(name), "used": prose(used), "paper_ratio": number(compared.ratio(name))}
+        for label in labels:
+            found = known[label].deviations.get(name)
+            if found is not None:
+                said = (
+                    ""
+                    if found.ends is None
+                    else "{:+.1f} … {:+.1f} %".format(*(100 * end for end in found.ends))
+                )
+                row[f"{label}_deviation"] = Cell(found.value, percent(found.value).text, found.ends, said)
+        rows.append(row)
+    return TableSection(columns, rows, "The best readings by data set")
