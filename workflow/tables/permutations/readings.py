@@ -79,12 +79,20 @@ class _Comparison:
         """The sets at the paper's size: the experiments on them, with their size."""
         found: dict[str, list[tuple[str, int]]] = {}
         for experiment in self.results.paper.experiments.values():
-            name = experiment.name.removesuffix(self.setting("suffix"))
+            name = self._plain(experiment.name)
             printed = self.numbers.sizes(name, self.setting("table"))
             for n in experiment.sizes:
                 if experiment.paper_sizes.get(n, n) in printed:
                     found.setdefault(name, []).append((experiment.name, n))
         return found
+
+    def _plain(self, experiment: str) -> str:
+        """Return the name of the set of an experiment."""
+        suffixes = self.settings["suffixes"]
+        assert isinstance(suffixes, list)
+        for suffix in suffixes:
+            experiment = experiment.removesuffix(suffix)
+        return experiment
 
     def groups(self, name: str, label: str) -> list[tuple[Group, Group]]:
         """Return the runs of a contender on a set, each with those of the baseline beside it."""
@@ -138,8 +146,8 @@ def build(results: Results, artefact: Artefact) -> Table:
 
     Settings of the artefact: ``paper`` and ``table`` (the file with the printed numbers), ``baseline``,
     ``printed`` (the column of that file, as a contender), ``chosen`` (the sets by which readings are chosen),
-    ``held_out`` (the others), ``within`` (the deviation that counts as agreement), ``suffix`` (what the names
-    of further experiments on a set end in) and ``shown`` (readings that are shown by data set in any case).
+    ``held_out`` (the others), ``within`` (the deviation that counts as agreement), ``suffixes`` (what the
+    names of further experiments on a set end in) and ``shown`` (readings that are shown by data set in any case).
     """
     compared = _Comparison(results, artefact.settings)
     chosen, others = compared.names("chosen"), compared.names("held_out")
