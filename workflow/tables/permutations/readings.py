@@ -147,7 +147,7 @@ def build(results: Results, artefact: Artefact) -> Table:
     Settings of the artefact: ``paper`` and ``table`` (the file with the printed numbers), ``baseline``,
     ``printed`` (the column of that file, as a contender), ``chosen`` (the sets by which readings are chosen),
     ``held_out`` (the others), ``within`` (the deviation that counts as agreement), ``suffixes`` (what the
-    names of further experiments on a set end in) and ``shown`` (readings that are shown by data set in any case).
+    names of further experiments on a set end in) and ``shown`` (readings always shown by data set).
     """
     compared = _Comparison(results, artefact.settings)
     chosen, others = compared.names("chosen"), compared.names("held_out")
