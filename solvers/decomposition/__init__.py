@@ -8,6 +8,7 @@ _fixed_gradient          the gradient in fixed point, for rows of distances
 _shrinking               which examples leave the active set, and how they return
 _gradient_rows           the gradient from many kernel rows at once
 _rows_ahead              kernel rows computed together with one that is requested
+planning_readings        planning ahead, with what its paper leaves open as options
 smo_newton               the same, with Newton steps on the free multipliers in between
 conjugate                steps along conjugate directions (Torres-Barran, Alaiz and Dorronsoro 2021)
 svmlight                 working sets of q examples (Joachims 1999)

@@ -47,7 +47,7 @@ Some readings may cycle for ever; such a run ends at the limit of its steps.
 from __future__ import annotations
 
 import dataclasses
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,8 +55,8 @@ from numba import typeof, types
 from svmrepro.solvers.caches import active_set_rows
 from svmrepro.solvers.caches.active_set_rows import build_cache, entry, fetch, kept, row_of
 from svmrepro.solvers.caches.feature_columns import PANEL, cheap_rows
-from svmrepro.solvers.caches.lru import BYTE_CACHE, CACHE, DISTANCE_CACHE
-from svmrepro.solvers.compilation.compiled import compiled, source
+from svmrepro.solvers.caches.lru import CACHE, CACHES
+from svmrepro.solvers.compilation.compiled import compiled, version
 from svmrepro.solvers.compilation.records import allocated, array, record
 from svmrepro.solvers.decomposition import second_order
 from svmrepro.solvers.decomposition._gradient_rows import subtract_rows
@@ -133,7 +133,7 @@ READING = types.NamedTuple([types.int64] * 10 + [types.float64], Reading)
 
 
 @compiled(forceinline=True)
-def offered(state, reading, m, exact, i, j, gain):  # type: ignore[no-untyped-def]
+def offered(state, reading, m, exact, i, j, gain):
     """Return the pair of largest gain among (i, j) and the candidates, and its age, -1 for (i, j)."""
     scalars, G, status, position = state.scalars, state.G, state.status, state.position
     first, second, curvature = state.first, state.second, state.curvature
@@ -161,7 +161,7 @@ def offered(state, reading, m, exact, i, j, gain):  # type: ignore[no-untyped-de
 
 
 @compiled(forceinline=True)
-def step_ahead(state, reading, past, row1, row2, m, i, j, slope, Q, low, high):  # type: ignore[no-untyped-def]
+def step_ahead(state, reading, past, row1, row2, m, i, j, slope, Q, low, high):
     """Return the planned step of (i, j), and whether one exists (eqs. 6 and 8)."""
     y, C, beta, G, position = state.y, state.C, state.beta, state.G, state.position
     first, second, curvature = state.first, state.second, state.curvature
@@ -196,14 +196,14 @@ def step_ahead(state, reading, past, row1, row2, m, i, j, slope, Q, low, high): 
     return mu, planned
 
 
-def signature(cache):  # type: ignore[no-untyped-def]
+def signature(cache: Any) -> Any:
     """Return the signature of :func:`iterate` for a type of cache."""
     rest = STATE, cache, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64
     return types.int64(PAST, READING, *rest)
 
 
 @compiled(signature(CACHE))
-def iterate(past, reading, state, cache, store, panel, block, shape, eps, slice_work, step_limit):  # type: ignore[no-untyped-def]
+def iterate(past, reading, state, cache, store, panel, block, shape, eps, slice_work, step_limit):
     """Iterate until the caller has to act.
 
     The steps are those of :func:`svmrepro.solvers.decomposition._second_order_iteration.iterate`, and so is
@@ -295,18 +295,17 @@ def iterate(past, reading, state, cache, store, panel, block, shape, eps, slice_
         scalars.objective += (slope - 0.5 * own * mu) * mu
         scalars.drift += abs(mu)
         scalars.top, scalars.g_max, scalars.bottom, scalars.g_min = move_gradient(
-            G, row1, row2, mu, status, m, cache.rows, state.screen.low
+            G, row1, row2, G[:0], 0.0, mu, status, m, cache.rows, state.screen.low
         )
         scalars.steps += 1
         scalars.updates += m
         scalars.ticks += ITERATION + ENTRIES * m + cache.counts.touched - computed
 
 
-@cache
 def loop_of(precision: str) -> Any:
     """Return :func:`iterate`, compiled for rows of a given precision."""
-    packed = {"byte": BYTE_CACHE, "distance": DISTANCE_CACHE}
-    return compiled(signature(packed[precision]))(source(iterate)) if precision in packed else iterate
+    kind = CACHES[precision]
+    return iterate if kind == CACHE else version(iterate, signature(kind))
 
 
 class ReadingRun(SecondOrderRun):
