@@ -21,7 +21,7 @@ _BEST = 5  # readings that are shown by data set
 
 
 @dataclass(frozen=True)
-class Reading:
+class ScoredReading:
     """A contender: how far its iterations are from the paper's on each set, and where it did not end.
 
     A deviation is relative: mean iterations over the baseline's on the same permutations, over the same ratio
@@ -114,7 +114,7 @@ class _Comparison:
         """Return the paper's ratio of iterations."""
         return self.printed(name, "printed") / self.printed(name, "baseline")
 
-    def reading(self, contender: Contender, names: Sequence[str]) -> Reading:
+    def reading(self, contender: Contender, names: Sequence[str]) -> ScoredReading:
         """Compare a contender with the paper on some sets."""
         deviations: dict[str, Interval] = {}
         unended, lengths, objectives = [], [], []
@@ -136,7 +136,7 @@ class _Comparison:
                 shares = [(b - ratio * a) / scale for a, b in zip(first, second, strict=True)]
                 deviations[name] = mean_interval(shares)
         known = [length for length in lengths if length is not None]
-        return Reading(
+        return ScoredReading(
             contender, deviations, tuple(unended), max(known, default=None), Family(tuple(objectives))
         )
 
@@ -161,7 +161,8 @@ def build(results: Results, artefact: Artefact) -> Table:
     scored = [reading for reading in readings if reading.score(chosen) is not None]
     scored.sort(key=lambda reading: reading.score(chosen) or 0.0)
     rest = [reading for reading in readings if reading.score(chosen) is None]
-    shared = [name for name in others if scored and all(name in reading.deviations for reading in scored)]
+    reported = [set(reading.deviations) & set(others) for reading in scored]
+    shared = [name for name in others if any(reported) and all(name in each for each in reported if each)]
     columns = [
         Column("reading", "reading", prose=True),
         Column("options", "options", prose=True),
@@ -187,7 +188,8 @@ def _notes(compared: _Comparison, chosen: Sequence[str], shared: Sequence[str], 
         "of the paper, minus 1, with its 95 % interval. Score: mean of |log(1 + deviation)| over the sets. "
         f"Agree: the deviation is at most {100 * within:g} %, or its interval includes 0.",
         f"Readings are chosen by their score on {titles}. The score on the sets held out is over the "
-        f"{plural(len(shared), 'set')} that all readings have: {', '.join(shared) or DASH}.",
+        f"{plural(len(shared), 'set')} on which all readings run on any of them were run: "
+        f"{', '.join(shared) or DASH}. A dash: not run there.",
         f"The score of {baseline} is that of no planning. Options not named are those of pasmo, which is the "
         "reading that the convergence proof needs; they are explained in the solver planning-readings.",
         _own_agreement(compared),
@@ -234,7 +236,7 @@ def _options(contender: Contender) -> str:
 
 def _row(
     results: Results,
-    reading: Reading,
+    reading: ScoredReading,
     chosen: Sequence[str],
     others: Sequence[str],
     shared: Sequence[str],
@@ -260,7 +262,7 @@ def _row(
 
 def _by_set(
     compared: _Comparison,
-    scored: Sequence[Reading],
+    scored: Sequence[ScoredReading],
     chosen: Sequence[str],
     others: Sequence[str],
     artefact: Artefact,
