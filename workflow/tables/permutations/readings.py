@@ -251,7 +251,8 @@ def _row(
     for key, names, all_names in (("", chosen, chosen), ("_others", shared, others)):
         cells[f"score{key}"] = number(reading.score(names))
         agreeing, of = reading.agreeing(all_names, within)
-        cells[f"agreeing{key}"] = Cell(agreeing, f"{agreeing} of {of}")
+        if of:
+            cells[f"agreeing{key}"] = Cell(agreeing, f"{agreeing} of {of}")
     marks, tested = reading.objectives.marks(), reading.objectives.tested
     for key, mark in (("higher", SMALLER), ("lower", LARGER)) if tested else ():
         cells[key] = Cell(marks.count(mark), f"{marks.count(mark)} of {tested}")
