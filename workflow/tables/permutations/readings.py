@@ -174,6 +174,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("longest", "longest planned step"),
         Column("higher", "higher", group="objective"),
         Column("lower", "lower", group="objective"),
+        *(Column(f"{name}_deviation", name, group="deviation", shown=False) for name in (*chosen, *others)),
     ]
     rows = [_row(results, reading, chosen, others, shared, within) for reading in (*scored, *rest)]
     by_set = _by_set(compared, scored, chosen, others, artefact)
@@ -256,6 +257,8 @@ def _row(
     marks, tested = reading.objectives.marks(), reading.objectives.tested
     for key, mark in (("higher", SMALLER), ("lower", LARGER)) if tested else ():
         cells[key] = Cell(marks.count(mark), f"{marks.count(mark)} of {tested}")
+    for name, found in reading.deviations.items():
+        cells[f"{name}_deviation"] = Cell(found.value, percent(found.value).text, found.ends)
     worst = reading.worst([*chosen, *others])
     cells["worst"] = prose(f"{worst} {percent(reading.deviations[worst].value).text}")
     return cells
