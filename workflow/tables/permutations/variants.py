@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from svmrepro.workflow.analysis import permutations
 from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
@@ -62,9 +63,10 @@ def build(results: Results, artefact: Artefact) -> Table:
         for key, each in QUANTITIES.items()
     ]
     notes = [
-        f"Means over the permutations. Change: relative to the mean of {display_name(baseline)} on the same "
-        f"permutations. Fewer, more, faster, slower: p < {SIGNIFICANCE:g} by Wilcoxon's paired, two-sided "
-        "signed-rank test, uncorrected. Below each change: p, and p after Holm's correction over all rows, "
+        f"Means of {display_name(baseline)} are over all its permutations; where the column of permutations "
+        "says 5 of 10, changes are over 5. Change: relative to its mean on the same permutations. Fewer, more, "
+        f"faster, slower: p < {SIGNIFICANCE:g} by Wilcoxon's paired, two-sided signed-rank test, uncorrected. "
+        "Below each change: p, and p after Holm's correction over all rows, "
         f"from {FEWEST} pairs on; fewer cannot reach {SIGNIFICANCE:g}.",
         *filter(None, tallies),
         *permutations.size_notes(rows, results),
@@ -82,7 +84,9 @@ def _row(
     if reason:
         return {**cells, "iterations": missing(reason), "seconds": missing(reason, DASH)}
     group = results.group(problem.name, baseline, problem.n)
-    cells["permutations"] = count(len(group.solved))
+    most = max(len(compared.pairings[place].first) for compared in families.values())
+    of = f"of {len(group.solved)}" if most < len(group.solved) else ""
+    cells["permutations"] = replace(count(most), detail=of)
     for key, (column, _, _, digits, _) in QUANTITIES.items():
         cells[key] = mean_cell(group.values(column), digits)
     for (label, key), compared in families.items():
@@ -94,7 +98,7 @@ def _row(
         test, change = pairing.test, percent(pairing.change)
         pairs, verdict = len(pairing.first), QUANTITIES[key][-1].get(test.mark(test.p), "")
         levels = f"p {p_text(test.p)}, Holm {p_text(compared.corrected[place])}"
-        said = "" if pairs == len(group.solved) else plural(pairs, "pair")
+        said = "" if pairs == most else plural(pairs, "pair")
         if pairs >= FEWEST:
             said = ": ".join(filter(None, [verdict, levels]))
         cells[f"{name}_change"] = Cell(change.value, change.text, detail=said)
