@@ -146,6 +146,7 @@ def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
     """Copy what is committed: measurements, fits, tables, figures and the record of the check."""
     folder = paths.reference(config)
     figures = folder.parents[2] / config.figures_dir.name / folder.parent.name / folder.name
+    copies: list[tuple[Path, Path]] = []
     for name, paper in config.papers.items():
         measurements = paths.measurements(config, name).with_suffix(".parquet")
         files = [measurements, paths.fits(config, name), paths.ratios(config, name)]
@@ -154,10 +155,14 @@ def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
                 files += paths.table(config, name, artefact.name).values()
                 files += [paths.table_record(config, name, artefact.name)] * (artefact.kind == "claims")
             else:
-                for source in paths.figure(config, name, artefact.name).values():
-                    _copy(source, figures / name / source.name)
-        for source in files:
-            _copy(source, folder / name / source.name)
+                drawn = paths.figure(config, name, artefact.name).values()
+                copies += [(source, figures / name / source.name) for source in drawn]
+        copies += [(source, folder / name / source.name) for source in files]
+    for source in (source for source, _ in copies if not source.is_file()):
+        raise StepError(f"{source}: missing; make the whole run before it becomes the reference")
+    for source, target in copies:
+        with atomic_path(target) as temporary:
+            shutil.copyfile(source, temporary)
     atomic_write(folder / "check.json", _to_json(_with_other_papers(record, folder / "check.json"), KEPT))
     print(f"The reference of the {config.scale} scale is now this run: {folder} and {figures}.")
     return 0
@@ -185,13 +190,6 @@ def _with_other_papers(record: Mapping[str, Any], path: Path) -> Mapping[str, An
         "claims_on_paper": {**before.get("claims_on_paper", {}), **record["claims_on_paper"]},
         "rows": [row for row in before["rows"] if row["paper"] in others] + record["rows"],
     }
-
-
-def _copy(source: Path, target: Path) -> None:
-    if not source.is_file():
-        raise StepError(f"{source}: missing; make the whole run before it becomes the reference")
-    with atomic_path(target) as temporary:
-        shutil.copyfile(source, temporary)
 
 
 def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:

@@ -94,16 +94,16 @@ def _split(config: Config, paper: str, text: str) -> None:
 
 
 def _artefacts(config: Config, paper: str, folder: Path) -> None:
-    """Make the artefacts that show measurements, and copy the others where the folder has them."""
+    """Make the artefacts that show measurements, and copy the others if the folder has all their files."""
     for name, artefact in config.papers[paper].artefacts.items():
         step = tabulate if artefact.form == "table" else plot
-        if artefact.measured:
+        places = _places(config, paper, artefact, folder)
+        if artefact.measured or not all(source.is_file() for source, _ in places):
             step.run(config, paper, [name])
             continue
-        for source, target in _places(config, paper, artefact, folder):
-            if source.is_file():
-                with atomic_path(target) as temporary:
-                    shutil.copyfile(source, temporary)
+        for source, target in places:
+            with atomic_path(target) as temporary:
+                shutil.copyfile(source, temporary)
 
 
 def _places(config: Config, paper: str, artefact: Artefact, folder: Path) -> list[tuple[Path, Path]]:

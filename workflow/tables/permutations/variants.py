@@ -64,9 +64,9 @@ def build(results: Results, artefact: Artefact) -> Table:
     ]
     notes = [
         f"Means of {display_name(baseline)} are over all its permutations; where the column of permutations "
-        "says 5 of 10, changes are over 5. Change: relative to its mean on the same permutations. Fewer, more, "
-        f"faster, slower: p < {SIGNIFICANCE:g} by Wilcoxon's paired, two-sided signed-rank test, uncorrected. "
-        "Below each change: p, and p after Holm's correction over all rows, "
+        "says 5 of 10, changes are over 5. Change: relative to its mean on the same permutations.",
+        f"Fewer, more, faster, slower: p < {SIGNIFICANCE:g} by Wilcoxon's paired, two-sided signed-rank "
+        "test, uncorrected. Below each change: p, and p after Holm's correction over all rows, "
         f"from {FEWEST} pairs on; fewer cannot reach {SIGNIFICANCE:g}.",
         *filter(None, tallies),
         *permutations.size_notes(rows, results),
