@@ -136,7 +136,7 @@ def test_counts_of_verdicts_are_those_of_the_reference_runs():
 
 
 def test_main_claims_are_those_of_the_largest_reference_runs():
-    row = r"^\| (\w+ \d{4}) \| .* \(`([\w.-]+)`\) \| ([\w ]+) \| (.*) \|$"
+    row = r"^\| (\w+ \d{4}) \| .* \(`([\w.-]+)`\) \| ([\w -]+) \| (.*) \|$"
     named = re.findall(row, text_of("docs/verdicts.md"), re.M)
     assert len(named) > 12
     for title, name, verdict, measured in named:
