@@ -12,6 +12,7 @@ from site_support import EXPERIMENT, PAPER, PROJECT, figure, lines, table
 from support import ran, rows_of, write_rows
 from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import flatten, to_csv
+from svmrepro.workflow.archives import pack
 from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
@@ -197,6 +198,18 @@ def test_the_report_begins_with_the_verdicts(run, tmp_path):
     assert "SMO scales as N" not in body
     overview.run(replace(config, papers={}))
     assert paths.report_text(config).read_text().startswith("This report")
+
+
+def test_packed_runs_of_a_folder_stand_beside_a_run(run, tmp_path):
+    releases = tmp_path / "releases"
+    releases.mkdir()
+    names = (f"{PAPER}/claims.csv", f"{PAPER}/claims.json", f"{PAPER}/timing-adult-linear.html")
+    pack({name: (run / name).read_bytes() for name in names}, releases / "svmrepro-1.0.zip")
+    out = tmp_path / "site"
+    write_site([run, releases], out)
+    packed = next(path for path in out.iterdir() if path.name.endswith("svmrepro-1.0"))
+    assert (packed / PAPER / "claims" / "smo-faster.html").is_file()
+    assert "2 runs beside each other" in (out / "history.html").read_text()
 
 
 @pytest.mark.parametrize(("name", "said"), [("none", "is no folder"), ("", "holds no results of a run")])

@@ -3,7 +3,7 @@
 svmrepro site                     all runs in results/, and the committed references
 svmrepro site results/default     one run
 svmrepro site results/default releases/ --out public
-                                  a run beside the packed runs in a folder, into public/
+                                  a run beside the runs in a folder, packed or not, into public/
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         type=Path,
         metavar="FOLDER",
-        help="results/<scale> of a run, or a folder of runs",
+        help="results/<scale> of a run, an archive of `publish`, or a folder of these",
     )
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to write it [results/site]")
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
 from svmrepro.workflow.analysis.runs import CPU, read_rows
+from svmrepro.workflow.archives import unpack
 from svmrepro.workflow.configuration import Config, load_config, read_config
 from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.errors import StepError, one_line
@@ -138,7 +139,7 @@ class ShownRun:
             except StepError:
                 continue  # written by another version
         try:
-            return load_config({"scale": self.folder.name})
+            return load_config({"scale": self.scale})
         except StepError:
             try:
                 return load_config()
@@ -284,16 +285,23 @@ def find_folders(project: Path) -> list[Path]:
     return [*runs, *sorted(path for path in (results / "reference").glob("*") if _has_results(path))]
 
 
-def expand(folder: Path) -> list[Path]:
-    """Return the runs in a folder: itself, or, of a folder of packed runs, those below it."""
-    if not folder.is_dir():
-        raise StepError(f"{folder} is no folder")
-    if _has_results(folder):
-        return [folder]
-    below = sorted(path for path in (*folder.glob("*"), *folder.glob("*/*")) if _has_results(path))
-    if not below:
-        raise StepError(f"{folder} holds no results of a run (no <paper>/claims.csv, no check.json)")
-    return below
+def expand(place: Path, unpacked: Path) -> list[tuple[Path, str]]:
+    """Return the runs at a place, each with its name in addresses, or "" for that of its folder.
+
+    The place is a run's folder, an archive of ``svmrepro publish``, or a folder with several of these.
+    Archives are unpacked below `unpacked`.
+    """
+    if place.is_file() and place.suffix == ".zip":
+        return [(unpack(place, unpacked), _slug(Path(place.stem)))]
+    if not place.is_dir():
+        raise StepError(f"{place} is no folder, and no archive of a run")
+    if _has_results(place):
+        return [(place, "")]
+    inside = sorted(path for path in (*place.glob("*"), *place.glob("*/*")) if _has_results(path))
+    archives = [run for path in sorted(place.glob("*.zip")) for run in expand(path, unpacked)]
+    if not inside and not archives:
+        raise StepError(f"{place} holds no results of a run (no <paper>/claims.csv, no check.json)")
+    return [*((path, "") for path in inside), *archives]
 
 
 def _has_results(folder: Path) -> bool:
@@ -304,7 +312,7 @@ def _has_results(folder: Path) -> bool:
 
 
 def _slug(folder: Path) -> str:
-    parts = [part for part in folder.resolve().parts[-2:] if part != "results"]
+    parts = [part for part in folder.parts[-2:] if part != "results"]
     return re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(parts)).strip("-.") or "run"
 
 

@@ -22,6 +22,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlencode
 
@@ -54,15 +55,22 @@ def write_site(folders: Sequence[Path], out: Path) -> str:
 
     Without any run, or if `out` holds something else, it is a StepError.
     """
-    found = [run for folder in folders for run in expand(folder)] or find_folders(config_dir().parent)
+    with TemporaryDirectory() as unpacked:
+        return _write_site(folders, out, Path(unpacked))
+
+
+def _write_site(folders: Sequence[Path], out: Path, unpacked: Path) -> str:
+    found = [run for folder in folders for run in expand(folder.resolve(), unpacked)]
+    if not folders:
+        found = [(folder, "") for folder in find_folders(config_dir().parent)]
     if not found:
         raise StepError("site: no results yet; `./run` makes them")
     # What is no longer part of the site is removed, so the folder must be the site's own.
     if out.is_file() or (out.is_dir() and any(out.iterdir()) and not (out / "assets" / "site.css").is_file()):
         raise StepError(f"--out: {out} is not empty and is no site; name another folder")
     runs: dict[str, ShownRun] = {}
-    for folder in dict.fromkeys(path.resolve() for path in found):
-        run = read_folder(folder)
+    for folder, slug in dict.fromkeys(found):
+        run = read_folder(folder, slug)
         while run.slug in runs:
             run.slug += "-2"
         runs[run.slug] = run
