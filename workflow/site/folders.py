@@ -187,13 +187,14 @@ class ShownRun:
         """The folder of the figures, or None."""
         parts = list(self.folder.resolve().parts)
         places = [self.folder / "figures"]
-        if self.config and not self.reference:
-            places.append(self.config.figures_dir / self.config.scale)
         places += [
             Path(*parts[:place], "figures", *parts[place + 1 :])
             for place in reversed(range(len(parts)))
             if parts[place] == "results"
         ][:1]
+        # Only a run's own configuration knows where else its figures are.
+        if self.config and (self.folder / ".config").is_dir():
+            places.append(self.config.figures_dir / self.config.scale)
         return next((place for place in places if place.is_dir()), None)
 
     @cached_property
