@@ -382,7 +382,7 @@ def finish(run: SecondOrderRun, status: str) -> Solution:
     entries = int(cache.counts.entries)
     alpha = problem.y * beta
     # Another run may keep its rows in double precision; and the last gradient computed was itself rounded.
-    error = float(scalars.error) / float(np.abs(state.diagonal).max())  # that of fixed point
+    error = float(scalars.error) / (float(np.abs(state.diagonal).max()) or 1.0)  # that of fixed point
     drift = (float(scalars.drift) * run.rounding + error) / ROUNDING + float(alpha.sum())
     return Solution(
         alpha=alpha,
