@@ -14,7 +14,7 @@ PROFILES = {
 
 
 def test_timed_jobs_and_the_compiler_alone_go_to_the_nodes():
-    files = [PROJECT / "Snakefile", *(PROJECT / "workflow" / "rules").glob("*.smk")]
+    files = [PROJECT / "workflow" / "Snakefile", *(PROJECT / "workflow" / "rules").glob("*.smk")]
     sent = []
     for file in files:
         for rule in re.split(r"^ *(?=rule\b)", file.read_text(), flags=re.MULTILINE)[1:]:

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -105,7 +105,7 @@ def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentP
         os.environ[ANSWERS] = str(answers)
         display.start()
         try:
-            with _interrupts() as interrupted, receiver(monitor.message):
+            with _interrupts(monitor.stop) as interrupted, receiver(monitor.message):
                 plan.alone()
                 ended = args_to_api(settings, parser)
         except SystemExit as error:
@@ -133,21 +133,30 @@ def _log_hint(output: Path) -> str:
 
 
 @contextlib.contextmanager
-def _interrupts() -> Iterator[list[int]]:
-    """Record interrupts, which Snakemake handles itself and reports as failures."""
+def _interrupts(stop: Callable[[], None]) -> Iterator[list[int]]:
+    """Record interrupts, which Snakemake reports as failures, and call `stop` at the first.
+
+    A second one while jobs are being stopped changes nothing; a third one ends the process.
+    """
     import signal
 
     met: list[int] = []
 
     def handler(number: int, frame: Any) -> None:
         met.append(number)
-        signal.default_int_handler(number, frame)
+        if len(met) == 1:
+            stop()
+            signal.default_int_handler(number, frame)
+        elif len(met) > 2:
+            os._exit(130)
 
     before = signal.signal(signal.SIGINT, handler)
     try:
         yield met
-    except KeyboardInterrupt:
-        met.append(signal.SIGINT)
+    except (Exception, KeyboardInterrupt):
+        # Whatever breaks while Snakemake is being stopped is not worth telling.
+        if not met:
+            raise
     finally:
         signal.signal(signal.SIGINT, before)
 

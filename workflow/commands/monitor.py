@@ -66,8 +66,13 @@ class Monitor:
         #: Messages that were printed once, and jobs that failed.
         self._said: set[str] = set()
         self._failed = False
+        self._stopping = False
         self.jobs_failed = 0
         self.nothing = False
+
+    def stop(self) -> None:
+        """Take note that the run is being stopped: what fails from now on is no failure."""
+        self._stopping = True
 
     def begin(self) -> None:
         """Forecast the run, once Snakemake knows its jobs, and say what it costs."""
@@ -77,7 +82,7 @@ class Monitor:
 
     def cost(self) -> str:
         """Count the jobs that Snakemake is going to run, and describe what they cost."""
-        jobs = list(self._plan.workflow.dag.needrun_jobs())
+        jobs = list(self._plan.workflow.dag.needrun_jobs(exclude_finished=False))
         rules = Counter(job.rule.name for job in jobs)
         asked = dict.fromkeys(
             (job.wildcards.paper, job.wildcards.experiment) for job in jobs if job.rule.name == "measure"
@@ -114,6 +119,8 @@ class Monitor:
     def state(self) -> str:
         """Return the line that says where the run stands; empty before its jobs are known."""
         with self._lock:
+            if self._stopping:
+                return "stopping"
             if self._forecast is None:
                 return ""
             running = set(self._running.values())
@@ -161,6 +168,8 @@ class Monitor:
     def event(self, record: logging.LogRecord) -> None:
         """Take a record of Snakemake's log."""
         with self._lock:
+            if self._stopping:
+                return
             name = str(getattr(getattr(record, "event", None), "name", ""))
             handle = getattr(self, f"_on_{name.lower()}", None)
             if handle is not None:

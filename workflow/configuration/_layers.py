@@ -56,6 +56,13 @@ class Layers:
             if path[: len(at)] == at:
                 self._origins[(*into, *path[len(at) :])] = origin
 
+    def beyond(self, base: Mapping[str, Any]) -> Layers:
+        """Return those values that ``base`` does not have; they keep their origins."""
+        found = Layers()
+        found.content = _difference(self.content, base)
+        found._origins = dict(self._origins)
+        return found
+
     def error(self, full: Key, what: str) -> StepError:
         """Return an error about the value at a key of the merged content: ``file: key: what``."""
         for length in range(len(full), 0, -1):
@@ -74,3 +81,13 @@ class Layers:
             return convert(self.content, kind, endless="iteration_limit")
         except Fault as fault:
             raise self.error(fault.at, fault.what) from None
+
+
+def _difference(content: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in content.items():
+        before = base.get(key)
+        if key not in base or value != before:
+            both = isinstance(value, Mapping) and isinstance(before, Mapping)
+            found[key] = _difference(value, before or {}) if both else value
+    return found

@@ -63,7 +63,11 @@ def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Co
         except ValueError as error:
             raise StepError(f"{origin}: {error}") from error
     layers = Layers()
-    layers.add(read_yaml(folder / "config.yaml"), _shown(folder / "config.yaml"))
+    base = read_yaml(folder / "config.yaml")
+    layers.add(base, _shown(folder / "config.yaml"))
+    if given.content.keys() >= base.keys():
+        # A workflow that uses this one as a module hands over all of config.yaml, with its own changes.
+        given = given.beyond(base)
     scale = given.content.get("scale", DEFAULT_SCALE)
     if scale != DEFAULT_SCALE:
         path = _scale_file(folder, scale, given)

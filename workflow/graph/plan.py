@@ -40,7 +40,7 @@ from svmrepro.workflow.measurement.data_sets import check_own, register
 #: Names of rules, reserved: no experiment or artefact may use them.
 RULES = frozenset(
     name
-    for pattern in ("Snakefile", "workflow/rules/*.smk")
+    for pattern in ("workflow/Snakefile", "workflow/rules/*.smk")
     for file in config_dir().parent.glob(pattern)
     for name in re.findall(r"^rule (\w+):", file.read_text(encoding="utf-8"), re.MULTILINE)
 )
@@ -110,8 +110,11 @@ class Plan:
     def steps(self) -> dict[str, str]:
         """The beginning of each step's command line, quoted for a shell."""
         python, config = quote(sys.executable), quote(str(self.file))
+        source = config_dir().parent / "workflow" / "from_source.py"
+        installed = getattr(sys.modules["svmrepro"], "__spec__", None) is not None
+        call = f"{python} -m svmrepro.workflow.steps." if installed else f"{python} {quote(str(source))} "
         names = [file.stem for file in (config_dir().parent / "workflow" / "steps").glob("*.py")]
-        return {name: f"{python} -m svmrepro.workflow.steps.{name} --config {config}" for name in names}
+        return {name: f"{call}{name} --config {config}" for name in names}
 
     @cached_property
     def snakemake(self) -> str:
@@ -127,7 +130,9 @@ class Plan:
     def report_text(self) -> str:
         """The text of the report's first page: with the verdicts, once they are there."""
         made = paths.report_text(self.config)
-        return str(made.absolute()) if made.is_file() else "workflow/report/workflow.rst"
+        return str(
+            made.absolute() if made.is_file() else config_dir().parent / "workflow/report/workflow.rst"
+        )
 
     @cached_property
     def stylesheet(self) -> str:
@@ -361,6 +366,16 @@ def makes_files(arguments: Sequence[str]) -> bool:
 
     given, _ = get_argument_parser().parse_known_args(list(arguments))
     return not any(value and _TELLING.fullmatch(name) for name, value in vars(given).items())
+
+
+def config_beside(base: Path) -> Path | None:
+    """Return the folder ``config/`` for a Snakefile in the given folder; None for the project's own.
+
+    It lies beside the Snakefile, or beside the Snakefile's folder ``workflow``, also where snakedeploy has
+    copied it.
+    """
+    places = (base / "config", base.parent / "config")
+    return next((place for place in places if (place / "experiments").is_dir()), None)
 
 
 def one_of(names: Iterable[str]) -> str:

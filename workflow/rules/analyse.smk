@@ -13,10 +13,11 @@ rule analyse:
         f"{RESULTS}/logs/analyse/{{paper}}/{{experiment}}.log",
     localrule: True
     params:
+        step=step("analyse"),
         code=PLAN.code("steps.analyse"),
         wanted=lambda wildcards: PLAN.wanted(wildcards.paper, [wildcards.experiment]),
     shell:
-        "{STEPS[analyse]} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q} 2>&1 | tee {log:q}"
+        "{params.step} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q} 2>&1 | tee {log:q}"
 
 
 rule collect_paper:
@@ -30,7 +31,8 @@ rule collect_paper:
         f"{RESULTS}/logs/collect/{{paper}}.log",
     localrule: True
     params:
+        step=step("collect"),
         code=PLAN.code("steps.collect"),
         wanted=lambda wildcards: PLAN.wanted(wildcards.paper, CONFIG.papers[wildcards.paper].experiments),
     shell:
-        "{STEPS[collect]} --paper {wildcards.paper:q} 2>&1 | tee {log:q}"
+        "{params.step} --paper {wildcards.paper:q} 2>&1 | tee {log:q}"

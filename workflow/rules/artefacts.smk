@@ -46,13 +46,14 @@ for paper, artefacts in PLAN.artefacts("table"):
             f"{RESULTS}/logs/tabulate/{paper}/{artefacts[0].name}.log",
         localrule: True
         params:
+            step=step("tabulate"),
             paper=paper,
             artefacts=[each.name for each in artefacts],
             settings=PLAN.settings_of(artefacts),
             code=PLAN.artefacts_code(artefacts),
             wanted=PLAN.artefacts_wanted(paper, artefacts),
         shell:
-            "{STEPS[tabulate]} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
+            "{params.step} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
 
 
 for paper, artefacts in PLAN.artefacts("figure"):
@@ -68,13 +69,14 @@ for paper, artefacts in PLAN.artefacts("figure"):
             f"{RESULTS}/logs/plot/{paper}/{artefacts[0].name}.log",
         localrule: True
         params:
+            step=step("plot"),
             paper=paper,
             artefacts=[each.name for each in artefacts],
             settings=PLAN.settings_of(artefacts),
             code=PLAN.artefacts_code(artefacts),
             wanted=PLAN.artefacts_wanted(paper, artefacts),
         shell:
-            "{STEPS[plot]} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
+            "{params.step} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
 
 
 for paper, artefacts in [*PLAN.artefacts("table"), *PLAN.artefacts("figure")]:

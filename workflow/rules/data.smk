@@ -11,11 +11,12 @@ rule fetch_data:
     priority: 10
     localrule: True
     params:
+        step=step("fetch"),
         # Another mirror is a reason to try again what is missing, and other sources for everything.
         attempt=lambda wildcards: attempt(CONFIG, wildcards.dataset),
         sources=PLAN.sources,
     shell:
-        "{STEPS[fetch]} --dataset {wildcards.dataset:q} 2>&1 | tee {log:q}"
+        "{params.step} --dataset {wildcards.dataset:q} 2>&1 | tee {log:q}"
 
 
 rule generate_data:
@@ -26,9 +27,10 @@ rule generate_data:
     priority: 10
     localrule: True
     params:
+        step=step("generate"),
         sources=PLAN.sources,
     shell:
-        "{STEPS[generate]} --dataset {wildcards.dataset:q} 2>&1 | tee {log:q}"
+        "{params.step} --dataset {wildcards.dataset:q} 2>&1 | tee {log:q}"
 
 
 # No output, so it runs whenever it is requested. It retries the sets that were incomplete before this
@@ -36,6 +38,11 @@ rule generate_data:
 rule fetch:
     input:
         [PLAN.marker(dataset) for dataset in PLAN.downloads],
+    log:
+        f"{RESULTS}/logs/fetch.log",
     localrule: True
+    params:
+        step=step("fetch"),
+        began=str(PLAN.began),
     shell:
-        "{STEPS[fetch]} --retry --before {PLAN.began}"
+        "{params.step} --retry --before {params.began:q} 2>&1 | tee {log:q}"

@@ -8,9 +8,10 @@ rule compile_solvers:
         f"{RESULTS}/logs/compile.log",
     priority: 20
     params:
+        step=step("compile"),
         combinations=PLAN.combinations,
     shell:
-        "{STEPS[compile]} --output {output:q} 2>&1 | tee {log:q}"
+        "{params.step} --output {output:q} 2>&1 | tee {log:q}"
 
 
 # Lines are appended to the experiment's journal as they are made; the output holds the current ones. A job
@@ -29,7 +30,8 @@ rule measure:
     resources:
         tmpdir=tempfile.gettempdir(),
     params:
+        step=step("measure"),
         wanted=lambda wildcards: PLAN.jobs(wildcards.paper, wildcards.experiment)[wildcards.job].wanted(),
     shell:
-        "{STEPS[measure]} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q}"
+        "{params.step} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q}"
         " --job {wildcards.job:q} --log {log:q}"

@@ -23,27 +23,39 @@ for paper in CONFIG.papers:
 rule check:
     input:
         rules.all.input,
+    log:
+        f"{RESULTS}/logs/check.log",
     localrule: True
+    params:
+        step=step("check"),
     shell:
-        "{STEPS[check]}"
+        "{params.step} 2>&1 | tee {log:q}"
 
 
 # Make the current results the reference for later checks of this scale.
 rule reference:
     input:
         rules.all.input,
+    log:
+        f"{RESULTS}/logs/reference.log",
     localrule: True
+    params:
+        step=step("check"),
     shell:
-        "{STEPS[check]} --write-reference"
+        "{params.step} --write-reference 2>&1 | tee {log:q}"
 
 
 # No output, as for check: the other folder may have changed. Without the setting `against` it has no inputs.
 rule compare:
     input:
         rules.all.input if CONFIG.against is not None else [],
+    log:
+        f"{RESULTS}/logs/compare.log",
     localrule: True
+    params:
+        step=step("compare"),
     shell:
-        "{STEPS[compare]}"
+        "{params.step} 2>&1 | tee {log:q}"
 
 
 rule report:
@@ -56,7 +68,11 @@ rule report:
         f"{RESULTS}/logs/{paths.report(CONFIG).stem}.log",
     localrule: True
     params:
+        step=step("overview"),
+        snakemake=lambda wildcards, threads: PLAN.snakemake,
+        snakefile=lambda wildcards, threads: str(workflow.main_snakefile),
+        stylesheet=lambda wildcards, threads: PLAN.stylesheet,
         code=PLAN.code("graph.plan"),
     shell:
-        "{STEPS[overview]} && {PLAN.snakemake} --snakefile {workflow.main_snakefile:q} --report {output:q}"
-        " --report-stylesheet {PLAN.stylesheet:q} all > {log:q} 2>&1"
+        "{params.step} && {params.snakemake} --snakefile {params.snakefile:q} --report {output:q}"
+        " --report-stylesheet {params.stylesheet:q} all > {log:q} 2>&1"
