@@ -266,8 +266,13 @@ def precision_of(problem: Problem, single: bool = False) -> str:
     return {"entries": "byte", "distances": "distance", None: plain}[bytes_hold(problem)]
 
 
-def prepare(problem: Problem, fixed: bool = False) -> None:
+def prepare(problem: Problem) -> None:
     """Lay the examples out, and load the compiled loops, before the clock starts."""
+    lay_out(problem, fixed=False)
+
+
+def lay_out(problem: Problem, fixed: bool) -> None:
+    """Do what :func:`prepare` does; ``fixed``: for a gradient in fixed point where rows are distances."""
     problem.layout("panel", build_panel)
     precision = precision_of(problem)
     loops_of(precision, fixed and precision == "distance")

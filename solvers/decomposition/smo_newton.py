@@ -56,7 +56,7 @@ _VALUE, _MULTIPLICATION, _ENTRY = 8.0, 0.7, 3.0
 
 def prepare(problem: Problem) -> None:
     """Lay the examples out, and load the compiled loops, before the clock starts."""
-    second_order.prepare(problem, fixed=True)
+    second_order.lay_out(problem, fixed=True)
 
 
 @compiled(
