@@ -1,4 +1,4 @@
-"""Passes over numbers in fixed point that are looked up by a byte, sixteen at a time.
+"""Passes over a gradient in fixed point, sixteen entries at a time; bytes say which change each entry gets.
 
 With AVX-512, a table of 32 numbers is two registers, and one instruction looks sixteen numbers up in it. In a
 larger table, a block of sixteen takes as many instructions as its largest position needs.

@@ -3,8 +3,8 @@ r"""The gradient in fixed point, for rows of distances: a quarter of the time of
 G is kept as whole multiples of 2^-28. A step ``G -= mu (K_i - K_j)`` first rounds mu K to such multiples, for
 each distance once; everything after it is exact, and the same in any order. An entry is therefore wrong by at
 most 2^-28 a step. The state's ``error`` counts this, and the extremes that end a run are widened by it, so
-that a gap is never found too small. In double precision, the run continues when the error would be
-noticed, when an entry is too large, and where few examples are active.
+that a gap is never found too small. The run goes on in double precision when the error becomes a large share
+of eps, when an entry is too large, and when few examples are active.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class FixedScalars:
 
 
 class FixedGradient(NamedTuple):
-    """What replaces a state's screen.
+    """A gradient in fixed point; a state has it in place of its screen, which it contains.
 
     Attributes
     ----------

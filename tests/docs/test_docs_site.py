@@ -107,7 +107,9 @@ def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path):
 def test_a_page_starts_with_three_findings(paper):
     lines = main_findings(Texts(PROJECT / "docs", f"papers/{paper}"), paper).splitlines()
     assert len(lines) == 3
-    assert all(re.match(r"- \*(Holds|Does not hold|Not decided)[a-z -]*\*: .+; .+\.$", line) for line in lines)
+    assert all(
+        re.match(r"- \*(Holds|Does not hold|Not decided)[a-z -]*\*: .+; .+\.$", line) for line in lines
+    )
 
 
 def test_a_paper_without_main_claims_is_named(tmp_path):

@@ -16,10 +16,10 @@ from svmrepro.workflow.archives import pack
 from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
-from svmrepro.workflow.site.folders import mark, read_folder
 from svmrepro.workflow.site.page_tables import parse_table, read_table
 from svmrepro.workflow.site.pages import write_site
 from svmrepro.workflow.site.records import packed_records, reference_records, run_records, script
+from svmrepro.workflow.site.shown_run import mark, read_folder
 from svmrepro.workflow.steps import overview
 from svmrepro.workflow.tables.layout.writers import to_html
 

@@ -35,10 +35,10 @@ from svmrepro.workflow.comparison.paired_runs import PairedRuns
 from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.site.folders import ShownPaper, ShownRun, expand, find_folders, mark, read_folder
 from svmrepro.workflow.site.page_tables import PageTable, parse_table
 from svmrepro.workflow.site.records import script
 from svmrepro.workflow.site.runs_over_time import by_date, claim_histories, exponent_histories
+from svmrepro.workflow.site.shown_run import ShownPaper, ShownRun, expand, find_folders, mark, read_folder
 from svmrepro.workflow.tables.layout.model import Table
 from svmrepro.workflow.tables.layout.writers import to_html
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from svmrepro.workflow.analysis.results import display_name
-from svmrepro.workflow.site.folders import ShownClaim, ShownRun
+from svmrepro.workflow.site.shown_run import ShownClaim, ShownRun
 
 
 @dataclass(frozen=True)

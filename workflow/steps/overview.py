@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from svmrepro.workflow.configuration import Config, config_dir, paths
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.site.folders import read_folder
-from svmrepro.workflow.site.verdict_page import verdict_html
+from svmrepro.workflow.site.report_verdicts import verdict_html
+from svmrepro.workflow.site.shown_run import read_folder
 from svmrepro.workflow.steps._command_line import run_step
 
 

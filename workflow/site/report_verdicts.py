@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container
 
 from svmrepro.workflow.judgement.claims import HEADLINE
-from svmrepro.workflow.site.folders import ShownRun
 from svmrepro.workflow.site.pages import templates
+from svmrepro.workflow.site.shown_run import ShownRun
 
 
 def verdict_html(run: ShownRun, wanted: Container[str]) -> str:
