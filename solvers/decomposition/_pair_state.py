@@ -153,8 +153,8 @@ def place(beta, status, y, C, i, value, scale):
 
 def known(state: PairState, eps: float) -> bool:
     """Tell whether rounding in the sum that is the gradient cannot exceed eps, however it is computed."""
-    largest = float(np.abs(state.diagonal).max())
-    return ROUNDING * float(np.abs(state.beta).sum()) * largest <= eps
+    lengths = np.sqrt(np.abs(state.diagonal))  # |K_ij| is at most their product, by Cauchy and Schwarz
+    return ROUNDING * float(np.abs(state.beta) @ lengths) * float(lengths.max()) <= eps
 
 
 def look(state: PairState) -> None:
